@@ -1,0 +1,3 @@
+//! Library of `nephoscope-load`.
+pub mod target;
+pub mod workload;

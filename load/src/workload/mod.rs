@@ -1,0 +1,174 @@
+//! What is asked of a target. A workload knows inputs, statements and rows; it knows neither rate nor histogram,
+//! and does no input or output itself: a [`Worker`] is a state machine that an engine drives, so that a blocking
+//! engine and an event loop run the same code.
+
+use crate::target::{Statement, postgres::{Batch, Reply}};
+use std::collections::BTreeMap;
+
+/// Index into [`Workload::operations`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OperationId(pub u8);
+
+/// What an engine must do next for the operation in progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// Send the batch that was just filled (one round trip) and call [`Worker::step`] with its reply.
+    Send,
+    /// The operation is over (nothing was put into the batch).
+    Done(Completion),
+}
+
+/// How an operation ended when no error interrupted it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Completion {
+    /// Its effects are in the database (or it only read).
+    Committed,
+    /// It was rolled back because its inputs say so (TPC-C 2.4.1.4: 1 % of New-Orders).
+    RolledBackByDesign,
+}
+
+/// The server's rows contradict the workload (a customer that must exist does not): the data set is damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DataError(pub String);
+
+/// One terminal: a stream of operations drawn from (seed, worker index), and the state of the one in progress.
+pub trait Worker: Send {
+    /// Draws the next operation and all of its inputs.
+    fn draw(&mut self) -> OperationId;
+
+    /// Advances the drawn operation: fills `batch` (empty on entry) with the next round trip, or says it is over.
+    /// `reply` is the answer to the batch of the step before; `None` starts the operation, and starts it again with
+    /// the same inputs after an error.
+    ///
+    /// # Errors
+    /// [`DataError`] when the rows contradict the workload's own data set.
+    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError>;
+
+    /// Counts of this worker's own draws, for the audit.
+    fn draws(&self) -> Draws;
+}
+
+/// Named tallies of a generator's draws: how often something was so, of how many draws, and sums for means.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Draws(pub BTreeMap<&'static str, Tally>);
+
+/// One tally.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Tally {
+    /// Sum of what was counted (1 per hit for shares, the value for means).
+    pub sum: f64,
+    /// Number of draws.
+    pub draws: u64,
+}
+
+impl Draws {
+    /// Adds one draw of `value` (1.0 or 0.0 for a share) under `name`.
+    pub fn add(&mut self, name: &'static str, value: f64) {
+        let tally = self.0.entry(name).or_default();
+        tally.sum += value;
+        tally.draws += 1;
+    }
+
+    /// Adds another worker's tallies.
+    pub fn merge(&mut self, other: &Self) {
+        for (name, theirs) in &other.0 {
+            let tally = self.0.entry(name).or_default();
+            tally.sum += theirs.sum;
+            tally.draws += theirs.draws;
+        }
+    }
+}
+
+/// One line of an audit: a quantity drawn, and the range it must lie in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuditLine {
+    /// What was drawn (`rollback_share`).
+    pub name: String,
+    /// Its mean or share.
+    pub observed: f64,
+    /// Lowest allowed value.
+    pub low: f64,
+    /// Highest allowed value.
+    pub high: f64,
+    /// Number of draws behind it.
+    pub draws: u64,
+    /// `None` when there are too few draws to judge.
+    pub passed: Option<bool>,
+}
+
+/// A consistency condition: a query whose rows are violations.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// Number in the workload's specification (TPC-C 3.3.2.x).
+    pub number: u8,
+    /// What must hold, in words.
+    pub text: &'static str,
+    /// NULL-safe; returns one row (violations int8, example text or NULL).
+    pub sql: String,
+    /// True when it holds only right after loading.
+    pub only_after_load: bool,
+}
+
+/// A counter kept by the server that must change by exactly what the client counted.
+#[derive(Debug, Clone)]
+pub struct ServerCounter {
+    /// Name (`sum_d_next_o_id`).
+    pub name: &'static str,
+    /// Query returning one int8.
+    pub sql: String,
+    /// The client's count: committed completions of this operation.
+    pub operation: OperationId,
+}
+
+/// A workload on an SQL target.
+pub trait Workload: Send + Sync {
+    /// Names of the operations, by [`OperationId`].
+    fn operations(&self) -> &'static [&'static str];
+    /// Everything it can send while running, by `StatementId`.
+    fn statements(&self) -> &[Statement];
+    /// A terminal with its own random stream.
+    fn worker(&self, index: u32) -> Box<dyn Worker>;
+    /// Judges the merged draws of all workers.
+    fn audit(&self, draws: &Draws) -> Vec<AuditLine>;
+    /// Conditions that must hold on the data set; empty when the workload has none.
+    fn conditions(&self) -> Vec<Condition>;
+    /// Server-side counters to compare with the client's.
+    fn server_counters(&self) -> Vec<ServerCounter>;
+}
+
+/// A data set as a function of (seed, table, index).
+pub trait Dataset: Send + Sync {
+    /// Statements that create empty tables, dropping older ones.
+    fn create(&self) -> Vec<String>;
+    /// Independent pieces that may be copied in parallel, in any order.
+    fn pieces(&self) -> Vec<Piece>;
+    /// Encodes all rows of one piece.
+    ///
+    /// # Errors
+    /// Whatever the writer's sink returned.
+    fn write(&self, piece: &Piece, writer: &mut dyn RowWriter) -> std::io::Result<()>;
+    /// Keys and indexes (may be run in parallel, each its own statement), after all rows.
+    fn index(&self) -> Vec<String>;
+    /// What must run after the indexes, in order (VACUUM, ANALYZE, storing constants).
+    fn finish(&self) -> Vec<String>;
+}
+
+/// One piece of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Table name.
+    pub table: &'static str,
+    /// `table (column, …)` as COPY wants it.
+    pub columns: &'static str,
+    /// Which piece of the table (for TPC-C the warehouse; 0 for ITEM).
+    pub index: u32,
+}
+
+/// Takes rows, a value at a time (COPY BINARY, or text for a fingerprint).
+pub trait RowWriter {
+    /// Writes one row.
+    ///
+    /// # Errors
+    /// Whatever the sink returned.
+    fn row(&mut self, values: &[crate::target::Value<'_>]) -> std::io::Result<()>;
+}
