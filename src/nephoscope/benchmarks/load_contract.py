@@ -188,7 +188,9 @@ class Finished(Frozen):
     exit_code: int
     message: str = Field(description="one sentence for people; empty when all went well")
     elapsed_s: float
-    measured_s: float | None = Field(description="length of the measurement interval really driven; null for load, check")
+    measured_s: float | None = Field(
+        description="length of the measurement interval really driven; null for load, check"
+    )
     operations: list[OperationTotal]
     errors: list[ErrorCount] = Field(description="over the whole action")
     round_trips: int = Field(ge=0, description="over the whole action, set-up excluded")

@@ -1,0 +1,109 @@
+"""What a benchmark is: metrics, needs, prepare, run, and a pure parser of what it left behind."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from nephoscope.databases.base import Database, Endpoint
+from nephoscope.frozen import Frozen
+from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.providers.base import Cluster
+from nephoscope.records import Measurement, Metric, OperationEvidence
+
+RawOutput = Mapping[str, bytes]
+"""Name of a raw file (`fio-random-read.stdout`) -> its bytes, verbatim."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What must be there before a benchmark may run."""
+
+    tools: tuple[str, ...] = ()
+    database: bool = False
+    disk_bytes: int = 0
+
+
+class Execute(Protocol):
+    """Runs a command on a machine and records it: argv, exit code, output under `raw/<name>.stdout|.stderr`."""
+
+    async def __call__(
+        self,
+        machine: MachineHandle,
+        name: str,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        on_line: Callable[[str], None] | None = None,
+    ) -> Completed: ...
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a trial happens, as a benchmark sees it."""
+
+    cluster: Cluster
+    execute: Execute
+    raw_dir: Path
+    seed: int
+    connections: int
+    """Of the load generator, from the configuration."""
+    load_program: str
+    """Path of nephoscope-load on the load machine."""
+    database: Database | None = None
+    endpoint: Endpoint | None = None
+    progress: Callable[[str], None] = field(default=lambda _: None)
+    """Takes a short text: the last value seen ('12,345 New-Orders/min')."""
+
+
+class Benchmark(Protocol):
+    """One benchmark; stateless, registered in `benchmarks.registry`."""
+
+    name: str
+    version: int
+    """Rises when the numbers of two versions must not be compared; part of the trial's id."""
+    title: str
+    parameters: type[Frozen]
+
+    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
+        """Everything `parse` may return, with units and directions."""
+        ...
+
+    def needs(self, parameters: Any) -> Needs:
+        """Tools, database, disk."""
+        ...
+
+    def expected_duration_s(self, parameters: Any) -> float:
+        """Of one trial, with its set-up; for plan and progress only."""
+        ...
+
+    async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:
+        """Makes the state each trial starts from; returns the endpoint to use when it made a new one."""
+        ...
+
+    async def run(self, site: Site, parameters: Any) -> None:
+        """Measures; leaves raw output in `site.raw_dir`."""
+        ...
+
+    def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:
+        """Reads the numbers out of raw output; pure.
+
+        Raises:
+            OutputUnreadable: the output is not what the tool writes; nothing ever becomes 0 silently.
+        """
+        ...
+
+
+@runtime_checkable
+class HasOperations(Protocol):
+    """A benchmark that counts operations and errors itself."""
+
+    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int) -> OperationEvidence:
+        """Evidence for the checks; pure.
+
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        ...

@@ -1,0 +1,17 @@
+"""A check: evidence in, verdict out; pure. A crashed check is `unknown`, never `valid`."""
+
+from typing import Protocol
+
+from nephoscope.records import Evidence, Verdict
+
+
+class Check(Protocol):
+    """One check."""
+
+    name: str
+    text: str
+    """One sentence for the report: what it refuses, and at which threshold."""
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Its verdict; None when it does not apply to this evidence at all (no database, nothing to check)."""
+        ...

@@ -1,0 +1,68 @@
+"""The system under test, behind a small port; every extra ability is its own optional protocol."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol, runtime_checkable
+
+from nephoscope.providers.base import Cluster
+from nephoscope.study.model import Database as DatabaseSettings
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """How to reach a database that is up. Secrets are in `environment`, never in `dsn`."""
+
+    dsn: str
+    environment: dict[str, str] = field(repr=False)
+    version: str
+    origin: str
+    """Where the server came from: 'user', 'embedded', 'system', 'fake'."""
+
+
+class Database(Protocol):
+    """Starts and stops a database on a cluster; both may be repeated."""
+
+    name: str
+
+    async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        """Brings it up and waits until it answers; its log goes to `log`.
+
+        Raises:
+            DatabaseFailed: it did not come up.
+            TargetUnreachable: a database of the user's does not answer.
+        """
+        ...
+
+    async def stop(self, cluster: Cluster) -> None:
+        """Takes it down; no error when it is down already."""
+        ...
+
+
+@runtime_checkable
+class HasFixtures(Protocol):
+    """Can keep a loaded data set and give each trial a fresh copy of it."""
+
+    async def has_fixture(self, endpoint: Endpoint, fixture: str) -> bool:
+        """True when the data set `fixture` was loaded completely."""
+        ...
+
+    async def create_fixture(self, endpoint: Endpoint, fixture: str) -> Endpoint:
+        """An empty place to load `fixture` into, whatever an interrupted load left behind."""
+        ...
+
+    async def seal_fixture(self, endpoint: Endpoint, fixture: str) -> None:
+        """Marks `fixture` complete; from now on it is only copied."""
+        ...
+
+    async def clone_fixture(self, endpoint: Endpoint, fixture: str) -> Endpoint:
+        """A fresh copy of `fixture` for one trial; the copy of the trial before is dropped."""
+        ...
+
+
+@runtime_checkable
+class HasSettings(Protocol):
+    """Can tell the settings in force."""
+
+    async def settings(self, endpoint: Endpoint) -> dict[str, str]:
+        """Setting -> value as the server says."""
+        ...

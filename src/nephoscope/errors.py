@@ -1,0 +1,154 @@
+"""Every error a person can meet: what happened, whose move it is, what to try. Exit codes are API.
+
+| exit code | meaning | class |
+|---|---|---|
+| 0 | done | |
+| 1 | a defect in nephoscope: please report it | any other exception |
+| 2 | the input is wrong: study, arguments, a results folder this version cannot read | InputError |
+| 3 | something needed is missing or cannot be reached: tool, database, permission | EnvironmentProblem |
+| 4 | the study ended, and some of its trials failed or were not run | |
+| 5 | another process works on this results folder | FolderInUse |
+| 6 | results could not be stored (disk full, read-only) | StorageFailed |
+| 130, 143 | stopped by Ctrl-C, by SIGTERM; `run` again resumes | |
+"""
+
+from enum import StrEnum
+from typing import ClassVar
+
+EXIT_OK = 0
+EXIT_DEFECT = 1
+EXIT_TRIALS_FAILED = 4
+EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
+
+
+class Move(StrEnum):
+    """Whose move it is."""
+
+    YOURS = "yours"
+    """Something outside nephoscope must change."""
+    OURS = "ours"
+    """A defect of nephoscope."""
+    NOBODY = "nobody"
+    """Nothing to do: it may pass by itself."""
+
+
+class NephoscopeError(Exception):
+    """Base: `message` says what happened, `hint` what to try. `failure_class` names it in `status.json`."""
+
+    exit_code: ClassVar[int] = EXIT_DEFECT
+    failure_class: ClassVar[str] = "defect"
+    move: ClassVar[Move] = Move.OURS
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}; hint: {self.hint}" if self.hint else self.message
+
+
+class InputError(NephoscopeError):
+    """The input is wrong: study file, arguments."""
+
+    exit_code = 2
+    failure_class = "bad_input"
+    move = Move.YOURS
+
+
+class StudyError(InputError):
+    """A study file is wrong; the message holds `file:line: key` for each problem, one a line."""
+
+
+class NewerSchema(InputError):
+    """A file was written by a newer nephoscope."""
+
+    failure_class = "newer_schema"
+
+
+class DamagedFile(InputError):
+    """A stored file cannot be read: damaged, or edited by hand."""
+
+    failure_class = "damaged_file"
+
+
+class EnvironmentProblem(NephoscopeError):
+    """Something needed is missing or cannot be reached."""
+
+    exit_code = 3
+    failure_class = "environment"
+    move = Move.YOURS
+
+
+class ToolMissing(EnvironmentProblem):
+    """A tool is not installed; the benchmark that needs it is not run."""
+
+    failure_class = "tool_missing"
+
+
+class TargetUnreachable(EnvironmentProblem):
+    """A database cannot be reached."""
+
+    failure_class = "target_unreachable"
+
+
+class FolderInUse(NephoscopeError):
+    """Another process holds the lock of this results folder."""
+
+    exit_code = 5
+    failure_class = "folder_in_use"
+    move = Move.YOURS
+
+
+class StorageFailed(NephoscopeError):
+    """A result could not be stored."""
+
+    exit_code = 6
+    failure_class = "storage"
+    move = Move.YOURS
+
+
+class TrialFailure(NephoscopeError):
+    """A trial could not be finished; the study goes on with the next one."""
+
+    exit_code = EXIT_TRIALS_FAILED
+    failure_class = "trial"
+    move = Move.YOURS
+
+
+class ToolFailed(TrialFailure):
+    """A tool ended with an error."""
+
+    failure_class = "tool_failed"
+
+
+class ToolTimedOut(TrialFailure):
+    """A tool did not end in time and was killed."""
+
+    failure_class = "timeout"
+
+
+class OutputUnreadable(TrialFailure):
+    """A tool's output is not what its parser knows: garbage, nothing, or another version."""
+
+    failure_class = "output_unreadable"
+    move = Move.OURS
+
+
+class TargetLost(TrialFailure):
+    """The database died or went away during a trial."""
+
+    failure_class = "target_lost"
+
+
+class DatabaseFailed(TrialFailure):
+    """The database could not be started, prepared or stopped."""
+
+    failure_class = "database_failed"
+
+
+class NoSpaceOnMachine(TrialFailure):
+    """A measured machine's disk is full."""
+
+    failure_class = "no_space_on_machine"

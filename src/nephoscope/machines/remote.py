@@ -1,0 +1,105 @@
+"""The port to one machine: execute, start, upload, download. Local, fake and SSH machines all speak it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from nephoscope.errors import ToolFailed
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A command that ended."""
+
+    argv: tuple[str, ...]
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+    duration_s: float
+
+    def require(self, *allowed: int) -> "Completed":
+        """Itself, when it ended with 0 or one of `allowed`.
+
+        Raises:
+            ToolFailed: otherwise, with the end of what the tool said.
+        """
+        if self.exit_code == 0 or self.exit_code in allowed:
+            return self
+        said = (self.stderr or self.stdout).decode(errors="replace").strip()[-600:]
+        raise ToolFailed(f"{self.argv[0]} ended with exit code {self.exit_code}: {said or 'it said nothing'}")
+
+
+class Background(Protocol):
+    """A process that goes on while other things happen."""
+
+    def running(self) -> bool:
+        """True while it has not ended."""
+        ...
+
+    async def stop(self, *, signal: int, timeout_s: float) -> int | None:
+        """Sends `signal`, waits, kills its session after `timeout_s`; its exit code, None when it had to be killed."""
+        ...
+
+
+class Remote(Protocol):
+    """One machine. Commands run with the machine's CPU affinity and die with the controller's connection."""
+
+    async def execute(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        save_as: Path | None = None,
+        on_line: Callable[[str], None] | None = None,
+        pinned: bool = True,
+    ) -> Completed:
+        """Runs a command to its end.
+
+        Args:
+            argv: program and arguments; never a shell line.
+            timeout_s: after this it is killed with everything it started.
+            stdin: what it reads.
+            environment: added to the machine's.
+            save_as: local path without suffix: its output goes to `.stdout` and `.stderr` there, as it arrives.
+            on_line: called with every line of its stdout.
+            pinned: with the machine's CPU affinity; False for tools that only look.
+
+        Raises:
+            ToolMissing: the program is not there.
+            ToolTimedOut: it did not end in time.
+        """
+        ...
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        pinned: bool = True,
+    ) -> Background:
+        """Starts a command that goes on; its output goes to `log` (a local path)."""
+        ...
+
+    async def upload(self, local: Path, remote: str) -> None:
+        """Copies a file to the machine."""
+        ...
+
+    async def download(self, remote: str, local: Path) -> None:
+        """Copies a file from the machine."""
+        ...
+
+
+@dataclass(frozen=True)
+class MachineHandle:
+    """A machine of a cluster that exists: its name, its port and where measured things may put their data."""
+
+    name: str
+    remote: Remote
+    address: str
+    cpus: tuple[int, ...] = field(metadata={"help": "ids of the CPUs in the affinity mask of what is measured"})
+    data_dir: str
+    """A folder of the machine, on the disk that is measured."""

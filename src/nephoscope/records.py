@@ -1,0 +1,250 @@
+"""The nouns that stages hand to each other, as frozen values. `store` writes them, everybody may read them.
+
+Names follow the glossary (docs/concepts/glossary.md). Units are SI and stand at the end of a name. A missing value is
+`None` and never 0.
+"""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import Field
+
+from nephoscope.frozen import Frozen
+
+
+class Direction(StrEnum):
+    """Which way a metric is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+class Metric(Frozen):
+    """What a benchmark reports: a name, a unit (SI symbol or a counted thing per second) and a direction."""
+
+    name: str
+    unit: str
+    direction: Direction
+    title: str = Field(description="for people, with the unit left out: 'New-Orders committed'")
+    clock: str = Field(default="", description="what the clock measures, for latencies and rates")
+    headline: bool = Field(default=False, description="the metric a benchmark is ranked by; one per benchmark (job)")
+    per_cpu: bool = Field(default=False, description="dividing by the number of CPUs means something")
+
+
+class Measurement(Frozen):
+    """One number read from raw output. `at_s` is None for the number of the whole trial, else seconds since its start."""
+
+    metric: str
+    unit: str
+    value: float
+    role: Literal["database", "load"] | None = None
+    at_s: float | None = None
+
+
+class VerdictKind(StrEnum):
+    """Three-valued, as a crashed check is not a passed one."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    UNKNOWN = "unknown"
+
+
+class Verdict(Frozen):
+    """What one check says of one attempt, and why."""
+
+    check: str
+    verdict: VerdictKind
+    reason: str
+
+
+class Disk(Frozen):
+    """The disk below a machine's data folder."""
+
+    device: str | None = None
+    filesystem: str | None = None
+    mount_options: str | None = None
+    size_bytes: int | None = None
+    free_bytes: int | None = None
+    rotational: bool | None = None
+    scheduler: str | None = None
+
+
+class Facts(Frozen):
+    """What was observed on a machine at one moment. None: this machine does not say."""
+
+    at_unix_ms: int
+    hostname: str | None = None
+    cpu_model: str | None = None
+    cpu_vendor: str | None = None
+    architecture: str | None = None
+    cpus_online: int | None = None
+    cpus_allowed: int | None = Field(default=None, description="in the affinity mask of what is measured")
+    sockets: int | None = None
+    cores_per_socket: int | None = None
+    threads_per_core: int | None = None
+    numa_nodes: int | None = None
+    l2_bytes: int | None = None
+    l3_bytes: int | None = None
+    memory_bytes: int | None = None
+    memory_available_bytes: int | None = None
+    kernel: str | None = None
+    os: str | None = None
+    virtualization: str | None = Field(default=None, description="hypervisor vendor, 'none' on bare metal")
+    clock_source: str | None = None
+    frequency_governor: str | None = None
+    congestion_control: str | None = None
+    swap_bytes: int | None = None
+    open_files_limit: int | None = None
+    load_1m: float | None = None
+    steal_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`")
+    busy_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`, by anybody")
+    observed_for_s: float | None = None
+    cgroup_cpu_limit: float | None = Field(default=None, description="in CPUs; None: no limit found")
+    disk: Disk = Disk()
+
+
+class TelemetrySample(Frozen):
+    """One interval of a machine's counters, as rates. Shares are of all CPUs of the machine together."""
+
+    at_s: float = Field(description="end of the interval, since the sampler's start")
+    duration_s: float
+    cpu_busy_share: float
+    cpu_user_share: float
+    cpu_system_share: float
+    cpu_iowait_share: float
+    cpu_steal_share: float
+    cpus_busy_share: dict[str, float] = Field(description="busy share of each CPU, by its name ('cpu0')")
+    disk_read_bytes_per_s: float | None
+    disk_write_bytes_per_s: float | None
+    network_receive_bytes_per_s: float | None
+    network_send_bytes_per_s: float | None
+    sampler_cpu_share: float | None = Field(default=None, description="the sampler's own CPU time, of one core")
+
+
+class CommandRecord(Frozen):
+    """One command that was executed for a trial."""
+
+    argv: list[str]
+    machine: str
+    started_unix_ms: int
+    duration_s: float
+    exit_code: int | None = Field(description="None: killed or never ended")
+    output: str | None = Field(default=None, description="name of its raw files (.stdout, .stderr), when kept")
+
+
+class OperationEvidence(Frozen):
+    """What a database benchmark says of itself, for the checks."""
+
+    attempted: int = Field(ge=0, description="operations ended in the measurement interval")
+    failed: int = Field(ge=0)
+    client_cpu_share: float | None = Field(description="client CPU time / (CPUs of its machine x interval)")
+    broken_conditions: list[str] = Field(description="consistency conditions that do not hold")
+    conditions_checked: int = Field(ge=0)
+    disagreeing_counters: list[str] = Field(default=[], description="server counters that differ from the client's")
+    failed_audits: list[str] = Field(default=[], description="draws outside their specification")
+    exit_code: int
+    message: str = ""
+
+
+class Expected(Frozen):
+    """What a trial's configuration asked for, as far as a check can hold it against facts."""
+
+    cpus: int | Literal["all"] = "all"
+    memory_bytes: int | None = None
+    cpu_model_contains: str | None = None
+    co_located: bool = False
+
+
+class Evidence(Frozen):
+    """All that the checks may look at, of one attempt."""
+
+    expected: Expected
+    facts_before: dict[str, Facts]
+    facts_after: dict[str, Facts]
+    telemetry: dict[str, list[TelemetrySample]] = Field(description="by machine; empty when the sampler failed")
+    commands: list[CommandRecord]
+    operations: OperationEvidence | None = None
+    measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
+
+
+class BenchmarkUse(Frozen):
+    """A benchmark with its parameters resolved (defaults filled in), as a study uses it."""
+
+    name: str = Field(description="unique in the study; what charts call it")
+    uses: str = Field(description="the benchmark's own name in the registry")
+    version: int
+    parameters: dict[str, Any]
+
+
+class TrialIntent(Frozen):
+    """trial.json: what a trial is, written before anything starts. Its id is a hash of all inputs."""
+
+    schema_: Literal["nephoscope/trial/1"] = Field(default="nephoscope/trial/1", alias="schema")
+    id: str
+    study: str
+    configuration: dict[str, Any] = Field(description="the whole configuration, as in the study, defaults filled in")
+    benchmark: BenchmarkUse
+    replicate: int = Field(ge=1)
+    block: int = Field(ge=1)
+    position: int = Field(ge=1, description="in the whole plan")
+    position_in_block: int = Field(ge=1)
+    seed: int
+
+    @property
+    def configuration_name(self) -> str:
+        """Name of the configuration."""
+        return str(self.configuration["name"])
+
+
+class StartedRecord(Frozen):
+    """started.json: what really began."""
+
+    schema_: Literal["nephoscope/started/1"] = Field(default="nephoscope/started/1", alias="schema")
+    at_unix_ms: int
+    nephoscope_version: str
+    machines: dict[str, str] = Field(description="role -> machine name")
+    tool_versions: dict[str, str]
+    conditions: list[str] = Field(default=[], description="stated conditions, for example 'co-located'")
+
+
+class FactsRecord(Frozen):
+    """facts/<machine>.json: before and after, with the tools' verbatim answers."""
+
+    schema_: Literal["nephoscope/facts/1"] = Field(default="nephoscope/facts/1", alias="schema")
+    machine: str
+    before: Facts
+    after: Facts | None = None
+    verbatim: dict[str, str] = Field(default={}, description="command -> its output, of the first look")
+
+
+class Status(Frozen):
+    """status.json: the commit mark of an attempt, written last."""
+
+    schema_: Literal["nephoscope/status/1"] = Field(default="nephoscope/status/1", alias="schema")
+    state: Literal["finished", "failed", "interrupted"]
+    failure_class: str | None = None
+    message: str | None = None
+    hint: str | None = None
+    at_unix_ms: int
+    duration_s: float
+
+
+class PlannedTrial(Frozen):
+    """One row of a plan."""
+
+    intent: TrialIntent
+    expected_duration_s: float
+    price_usd: float | None = Field(description="None: the configuration has no price")
+
+
+class Plan(Frozen):
+    """plan.json: ordered, randomised trials. Equal study, equal bytes."""
+
+    schema_: Literal["nephoscope/plan/1"] = Field(default="nephoscope/plan/1", alias="schema")
+    study: str
+    seed: int
+    trials: list[PlannedTrial]
+    expected_duration_s: float
+    price_usd: float | None
+    unpriced: list[str] = Field(description="configurations without a price, and why")
+    warnings: list[str]
