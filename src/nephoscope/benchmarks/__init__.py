@@ -1,0 +1,1 @@
+"""One file each: metrics, needs, prepare, run, and a pure parser."""

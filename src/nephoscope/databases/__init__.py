@@ -1,0 +1,1 @@
+"""Systems under test: start, wait, stop, settings in force, logs."""

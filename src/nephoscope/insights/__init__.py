@@ -1,0 +1,1 @@
+"""Statistics -> sentences, by named rules, with their evidence."""

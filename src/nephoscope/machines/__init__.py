@@ -1,0 +1,1 @@
+"""One port to a machine, and the facts observed on it."""

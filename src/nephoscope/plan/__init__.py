@@ -1,0 +1,1 @@
+"""Study -> Plan; pure: equal input, equal bytes."""

@@ -1,0 +1,1 @@
+"""What machines cost: quotes and prices everything."""

@@ -1,0 +1,1 @@
+"""Statistics and sentences -> HTML, CSV, Parquet; computes nothing."""

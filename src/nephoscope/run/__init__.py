@@ -1,0 +1,1 @@
+"""Plan -> stored trials: order, timeouts, resume, teardown, signals."""

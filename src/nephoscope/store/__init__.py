@@ -1,0 +1,1 @@
+"""The only package that knows file names in a results folder."""

@@ -1,0 +1,1 @@
+"""Study file -> frozen Study, with errors that name the line."""
