@@ -48,6 +48,9 @@ class Site:
     execute: Execute
     raw_dir: Path
     seed: int
+    """Of the draws of this replicate: equal for every configuration, so that all face the same operations."""
+    data_seed: int
+    """Of data sets: equal for the whole study."""
     connections: int
     """Of the load generator, from the configuration."""
     load_program: str

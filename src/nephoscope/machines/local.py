@@ -42,7 +42,6 @@ class LocalRemote:
         """See `Remote.execute`."""
         started = time.monotonic()
         process = await self._spawn(argv, environment, pinned=pinned, stdout=asyncio.subprocess.PIPE)
-        assert process.stdin and process.stdout and process.stderr  # noqa: S101 - for the type checker
         out = _Sink(save_as and save_as.with_name(save_as.name + ".stdout"), on_line)
         err = _Sink(save_as and save_as.with_name(save_as.name + ".stderr"), None)
         try:
@@ -158,7 +157,9 @@ class _Sink:
             self._file.close()
 
 
-async def _feed(stream: asyncio.StreamWriter, content: bytes) -> None:
+async def _feed(stream: asyncio.StreamWriter | None, content: bytes) -> None:
+    if stream is None:
+        return
     with suppress(BrokenPipeError, ConnectionResetError):  # a tool need not read what it is given
         stream.write(content)
         await stream.drain()
@@ -167,8 +168,8 @@ async def _feed(stream: asyncio.StreamWriter, content: bytes) -> None:
         await stream.wait_closed()
 
 
-async def _drain(stream: asyncio.StreamReader, sink: _Sink) -> None:
-    while chunk := await stream.read(_READ_BYTES):
+async def _drain(stream: asyncio.StreamReader | None, sink: _Sink) -> None:
+    while stream is not None and (chunk := await stream.read(_READ_BYTES)):
         sink.write(chunk)
 
 
