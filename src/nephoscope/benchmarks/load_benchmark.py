@@ -79,7 +79,7 @@ class LoadBenchmark(ABC):
             site.progress(f"loading {fixture}")
             empty = await site.database.create_fixture(site.cluster, site.endpoint, fixture)
             streams = max(1, min(len(site.cluster.load.cpus), 8))
-            spec = self._spec(site, empty, "load", workload, seed=site.data_seed, connections=streams)
+            spec = _spec(empty, "load", workload, seed=site.data_seed, connections=streams)
             completed = await self._execute(site, FIXTURE, empty, spec, LOAD_TIMEOUT_S)
             if completed.exit_code != contract.EXIT_FINISHED:
                 raise DatabaseFailed(f"loading {fixture} failed: {_said(completed)}")
@@ -90,9 +90,10 @@ class LoadBenchmark(ABC):
         """Drives the workload; raw output is `load-run.stdout`."""
         if site.endpoint is None:
             raise DatabaseFailed(f"{self.name} was given no database")
-        spec = self._spec(
-            site, site.endpoint, "run", self.workload(parameters), seed=site.seed, connections=site.connections
-        ).model_copy(update={"ramp_s": parameters.ramp_s, "duration_s": parameters.duration_s})
+        workload = self.workload(parameters)
+        spec = _spec(site.endpoint, "run", workload, seed=site.seed, connections=site.connections).model_copy(
+            update={"ramp_s": parameters.ramp_s, "duration_s": parameters.duration_s}
+        )
         timeout_s = parameters.ramp_s + parameters.duration_s + GRACE_S
         completed = await self._execute(site, RUN, site.endpoint, spec, timeout_s)
         if completed.exit_code in _COMPLETE:
@@ -123,19 +124,6 @@ class LoadBenchmark(ABC):
         text = f"{self.version} {self.workload(parameters).model_dump_json()} {data_seed}"
         return f"nephoscope_{self.name.replace('-', '_')}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
-    def _spec(
-        self,
-        site: Site,
-        endpoint: Endpoint,
-        action: Literal["load", "run"],
-        workload: contract.TpccWorkload | contract.PointSelectWorkload,
-        *,
-        seed: int,
-        connections: int,
-    ) -> LoadSpec:
-        target = PostgresTarget(dsn=endpoint.dsn)
-        return LoadSpec(action=action, target=target, workload=workload, seed=seed, connections=connections)
-
     async def _execute(self, site: Site, name: str, endpoint: Endpoint, spec: LoadSpec, timeout_s: float) -> Completed:
         return await site.execute(
             site.cluster.load,
@@ -146,6 +134,18 @@ class LoadBenchmark(ABC):
             environment=endpoint.environment,
             on_line=lambda line: _show(site, line),
         )
+
+
+def _spec(
+    endpoint: Endpoint,
+    action: Literal["load", "run"],
+    workload: contract.TpccWorkload | contract.PointSelectWorkload,
+    *,
+    seed: int,
+    connections: int,
+) -> LoadSpec:
+    target = PostgresTarget(dsn=endpoint.dsn)
+    return LoadSpec(action=action, target=target, workload=workload, seed=seed, connections=connections)
 
 
 _SET_UP_S = 4.0

@@ -90,8 +90,8 @@ class PostgresDatabase:
 
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         """See `HasFixtures.has_fixture`."""
-        found = await self._sql(cluster, endpoint, f"SELECT datistemplate FROM pg_database WHERE datname = '{fixture}'")
-        return found == "t"
+        templates = await self._sql(cluster, endpoint, "SELECT datname FROM pg_database WHERE datistemplate")
+        return fixture in templates.splitlines()
 
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         """See `HasFixtures.create_fixture`."""

@@ -67,13 +67,14 @@ class LocalRemote:
         argv: Sequence[str],
         *,
         log: Path,
+        errors: Path | None = None,
         environment: Mapping[str, str] | None = None,
         pinned: bool = True,
     ) -> Background:
         """See `Remote.start`."""
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as file:
-            process = await self._spawn(argv, environment, pinned=pinned, stdout=file, stderr=file)
+        with log.open("ab") as out, (errors or log).open("ab") as err:
+            process = await self._spawn(argv, environment, pinned=pinned, stdout=out, stderr=err)
         return _LocalBackground(process)
 
     async def upload(self, local: Path, remote: str) -> None:
