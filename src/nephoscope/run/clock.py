@@ -26,3 +26,23 @@ class SystemClock:
     def monotonic_s(self) -> float:
         """See `Clock.monotonic_s`."""
         return time.monotonic()
+
+
+class FakeClock:
+    """A clock that stands still until it is told otherwise."""
+
+    def __init__(self, unix_ms: int = 0) -> None:
+        self._start_unix_ms = unix_ms
+        self._elapsed_s = 0.0
+
+    def unix_ms(self) -> int:
+        """See `Clock.unix_ms`."""
+        return self._start_unix_ms + int(self._elapsed_s * 1000)
+
+    def monotonic_s(self) -> float:
+        """See `Clock.monotonic_s`."""
+        return self._elapsed_s
+
+    def elapse(self, seconds: float) -> None:
+        """Lets time pass."""
+        self._elapsed_s += seconds

@@ -59,7 +59,11 @@ def _evidence(
         ),
         facts_before={record.machine: record.before for record in facts},
         facts_after={record.machine: record.after for record in facts if record.after is not None},
-        telemetry={name: _telemetry(raw[name]) for name in raw if name.startswith(TELEMETRY_PREFIX)},
+        telemetry={
+            name.removeprefix(TELEMETRY_PREFIX).removesuffix(TELEMETRY_SUFFIX): _telemetry(content)
+            for name, content in raw.items()
+            if name.startswith(TELEMETRY_PREFIX)
+        },
         commands=attempt.commands(),
         operations=operations,
         measured_cpus=started.measured_cpus if started else {},
@@ -69,6 +73,6 @@ def _evidence(
 def _telemetry(text: bytes) -> list[TelemetrySample]:
     """The samples; none when the sampler's output is damaged: the checks then say `unknown`."""
     try:
-        return parse_telemetry(text)
+        return parse_telemetry(text.decode(errors="replace"))
     except OutputUnreadable:
         return []

@@ -67,7 +67,7 @@ async def run_trial(intent: TrialIntent, trial: Trial, scratch: Path, world: Wor
         raise
     except NephoscopeError as error:
         state, failure = "failed", error
-    except Exception as error:  # noqa: BLE001 - a defect in one benchmark must not end a study
+    except Exception as error:
         state, failure = "failed", _defect(attempt, error)
     status = _status(state, failure, world, started_s)
     attempt.write_status(status)
@@ -76,7 +76,7 @@ async def run_trial(intent: TrialIntent, trial: Trial, scratch: Path, world: Wor
 
 
 async def _measure(intent: TrialIntent, benchmark: Benchmark, attempt: Attempt, scratch: Path, world: World) -> None:
-    """cluster -> facts -> gate -> database -> prepare -> run -> settings and logs -> leave -> facts again."""
+    """Cluster -> facts -> gate -> database -> prepare -> run -> settings and logs -> leave -> facts again."""
     configuration = Configuration.model_validate(intent.configuration)
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
     needs = benchmark.needs(parameters)
@@ -202,7 +202,7 @@ async def _quietly(attempt: Attempt, what: str, action: Callable[[], Awaitable[A
     """Does something whose failure must not hide the trial's own outcome; the failure is kept in a log."""
     try:
         await action()
-    except Exception as error:  # noqa: BLE001 - see above
+    except Exception as error:
         with (attempt.log_dir / "teardown.txt").open("a", encoding="utf-8") as file:
             file.write(f"{what} failed: {error!r}\n")
 
