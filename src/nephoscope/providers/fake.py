@@ -74,5 +74,30 @@ def _looks(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]:
         }
         return Answer("\n".join(f"==> {name} <==\n{content}" for name, content in files.items()).encode())
 
+    def telemetry(_argv: Sequence[str], _stdin: bytes) -> Answer:
+        return Answer("".join(json.dumps(_idle_counters(second)) + "\n" for second in range(3)).encode())
+
     fields = [{"field": f"{name}:", "data": value} for name, value in lscpu.items()]
-    return {"lscpu": lambda _argv, _stdin: Answer(json.dumps({"lscpu": fields}).encode()), "head": head}
+    return {
+        "lscpu": lambda _argv, _stdin: Answer(json.dumps({"lscpu": fields}).encode()),
+        "head": head,
+        "nephoscope-load": telemetry,
+    }
+
+
+def _idle_counters(second: int) -> dict[str, object]:
+    """A line of `nephoscope-load telemetry` on an idle machine."""
+    busy = dict.fromkeys(("user", "nice", "system", "iowait", "irq", "softirq", "steal"), 0)
+    cpus = ["cpu", *(f"cpu{number}" for number in range(CPUS_OF_ALL))]
+    return {
+        "at_unix_ms": 1000 * second,
+        "elapsed_s": float(second),
+        "cpu": [{"cpu": cpu, **busy, "idle": _TICKS_BETWEEN_LOOKS * second} for cpu in cpus],
+        "jiffies_per_s": 100,
+        "disks": [],
+        "network": [],
+        "load_1m": 0.0,
+        "procs_running": 1,
+        "psi_cpu_some_us": None,
+        "own_cpu_us": 100 * second,
+    }
