@@ -69,12 +69,12 @@ $(DONE)/venv: scripts/make-venv
 
 $(DONE)/locked: requirements.lock requirements-build.lock $(DONE)/venv
 	@echo "installing requirements.lock into $(VENV)"
-	@$(PIP) install --require-hashes --no-deps --only-binary :all: -r requirements-build.lock -r requirements.lock
+	@$(PIP) install --require-hashes --no-deps -r requirements-build.lock -r requirements.lock
 	@touch $@
 
 $(DONE)/dev: requirements-dev.lock $(DONE)/locked
 	@echo "installing requirements-dev.lock into $(VENV)"
-	@$(PIP) install --require-hashes --no-deps --only-binary :all: -r requirements-dev.lock
+	@$(PIP) install --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@
 
 $(DONE)/wheel: $(SOURCES) $(DONE)/locked

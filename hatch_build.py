@@ -33,7 +33,9 @@ class CargoBuildHook(BuildHookInterface[Any]):
         crate = Path(self.root) / "load"
         cargo = shutil.which("cargo")
         if cargo is None:
-            raise SystemExit(f"cargo is missing: {PROGRAM} is built from Rust sources; install it from https://rustup.rs")
+            raise SystemExit(
+                f"cargo is missing: {PROGRAM} is built from Rust sources; install it from https://rustup.rs"
+            )
         built = subprocess.run(
             [cargo, "build", "--release", "--locked", "--bin", PROGRAM, "--target-dir", str(crate / "target")],
             cwd=crate,

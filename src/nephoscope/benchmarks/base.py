@@ -37,7 +37,9 @@ class Execute(Protocol):
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
         on_line: Callable[[str], None] | None = None,
-    ) -> Completed: ...
+    ) -> Completed:
+        """The command once it ended, whatever its exit code; raises as `Remote.execute` does."""
+        ...
 
 
 @dataclass(frozen=True)
