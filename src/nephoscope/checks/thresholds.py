@@ -25,8 +25,8 @@ MEMORY_MISSING = Threshold(
 BUSY_BEFORE = Threshold(
     0.10,
     "of all CPU time of the machine, just before the trial",
-    "a judgement: an idle Linux guest uses one or two percent; on two CPUs a tenth is a fifth of one of them, more than "
-    "the differences that a study looks for. The look lasts 0.2 s, so that two CPUs give steps of 2.5 %",
+    "a judgement: an idle Linux guest uses one or two percent; on two CPUs a tenth is a fifth of one of them, more "
+    "than the differences that a study looks for. The look lasts 0.2 s, so that two CPUs give steps of 2.5 %",
 )
 BUSY_OUTSIDE = Threshold(
     0.25,
