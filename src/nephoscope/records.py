@@ -32,7 +32,7 @@ class Metric(Frozen):
 
 
 class Measurement(Frozen):
-    """One number read from raw output. `at_s` is None for the number of the whole trial, else seconds since its start."""
+    """One number read from raw output. `at_s`: seconds since the start; None for the number of the whole trial."""
 
     metric: str
     unit: str

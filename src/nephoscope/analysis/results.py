@@ -61,7 +61,7 @@ class MeasurementRow(Frozen):
 
 
 class Statistic(Frozen):
-    """One metric of one configuration over its valid replicates. statistics.parquet. NaN never occurs; None: not known."""
+    """One metric of one configuration over its valid replicates. statistics.parquet. No NaN; None: not known."""
 
     configuration: str
     benchmark: str
