@@ -43,9 +43,8 @@ def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: 
         "margin": comparison.margin_percent,
     }
     template = (
-        "{benchmark_name}: {first}, with {cpus_large:count} CPUs, has {ratio:ratio} \N{MULTIPLICATION SIGN} the {title} of "
-        "{second}, with "
-        "{cpus_small:count} " + plural(min(left, right), "CPU") + " (" + INTERVAL + ")" + _ENDINGS[told.verdict]
+        "{benchmark_name}: {first}, with {cpus_large:count} CPUs, has {ratio:ratio} \N{MULTIPLICATION SIGN} the "
+        "{title} of {second}, with {cpus_small:count} " + plural(min(left, right), "CPU") + " (" + INTERVAL + ")" + _ENDINGS[told.verdict]
     )
     return say(
         NAME,
