@@ -11,11 +11,12 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.table import Table
+from typer.exceptions import TyperException
 
 import nephoscope
 from nephoscope import stages
 from nephoscope.console import LiveProgress, duration
-from nephoscope.errors import EXIT_DEFECT, EXIT_OK, EXIT_TRIALS_FAILED, InputError, NephoscopeError
+from nephoscope.errors import EXIT_DEFECT, EXIT_INTERRUPTED, EXIT_OK, EXIT_TRIALS_FAILED, InputError, NephoscopeError
 from nephoscope.machines.doctor import Finding, Health
 from nephoscope.records import Plan
 from nephoscope.run.clock import SystemClock
@@ -56,14 +57,14 @@ def _talk() -> Console:
 
 
 @app.callback(invoke_without_command=True)
-def _top(version: Annotated[bool, typer.Option("--version", help="print the version and leave")] = False) -> None:  # noqa: FBT002
+def _top(version: Annotated[bool, typer.Option("--version", help="print the version and leave")] = False) -> None:
     if version:
         _out().print(nephoscope.__version__, highlight=False)
         raise typer.Exit(EXIT_OK)
 
 
 @app.command(epilog="Example: nephoscope plan studies/laptop.toml")
-def plan(study: StudyFile, as_json: AsJson = False) -> None:  # noqa: FBT002
+def plan(study: StudyFile, as_json: AsJson = False) -> None:
     """Print what a study would do: trials in order, hours, dollars. Starts nothing."""
     planned = stages.plan(stages.read_study(study))
     if as_json:
@@ -82,7 +83,7 @@ def plan(study: StudyFile, as_json: AsJson = False) -> None:  # noqa: FBT002
 
 
 @app.command(epilog="Example: nephoscope run studies/laptop.toml --out results/laptop")
-def run(study: StudyFile, out: Out = None, replan: Replan = False) -> None:  # noqa: FBT002
+def run(study: StudyFile, out: Out = None, replan: Replan = False) -> None:
     """Run a study; run it again to resume. Finished trials are never repeated, killed ones are begun anew."""
     text = stages.read_text(study)
     _run(text, str(study), out, replan=replan)
@@ -103,7 +104,7 @@ def demo(out: Out = None) -> None:
 
 
 @app.command(epilog="Example: nephoscope status results/laptop --json")
-def status(folder: Folder, as_json: AsJson = False) -> None:  # noqa: FBT002
+def status(folder: Folder, as_json: AsJson = False) -> None:
     """Show how far a study is: every trial's state and verdict, from what is stored."""
     rows = stages.status(ResultsFolder.existing(folder))
     if as_json:
@@ -113,7 +114,7 @@ def status(folder: Folder, as_json: AsJson = False) -> None:  # noqa: FBT002
     for row in rows:
         table.add_row(
             *(str(row.position), row.configuration, row.benchmark, str(row.replicate), row.state),
-            *(str(row.verdict or "–"), str(row.attempts), "; ".join(row.reasons)),
+            *(str(row.verdict or "-"), str(row.attempts), "; ".join(row.reasons)),
         )
     _out().print(table)
     states = [row.state for row in rows]
@@ -132,7 +133,7 @@ def parse(folder: Folder) -> None:
 
 
 @app.command(epilog="Example: nephoscope analyze results/laptop --json")
-def analyze(folder: Folder, as_json: AsJson = False) -> None:  # noqa: FBT002
+def analyze(folder: Folder, as_json: AsJson = False) -> None:
     """Compute statistics, comparisons and sentences from the measurements."""
     study = stages.analyze(ResultsFolder.existing(folder))
     if as_json:
@@ -159,7 +160,7 @@ def report(folder: Folder) -> None:
 @app.command(epilog="Example: nephoscope doctor --folder /mnt/data")
 def doctor(
     folder: Annotated[Path, typer.Option("--folder", help="where results and data would go")] = Path(),
-    as_json: AsJson = False,  # noqa: FBT002
+    as_json: AsJson = False,
 ) -> None:
     """Is this machine fit to measure? Governor, steal, foreign load, clock source, free disk, tools."""
     findings = asyncio.run(stages.doctor(folder))
@@ -233,16 +234,14 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
     try:
         result = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
     except NephoscopeError as error:
         return _tell(error)
-    except Stopped as stopped:
-        _talk().print(f"stopped by {stopped}; the same command resumes", style="yellow", highlight=False)
-        return stopped.exit_code
-    except typer.Abort:
-        return InputError.exit_code
-    except typer.TyperUsageError as error:  # type: ignore[attr-defined]
-        error.show()
-        return InputError.exit_code
+    except TyperException as error:
+        return _tell(InputError(error.format_message(), hint="nephoscope --help, nephoscope COMMAND --help"))
+    except (Stopped, KeyboardInterrupt, typer.Abort) as stopped:
+        _talk().print("stopped; the same command resumes", style="yellow", highlight=False)
+        return stopped.exit_code if isinstance(stopped, Stopped) else EXIT_INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: be silent at exit too
         return EXIT_OK

@@ -1,5 +1,7 @@
 """What a person sees while a study runs: one live line on a terminal, plain lines elsewhere; all of it on stderr."""
 
+from typing import Self
+
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
@@ -62,7 +64,7 @@ class LiveProgress:
             disable=not console.is_terminal,
         )
 
-    def __enter__(self) -> "LiveProgress":
+    def __enter__(self) -> Self:
         self._progress.start()
         return self
 

@@ -1,12 +1,15 @@
 """What `analyze` leaves in a results folder and `report` reads: four tables and one document. All rebuildable."""
 
+from collections.abc import Mapping
+
 from nephoscope.analysis import tables
 from nephoscope.analysis.results import AnalysedStudy, Comparison, MeasurementRow, Statistic, TrialRow
 from nephoscope.errors import DamagedFile, InputError
+from nephoscope.frozen import Frozen
 from nephoscope.store.folder import ResultsFolder
 
 DOCUMENT = "analysis.json"
-TABLES = {
+TABLES: Mapping[str, type[Frozen]] = {
     "trials": TrialRow,
     "measurements": MeasurementRow,
     "statistics": Statistic,

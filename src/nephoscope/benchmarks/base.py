@@ -66,11 +66,25 @@ class Site:
 class Benchmark(Protocol):
     """One benchmark; stateless, registered in `benchmarks.registry`."""
 
-    name: str
-    version: int
-    """Rises when the numbers of two versions must not be compared; part of the trial's id."""
-    title: str
-    parameters: type[Frozen]
+    @property
+    def name(self) -> str:
+        """What a study's `uses` says."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Rises when the numbers of two versions must not be compared; part of the trial's id."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def parameters(self) -> type[Frozen]:
+        """Model of its parameters."""
+        ...
 
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:
         """Everything `parse` may return, with units and directions."""

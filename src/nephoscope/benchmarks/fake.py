@@ -1,4 +1,4 @@
-"""A benchmark whose numbers are computed, not measured. It ships, for rehearsals and tests; its name says what it is."""
+"""A benchmark whose numbers are computed, not measured. It ships, for rehearsals and tests, under its true name."""
 
 import json
 import random

@@ -92,7 +92,7 @@ def _cgroup(facts: Facts) -> Finding:
     return Finding(what="CPU quota", health=Health.WARNING, found=f"{limit:g} CPUs (cgroup)", hint=hint)
 
 
-def _tool(tool: str, present: bool) -> Finding:  # noqa: FBT001 - one of a pair from a mapping
+def _tool(tool: str, present: bool) -> Finding:
     if present:
         return Finding(what=tool, health=Health.GOOD, found="installed")
     return Finding(what=tool, health=Health.BAD, found="not installed", hint=install_hint(tool))

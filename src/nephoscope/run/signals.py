@@ -10,7 +10,7 @@ from nephoscope.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
 Result = TypeVar("Result")
 
 
-class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
+class Stopped(Exception):
     """A signal ended the work; `exit_code` is the shell's convention for it."""
 
     def __init__(self, number: int) -> None:
