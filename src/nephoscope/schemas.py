@@ -28,12 +28,12 @@ _MODELS: dict[str, Any] = {
     "facts-1": records.FactsRecord,
     "status-1": records.Status,
     "measurement-1": records.Measurement,
-    "verdict-1": records.Verdict,
+    "verdict-1": list[records.Verdict],
     "command-1": records.CommandRecord,
     "load-spec-1": load_contract.LoadSpec,
     "load-output-1": load_contract.OutputLine,
 }
-"""What a reader accepts. Of files that hold a list (verdicts) or lines (the load generator's output), one element."""
+"""What a reader accepts. Of files that hold one value a line (measurements, commands, load output): of one line."""
 
 
 def schemas(parameter_models: Mapping[str, type[Frozen]] | None = None) -> dict[str, str]:

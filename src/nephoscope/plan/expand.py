@@ -78,20 +78,16 @@ def trial_id(configuration: Configuration, use: BenchmarkUse, *, replicate: int,
     """12 hexadecimal digits of the SHA-256 of everything a trial depends on, and of nothing else.
 
     Neither the order nor other trials enter: more replicates or another configuration keep the ids there are.
+    Keys of the configuration that are not given are left out, so that a key added by a later version keeps them too.
     """
     inputs = {
-        "configuration": configuration.model_dump(mode="json"),
+        "configuration": configuration.model_dump(mode="json", exclude_none=True),
         "benchmark": use.model_dump(mode="json"),
         "replicate": replicate,
         "seed": seed,
     }
     canonical = json.dumps(inputs, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:12]
-
-
-def plan_json(plan: Plan) -> str:
-    """plan.json: indented, with its schema's name, and a newline at the end."""
-    return plan.model_dump_json(by_alias=True, indent=2) + "\n"
 
 
 @dataclass(frozen=True)

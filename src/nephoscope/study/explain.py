@@ -85,7 +85,7 @@ def _advice(path: Path, data: Any, schema: Schema) -> str:
         key = _key_with_unit(path)
         example = as_number(value, key)
         return f"; without quotes and unit: {example}" if example else ""
-    if "string" in types and not isinstance(value, str | list | dict):
+    if types == {"string"} and not isinstance(value, str | list | dict):
         return f"; in quotes: {show(path[-1:])} = {shown(shown(value))}"
     return ""
 

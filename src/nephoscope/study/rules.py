@@ -1,6 +1,7 @@
 """Rules that hold between several keys of a study file. They look at raw values: other keys may be wrong as well."""
 
 import datetime
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,11 +9,14 @@ from nephoscope.study.explain import Problem
 from nephoscope.study.locate import Path, line_of
 from nephoscope.study.suggest import nearest, shown
 
+_SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
+_NEWEST = 1
 _ONLY_ELSEWHERE = ("region", "zone")
 
 
 def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mapping[str, Any]) -> Iterator[Problem]:
     """Every rule; `known` holds the benchmarks there are."""
+    yield from _newer_schema(data)
     yield from _dates((), data)
     yield from _twice("configurations", data, lines)
     yield from _twice("benchmarks", data, lines)
@@ -25,6 +29,13 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
     for index, configuration in _tables(data, "configurations"):
         if configuration.get("provider", "local") == "local":
             yield from _local(("configurations", index), configuration)
+
+
+def _newer_schema(data: Mapping[str, Any]) -> Iterator[Problem]:
+    match = _SCHEMA.fullmatch(str(data.get("schema")))
+    if match and int(match[1]) > _NEWEST:
+        text = f"{match[0]} is newer than this nephoscope, which reads up to version {_NEWEST}; install a later one"
+        yield Problem(("schema",), text)
 
 
 def _tables(data: Mapping[str, Any], key: str) -> Iterator[tuple[int, Mapping[str, Any]]]:

@@ -39,7 +39,9 @@ _BYTES = {
     "tib": Fraction(1024 * GIB),
     "tb": Fraction(1_000_000_000_000),
 }
-_QUANTITY = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*)\s*")
+_SHARES = {"%": Fraction(1), "percent": Fraction(1)}
+_SCALES = (_SECONDS, _BYTES, _SHARES)
+_QUANTITY = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*|%)\s*")
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
@@ -50,9 +52,11 @@ def nearest(word: str, words: Iterable[str]) -> str | None:
 
 def meant(key: str, allowed: Sequence[str]) -> list[str]:
     """The allowed keys that an unknown one may mean: the same with another unit or none, else the nearest."""
-    same = [word for word in allowed if unit_of(word) and _split(word)[0] == _split(key)[0]]
+    base, unit = _split(key)
+    same = [word for word in allowed if unit_of(word) and _split(word)[0] == base]
+    same_kind = [word for word in same if _scale_of(unit, unit_of(word))]
     near = nearest(key, allowed)
-    return same or ([near] if near else [])
+    return same_kind or same or ([near] if near else [])
 
 
 def unknown_key(key: str, value: Any, allowed: Sequence[str]) -> str:
@@ -95,7 +99,7 @@ def _split(key: str) -> tuple[str, str]:
     if unit:
         return key[: -len(unit) - 1], unit
     base, _, tail = key.rpartition("_")
-    return (base, tail) if base and tail in (_SECONDS | _BYTES) else (key, "")
+    return (base, tail) if base and any(tail in scale for scale in _SCALES) else (key, "")
 
 
 def _convert(value: Any, unit: str, key: str) -> str | None:
@@ -103,11 +107,16 @@ def _convert(value: Any, unit: str, key: str) -> str | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     wanted = unit_of(key)
-    scales = [scale for scale in (_SECONDS, _BYTES) if unit in scale and wanted in scale]
-    if unit and not scales:
+    scale = _scale_of(unit, wanted)
+    if unit and not scale:
         return None
-    factor = scales[0][unit] / scales[0][wanted] if scales else Fraction(1)
+    factor = scale[unit] / scale[wanted] if unit else Fraction(1)
     try:
         return number(float(Fraction(value) * factor))
     except (OverflowError, ValueError):  # inf, nan, and numbers no float can hold
         return None
+
+
+def _scale_of(unit: str, other: str) -> dict[str, Fraction]:
+    """The scale on which two units stand; empty when one cannot be converted into the other."""
+    return next((scale for scale in _SCALES if unit in scale and other in scale), {})
