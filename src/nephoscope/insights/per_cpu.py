@@ -44,7 +44,12 @@ def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: 
     }
     template = (
         "{benchmark_name}: {first}, with {cpus_large:count} CPUs, has {ratio:ratio} \N{MULTIPLICATION SIGN} the "
-        "{title} of {second}, with {cpus_small:count} " + plural(min(left, right), "CPU") + " (" + INTERVAL + ")" + _ENDINGS[told.verdict]
+        "{title} of {second}, with {cpus_small:count} "
+        + plural(min(left, right), "CPU")
+        + " ("
+        + INTERVAL
+        + ")"
+        + _ENDINGS[told.verdict]
     )
     return say(
         NAME,
