@@ -81,10 +81,10 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
         )
     if comparison.more_replicates_needed is not None:
         more = comparison.more_replicates_needed
-        numbers["more"] = more
+        numbers |= {"more": more, "power": 100 * POWER}
         template += (
-            " About {more:count} more " + plural(more, "replicate") + " of each would decide it, if ratio and spread "
-            "stay as they are."
+            " About {more:count} more " + plural(more, "replicate") + " of each would decide it with a chance of "
+            "{power:count} %, if ratio and spread are what they seem now."
         )
     return say(
         rule,

@@ -1,5 +1,6 @@
 """Intervals of quantities that order statistics cannot give: ratios of two medians."""
 
+import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -23,7 +24,8 @@ def median_ratio_interval(
 ) -> RatioInterval | None:
     """BCa bootstrap interval of median(left) / median(right); equal input and seed, equal interval.
 
-    Its `coverage` is the nominal one: a bootstrap has no exact coverage.
+    Its `coverage` is the nominal one: a bootstrap has no exact coverage. Where BCa is not defined (most values are
+    equal), the percentile interval takes its place.
 
     Args:
         left: shape (m,), above 0.
@@ -50,15 +52,17 @@ def median_ratio_interval(
     if x[0] == x[-1] and y[0] == y[-1]:
         ratio = float(x[0] / y[0])
         return RatioInterval(ratio, ratio, confidence)
-    result = stats.bootstrap(
-        (x, y),
-        _median_ratio,
-        n_resamples=resamples,
-        vectorized=True,
-        confidence_level=confidence,
-        method="BCa",
-        rng=np.random.default_rng(seed),
-    )
+    with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
+        warnings.simplefilter("ignore", stats.DegenerateDataWarning)
+        result = stats.bootstrap(
+            (x, y),
+            _median_ratio,
+            n_resamples=resamples,
+            vectorized=True,
+            confidence_level=confidence,
+            method="BCa",
+            rng=np.random.default_rng(seed),
+        )
     low, high = (float(end) for end in result.confidence_interval)
     if not (np.isfinite(low) and np.isfinite(high)):
         low, high = (float(q) for q in np.quantile(result.bootstrap_distribution, _tails(confidence)))

@@ -50,7 +50,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
     p = _checked(p_values)
     adjusted, lowest = [0.0] * len(p), 1.0
     for place, index in enumerate(sorted(range(len(p)), key=lambda i: (-p[i], i))):
-        lowest = min(lowest, p[index] * len(p) / (len(p) - place))
+        lowest = min(lowest, max(p[index], p[index] * len(p) / (len(p) - place)))
         adjusted[index] = lowest
     return adjusted
 
@@ -141,10 +141,12 @@ def minimum_detectable_share(
 def replicates_to_decide(
     ratio: float, log_deviation: float | None, *, equivalence_margin: float, alpha: float = ALPHA
 ) -> int | None:
-    """Replicates of each side at which the expected interval decides, if ratio and spread stay as they are.
+    """Replicates of each side that decide with a chance of 80 %, if ratio and spread are what they seem now.
 
-    It decides when its half-width (of logarithms) is below |log ratio|: a difference; or below the rest of the way to
-    the margin: a tie. One of the two always comes. An estimate for planning, with an even chance of being enough.
+    The lesser of two numbers: those that show the difference (the interval excludes 1), and those that show a tie (the
+    interval fits between the ratio and the nearer end of the margin). The first is small for large differences, the
+    second for small ones, so together they are largest half-way to the margin. An estimate for planning: it is only as
+    good as the ratio and the spread that it starts from.
 
     Args:
         ratio: as estimated.
@@ -154,6 +156,8 @@ def replicates_to_decide(
 
     Returns:
         The replicates of each side in all; None when the deviation is not known or no number up to 100,000 is enough.
+
+    Source: Noether (1987) for a difference; Chow, Shao & Wang, Sample Size Calculations (2008), section 3.2 for a tie.
     """
     if log_deviation is None or not 0 < alpha < 1:
         return None
@@ -161,21 +165,25 @@ def replicates_to_decide(
     tie_needs = math.log1p(equivalence_margin) - difference
     least = least_n_each(ALPHA)
     candidates = [
-        _replicates_for_half_width(tie_needs, log_deviation, ALPHA, least),
-        _replicates_for_half_width(difference, log_deviation, alpha, max(least, least_n_each(alpha))),
+        _replicates_for_room(tie_needs, log_deviation, (ALPHA, (1 + POWER) / 2), least),
+        _replicates_for_room(difference, log_deviation, (alpha, POWER), max(least, least_n_each(alpha))),
     ]
     found = [n for n in candidates if n is not None]
     return min(found) if found else None
 
 
-def _replicates_for_half_width(half_width: float, deviation: float, alpha: float, least: int) -> int | None:
-    """Binary search for the least n >= `least` whose expected half-width is below `half_width`."""
+def _replicates_for_room(room: float, deviation: float, level: tuple[float, float], least: int) -> int | None:
+    """The least n >= `least` whose half-width plus the estimate's own error fits into `room` (of logarithms).
+
+    `level` holds the two-sided alpha of the interval, and the one-sided chance that the error stays below its share.
+    """
+    alpha, chance = level
 
     def enough(n: int) -> bool:
-        t = student_t_quantile(1 - alpha / 2, 2 * n - 2)
-        return t * deviation * math.sqrt(2 / (n * MANN_WHITNEY_EFFICIENCY)) <= half_width
+        quantiles = student_t_quantile(1 - alpha / 2, 2 * n - 2) + student_t_quantile(chance, 2 * n - 2)
+        return quantiles * deviation * math.sqrt(2 / (n * MANN_WHITNEY_EFFICIENCY)) <= room
 
-    if half_width <= 0 or not enough(MOST_REPLICATES):
+    if room <= 0 or not enough(MOST_REPLICATES):
         return None
     low, high = least, MOST_REPLICATES
     while low < high:
