@@ -33,8 +33,13 @@ def _median_and_interval(configurations: Sequence[str], x: alt.X) -> list[alt.Ch
     ]
 
 
-def replicates(configurations: Sequence[str], points: Rows, statistics: Rows, missing: Rows, axis: str) -> Spec:
-    """A row per configuration: each replicate a point (in block order, downwards), the median a tick, its interval a band."""
+def replicates(
+    configurations: Sequence[str], points: Rows, statistics: Rows, missing: Rows, axis: str, palette: Sequence[str]
+) -> Spec:
+    """A row per configuration: replicates as points (blocks downwards), the median a tick, its interval a band.
+
+    `palette` holds the configurations in the order that gives each its colour.
+    """
     values = [row["value"] for row in points] + [row[end] for row in statistics for end in ("low", "high")]
     x = alt.X("low:Q", title=axis, scale=linear(values))
     blocks = sorted({row["block"] for row in points})
@@ -42,7 +47,7 @@ def replicates(configurations: Sequence[str], points: Rows, statistics: Rows, mi
         y=rows_axis(configurations),
         yOffset=alt.YOffset("block:O", scale=alt.Scale(domain=blocks, paddingOuter=0.6)),
         x=alt.X("value:Q"),
-        color=coloured(configurations),
+        color=coloured(palette),
         tooltip=_tooltip(
             ("configuration", "configuration"),
             ("text", "value"),
@@ -115,7 +120,7 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
     y = alt.Y(
         "label:N",
         scale=alt.Scale(domain=list(labels)),
-        axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12.5, labelLimit=260),
+        axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12.5),
     )
     scale = alt.Scale(type="log", domain=[min(ends) / spread, max(ends) * spread], nice=False)
     x = alt.X(

@@ -14,7 +14,7 @@ ROOM = 1.12
 """A linear axis ends this much beyond its largest value at the least."""
 
 
-def finished(chart: alt.LayerChart | alt.Chart, height: int, **datasets: Rows) -> Spec:
+def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Rows) -> Spec:
     """A specification as wide as its container, with its data inside and without the address of a schema."""
     spec: Spec = chart.properties(width="container", height=height).to_dict()
     spec.pop("$schema", None)
