@@ -64,7 +64,9 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         facts=f"{version} · {count} of {people.plural(len(trials), 'trial')} count",
         headline=[figures for figures in headline if figures],
         latency=latency_figure(book, row),
-        series=[_series(book, row, metric) for metric in row.metrics if (row.benchmark, metric.name) in book.lookup.series],
+        series=[
+            _series(book, row, metric) for metric in row.metrics if (row.benchmark, metric.name) in book.lookup.series
+        ],
         table=metrics_table(book, row),
         nothing="" if count else _nothing(book, row),
     )
@@ -81,17 +83,19 @@ def point_rows(lookup: Lookup, rows: list[MeasurementRow], scale: people.Scale) 
     found = []
     for row in rows:
         trial = lookup.trials.get(row.trial)
-        found.append({
-            "configuration": row.configuration,
-            "value": scale.value(row.value),
-            "text": scale.text(row.value),
-            "trial": row.trial,
-            "block": row.block,
-            "position": row.position,
-            "counts": row.valid,
-            "counts_text": "yes" if row.valid else "no",
-            "why": "; ".join(trial.reasons) if trial and not row.valid else people.MISSING,
-        })
+        found.append(
+            {
+                "configuration": row.configuration,
+                "value": scale.value(row.value),
+                "text": scale.text(row.value),
+                "trial": row.trial,
+                "block": row.block,
+                "position": row.position,
+                "counts": row.valid,
+                "counts_text": "yes" if row.valid else "no",
+                "why": "; ".join(trial.reasons) if trial and not row.valid else people.MISSING,
+            }
+        )
     return found
 
 
@@ -133,8 +137,10 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
 
 
 def _spoken(row: BenchmarkRow, metric: Metric, statistics: list[Any], scale: people.Scale) -> str:
-    medians = "; ".join(f"{s.configuration} {scale.text(s.median)}, interval {scale.number(s.low)} to "
-                        f"{scale.number(s.high)}" for s in statistics[:6])
+    medians = "; ".join(
+        f"{s.configuration} {scale.text(s.median)}, interval {scale.number(s.low)} to {scale.number(s.high)}"
+        for s in statistics[:6]
+    )
     more = f"; and {len(statistics) - 6} more configurations" if len(statistics) > 6 else ""
     return f"Dot plot of {metric_title(metric)} in {row.benchmark}, {direction_text(metric.direction)}. Medians: " + (
         medians + more or "none, as no trial counts"
@@ -152,7 +158,13 @@ def _per_cpu(book: Book, row: BenchmarkRow, metric: Metric) -> Figure:
         title,
         f"{unit_text(scale, per_cpu=True)}, {direction_text(metric.direction)}",
         f"The same trials, each divided by the CPUs it had, before the median was taken. {axis_note(drawn)}",
-        [("", _spoken(row, metric, statistics, scale), charts.per_cpu(names, data, axis_title(metric, scale, per_cpu=True)))],
+        [
+            (
+                "",
+                _spoken(row, metric, statistics, scale),
+                charts.per_cpu(names, data, axis_title(metric, scale, per_cpu=True)),
+            )
+        ],
         key=(
             KeyEntry("┃", "var(--ink)", "median"),
             KeyEntry("▬", "var(--band-edge)", "its interval"),
@@ -176,14 +188,16 @@ def values_table(book: Book, caption: str, values: list[MeasurementRow], scale: 
     for value in sorted(values, key=lambda value: value.position):
         trial = book.lookup.trials.get(value.trial)
         rows.append(
-            Row((
-                trial_cell(value.trial, book.lookup),
-                Cell(value.configuration),
-                Cell(str(value.block)),
-                Cell(str(value.position)),
-                Cell(scale.number(value.value)),
-                Cell(badges=(state_badge(trial),) if trial else ()),
-            ))
+            Row(
+                (
+                    trial_cell(value.trial, book.lookup),
+                    Cell(value.configuration),
+                    Cell(str(value.block)),
+                    Cell(str(value.position)),
+                    Cell(scale.number(value.value)),
+                    Cell(badges=(state_badge(trial),) if trial else ()),
+                )
+            )
         )
     return Table(caption, columns, tuple(rows), compact=True)
 
@@ -210,7 +224,9 @@ def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure:
         f"Seconds within a trial are never replicates.{thinned}",
         drawn,
         key=(KeyEntry("─", "var(--ink)", "a trial that counts"), KeyEntry("┄", "var(--muted)", "one that does not")),
-        table=_series_table(book, f"{row.benchmark}: {metric_title(metric)} by second, {unit_text(scale)}", values, scale, every),
+        table=_series_table(
+            book, f"{row.benchmark}: {metric_title(metric)} by second, {unit_text(scale)}", values, scale, every
+        ),
         columns=min(3, len(names)),
     )
 
@@ -224,20 +240,20 @@ def _series_points(rows: list[MeasurementRow], scale: people.Scale, every: int) 
     return points
 
 
-def _series_table(
-    book: Book, caption: str, values: list[MeasurementRow], scale: people.Scale, every: int
-) -> Table:
+def _series_table(book: Book, caption: str, values: list[MeasurementRow], scale: people.Scale, every: int) -> Table:
     columns = (Column("Trial"), Column("Configuration"), Column("Block", numeric=True), Column("Values, by second"))
     by_trial: dict[str, list[MeasurementRow]] = {}
     for value in sorted(values, key=lambda value: (value.position, value.at_s or 0.0)):
         by_trial.setdefault(value.trial, []).append(value)
     rows = tuple(
-        Row((
-            trial_cell(trial, book.lookup),
-            Cell(found[0].configuration),
-            Cell(str(found[0].block)),
-            Cell("  ".join(scale.number(value.value) for value in found[::every]), tone="values"),
-        ))
+        Row(
+            (
+                trial_cell(trial, book.lookup),
+                Cell(found[0].configuration),
+                Cell(str(found[0].block)),
+                Cell("  ".join(scale.number(value.value) for value in found[::every]), tone="values"),
+            )
+        )
         for trial, found in by_trial.items()
     )
     return Table(caption, columns, rows, compact=True)
@@ -262,7 +278,8 @@ def _order(book: Book, row: BenchmarkRow, metric: Metric, values: list[Measureme
         starts[trial.block] = min(trial.position, starts.get(trial.block, trial.position))
     many = len(starts) > 12
     blocks = [
-        {"start": start - 0.5, "label": str(block) if many else f"block {block}"} for block, start in sorted(starts.items())
+        {"start": start - 0.5, "label": str(block) if many else f"block {block}"}
+        for block, start in sorted(starts.items())
     ]
     up = metric.direction is Direction.HIGHER
     axis = f"{unit_text(scale)} · {'higher is better ↑' if up else 'lower is better ↓'}"
@@ -273,5 +290,7 @@ def _order(book: Book, row: BenchmarkRow, metric: Metric, values: list[Measureme
         f"Dashed lines: a block begins. {axis_note([point['value'] for point in points])}",
         [("", spoken, charts.order(book.lookup.configurations, points, blocks, axis))],
         key=(*book.configuration_key(), EXCLUDED_KEY),
-        table=values_table(book, f"{row.benchmark}: {metric_title(metric)} by position, {unit_text(scale)}", values, scale),
+        table=values_table(
+            book, f"{row.benchmark}: {metric_title(metric)} by position, {unit_text(scale)}", values, scale
+        ),
     )

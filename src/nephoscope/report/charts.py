@@ -65,9 +65,7 @@ def replicates(
         .mark_text(style="note", align="left")
         .encode(y=rows_axis(configurations), x=alt.value(8), text="note:N"),
     ]
-    return finished(
-        alt.layer(*layers), _height(configurations), points=points, statistics=statistics, missing=missing
-    )
+    return finished(alt.layer(*layers), _height(configurations), points=points, statistics=statistics, missing=missing)
 
 
 def per_cpu(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
@@ -148,9 +146,7 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
         base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5).encode(x=x, x2="high:Q"),
         base.mark_point(filled=True, size=90, opacity=1).encode(
             x=alt.X("ratio:Q"),
-            shape=alt.Shape(
-                "verdict:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(signs.values()))
-            ),
+            shape=alt.Shape("verdict:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(signs.values()))),
         ),
     ]
     band = [{"low": 1 - margin, "high": 1 + margin, "one": 1.0}]

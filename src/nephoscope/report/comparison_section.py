@@ -64,27 +64,34 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
         label += " / CPU" if row.per_cpu else ""
         label += f" · {row.left} ÷ {row.right}" if len(pairs) > 1 else ""
         labels.append(label)
-        data.append({
-            "label": label,
-            "left": row.left,
-            "right": row.right,
-            "ratio": row.ratio,
-            "low": row.low,
-            "high": row.high,
-            "ratio_text": people.ratio(row.ratio),
-            "interval_text": _interval(row),
-            "verdict": row.verdict.value,
-        })
+        data.append(
+            {
+                "label": label,
+                "left": row.left,
+                "right": row.right,
+                "ratio": row.ratio,
+                "low": row.low,
+                "high": row.high,
+                "ratio_text": people.ratio(row.ratio),
+                "interval_text": _interval(row),
+                "verdict": row.verdict.value,
+            }
+        )
     left, right = next(iter(pairs)) if len(pairs) == 1 else ("left", "right")
     margin = book.lookup.study.equivalence_margin_percent
-    spoken = "; ".join(f"{_about(row, titles[row.benchmark, row.metric])} {people.ratio(row.ratio)}, {row.verdict}" for row in rows)
+    spoken = "; ".join(
+        f"{_about(row, titles[row.benchmark, row.metric])} {people.ratio(row.ratio)}, {row.verdict}" for row in rows
+    )
     return book.figure(
         f"{left} against {right}: headline metrics",
         f"ratio {left} ÷ {right}; ↑ higher is better, ↓ lower is better",
         f"Points: Hodges–Lehmann ratio; bars: its interval. The band around 1× is the equivalence margin of ±{margin:g} %: "
         "an interval inside it is a tie. The axis is logarithmic.",
         [("", f"Ratios {left} to {right}. {spoken}", charts.comparisons(labels, data, margin / 100))],
-        key=[KeyEntry({"=": "■", "?": "●"}.get(sign, sign), f"var(--{tone})", word) for sign, word, tone in SIGNS.values()],
+        key=[
+            KeyEntry({"=": "■", "?": "●"}.get(sign, sign), f"var(--{tone})", word)
+            for sign, word, tone in SIGNS.values()
+        ],
     )
 
 

@@ -33,7 +33,9 @@ def latency_figure(book: Book, row: BenchmarkRow) -> Figure | None:
         ]
         axis = f"{scale.unit}, {log} axis   ·   ← lower is better"
         spec = panels.latency(book.lookup.configurations, percentiles, rows, domain, axis)
-        spoken = f"{title}: percentiles {', '.join(name for name, _, _ in group)} of each configuration, lower is better."
+        spoken = (
+            f"{title}: percentiles {', '.join(name for name, _, _ in group)} of each configuration, lower is better."
+        )
         drawn.append((title, spoken, spec))
     clocks = unique(metric.clock for group in groups.values() for _, metric, _ in group if metric.clock)
     return book.figure(
@@ -68,12 +70,14 @@ def _table(book: Book, row: BenchmarkRow, groups: dict[str, Group], scale: peopl
             fine = people.scale_for("s", [s.median for s in found], [(s.high - s.low) / 2 for s in found])
             digits = people.Scale(scale.divisor, scale.unit, max(scale.decimals, _decimals(fine, scale)))
             rows += [
-                Row((
-                    Cell(operation_title(metric, operation)),
-                    Cell(name),
-                    Cell(statistic.configuration),
-                    *statistic_cells(book, statistic, digits),
-                ))
+                Row(
+                    (
+                        Cell(operation_title(metric, operation)),
+                        Cell(name),
+                        Cell(statistic.configuration),
+                        *statistic_cells(book, statistic, digits),
+                    )
+                )
                 for statistic in found
             ]
     columns = (Column("Operation"), Column("Percentile"), Column("Configuration"), *STATISTIC_COLUMNS)

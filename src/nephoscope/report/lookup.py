@@ -86,7 +86,10 @@ def headlines(benchmark: BenchmarkRow) -> list[Metric]:
 
 def configurations_of(study: AnalysedStudy) -> list[str]:
     """Names in the order of the study file, then whatever else trials, machines or statistics name."""
-    named = [*_named_in_study_file(study.study_toml), *sorted(row.intent.configuration_name for row in study.plan.trials)]
+    named = [
+        *_named_in_study_file(study.study_toml),
+        *sorted(row.intent.configuration_name for row in study.plan.trials),
+    ]
     named += [row.configuration for row in study.machines]
     named += [row.configuration for row in study.trials] + [row.configuration for row in study.statistics]
     present = {row.configuration for row in study.trials} | {row.configuration for row in study.statistics}

@@ -138,9 +138,7 @@ class Book:
         drawn = tuple(
             Panel(f"{anchor}-{index}", name, alt, as_script(spec)) for index, (name, alt, spec) in enumerate(panels, 1)
         )
-        return Figure(
-            self.figures, anchor, title, subtitle, caption, drawn, tuple(key), table, table_link, columns
-        )
+        return Figure(self.figures, anchor, title, subtitle, caption, drawn, tuple(key), table, table_link, columns)
 
     def configuration_key(self) -> tuple[KeyEntry, ...]:
         """Colour and sign of each configuration, as long as colours tell them apart."""

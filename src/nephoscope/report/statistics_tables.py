@@ -81,7 +81,11 @@ def leaderboard(book: Book) -> Table:
         Column("n", numeric=True, hint="Replicates that count."),
         Column("Excluded", numeric=True, hint="Replicates that do not count, whatever the reason."),
         Column("Per CPU", numeric=True, hint="Median of the values divided by the CPUs of their trial."),
-        Column("Client CPU", numeric=True, hint="CPU time of a co-located client, of all CPUs of its machine: least to most."),
+        Column(
+            "Client CPU",
+            numeric=True,
+            hint="CPU time of a co-located client, of all CPUs of its machine: least to most.",
+        ),
         Column("Against the others"),
     )
     return Table("Headline metrics, best median first", columns, tuple(rows), anchor="leaderboard-table")
@@ -135,7 +139,9 @@ def against(book: Book, benchmark: str, metric: Metric, name: str) -> tuple[Badg
     if len(book.lookup.configurations) <= FEW:
         return tuple(_named(row, name, verdict_badge(verdict)) for row, verdict in verdicts)
     link = f"#{grid_anchor(benchmark, metric.name)}"
-    counted = [(kind, sum(verdict is kind for _, verdict in verdicts)) for kind in type(mine[0].verdict)] if mine else []
+    counted = (
+        [(kind, sum(verdict is kind for _, verdict in verdicts)) for kind in type(mine[0].verdict)] if mine else []
+    )
     return tuple(verdict_badge(kind, f"× {count}", link) for kind, count in counted if count)
 
 

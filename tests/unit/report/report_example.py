@@ -18,7 +18,17 @@ from nephoscope.analysis.results import (
     Statistic,
     TrialRow,
 )
-from nephoscope.records import BenchmarkUse, Direction, Disk, Facts, Metric, Plan, PlannedTrial, TrialIntent, VerdictKind
+from nephoscope.records import (
+    BenchmarkUse,
+    Direction,
+    Disk,
+    Facts,
+    Metric,
+    Plan,
+    PlannedTrial,
+    TrialIntent,
+    VerdictKind,
+)
 
 HOSTILE = "<script>alert('fio')</script> & \"quotes\" </script><img src=x onerror=alert(1)>"
 STARTED_UNIX_MS = 1_781_000_000_000
@@ -155,7 +165,10 @@ def trial_row(sketch: Sketch, intent: TrialIntent) -> TrialRow:
     elif intent.position in sketch.invalid:
         verdict, reasons = VerdictKind.INVALID, [sketch.invalid[intent.position]]
     if intent.benchmark.name in sketch.not_run:
-        state, reasons = "not run", [f"{intent.benchmark.name} is not installed; hint: apt install {intent.benchmark.name}"]
+        state, reasons = (
+            "not run",
+            [f"{intent.benchmark.name} is not installed; hint: apt install {intent.benchmark.name}"],
+        )
     oltp = intent.benchmark.name in SERIES
     ran = state != "not run"
     return TrialRow.model_validate(
@@ -406,7 +419,10 @@ def benchmark_rows() -> list[BenchmarkRow]:
 
 
 def study_toml(sketch: Sketch) -> str:
-    parts = ['schema = "nephoscope/study/1"\nname = "laptop"\nseed = %d\nreplicates = %d\n' % (sketch.seed, sketch.replicates)]
+    parts = [
+        'schema = "nephoscope/study/1"\nname = "laptop"\nseed = %d\nreplicates = %d\n'
+        % (sketch.seed, sketch.replicates)
+    ]
     parts += [f'\n[[configurations]]\nname = "{name}"\n' for name in sketch.configurations]
     parts += [f'\n[[benchmarks]]\nuses = "{name}"\n' for name in CATALOGUE]
     return "".join(parts)
@@ -473,9 +489,23 @@ def build(sketch: Sketch) -> AnalysedStudy:
             for benchmark in CATALOGUE
         ],
         checks=[
-            CheckRow(check="machine", text="Refuses a machine other than the one asked for.", valid=47, invalid=0, unknown=0),
-            CheckRow(check="contended", text="Refuses more than 5 % of CPU time taken by others.", valid=45, invalid=2, unknown=0),
-            CheckRow(check="generator_bound", text="Refuses a client that used over 80 % of its CPUs.", valid=22, invalid=0, unknown=1),
+            CheckRow(
+                check="machine", text="Refuses a machine other than the one asked for.", valid=47, invalid=0, unknown=0
+            ),
+            CheckRow(
+                check="contended",
+                text="Refuses more than 5 % of CPU time taken by others.",
+                valid=45,
+                invalid=2,
+                unknown=0,
+            ),
+            CheckRow(
+                check="generator_bound",
+                text="Refuses a client that used over 80 % of its CPUs.",
+                valid=22,
+                invalid=0,
+                unknown=1,
+            ),
         ],
         database_settings={
             name: {"fsync": "on", "shared_buffers": "1GB", "synchronous_commit": "on", "max_wal_size": "4GB"}
