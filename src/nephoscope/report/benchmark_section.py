@@ -122,7 +122,7 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
     spec = charts.replicates(names, points, data, missing, axis_title(metric, scale), book.lookup.configurations)
     drawn = [p["value"] for p in points] + [s[end] for s in data for end in ("low", "high")]
     return book.figure(
-        f"{metric_title(metric)}: every replicate",
+        f"{metric_title(metric)}, every replicate",
         f"{unit_text(scale)}, {direction_text(metric.direction)}",
         f"Each sign is one trial, in the order of the blocks from top to bottom. {axis_note(drawn)}",
         [("", _spoken(row, metric, statistics, scale), spec)],

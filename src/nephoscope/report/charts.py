@@ -4,17 +4,22 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from nephoscope.report.spec import Rows, Spec, coloured, data, finished, linear, rows_axis, shaped
+from nephoscope.report import theme
+from nephoscope.report.spec import Rows, Spec, by_counting, coloured, data, finished, linear, rows_axis, shaped
 
 ROW_HEIGHT = 58
 CROWDED_ROW_HEIGHT = 30
 CROWDED = 8
 AXIS_HEIGHT = 46
+BAND_PART = 0.66
+
+
+def _row_height(configurations: Sequence[str]) -> int:
+    return ROW_HEIGHT if len(configurations) <= CROWDED else CROWDED_ROW_HEIGHT
 
 
 def _height(configurations: Sequence[str]) -> int:
-    row = ROW_HEIGHT if len(configurations) <= CROWDED else CROWDED_ROW_HEIGHT
-    return row * max(1, len(configurations)) + AXIS_HEIGHT
+    return _row_height(configurations) * max(1, len(configurations)) + AXIS_HEIGHT
 
 
 def _tooltip(*fields: tuple[str, str]) -> list[alt.Tooltip]:
@@ -26,10 +31,11 @@ STATISTIC_TIP = (("configuration", "configuration"), ("median_text", "median"), 
 
 def _median_and_interval(configurations: Sequence[str], x: alt.X) -> list[alt.Chart]:
     base = alt.Chart(data("statistics")).encode(y=rows_axis(configurations))
+    band = BAND_PART * _row_height(configurations)
     tip = _tooltip(*STATISTIC_TIP, ("coverage_text", "coverage"), ("n", "valid replicates"))
     return [
-        base.mark_bar(style="interval").encode(x=x, x2="high:Q", tooltip=tip),
-        base.mark_tick(style="median", thickness=2.5).encode(x=alt.X("median:Q"), tooltip=tip),
+        base.mark_rule(**theme.INTERVAL, strokeWidth=band).encode(x=x, x2="high:Q", tooltip=tip),
+        base.mark_tick(**theme.MEDIAN, size=band).encode(x=alt.X("median:Q"), tooltip=tip),
     ]
 
 
@@ -41,12 +47,13 @@ def replicates(
     `palette` holds the configurations in the order that gives each its colour.
     """
     values = [row["value"] for row in points] + [row[end] for row in statistics for end in ("low", "high")]
-    x = alt.X("low:Q", title=axis, scale=linear(values))
+    scale = linear(values)
+    x = alt.X("low:Q", title=axis, scale=scale)
     blocks = sorted({row["block"] for row in points})
     point = alt.Chart(data("points")).encode(
         y=rows_axis(configurations),
         yOffset=alt.YOffset("block:O", scale=alt.Scale(domain=blocks, paddingOuter=0.6)),
-        x=alt.X("value:Q"),
+        x=alt.X("value:Q", title=axis, scale=scale),
         color=coloured(palette),
         tooltip=_tooltip(
             ("configuration", "configuration"),
@@ -58,11 +65,14 @@ def replicates(
         ),
     )
     layers = [
-        *_median_and_interval(configurations, x),
-        point.transform_filter("datum.counts").mark_point(filled=True, size=58, opacity=0.95),
-        point.transform_filter("!datum.counts").mark_point(filled=False, size=58, strokeWidth=1.6),
+        *(_median_and_interval(configurations, x) if statistics else []),
+        *by_counting(
+            points,
+            point.mark_point(filled=True, size=58, opacity=0.95),
+            point.mark_point(filled=False, size=58, strokeWidth=1.6),
+        ),
         alt.Chart(data("missing"))
-        .mark_text(style="note", align="left")
+        .mark_text(**theme.NOTE)
         .encode(y=rows_axis(configurations), x=alt.value(8), text="note:N"),
     ]
     return finished(alt.layer(*layers), _height(configurations), points=points, statistics=statistics, missing=missing)
@@ -74,10 +84,11 @@ def per_cpu(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
     x = alt.X("low:Q", title=axis, scale=linear(values))
     extremes = (
         alt.Chart(data("statistics"))
-        .mark_rule(style="extremes")
+        .mark_rule(**theme.EXTREMES)
         .encode(y=rows_axis(configurations), x=alt.X("minimum:Q"), x2="maximum:Q")
     )
-    layers = [extremes, *_median_and_interval(configurations, x)]
+    interval, median = _median_and_interval(configurations, x)
+    layers = [interval, extremes, median]
     return finished(alt.layer(*layers), _height(configurations), statistics=statistics)
 
 
@@ -102,10 +113,13 @@ def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) 
     )
     begin = alt.Chart(data("blocks")).encode(x=alt.X("start:Q"))
     layers = [
-        begin.mark_rule(style="reference"),
-        begin.mark_text(style="note", align="left", dx=4, baseline="top").encode(y=alt.value(0), text="label:N"),
-        point.transform_filter("datum.counts").mark_point(filled=True, size=62, opacity=0.95),
-        point.transform_filter("!datum.counts").mark_point(filled=False, size=62, strokeWidth=1.6),
+        begin.mark_rule(**theme.REFERENCE),
+        begin.mark_text(**theme.NOTE, dx=4, baseline="top").encode(y=alt.value(0), text="label:N"),
+        *by_counting(
+            points,
+            point.mark_point(filled=True, size=62, opacity=0.95),
+            point.mark_point(filled=False, size=62, strokeWidth=1.6),
+        ),
     ]
     return finished(alt.layer(*layers), 240, points=points, blocks=blocks)
 
@@ -141,8 +155,8 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
         ),
     )
     layers = [
-        alt.Chart(data("margin")).mark_rect(style="equivalence").encode(x=x, x2="high:Q"),
-        alt.Chart(data("margin")).mark_rule(style="reference").encode(x=alt.X("one:Q")),
+        alt.Chart(data("margin")).mark_rect(**theme.EQUIVALENCE).encode(x=x, x2="high:Q"),
+        alt.Chart(data("margin")).mark_rule(**theme.REFERENCE).encode(x=alt.X("one:Q")),
         base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5).encode(x=x, x2="high:Q"),
         base.mark_point(filled=True, size=90, opacity=1).encode(
             x=alt.X("ratio:Q"),

@@ -27,6 +27,7 @@ from nephoscope.report.trial_section import checks_table, counted, evidence_tabl
 
 TEMPLATES = Path(__file__).parent / "templates"
 VEGA_LITE_VERSION = "6.4"
+LIBRARY = "window.vegaEmbed = vegaEmbed;"
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def _environment() -> jinja2.Environment:
 @cache
 def _assets() -> dict[str, Markup | str]:
     """Style, scripts and the policy that lets these scripts run and no other."""
-    libraries = f"(()=>{{{vl_convert.javascript_bundle(vl_version=VEGA_LITE_VERSION)}}})();"
+    libraries = f"(()=>{{{vl_convert.javascript_bundle(LIBRARY, vl_version=VEGA_LITE_VERSION)}}})();"
     early = (TEMPLATES / "theme.js").read_text(encoding="utf-8")
     behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     scripts = {"libraries": libraries, "early": early, "behaviour": behaviour}

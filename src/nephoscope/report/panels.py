@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import altair as alt
 
-from nephoscope.report.spec import Rows, Spec, data, finished, rows_axis
+from nephoscope.report.spec import Rows, Spec, by_counting, data, finished, rows_axis
 from nephoscope.report.theme import PERCENTILE_COLOURS, SHAPES
 
 
@@ -58,10 +58,9 @@ def series(rows: Rows, domain: tuple[float, float], colour: str, axis: str) -> S
             alt.Tooltip("v:Q", title=axis, format=",.4~r"),
         ],
     )
-    layers = [
-        line.transform_filter("datum.counts").mark_line(strokeWidth=1.2, opacity=0.5, color=colour),
-        line.transform_filter("!datum.counts").mark_line(
-            strokeWidth=1.2, opacity=0.8, color="var(--muted)", strokeDash=[4, 3]
-        ),
-    ]
+    layers = by_counting(
+        rows,
+        line.mark_line(strokeWidth=1.2, opacity=0.5, color=colour),
+        line.mark_line(strokeWidth=1.2, opacity=0.8, color="var(--muted)", strokeDash=[4, 3]),
+    )
     return finished(alt.layer(*layers), 210, rows=rows)

@@ -43,6 +43,7 @@ class Cell:
     links: tuple[Link, ...] = ()
     lines: tuple[str, ...] = ()
     code: bool = False
+    span: int = 1
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row; `group` makes it a head over the rows that follow."""
+    """A row; `group` makes it a head over the rows that follow; `continued` leaves the first column to a cell above."""
 
     cells: tuple[Cell, ...] = ()
     anchor: str | None = None
     tone: str = ""
     group: Link | None = None
     group_note: str = ""
+    continued: bool = False
 
 
 @dataclass(frozen=True)

@@ -82,3 +82,13 @@ def linear(values: Sequence[float]) -> alt.Scale:
 def axis_note(values: Sequence[float]) -> str:
     """What a reader must know of the axis."""
     return "The axis starts at zero." if starts_at_zero(values) else "The axis does not start at zero."
+
+
+def by_counting(rows: Rows, valid: alt.Chart, hollow: alt.Chart) -> list[alt.Chart]:
+    """The layer of trials that count, then that of the others; a layer without a row is left out."""
+    layers = ((valid, True), (hollow, False))
+    return [
+        layer.transform_filter("datum.counts" if counts else "!datum.counts")
+        for layer, counts in layers
+        if any(bool(row["counts"]) is counts for row in rows)
+    ]

@@ -167,6 +167,7 @@ def metrics_table(book: Book, benchmark: BenchmarkRow) -> Table | None:
     if not rows:
         return None
     columns = (
+        Column("Metric"),
         Column("Configuration"),
         *STATISTIC_COLUMNS,
         Column("CV", numeric=True, hint="Standard deviation of the mean."),
@@ -187,8 +188,9 @@ def _metric_rows(book: Book, benchmark: BenchmarkRow, metric: Metric) -> list[Ro
             continue
         scale = book.lookup.scale(benchmark.benchmark, metric, per_cpu=per_cpu)
         note = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(metric.direction)}"
-        rows.append(Row(group=Link(metric_title(metric, per_cpu=per_cpu), ""), group_note=note))
-        rows += [Row(_metric_cells(book, row, scale)) for row in found]
+        head = Cell(metric_title(metric, per_cpu=per_cpu), note=note, span=len(found))
+        rows.append(Row((head, *_metric_cells(book, found[0], scale))))
+        rows += [Row(_metric_cells(book, row, scale), continued=True) for row in found[1:]]
     return rows
 
 

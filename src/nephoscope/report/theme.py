@@ -8,6 +8,12 @@ GLYPHS = ("●", "■", "▲", "◆", "▼", "✚", "▶", "◀")
 MOST_COLOURS = len(SHAPES)
 """Beyond it a colour no longer tells configurations apart: all take the first, and rows are told by their labels."""
 PERCENTILE_COLOURS = ("var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)", "var(--p5)")
+INTERVAL: dict[str, Any] = {"stroke": "var(--band)", "opacity": 1}
+MEDIAN: dict[str, Any] = {"color": "var(--ink)", "thickness": 2.5, "opacity": 1}
+EXTREMES: dict[str, Any] = {"stroke": "var(--muted)", "strokeWidth": 1.2, "opacity": 1}
+REFERENCE: dict[str, Any] = {"stroke": "var(--muted)", "strokeWidth": 1, "strokeDash": [4, 3], "opacity": 0.7}
+EQUIVALENCE: dict[str, Any] = {"fill": "var(--band)", "opacity": 1}
+NOTE: dict[str, Any] = {"fill": "var(--muted)", "fontSize": 11.5, "align": "left"}
 
 
 def colour(index: int, count: int) -> str:
@@ -49,13 +55,4 @@ def config() -> dict[str, Any]:
         "axis": axis,
         "axisX": {"grid": True, "labelFlush": False, "tickCount": 5, "labelOverlap": "greedy", "titleAnchor": "start"},
         "axisY": {"grid": True, "tickCount": 5, "labelLimit": 190, "titleAnchor": "end", "titleAngle": 0},
-        "style": {
-            "guide-label": {"font": FONT},
-            "interval": {"fill": "var(--band)", "stroke": "var(--band-edge)", "strokeWidth": 1, "cornerRadius": 2},
-            "extremes": {"stroke": "var(--muted)", "strokeWidth": 1},
-            "median": {"fill": "var(--ink)", "stroke": "var(--ink)", "strokeWidth": 2, "size": 2},
-            "reference": {"stroke": "var(--muted)", "strokeWidth": 1, "strokeDash": [4, 3]},
-            "equivalence": {"fill": "var(--band)"},
-            "note": {"fill": "var(--muted)", "font": FONT, "fontSize": 11.5},
-        },
     }

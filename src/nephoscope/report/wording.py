@@ -47,8 +47,7 @@ def coverage_note(row: Statistic) -> str:
     """What is missing until the interval deserves its name."""
     if row.coverage >= ENOUGH:
         return ""
-    more = f"; {row.more_replicates_needed} more for 95 %" if row.more_replicates_needed else ""
-    return f"range only{more}"
+    return f"needs {row.more_replicates_needed} more" if row.more_replicates_needed else "range only"
 
 
 def statistic_row(row: Statistic, scale: Scale) -> dict[str, object]:
