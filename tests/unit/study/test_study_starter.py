@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from study_example import MODELS, ROOT
 
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
 from nephoscope.study.reference import main, study_reference
 from nephoscope.study.starter import starter_study
 from nephoscope.study.wanted import Schema
+from tests.unit.study.study_example import MODELS, ROOT
 
 
 def keys_of_a_study() -> Iterator[str]:
@@ -43,7 +43,7 @@ def test_starter_loads_with_its_optional_keys_switched_on() -> None:
 
 
 def test_starter_loads_with_the_real_benchmarks() -> None:
-    registry = pytest.importorskip("nephoscope.benchmarks.registry", reason="no registry of benchmarks yet")
+    registry = pytest.importorskip("nephoscope.benchmarks.registry", exc_type=ImportError)
     models = {name: benchmark.parameters for name, benchmark in registry.BENCHMARKS.items()}
     assert load_study(starter_study(), "study.toml", models).name == "my-study"
 
