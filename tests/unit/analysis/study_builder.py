@@ -1,7 +1,9 @@
 """Small studies for tests: rows as a store would supply them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
@@ -66,6 +68,14 @@ def measurement(of: TrialRow, value: float, metric: Metric = TPMC, at_s: float |
     )
 
 
+Item = TypeVar("Item")
+
+
+def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
+    """The items in another order."""
+    return [items[int(index)] for index in np.random.default_rng(seed).permutation(len(items))]
+
+
 Rows = tuple[list[TrialRow], list[MeasurementRow]]
 
 
@@ -112,8 +122,8 @@ def inputs(found: Rows, metrics: Mapping[str, Sequence[Metric]] = METRICS, **mor
     study = Study(
         name="example",
         seed=7,
-        configurations=[{"name": name} for name in names],  # type: ignore[list-item]
-        benchmarks=[{"uses": name} for name in metrics],  # type: ignore[list-item]
+        configurations=[{"name": name} for name in names],
+        benchmarks=[{"uses": name} for name in metrics],
     )
     return StudyInputs(
         study=study,
