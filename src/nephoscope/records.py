@@ -203,6 +203,9 @@ class StartedRecord(Frozen):
     at_unix_ms: int
     nephoscope_version: str
     machines: dict[str, str] = Field(description="role -> machine name")
+    measured_cpus: dict[str, list[str]] = Field(
+        default={}, description="machine -> names of the CPUs in the affinity mask of what is measured ('cpu0')"
+    )
     tool_versions: dict[str, str]
     conditions: list[str] = Field(default=[], description="stated conditions, for example 'co-located'")
 

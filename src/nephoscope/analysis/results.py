@@ -113,7 +113,7 @@ class Comparison(Frozen):
     high: float | None
     coverage: float | None = Field(description="exact coverage of the interval")
     p_value: float
-    p_adjusted: float = Field(description="Holm over the comparisons of one family (headline metrics)")
+    p_adjusted: float = Field(description="Holm within the headline metrics, Benjamini-Hochberg within all others")
     verdict: ComparisonVerdict
     margin_percent: float = Field(description="the study's equivalence margin")
     minimum_detectable_percent: float | None

@@ -1,0 +1,56 @@
+"""Anchors: where a number's trials are listed, and where a trial's files are."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from nephoscope.analysis.results import TrialRow
+
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class EvidenceSet:
+    """The trials behind one or more numbers."""
+
+    anchor: str
+    label: str
+    about: str
+    trials: tuple[str, ...]
+
+
+@dataclass
+class EvidenceBook:
+    """Gives each distinct set of trials one anchor, numbered in the order in which the report first needs it."""
+
+    sets: dict[tuple[str, ...], EvidenceSet] = field(default_factory=dict)
+
+    def cite(self, trials: Sequence[str], about: str) -> EvidenceSet | None:
+        """The set of these trials, whatever their order; None when there are none."""
+        key = tuple(sorted(set(trials)))
+        if not key:
+            return None
+        if key not in self.sets:
+            number = len(self.sets) + 1
+            self.sets[key] = EvidenceSet(f"evidence-{number}", f"E{number}", about, key)
+        return self.sets[key]
+
+
+def slug(text: str) -> str:
+    """A name as a part of an anchor: safe characters only, still distinct when others had to go."""
+    safe = _UNSAFE.sub("-", text)
+    if safe == text:
+        return safe
+    return f"{safe.strip('-')}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"
+
+
+def trial_anchor(trial: str) -> str:
+    """Of a trial's row."""
+    return f"trial-{slug(trial)}"
+
+
+def folder_link(row: TrialRow) -> str | None:
+    """Relative link from report/index.html to the raw files of the attempt that counts."""
+    return None if row.folder is None else f"../{quote(row.folder.strip('/'))}/"

@@ -1,0 +1,164 @@
+"""Numbers for people: the only place where SI values become ms, GiB/s and percent. Nothing here changes a stored value."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from nephoscope.units import GIB, KIB, MIB, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+
+MISSING = "–"
+TIB = 1024 * GIB
+BYTES = frozenset({"B", "byte", "bytes"})
+SECONDS = frozenset({"s", "second", "seconds"})
+SHARES = frozenset({"share", "fraction"})
+TIME_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+BYTE_STEPS = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
+MOST_DECIMALS = 6
+MOST_DIGITS = 6
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How the values of one metric are written: divided by `divisor`, with `decimals`, in `unit`."""
+
+    divisor: float
+    unit: str
+    decimals: int
+
+    def value(self, value: float) -> float:
+        """In the scale's unit, unrounded; for the axis of a chart."""
+        return value / self.divisor
+
+    def number(self, value: float | None) -> str:
+        """Without the unit, for a column whose head names it."""
+        return MISSING if value is None else grouped(value / self.divisor, self.decimals)
+
+    def text(self, value: float | None) -> str:
+        """With the unit."""
+        return MISSING if value is None else f"{self.number(value)} {self.unit}".rstrip()
+
+
+def grouped(value: float, decimals: int) -> str:
+    """12,345.6 with thousands separators, a true minus sign and no negative zero."""
+    text = f"{value:,.{decimals}f}"
+    if not text.strip("-0.,"):
+        text = text.lstrip("-")
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def scale_for(unit: str, values: Iterable[float], half_widths: Iterable[float] = (), *, metric: str = "") -> Scale:
+    """One scale for all values of a metric; the narrowest interval decides how many digits mean something."""
+    known = [abs(value) for value in values]
+    largest = max(known, default=0.0)
+    divisor, label = _divisor(unit, metric, largest)
+    widths = [width / divisor for width in half_widths if width > 0]
+    smallest = min((value / divisor for value in known if value > 0), default=0.0)
+    resolution = min(widths, default=0.0)
+    return Scale(divisor, label, _decimals(largest / divisor, smallest, resolution))
+
+
+def _divisor(unit: str, metric: str, largest: float) -> tuple[float, str]:
+    if unit in SECONDS:
+        return _step(TIME_STEPS, largest)
+    if unit in BYTES:
+        return _step(BYTE_STEPS, largest)
+    bare = unit.removesuffix("/s").removesuffix("_per_s")
+    if bare in BYTES and bare != unit:
+        divisor, label = _step(BYTE_STEPS, largest)
+        return divisor, f"{label}/s"
+    if unit in SHARES or (unit in {"1", ""} and "share" in metric):
+        return 0.01, "%"
+    return 1.0, "" if unit == "1" else unit
+
+
+def _step(steps: tuple[tuple[float, str], ...], largest: float) -> tuple[float, str]:
+    for divisor, label in steps:
+        if largest >= divisor:
+            return divisor, label
+    return steps[0] if largest == 0 else steps[-1]
+
+
+def _decimals(largest: float, smallest: float, resolution: float) -> int:
+    """Two digits of the interval's half width; without one, three significant digits of the smallest value."""
+    finest = resolution / 10 if resolution > 0 else smallest / 100
+    wanted = -math.floor(math.log10(finest)) if finest > 0 else 0
+    room = MOST_DIGITS - (math.floor(math.log10(largest)) + 1 if largest >= 1 else 1)
+    return max(0, min(wanted, room, MOST_DECIMALS))
+
+
+def percent(value: float | None) -> str:
+    """Two significant digits: 0.34 %, 1.2 %, 12 %, 120 %. The value is a percentage already."""
+    if value is None:
+        return MISSING
+    size = abs(value)
+    if 0 < size < 0.01:
+        return "<0.01 %"
+    decimals = 0 if size >= 9.95 or size == 0 else 1 if size >= 0.995 else 2
+    return f"{grouped(value, decimals)} %"
+
+
+def coverage(value: float | None) -> str:
+    """Exact coverage of an interval, 0..1, cut and not rounded so that 94.99 never reads 95."""
+    return MISSING if value is None else f"{math.floor(value * 1000 + 1e-9) / 10:.1f} %"
+
+
+def share(value: float | None) -> str:
+    """A share of 1 as a percentage."""
+    return MISSING if value is None else percent(100 * value)
+
+
+def ratio(value: float | None) -> str:
+    """Three significant digits and a times sign: 1.93×, 0.512×; finer near one, where ties are decided."""
+    if value is None:
+        return MISSING
+    if value <= 0:
+        return f"{value:g}×"
+    decimals = 3 if 0.9 <= value < 1.1 else 2 - math.floor(math.log10(value))
+    return f"{grouped(value, max(0, min(decimals, MOST_DECIMALS)))}×"
+
+
+def probability(value: float | None) -> str:
+    """A p-value; tiny ones as a bound."""
+    if value is None:
+        return MISSING
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}" if value < 0.1 else f"{value:.2f}"
+
+
+def byte_size(value: float | None) -> str:
+    """7.7 GiB."""
+    if value is None:
+        return MISSING
+    divisor, label = _step(BYTE_STEPS, value)
+    scaled = value / divisor
+    return f"{grouped(scaled, 0 if divisor == 1 or scaled == int(scaled) else 1)} {label}"
+
+
+def integer(value: float | None) -> str:
+    """12,345."""
+    return MISSING if value is None else grouped(value, 0)
+
+
+def duration(seconds: float | None) -> str:
+    """12.3 s, 1 min 11 s, 2 h 5 min."""
+    if seconds is None:
+        return MISSING
+    if seconds < SECONDS_PER_MINUTE:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < SECONDS_PER_HOUR:
+        return f"{whole // SECONDS_PER_MINUTE} min {whole % SECONDS_PER_MINUTE} s"
+    minutes = round(seconds / SECONDS_PER_MINUTE)
+    return f"{minutes // 60:,} h {minutes % 60} min"
+
+
+def moment(unix_ms: int | None) -> str:
+    """2026-06-09 10:13 UTC."""
+    if unix_ms is None:
+        return MISSING
+    return datetime.fromtimestamp(unix_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """1 trial, 2 trials."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,110 @@
+"""Finds rows of an `AnalysedStudy` by what a section needs; selects and sorts, computes nothing."""
+
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nephoscope.analysis.results import AnalysedStudy, BenchmarkRow, Comparison, MeasurementRow, Statistic, TrialRow
+from nephoscope.records import Direction, Metric
+from nephoscope.report.format import Scale, scale_for
+
+MetricKey = tuple[str, str]
+"""Benchmark, metric."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A study with its rows grouped; every list keeps the study's own order."""
+
+    study: AnalysedStudy
+    configurations: list[str]
+    trials: dict[str, TrialRow]
+    statistics: dict[tuple[str, str, bool], dict[str, Statistic]]
+    values: dict[MetricKey, list[MeasurementRow]]
+    series: dict[MetricKey, list[MeasurementRow]]
+    comparisons: dict[tuple[str, str, bool], list[Comparison]]
+
+    @classmethod
+    def of(cls, study: AnalysedStudy) -> "Lookup":
+        """Groups the rows of a study."""
+        statistics: dict[tuple[str, str, bool], dict[str, Statistic]] = defaultdict(dict)
+        for statistic in study.statistics:
+            statistics[statistic.benchmark, statistic.metric, statistic.per_cpu][statistic.configuration] = statistic
+        values: dict[MetricKey, list[MeasurementRow]] = defaultdict(list)
+        series: dict[MetricKey, list[MeasurementRow]] = defaultdict(list)
+        for row in study.measurements:
+            (values if row.at_s is None else series)[row.benchmark, row.metric].append(row)
+        comparisons: dict[tuple[str, str, bool], list[Comparison]] = defaultdict(list)
+        for comparison in study.comparisons:
+            comparisons[comparison.benchmark, comparison.metric, comparison.per_cpu].append(comparison)
+        return cls(
+            study=study,
+            configurations=configurations_of(study),
+            trials={row.trial: row for row in study.trials},
+            statistics=dict(statistics),
+            values=dict(values),
+            series=dict(series),
+            comparisons=dict(comparisons),
+        )
+
+    def trials_of(self, benchmark: str, configuration: str | None = None) -> list[TrialRow]:
+        """Trials of a benchmark in the order of the plan."""
+        wanted = [
+            row
+            for row in self.study.trials
+            if row.benchmark == benchmark and configuration in {None, row.configuration}
+        ]
+        return sorted(wanted, key=lambda row: row.position)
+
+    def statistics_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Statistic]:
+        """One statistic per configuration that has one, in the study's order of configurations."""
+        found = self.statistics.get((benchmark, metric, per_cpu), {})
+        return [found[name] for name in self.configurations if name in found]
+
+    def ranked(self, benchmark: str, metric: Metric) -> list[str]:
+        """All configurations, best median first, those without a valid trial last."""
+        found = self.statistics.get((benchmark, metric.name, False), {})
+        best_first = -1 if metric.direction is Direction.HIGHER else 1
+        known = [name for name in self.configurations if name in found]
+        missing = [name for name in self.configurations if name not in found]
+        return sorted(known, key=lambda name: best_first * found[name].median) + missing
+
+    def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
+        """How the values of this metric are written, the same for every configuration."""
+        rows = self.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
+        values: list[float] = [row.median for row in rows]
+        if not values:
+            values = [row.value for row in self.values.get((benchmark, metric.name), [])]
+        return scale_for(metric.unit, values, [(row.high - row.low) / 2 for row in rows], metric=metric.name)
+
+
+def headlines(benchmark: BenchmarkRow) -> list[Metric]:
+    """What a benchmark is ranked by; the first metric where none is marked."""
+    return [metric for metric in benchmark.metrics if metric.headline] or benchmark.metrics[:1]
+
+
+def configurations_of(study: AnalysedStudy) -> list[str]:
+    """Names in the order of the study file, then whatever else trials, machines or statistics name."""
+    named = [
+        *_named_in_study_file(study.study_toml),
+        *sorted(row.intent.configuration_name for row in study.plan.trials),
+    ]
+    named += [row.configuration for row in study.machines]
+    named += [row.configuration for row in study.trials] + [row.configuration for row in study.statistics]
+    present = {row.configuration for row in study.trials} | {row.configuration for row in study.statistics}
+    present |= {row.configuration for row in study.machines}
+    return [name for name in unique(named) if name in present]
+
+
+def _named_in_study_file(text: str) -> list[str]:
+    try:
+        found = tomllib.loads(text).get("configurations", [])
+        return [str(entry["name"]) for entry in found]
+    except (tomllib.TOMLDecodeError, TypeError, KeyError, AttributeError):
+        return []
+
+
+def unique(names: Iterable[str]) -> list[str]:
+    """Each name once, in the order of its first appearance."""
+    return list(dict.fromkeys(names))

@@ -1,0 +1,138 @@
+"""`render_html`: an analysed study as one HTML file that needs nothing else. Equal input, equal bytes; no clock."""
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+from nephoscope.analysis.results import AnalysedStudy, Insight
+from nephoscope.report import format as people
+from nephoscope.report import theme
+from nephoscope.report.benchmark_section import benchmark_section, order_figures
+from nephoscope.report.comparison_section import comparison_section
+from nephoscope.report.evidence import EvidenceSet
+from nephoscope.report.glossary import TERMS
+from nephoscope.report.lookup import Lookup, unique
+from nephoscope.report.machine_section import machines_table
+from nephoscope.report.methods_section import methods_section
+from nephoscope.report.parts import Book
+from nephoscope.report.spec import as_script
+from nephoscope.report.statistics_tables import leaderboard
+from nephoscope.report.trial_section import checks_table, counted, evidence_table, exclusions_table, trials_table
+
+TEMPLATES = Path(__file__).parent / "templates"
+VEGA_LITE_VERSION = "6.4"
+LIBRARY = "window.vegaEmbed = vegaEmbed;"
+
+
+@dataclass(frozen=True)
+class Said:
+    """An insight with the evidence it leads to."""
+
+    text: str
+    rule: str
+    benchmark: str | None
+    evidence: EvidenceSet | None
+
+
+def render_html(study: AnalysedStudy) -> str:
+    """The whole report."""
+    book = Book(Lookup.of(study))
+    sections = {
+        "said": {kind: _said(book, kind) for kind in ("answer", "warning", "note")},
+        "leaderboard": leaderboard(book),
+        "benchmarks": [benchmark_section(book, row) for row in study.benchmarks],
+        "comparisons": comparison_section(book),
+        "order": order_figures(book),
+        "machines": machines_table(book),
+        "exclusions": exclusions_table(book),
+        "checks": checks_table(book),
+        "methods": methods_section(book),
+    }
+    trials = {"counted": counted(study.trials), "trials": trials_table(book), "evidence": evidence_table(book)}
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            study=study,
+            title=study.title or study.study,
+            paragraphs=[part.strip() for part in study.description.split("\n\n") if part.strip()],
+            key_facts=_key_facts(book),
+            plan_notes=[*study.plan.warnings],
+            terms=TERMS,
+            config=Markup(as_script(theme.config())),  # noqa: S704  # as_script leaves no character that ends a script
+            **sections,
+            **trials,
+            **_assets(),
+        )
+    )
+
+
+def _said(book: Book, kind: str) -> list[Said]:
+    return [_one(book, insight) for insight in book.lookup.study.insights if insight.kind == kind]
+
+
+def _one(book: Book, insight: Insight) -> Said:
+    evidence = book.evidence.cite(insight.trials, f"insight “{insight.rule}”")
+    return Said(insight.text, insight.rule, insight.benchmark, evidence)
+
+
+def _key_facts(book: Book) -> list[tuple[str, str]]:
+    study, lookup = book.lookup.study, book.lookup
+    models = unique(row.facts.cpu_model or "CPU model not said" for row in study.machines)
+    hosts = unique(row.facts.hostname or row.machine for row in study.machines)
+    machines = f"{people.plural(len(hosts), 'machine')}: {'; '.join(models[:3])}" if hosts else "none observed"
+    if len(models) > 3:
+        machines += f" and {len(models) - 3} more models"
+    when = people.moment(study.started_unix_ms)
+    if study.ended_unix_ms is not None:
+        when += f" to {people.moment(study.ended_unix_ms)}"
+    conditions = unique(name for row in study.trials for name in row.conditions)
+    names = lookup.configurations
+    facts = [
+        ("Configurations", ", ".join(names) if len(names) <= 4 else f"{len(names)}"),
+        ("Machines", machines),
+        ("Benchmarks", ", ".join(row.benchmark for row in study.benchmarks) or "none"),
+        ("Trials", counted(study.trials)),
+        ("Replicates", f"{study.replicates} planned of each benchmark on each configuration, in randomised blocks"),
+        ("Measured", when),
+        ("Conditions", ", ".join(conditions)),
+        ("Price", f"no prices: {'; '.join(study.plan.unpriced[:3])}" if study.plan.unpriced else ""),
+        ("Seed", str(study.seed)),
+        ("Version", f"nephoscope {study.nephoscope_version}"),
+    ]
+    return [(name, text) for name, text in facts if text]
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+@cache
+def _assets() -> dict[str, Markup | str]:
+    """Style, scripts and the policy that lets these scripts run and no other."""
+    libraries = f"(()=>{{{vl_convert.javascript_bundle(LIBRARY, vl_version=VEGA_LITE_VERSION)}}})();"
+    early = (TEMPLATES / "theme.js").read_text(encoding="utf-8")
+    behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
+    scripts = {"libraries": libraries, "early": early, "behaviour": behaviour}
+    sources = " ".join(f"'sha256-{_digest(text)}'" for text in scripts.values())
+    policy = f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    trusted = {name: Markup(text) for name, text in {**scripts, "style": style}.items()}  # noqa: S704  # our own files
+    return {**trusted, "policy": policy}
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()

@@ -1,0 +1,66 @@
+"""Charts that stand in grids of panels with one common axis: latency by operation, values second by second."""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from nephoscope.report.spec import Rows, Spec, by_counting, data, finished, rows_axis
+from nephoscope.report.theme import PERCENTILE_COLOURS, SHAPES
+
+
+def latency(
+    configurations: Sequence[str], percentiles: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str
+) -> Spec:
+    """A row per configuration, a sign per percentile with its interval; lower is better, so left is better."""
+    log = domain[0] > 0
+    scale = alt.Scale(type="log" if log else "linear", domain=list(domain), nice=True)
+    marks = alt.Axis(format="~g", tickCount=4) if log else alt.Axis()
+    x = alt.X("low:Q", title=axis, scale=scale, axis=marks)
+    colours = [PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)] for i in range(len(percentiles))]
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(percentiles))]
+    base = alt.Chart(data("rows")).encode(
+        y=rows_axis(configurations),
+        color=alt.Color("percentile:N", legend=None, scale=alt.Scale(domain=list(percentiles), range=colours)),
+        tooltip=[
+            alt.Tooltip("configuration:N"),
+            alt.Tooltip("percentile:N"),
+            alt.Tooltip("median_text:N", title="median"),
+            alt.Tooltip("interval_text:N", title="interval"),
+            alt.Tooltip("n:N", title="valid replicates"),
+        ],
+    )
+    layers = [
+        base.mark_rule(strokeWidth=5, opacity=0.45).encode(x=x, x2="high:Q"),
+        base.mark_point(filled=True, size=58, opacity=1).encode(
+            x=alt.X("median:Q"),
+            shape=alt.Shape("percentile:N", legend=None, scale=alt.Scale(domain=list(percentiles), range=shapes)),
+        ),
+    ]
+    row_height = 34 if len(configurations) <= 8 else 24
+    return finished(alt.layer(*layers), row_height * max(1, len(configurations)) + 46, rows=rows)
+
+
+def series(rows: Rows, domain: tuple[float, float], colour: str, axis: str) -> Spec:
+    """A faint line per trial; a dashed one for a trial that does not count."""
+    line = alt.Chart(data("rows")).encode(
+        x=alt.X("s:Q", title="seconds since the start of the trial", axis=alt.Axis(grid=False)),
+        y=alt.Y(
+            "v:Q",
+            title=axis,
+            scale=alt.Scale(domain=list(domain), nice=True),
+            axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+        ),
+        detail="trial:N",
+        tooltip=[
+            alt.Tooltip("trial:N"),
+            alt.Tooltip("block:N"),
+            alt.Tooltip("s:Q", title="second"),
+            alt.Tooltip("v:Q", title=axis, format=",.4~r"),
+        ],
+    )
+    layers = by_counting(
+        rows,
+        line.mark_line(strokeWidth=1.2, opacity=0.5, color=colour),
+        line.mark_line(strokeWidth=1.2, opacity=0.8, color="var(--muted)", strokeDash=[4, 3]),
+    )
+    return finished(alt.layer(*layers), 210, rows=rows)

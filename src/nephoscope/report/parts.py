@@ -1,0 +1,196 @@
+"""What sections are made of: tables, figures and badges, as values that the templates print."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from nephoscope.analysis.results import ComparisonVerdict, TrialRow
+from nephoscope.records import VerdictKind
+from nephoscope.report import theme
+from nephoscope.report.evidence import EvidenceBook, trial_anchor
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.spec import Spec, as_script
+
+
+@dataclass(frozen=True)
+class Badge:
+    """A verdict: a sign, a word and what it is about; never colour alone."""
+
+    sign: str
+    word: str
+    tone: str
+    rest: str = ""
+    href: str | None = None
+
+
+@dataclass(frozen=True)
+class Link:
+    """Words that lead somewhere."""
+
+    text: str
+    href: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a table."""
+
+    text: str = ""
+    href: str | None = None
+    note: str = ""
+    tone: str = ""
+    title: str = ""
+    badges: tuple[Badge, ...] = ()
+    links: tuple[Link, ...] = ()
+    lines: tuple[str, ...] = ()
+    code: bool = False
+    span: int = 1
+
+
+@dataclass(frozen=True)
+class Column:
+    """Head of a column; numbers stand to the right."""
+
+    title: str
+    numeric: bool = False
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row; `group` makes it a head over the rows that follow; `continued` leaves the first column to a cell above."""
+
+    cells: tuple[Cell, ...] = ()
+    anchor: str | None = None
+    tone: str = ""
+    group: Link | None = None
+    group_note: str = ""
+    continued: bool = False
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its caption; the first cell of each row is its head."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    anchor: str | None = None
+    note: str = ""
+    compact: bool = False
+
+
+@dataclass(frozen=True)
+class KeyEntry:
+    """One line of a figure's key."""
+
+    sign: str
+    colour: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart of a figure."""
+
+    anchor: str
+    title: str
+    alt: str
+    script: str
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Charts with title, key, caption and their data as a table."""
+
+    number: int
+    anchor: str
+    title: str
+    subtitle: str
+    caption: str
+    panels: tuple[Panel, ...]
+    key: tuple[KeyEntry, ...] = ()
+    table: Table | None = None
+    table_link: Link | None = None
+    columns: int = 1
+
+
+@dataclass
+class Book:
+    """What all sections share while a report is put together: rows, evidence, figure numbers."""
+
+    lookup: Lookup
+    evidence: EvidenceBook = field(default_factory=EvidenceBook)
+    figures: int = 0
+
+    def figure(
+        self,
+        title: str,
+        subtitle: str,
+        caption: str,
+        panels: Sequence[tuple[str, str, Spec]],
+        *,
+        key: Sequence[KeyEntry] = (),
+        table: Table | None = None,
+        table_link: Link | None = None,
+        columns: int = 1,
+    ) -> Figure:
+        """A figure with the next number; each panel is (title, alternative text, specification)."""
+        self.figures += 1
+        anchor = f"figure-{self.figures}"
+        drawn = tuple(
+            Panel(f"{anchor}-{index}", name, alt, as_script(spec)) for index, (name, alt, spec) in enumerate(panels, 1)
+        )
+        return Figure(self.figures, anchor, title, subtitle, caption, drawn, tuple(key), table, table_link, columns)
+
+    def configuration_key(self) -> tuple[KeyEntry, ...]:
+        """Colour and sign of each configuration, as long as colours tell them apart."""
+        names = self.lookup.configurations
+        if len(names) > theme.MOST_COLOURS:
+            return ()
+        return tuple(
+            KeyEntry(theme.glyph(i, len(names)), theme.colour(i, len(names)), name) for i, name in enumerate(names)
+        )
+
+
+EXCLUDED_KEY = KeyEntry("○", "var(--muted)", "hollow: does not count")
+SIGNS = {
+    ComparisonVerdict.BETTER: ("▲", "better", "good"),
+    ComparisonVerdict.WORSE: ("▼", "worse", "bad"),
+    ComparisonVerdict.TIE: ("=", "tie", "even"),
+    ComparisonVerdict.UNRESOLVED: ("?", "unresolved", "doubt"),
+}
+MIRROR = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
+
+
+def verdict_badge(verdict: ComparisonVerdict, rest: str = "", href: str | None = None) -> Badge:
+    """Better, worse, tie or unresolved."""
+    sign, word, tone = SIGNS[verdict]
+    return Badge(sign, word, tone, rest, href)
+
+
+def state_badge(row: TrialRow) -> Badge:
+    """How a trial went, in one word."""
+    if row.state != "finished":
+        return Badge("✕" if row.state == "failed" else "–", row.state, "bad" if row.state == "failed" else "even")
+    if row.verdict is VerdictKind.VALID:
+        return Badge("✓", "counts", "good")
+    if row.verdict is VerdictKind.INVALID:
+        return Badge("✕", "refused", "bad")
+    return Badge("?", "unknown", "doubt")
+
+
+def trial_links(trials: Sequence[str], lookup: Lookup) -> tuple[Link, ...]:
+    """To the rows of trials; a trial without a row has no link to lead to."""
+    return tuple(Link(trial, f"#{trial_anchor(trial)}") for trial in trials if trial in lookup.trials)
+
+
+def trial_cell(trial: str, lookup: Lookup) -> Cell:
+    """A trial's id, linked to its row."""
+    return Cell(trial, href=f"#{trial_anchor(trial)}" if trial in lookup.trials else None, code=True)
+
+
+def evidence_cell(book: Book, text: str, trials: Sequence[str], about: str, note: str = "") -> Cell:
+    """A number that leads to the list of its trials."""
+    found = book.evidence.cite(trials, about)
+    title = f"Evidence {found.label}: {len(found.trials)} trials" if found else ""
+    return Cell(text, href=f"#{found.anchor}" if found else None, note=note, title=title)

@@ -1,0 +1,94 @@
+"""From an Altair chart to the JSON that stands in the report."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from nephoscope.report import theme
+
+Spec = dict[str, Any]
+Rows = Sequence[Mapping[str, Any]]
+ROOM = 1.12
+"""A linear axis ends this much beyond its largest value at the least."""
+
+
+def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Rows) -> Spec:
+    """A specification as wide as its container, with its data inside and without the address of a schema."""
+    spec: Spec = chart.properties(width="container", height=height).to_dict()
+    spec.pop("$schema", None)
+    spec.pop("config", None)
+    spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in datasets.items()}
+    return spec
+
+
+def as_script(value: Any) -> str:
+    """JSON that is safe inside a script element: no tag and no comment can begin in it."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def data(name: str) -> alt.NamedData:
+    """A dataset of the specification."""
+    return alt.NamedData(name=name)
+
+
+def rows_axis(configurations: Sequence[str]) -> alt.Y:
+    """One row per configuration, in the given order, also for those without a value."""
+    return alt.Y(
+        "configuration:N",
+        scale=alt.Scale(domain=list(configurations), paddingInner=0.3, paddingOuter=0.15),
+        axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12.5),
+    )
+
+
+def coloured(configurations: Sequence[str]) -> alt.Color:
+    """The colour a configuration has in every chart of the report."""
+    count = len(configurations)
+    return alt.Color(
+        "configuration:N",
+        legend=None,
+        scale=alt.Scale(
+            domain=list(configurations), range=[theme.colour(index, count) for index in range(count)] or ["var(--c1)"]
+        ),
+    )
+
+
+def shaped(configurations: Sequence[str]) -> alt.Shape:
+    """The shape a configuration has wherever several share a plot."""
+    count = len(configurations)
+    return alt.Shape(
+        "configuration:N",
+        legend=None,
+        scale=alt.Scale(domain=list(configurations), range=[theme.shape(i, count) for i in range(count)] or ["circle"]),
+    )
+
+
+def starts_at_zero(values: Sequence[float]) -> bool:
+    """True where zero belongs on the axis: the values differ by a third or more, or one is 0 or below."""
+    return not values or min(values) <= 0 or min(values) < 0.67 * max(values)
+
+
+def linear(values: Sequence[float]) -> alt.Scale:
+    """From zero, or close around the values where they lie near each other; the reader is told which."""
+    if starts_at_zero(values):
+        return alt.Scale(zero=True, nice=True)
+    low, high = min(values), max(values)
+    room = (high - low) * (ROOM - 1) or high * 0.02
+    return alt.Scale(zero=False, nice=True, domain=[low - room, high + room])
+
+
+def axis_note(values: Sequence[float]) -> str:
+    """What a reader must know of the axis."""
+    return "The axis starts at zero." if starts_at_zero(values) else "The axis does not start at zero."
+
+
+def by_counting(rows: Rows, valid: alt.Chart, hollow: alt.Chart) -> list[alt.Chart]:
+    """The layer of trials that count, then that of the others; a layer without a row is left out."""
+    layers = ((valid, True), (hollow, False))
+    return [
+        layer.transform_filter("datum.counts" if counts else "!datum.counts")
+        for layer, counts in layers
+        if any(bool(row["counts"]) is counts for row in rows)
+    ]

@@ -1,0 +1,67 @@
+// Draws the charts one after the other, switches colours, and opens what a link leads to.
+(() => {
+  const root = document.documentElement;
+  const config = JSON.parse(document.getElementById("chart-config").textContent);
+
+  const sized = (width) => ({
+    ...config,
+    axisY: { ...config.axisY, labelLimit: width < 480 ? 104 : 250 },
+    axisX: { ...config.axisX, tickCount: width < 480 ? 4 : 6 },
+  });
+
+  const draw = async (box) => {
+    const script = document.querySelector(`script[data-for="${box.id}"]`);
+    const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: sized(box.clientWidth), tooltip: { theme: "custom" } };
+    const { view } = await window.vegaEmbed(box, JSON.parse(script.textContent), options);
+    view.addEventListener("click", (_, item) => {
+      const row = item?.datum?.trial && document.getElementById(`trial-${item.datum.trial}`);
+      if (row) location.hash = row.id;
+    });
+  };
+
+  const drawAll = async () => {
+    for (const box of document.querySelectorAll(".drawing")) {
+      try {
+        await draw(box);
+      } catch (error) {
+        box.textContent = "This chart could not be drawn; its data stands in the table below.";
+        console.error(box.id, error);
+      }
+      await new Promise((resume) => setTimeout(resume));
+    }
+    root.dataset.charts = "drawn";
+  };
+
+  const open = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    if (target) target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });
+  };
+  addEventListener("hashchange", open);
+
+  const names = { "": "Auto", light: "Light", dark: "Dark" };
+  const button = document.getElementById("theme");
+  const label = () => {
+    const now = root.dataset.theme ?? "";
+    button.textContent = names[now];
+    button.setAttribute("aria-label", `Colours: ${names[now].toLowerCase()}; change`);
+  };
+  button.addEventListener("click", () => {
+    const order = ["", "dark", "light"];
+    const next = order[(order.indexOf(root.dataset.theme ?? "") + 1) % order.length];
+    if (next) root.dataset.theme = next;
+    else delete root.dataset.theme;
+    try {
+      if (next) localStorage.setItem("nephoscope-colours", next);
+      else localStorage.removeItem("nephoscope-colours");
+    } catch {
+      // See theme.js.
+    }
+    label();
+  });
+  button.hidden = false;
+  label();
+
+  if (matchMedia("(max-width: 1179px)").matches) document.querySelector(".contents-fold").open = false;
+  drawAll().then(open);
+})();

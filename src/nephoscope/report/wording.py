@@ -1,0 +1,88 @@
+"""Short sentences and labels that several sections use."""
+
+import re
+
+from nephoscope.analysis.results import Statistic
+from nephoscope.records import Direction, Metric
+from nephoscope.report.format import Scale, coverage
+
+ENOUGH = 0.95
+_PERCENTILE = re.compile(r"(?:^|(?<=[^A-Za-z0-9]))p(\d{2,3}(?:[._]\d+)?)(?=$|[^A-Za-z0-9])", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[\s,:;._-]+")
+
+
+def direction_text(direction: Direction) -> str:
+    """Which way is better, in words."""
+    return "higher is better" if direction is Direction.HIGHER else "lower is better"
+
+
+def direction_arrow(direction: Direction) -> str:
+    """For axis titles: the arrow points to the better side of a horizontal axis."""
+    return "higher is better →" if direction is Direction.HIGHER else "← lower is better"
+
+
+def unit_text(scale: Scale, *, per_cpu: bool = False) -> str:
+    """The unit, or 'no unit'; per CPU where asked."""
+    unit = scale.unit or "no unit"
+    return f"{unit} per CPU" if per_cpu else unit
+
+
+def axis_title(metric: Metric, scale: Scale, *, per_cpu: bool = False) -> str:
+    """Unit and direction."""
+    return f"{unit_text(scale, per_cpu=per_cpu)}   ·   {direction_arrow(metric.direction)}"
+
+
+def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
+    """For people."""
+    title = metric.title or metric.name
+    return f"{title}, per CPU" if per_cpu else title
+
+
+def interval_text(row: Statistic, scale: Scale) -> str:
+    """Both ends of the interval of the median."""
+    return f"{scale.number(row.low)} – {scale.number(row.high)}"
+
+
+def coverage_note(row: Statistic) -> str:
+    """What is missing until the interval deserves its name."""
+    if row.coverage >= ENOUGH:
+        return ""
+    return f"needs {row.more_replicates_needed} more" if row.more_replicates_needed else "range only"
+
+
+def statistic_row(row: Statistic, scale: Scale) -> dict[str, object]:
+    """A statistic as a row of chart data: numbers in the scale's unit for the marks, texts for the tooltip."""
+    return {
+        "configuration": row.configuration,
+        "median": scale.value(row.median),
+        "low": scale.value(row.low),
+        "high": scale.value(row.high),
+        "minimum": scale.value(row.minimum),
+        "maximum": scale.value(row.maximum),
+        "median_text": scale.text(row.median),
+        "interval_text": interval_text(row, scale),
+        "coverage_text": coverage(row.coverage),
+        "n": str(row.n),
+    }
+
+
+def percentile_of(metric: Metric) -> tuple[str, str] | None:
+    """('new_order_response', 'p99') of a latency such as new_order_response_p99; None for every other metric."""
+    found = list(_PERCENTILE.finditer(metric.name))
+    if metric.unit not in {"s", "second", "seconds"} or len(found) != 1:
+        return None
+    rest = metric.name[: found[0].start()] + metric.name[found[0].end() :]
+    return _SEPARATORS.sub("_", rest).strip("_"), f"p{found[0].group(1).replace('_', '.')}"
+
+
+def operation_title(metric: Metric, operation: str) -> str:
+    """The metric's title without its percentile; else its name in words."""
+    if _PERCENTILE.search(metric.title):
+        return _PERCENTILE.sub("", metric.title).strip(" ,:;()–-")
+    return operation.replace("_", " ").capitalize() or metric.name
+
+
+def percentile_number(name: str) -> float:
+    """99.9 of 'p99.9', 99.9 of 'p999': what percentiles are sorted by."""
+    digits = name.removeprefix("p")
+    return float(digits) if "." in digits or len(digits) < 3 or digits == "100" else float(f"{digits[:2]}.{digits[2:]}")
