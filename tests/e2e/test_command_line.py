@@ -118,7 +118,8 @@ def test_a_folder_of_a_newer_schema_is_refused_and_untouched(study: Path, tmp_pa
     plan = out / "plan.json"
     newer = plan.read_text().replace("nephoscope/plan/1", "nephoscope/plan/9")
     plan.write_text(newer)
-    for command in (["status", out], ["report", out], ["parse", out], ["run", study, "--out", out]):
+    commands: list[list[str | Path]] = [["status", out], ["report", out], ["parse", out], ["run", study, "--out", out]]
+    for command in commands:
         said = nephoscope(*command)
         assert said.exit_code == 2
         assert "written by a newer nephoscope" in said.stderr
