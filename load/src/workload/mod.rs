@@ -2,7 +2,12 @@
 //! and does no input or output itself: a [`Worker`] is a state machine that an engine drives, so that a blocking
 //! engine and an event loop run the same code.
 
-use crate::target::{Statement, postgres::{Batch, Reply}};
+pub mod tpcc;
+
+use crate::target::{
+    Statement,
+    postgres::{Batch, Reply},
+};
 use std::collections::BTreeMap;
 
 /// Index into [`Workload::operations`].
