@@ -139,6 +139,22 @@ pub trait Workload: Send + Sync {
     fn conditions(&self) -> Vec<Condition>;
     /// Server-side counters to compare with the client's.
     fn server_counters(&self) -> Vec<ServerCounter>;
+    /// A query for constants that were stored with the data set (rows of name text, value int8) and must be known
+    /// before anything is drawn; `None` when the workload has none. Its answer goes to [`Workload::adopt_constants`].
+    fn stored_constants(&self) -> Option<String> {
+        None
+    }
+    /// Takes over the stored constants; called once, before the first worker is made.
+    ///
+    /// # Errors
+    /// [`DataError`] when one is missing or impossible: the data set is not this workload's.
+    fn adopt_constants(&mut self, _stored: &BTreeMap<String, i64>) -> Result<(), DataError> {
+        Ok(())
+    }
+    /// Constants in force, for the record (`c_load` and `c_run` of TPC-C's NURand).
+    fn constants(&self) -> BTreeMap<&'static str, i64> {
+        BTreeMap::new()
+    }
 }
 
 /// A data set as a function of (seed, table, index).
