@@ -55,7 +55,7 @@ impl Population {
         let w_id = Value::I32(w_id(warehouse));
         for number in 1..=self.order(warehouse, district, id).line_count {
             let item = stream.uniform(1, ITEMS);
-            let cents = if delivered { 0 } else { stream.uniform(1, 9_999_99) };
+            let cents = if delivered { 0 } else { stream.uniform(1, 999_999) };
             writer.row(&[
                 w_id,
                 Value::I32(district),

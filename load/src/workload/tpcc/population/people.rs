@@ -6,8 +6,8 @@ use crate::workload::RowWriter;
 use crate::workload::tpcc::random::{NonUniform, Purpose, Stream, Tenth, last_name};
 use std::io;
 
-const fn money(cents: i64) -> Value<'static> {
-    Value::Numeric { unscaled: cents, scale: 2 }
+const fn dollars(amount: i64) -> Value<'static> {
+    Value::Numeric { unscaled: amount * 100, scale: 2 }
 }
 
 /// A share of one with four decimals, as taxes and discounts.
@@ -31,7 +31,7 @@ impl Population {
         let [street_1, street_2, city, state] = self.address(stream, &mut zip);
         let tax = share(stream.uniform(0, 2_000));
         let id = Value::I32(w_id(warehouse));
-        let ytd = money(300_000_00);
+        let ytd = dollars(300_000);
         writer.row(&[id, Value::Text(name), street_1, street_2, city, state, Value::Text(&zip), tax, ytd])
     }
 
@@ -52,7 +52,7 @@ impl Population {
                 state,
                 Value::Text(&zip),
                 tax,
-                money(30_000_00),
+                dollars(30_000),
                 Value::I32(CUSTOMERS + 1),
             ])?;
         }
@@ -109,10 +109,10 @@ impl Population {
             Value::Text(self.pools.digits(stream, 16)),
             Value::TimestampMicros(self.options.loaded_at_micros),
             Value::Text(credit),
-            money(50_000_00),
+            dollars(50_000),
             share(stream.uniform(0, 5_000)),
-            money(-10_00),
-            money(10_00),
+            dollars(-10),
+            dollars(10),
             Value::I32(1),
             Value::I32(0),
             Value::Text(self.pools.text(stream, 300, 500)),
@@ -132,7 +132,7 @@ impl Population {
                     Value::I32(district),
                     w_id,
                     Value::TimestampMicros(self.options.loaded_at_micros),
-                    money(10_00),
+                    dollars(10),
                     Value::Text(self.pools.text(stream, 12, 24)),
                 ])?;
             }
