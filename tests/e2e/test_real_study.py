@@ -1,0 +1,201 @@
+"""A real study on this machine: real PostgreSQL, real tools, and everything that can befall it."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command_line import nephoscope, processes_naming, start_nephoscope
+from tests.support.real_parts import needs
+
+pytestmark = needs("postgres", "nephoscope-load", "stress-ng")
+
+STUDY = """
+name = "real"
+replicates = {replicates}
+
+[[configurations]]
+name = "local-1cpu"
+database_machine = {{ cpus = 1 }}
+database = {{ connections = 2, settings = {{ shared_buffers = "64MB" }} }}
+
+[[benchmarks]]
+uses = "stress-ng"
+parameters = {{ duration_s = 1 }}
+
+[[benchmarks]]
+uses = "tpcc"
+parameters = {{ warehouses = 1, ramp_s = 0.2, duration_s = {duration_s} }}
+
+[[benchmarks]]
+uses = "point-select"
+parameters = {{ rows = 1000, ramp_s = 0.1, duration_s = 1 }}
+"""
+
+
+def study_in(folder: Path, *, replicates: int = 1, duration_s: int = 1) -> Path:
+    file = folder / "real.toml"
+    file.write_text(STUDY.format(replicates=replicates, duration_s=duration_s))
+    return file
+
+
+def rows_of(out: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(nephoscope("status", out, "--json").stdout)
+    return found
+
+
+def no_process_left(out: Path) -> bool:
+    for _ in range(50):
+        if not processes_naming(str(out)) and not processes_naming("nephoscope-load telemetry"):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def wait_for(condition: Any, timeout_s: float = 60) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+def test_a_study_measures_checks_and_reports(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    ran = nephoscope("run", study_in(tmp_path), "--out", out)
+    assert ran.exit_code == 0, ran.stderr
+    assert [row["state"] for row in rows_of(out)] == ["finished"] * 3
+    assert no_process_left(out)
+    assert not (out / "scratch").exists()
+    (run_output,) = [
+        path for path in out.rglob("load-run.stdout") if b'"kind":"tpcc"' in path.read_bytes().split(b"\n")[0]
+    ]
+    finished = json.loads(run_output.read_bytes().splitlines()[-1])
+    conditions = {row["number"] for row in finished["conditions"] if row["holds"]}
+    assert conditions == set(range(1, 13)) - {11}
+    loaded = json.loads((run_output.parent / "load-fixture.stdout").read_bytes().splitlines()[-1])
+    assert {row["number"] for row in loaded["conditions"] if row["holds"]} == set(range(1, 13))
+    assert {row["name"] for row in finished["counters"] if row["agrees"]} >= {"sum_d_next_o_id"}
+    for name in ("password", "PGPASSWORD"):
+        hits = subprocess.run(["grep", "-rl", "--exclude-dir=report", name, str(out / "trials")], check=False)
+        assert hits.returncode == 1, f"{name} stands in a result file"
+    assert nephoscope("report", out).exit_code == 0
+    page = (out / "report" / "index.html").read_text(encoding="utf-8")
+    assert "co-located" in page
+
+
+def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None:
+    out, study = tmp_path / "out", study_in(tmp_path, replicates=2)
+    moments = random.Random(20)
+    for _ in range(3):
+        process = start_nephoscope("run", study, "--out", out)
+        time.sleep(moments.uniform(1.5, 5.0))
+        process.kill()
+        process.communicate()
+        assert no_process_left(out)
+    raw_before = {path: path.stat().st_size for path in out.rglob("raw/*") if path.is_file()}
+    finished_before = {row["trial"]: row["attempt"] for row in rows_of(out) if row["state"] == "finished"}
+    ran = nephoscope("run", study, "--out", out)
+    assert ran.exit_code == 0, ran.stderr
+    rows = rows_of(out)
+    assert [row["state"] for row in rows] == ["finished"] * 6
+    assert {row["trial"]: row["attempt"] for row in rows if row["trial"] in finished_before} == finished_before
+    assert {path: path.stat().st_size for path in raw_before} == raw_before
+    finished_marks = [
+        path for path in out.rglob("status.json") if json.loads(path.read_bytes())["state"] == "finished"
+    ]
+    assert len(finished_marks) == 6
+    assert no_process_left(out)
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, exit_code: int) -> None:
+    out, study = tmp_path / "out", study_in(tmp_path)
+    process = start_nephoscope("run", study, "--out", out)
+    wait_for(lambda: list(out.rglob("load-run.stdout")) or process.poll() is not None)
+    process.send_signal(number)
+    said, _ = process.communicate(timeout=60)
+    assert process.returncode == exit_code, said
+    assert b"the same command resumes" in said
+    assert no_process_left(out)
+    states = [row["state"] for row in rows_of(out)]
+    assert states.count("interrupted") == 1
+    assert nephoscope("run", study, "--out", out).exit_code == 0
+    assert {row["state"] for row in rows_of(out)} == {"finished"}
+
+
+def test_a_server_that_dies_fails_its_trial_keeps_its_log_and_the_study_goes_on(tmp_path: Path) -> None:
+    out, study = tmp_path / "out", study_in(tmp_path, duration_s=4)
+    process = start_nephoscope("run", study, "--out", out)
+
+    def driving() -> list[Path]:
+        return [
+            path
+            for path in out.rglob("load-run.stdout")
+            if b'"kind":"tpcc"' in path.read_bytes() and path.read_bytes().count(b"\n") >= 2
+        ]
+
+    wait_for(lambda: driving() or process.poll() is not None)
+    (pid_file,) = out.rglob("postmaster.pid")
+    os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
+    said, _ = process.communicate(timeout=120)
+    assert process.returncode == 4, said
+    (failed,) = [row for row in rows_of(out) if row["state"] != "finished"]
+    assert failed["benchmark"] == "tpcc"
+    assert failed["reasons"][0].startswith("target_lost: ")
+    assert "hint: " in failed["reasons"][0]
+    attempt = out / failed["folder"]
+    assert (attempt / "raw" / "logs" / "postgres.log").exists()
+    assert b'"event":"finished"' in (attempt / "raw" / "load-run.stdout").read_bytes()
+    assert nephoscope("report", out).exit_code == 0
+
+
+def shadowing(folder: Path, program: str, script: str) -> Mapping[str, str]:
+    """An environment in which `program` is this script."""
+    tool = folder / "bin" / program
+    tool.parent.mkdir(exist_ok=True)
+    tool.write_text(f"#!/bin/sh\n{script}\n")
+    tool.chmod(0o755)
+    return {"PATH": f"{tool.parent}:{os.environ['PATH']}"}
+
+
+@pytest.mark.parametrize("script", ["exit 0", "echo garbage; exit 0", "head -c 1000 /dev/urandom; exit 0"])
+def test_a_tool_that_talks_nonsense_fails_its_trials_alone(tmp_path: Path, script: str) -> None:
+    file = tmp_path / "only.toml"
+    file.write_text('name = "only"\nreplicates = 1\n[[configurations]]\nname = "here"\n[[benchmarks]]\nuses = "stress-ng"')
+    out = tmp_path / "out"
+    ran = nephoscope("run", file, "--out", out, environment=shadowing(tmp_path, "stress-ng", script))
+    assert ran.exit_code == 4
+    (row,) = rows_of(out)
+    assert row["state"] == "failed"
+    assert row["reasons"][0].startswith("output_unreadable: ")
+    assert nephoscope("analyze", out, "--json").exit_code == 0
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small file system needs root")
+def test_a_full_disk_ends_the_study_with_its_own_exit_code_and_it_resumes(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    file = tmp_path / "only.toml"
+    file.write_text(
+        'name = "only"\nreplicates = 2\n[[configurations]]\nname = "here"\n'
+        '[[benchmarks]]\nuses = "stress-ng"\nparameters = { duration_s = 1 }'
+    )
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(out)], check=True)
+    try:
+        ran = nephoscope("run", file, "--out", out)
+        assert ran.exit_code == 6, ran.stderr
+        assert "No space left on device" in ran.stderr
+        assert "free some space" in ran.stderr
+        subprocess.run(["mount", "-o", "remount,size=20m", str(out)], check=True)
+        assert nephoscope("run", file, "--out", out).exit_code == 0
+        assert {row["state"] for row in rows_of(out)} == {"finished"}
+    finally:
+        subprocess.run(["umount", str(out)], check=True)

@@ -1,0 +1,24 @@
+"""Real parts that a test may lack: says why it skips, and never skips silently in CI where they must be there."""
+
+import os
+import shutil
+
+import pytest
+
+from nephoscope.databases.postgres_binaries import embedded_folder
+from nephoscope.wiring import load_program
+
+
+def _missing(what: str) -> bool:
+    if what == "nephoscope-load":
+        return shutil.which(load_program()) is None
+    if what == "postgres":
+        return embedded_folder() is None
+    return shutil.which(what) is None
+
+
+def needs(*parts: str) -> pytest.MarkDecorator:
+    """Skips where a part is missing; in CI (environment variable CI) that is a failure of the set-up, so it runs."""
+    missing = [part for part in parts if _missing(part)]
+    reason = f"{', '.join(missing)} not installed"
+    return pytest.mark.skipif(bool(missing) and not os.environ.get("CI"), reason=reason)
