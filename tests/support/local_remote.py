@@ -47,7 +47,13 @@ class TinyRemote:
         return Completed(tuple(argv), process.returncode, stdout, stderr, time.monotonic() - started)
 
     async def start(
-        self, argv: Sequence[str], *, log: Path, environment: Mapping[str, str] | None = None, pinned: bool = True
+        self,
+        argv: Sequence[str],
+        *,
+        log: Path,
+        errors: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        pinned: bool = True,
     ) -> Background:
         raise NotImplementedError
 

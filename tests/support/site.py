@@ -39,7 +39,13 @@ def site_here(folder: Path, cpus: tuple[int, ...] = (0,)) -> tuple[Site, Recorde
     recorder = Recorder(folder / "raw")
     cluster = Cluster(key="here", database=(machine,), load=machine)
     site = Site(
-        cluster=cluster, execute=recorder, raw_dir=folder / "raw", seed=7, connections=1, load_program="nephoscope-load"
+        cluster=cluster,
+        execute=recorder,
+        raw_dir=folder / "raw",
+        seed=7,
+        data_seed=1,
+        connections=1,
+        load_program="nephoscope-load",
     )
     return site, recorder
 

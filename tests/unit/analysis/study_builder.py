@@ -112,8 +112,8 @@ def inputs(found: Rows, metrics: Mapping[str, Sequence[Metric]] = METRICS, **mor
     study = Study(
         name="example",
         seed=7,
-        configurations=[{"name": name} for name in names],  # type: ignore[list-item]
-        benchmarks=[{"uses": name} for name in metrics],  # type: ignore[list-item]
+        configurations=[{"name": name} for name in names],
+        benchmarks=[{"uses": name} for name in metrics],
     )
     return StudyInputs(
         study=study,

@@ -19,7 +19,7 @@ def test_equal_input_gives_equal_bytes_in_whatever_order() -> None:
     expected = analyse(inputs((trials, measurements), machines=seen)).model_dump_json()
     shuffler = random.Random(4)
     for rows_ in (trials, measurements, seen):
-        shuffler.shuffle(rows_)  # type: ignore[arg-type]
+        shuffler.shuffle(rows_)
     assert analyse(inputs((trials, measurements), machines=seen)).model_dump_json() == expected
 
 

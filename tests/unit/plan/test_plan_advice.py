@@ -3,11 +3,11 @@
 import math
 
 import pytest
-from plan_example import BENCHMARKS, configurations, study
 
 from nephoscope.plan.advice import claims_decidable, coverage_of_range, replicates_for
 from nephoscope.plan.expand import expand
 from nephoscope.study.model import Configuration
+from tests.unit.plan.plan_example import BENCHMARKS, configurations, study
 
 
 def test_a_sound_study_has_no_warning() -> None:

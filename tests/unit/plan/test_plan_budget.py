@@ -1,12 +1,12 @@
 """A plan beyond its budget is refused with numbers."""
 
 import pytest
-from plan_example import BENCHMARKS, study
 
 from nephoscope.errors import InputError
 from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.study.model import Budget, Configuration
+from tests.unit.plan.plan_example import BENCHMARKS, study
 
 PLAN = expand(study(), BENCHMARKS)
 """2.4 hours, $3.00."""

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plan_example import BENCHMARKS, Standin, configurations, study
 
 from nephoscope.errors import InputError
 from nephoscope.plan.expand import expand
 from nephoscope.records import Plan
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
+from tests.unit.plan.plan_example import BENCHMARKS, Standin, configurations, study
 
 
 def ids(plan: Plan) -> dict[tuple[str, str, int], str]:

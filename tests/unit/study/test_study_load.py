@@ -3,10 +3,10 @@
 import tomllib
 
 import pytest
-from study_example import LAPTOP, MINIMAL, MODELS, ROOT
 
 from nephoscope.errors import StudyError
 from nephoscope.study.load import load_study
+from tests.unit.study.study_example import LAPTOP, MINIMAL, MODELS, ROOT
 
 DATA = ROOT / "tests" / "data" / "studies"
 CASES = tomllib.loads((DATA / "problems.toml").read_text(encoding="utf-8"))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from study_example import LAPTOP
 
 from nephoscope.study.locate import Path, line_of, locate, show
+from tests.unit.study.study_example import LAPTOP
 
 TEXT = '''\
 a.b = 1

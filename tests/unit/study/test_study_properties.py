@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from study_example import LAPTOP, MODELS, StressNg, Tpcc
 
 from nephoscope.errors import StudyError
 from nephoscope.study.load import load_study
 from nephoscope.study.model import BenchmarkEntry, Budget, Configuration, Database, Machine, Study
+from tests.unit.study.study_example import LAPTOP, MODELS, StressNg, Tpcc
 
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9.-]{0,8}", fullmatch=True)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from study_example import MODELS, ROOT
 
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
 from nephoscope.study.reference import main, study_reference
 from nephoscope.study.starter import starter_study
 from nephoscope.study.wanted import Schema
+from tests.unit.study.study_example import MODELS, ROOT
 
 
 def keys_of_a_study() -> Iterator[str]:
