@@ -4,7 +4,6 @@ To regenerate: `python -m nephoscope.schemas schema/`.
 """
 
 import argparse
-import importlib
 import json
 import sys
 from collections.abc import Mapping
@@ -48,13 +47,9 @@ def schemas(parameter_models: Mapping[str, type[Frozen]] | None = None) -> dict[
 
 def registered_parameters() -> dict[str, type[Frozen]]:
     """Name -> model of the parameters, of every registered benchmark."""
-    try:
-        registry = importlib.import_module("nephoscope.benchmarks.registry")
-    except ModuleNotFoundError as error:
-        if error.name != "nephoscope.benchmarks.registry":
-            raise
-        return {}
-    return {name: benchmark.parameters for name, benchmark in registry.BENCHMARKS.items()}
+    from nephoscope.benchmarks.registry import BENCHMARKS
+
+    return {name: benchmark.parameters for name, benchmark in BENCHMARKS.items()}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -22,7 +22,7 @@ from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.providers.local import LOOPBACK
 from nephoscope.records import Plan, Status
-from nephoscope.report.write import write_report
+from nephoscope.report.files import write_report
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.preflight import preflight
@@ -146,7 +146,8 @@ def report(folder: ResultsFolder) -> Path:
     """Statistics and sentences -> report; analyses first when nothing fitting is stored."""
     if not (folder.path / stored_analysis.DOCUMENT).exists():
         analyze(folder)
-    return write_report(stored_analysis.read(folder), folder.report_dir)
+    write_report(stored_analysis.read(folder), folder.report_dir)
+    return folder.report_dir / "index.html"
 
 
 async def doctor(folder: Path) -> list[Finding]:

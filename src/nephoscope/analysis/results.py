@@ -176,6 +176,7 @@ class CheckRow(Frozen):
 class AnalysedStudy(Frozen):
     """Everything a report shows. It computes nothing on top."""
 
+    schema_: Literal["nephoscope/analysis/1"] = Field(default="nephoscope/analysis/1", alias="schema")
     study: str
     title: str
     description: str

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 from nephoscope.analysis import tables
 from nephoscope.analysis.results import AnalysedStudy, Comparison, MeasurementRow, Statistic, TrialRow
-from nephoscope.errors import DamagedFile, InputError
+from nephoscope.errors import InputError
 from nephoscope.frozen import Frozen
+from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 
 DOCUMENT = "analysis.json"
@@ -22,7 +23,7 @@ def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
     for name, kind in TABLES.items():
         folder.write_derived(f"{name}.parquet", tables.to_parquet(getattr(study, name), kind))
     rest = study.model_copy(update={name: [] for name in TABLES})
-    folder.write_derived(DOCUMENT, (rest.model_dump_json(indent=1) + "\n").encode())
+    folder.write_derived(DOCUMENT, files.dump(rest).encode())
 
 
 def read(folder: ResultsFolder) -> AnalysedStudy:
@@ -30,15 +31,12 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
 
     Raises:
         InputError: the folder was not analysed yet.
-        DamagedFile: a file cannot be read.
+        DamagedFile, NewerSchema: a file cannot be read.
     """
     path = folder.path / DOCUMENT
     if not path.exists():
         raise InputError(f"{folder.path} was not analysed yet", hint=f"nephoscope analyze {folder.path}")
-    try:
-        rest = AnalysedStudy.model_validate_json(path.read_bytes())
-    except ValueError as error:
-        raise DamagedFile(f"{path} is damaged: {error}", hint=f"nephoscope analyze {folder.path}") from error
+    rest = files.read(path, AnalysedStudy)
     found = {
         name: tables.from_parquet((folder.path / f"{name}.parquet").read_bytes(), kind) for name, kind in TABLES.items()
     }

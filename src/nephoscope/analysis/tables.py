@@ -61,6 +61,8 @@ def from_frame(frame: pl.DataFrame, kind: type[Row]) -> list[Row]:
     Raises:
         DamagedFile: a column is missing or holds what the rows cannot.
     """
+    if frame.columns != list(kind.model_fields):
+        raise _damaged(kind, ValueError(f"its columns are {', '.join(frame.columns) or 'none'}"))
     try:
         return [kind.model_validate(row) for row in frame.iter_rows(named=True)]
     except ValueError as error:

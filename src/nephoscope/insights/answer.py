@@ -48,9 +48,8 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight
     told = winner_first(comparison)
     if comparison.verdict is ComparisonVerdict.TIE:
         template = (
-            "{benchmark_name}: {first} and {second} are a tie in {title}: their ratio {ratio:ratio} ("
-            + INTERVAL
-            + ") lies within ±{margin:percent} %."
+            "{benchmark_name}: {first} and {second} are a tie in {title}: their ratio is {ratio:ratio}, and its whole "
+            "interval lies within ±{margin:percent} % (" + INTERVAL + ")."
         )
     else:
         template = (

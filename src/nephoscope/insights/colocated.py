@@ -23,7 +23,7 @@ def colocated(findings: Findings) -> list[Insight]:
             NAME,
             "note",
             "{benchmark_name} on {name}: client and database share a machine; the client took a median of "
-            "{median:percent} % of its CPU time ({smallest:percent} % to {largest:percent} %, n = {n:count}), which a "
+            "{median:percent} % of the CPU time ({smallest:percent} % to {largest:percent} %, n = {n:count}), which a "
             "client on a machine of its own would have left to the database.",
             numbers={
                 "median": median_interval(list(of.values())).median,

@@ -2,18 +2,17 @@
 
 from nephoscope.analysis.results import Insight, Statistic
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import say
+from nephoscope.insights.words import enumeration, say
 
 NAME = "noise"
 
 
 def noise(findings: Findings) -> list[Insight]:
-    """The least and the most precise headline median; a warning for each wider than the margin; a count of the rest."""
+    """The least and the most precise headline median; warnings beyond the margin; a count of the rest."""
     rows = [row for row in findings.headline_statistics() if row.margin_percent is not None and row.n > 1]
     if not rows:
         return []
-    wide = [row for row in rows if (row.margin_percent or 0) > findings.margin_percent]
-    return [*_extremes(findings, rows), *(_wide(findings, row) for row in wide), *_others(findings)]
+    return [*_extremes(findings, rows), *_wide(findings), *_others(findings)]
 
 
 def _place(findings: Findings, row: Statistic) -> str:
@@ -42,17 +41,35 @@ def _extremes(findings: Findings, rows: list[Statistic]) -> list[Insight]:
     ]
 
 
-def _wide(findings: Findings, row: Statistic) -> Insight:
-    return say(
-        NAME,
-        "warning",
-        "The margin of error of {place} is {margin_of_error:percent} %, wider than the equivalence margin of "
-        "{margin:percent} % (n = {n:count}).",
-        numbers={"margin_of_error": row.margin_percent or 0.0, "margin": findings.margin_percent, "n": row.n},
-        trials=row.trials,
-        benchmark=row.benchmark,
-        place=_place(findings, row),
-    )
+def _wide(findings: Findings) -> list[Insight]:
+    """One warning per headline metric, naming every configuration whose margin of error is too wide."""
+    insights: list[Insight] = []
+    for benchmark, metric in findings.headlines():
+        rows = [
+            row
+            for row in findings.statistics_of(benchmark, metric.name)
+            if row.n > 1 and (row.margin_percent or 0) > findings.margin_percent
+        ]
+        if rows:
+            keys = ["x" * place for place in range(1, len(rows) + 1)]
+            parts = [f"{{name_{key}}} {{margin_{key}:percent}} %" for key in keys]
+            widths = {f"margin_{key}": row.margin_percent or 0.0 for key, row in zip(keys, rows, strict=True)}
+            names = {f"name_{key}": row.configuration for key, row in zip(keys, rows, strict=True)}
+            insights.append(
+                say(
+                    NAME,
+                    "warning",
+                    "{benchmark_name}: margins of error of {title} are wider than the equivalence margin of "
+                    "{margin:percent} %: " + enumeration(parts) + ".",
+                    numbers={"margin": findings.margin_percent} | widths,
+                    trials=[trial for row in rows for trial in row.trials],
+                    benchmark=benchmark,
+                    benchmark_name=benchmark,
+                    title=metric.title,
+                    **names,
+                )
+            )
+    return insights
 
 
 def _others(findings: Findings) -> list[Insight]:

@@ -48,7 +48,7 @@ def order(findings: Findings) -> list[Insight]:
 def _warning(what: str, effect: OrderEffect, p_adjusted: float, trials: list[str]) -> Insight:
     template = (
         "The headline values depend on the {what} in which they were measured (Kruskal-Wallis H = {statistic:ratio}, "
-        "p = {p:probability}); differences between configurations may hold some of it."
+        "p = {p:probability}). The randomised order spreads this over all configurations; it widens their intervals."
         if what
         else "A headline value depends on the replicate before it (autocorrelation {statistic:ratio}, "
         "p = {p:probability}): replicates are not independent, and intervals may be too narrow."

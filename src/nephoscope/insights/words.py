@@ -19,8 +19,11 @@ def count(value: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """Three significant digits; three decimals near one, where ties are decided."""
-    return f"{value:,.3f}" if 0.9 <= value < 1.1 else significant(value, 3)
+    """Three significant digits; three decimals near one, and as many as show on which side of one it lies."""
+    if not 0.9 <= value < 1.1:
+        return significant(value, 3)
+    decimals = next((d for d in range(3, 9) if value == 1 or float(f"{value:.{d}f}") != 1), 9)
+    return f"{value:.{decimals}f}"
 
 
 def percent(value: float) -> str:

@@ -58,6 +58,9 @@ class LocalRemote:
             ) from error
         finally:
             await _end(process, signals.SIGKILL, 0)
+            with suppress(TimeoutError):  # what a killed tool had said is kept, and its pipes are read to their end
+                async with asyncio.timeout(_KILL_WAIT_S):
+                    await asyncio.gather(_drain(process.stdout, out), _drain(process.stderr, err))
             out.close()
             err.close()
         return Completed(tuple(argv), exit_code, out.content(), err.content(), time.monotonic() - started)

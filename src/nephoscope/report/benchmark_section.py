@@ -32,6 +32,8 @@ from nephoscope.report.wording import (
     unit_text,
 )
 
+LONG_TABLE = 24
+"""A table of metrics with more rows is folded."""
 MOST_SERIES_POINTS = 12_000
 """Per figure: beyond it every k-th second is drawn, and the caption says so."""
 
@@ -48,6 +50,7 @@ class BenchmarkSection:
     latency: Figure | None
     series: list[Figure]
     table: Table | None
+    table_is_long: bool
     nothing: str
 
 
@@ -56,6 +59,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
     trials = book.lookup.trials_of(row.benchmark)
     count = sum(trial.counts for trial in trials)
     version = f"{row.uses}, version {row.version}" if row.uses != row.benchmark else f"version {row.version}"
+    table = metrics_table(book, row)
     headline = [_headline(book, row, metric) for metric in headlines(row)]
     return BenchmarkSection(
         anchor=section_anchor(row.benchmark),
@@ -67,7 +71,8 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         series=[
             _series(book, row, metric) for metric in row.metrics if (row.benchmark, metric.name) in book.lookup.series
         ],
-        table=metrics_table(book, row),
+        table=table,
+        table_is_long=table is not None and len(table.rows) > LONG_TABLE,
         nothing="" if count else _nothing(book, row),
     )
 
@@ -129,7 +134,7 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
         key=(
             KeyEntry("┃", "var(--ink)", "median"),
             KeyEntry("▬", "var(--band-edge)", "its interval"),
-            KeyEntry("●", "var(--c1)", "counts"),
+            KeyEntry("●", "var(--ink)", "filled: counts"),
             EXCLUDED_KEY,
         ),
         table=values_table(book, f"{row.benchmark}: {metric_title(metric)}, {unit_text(scale)}", values, scale),

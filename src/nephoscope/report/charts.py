@@ -12,6 +12,8 @@ CROWDED_ROW_HEIGHT = 30
 CROWDED = 8
 AXIS_HEIGHT = 46
 BAND_PART = 0.66
+HEADROOM = 0.16
+"""Room for the names of the blocks above the values."""
 
 
 def _row_height(configurations: Sequence[str]) -> int:
@@ -95,10 +97,18 @@ def per_cpu(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
 def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) -> Spec:
     """The values by position in the plan; dashed lines where a block begins."""
     values = [row["value"] for row in points]
-    x = alt.X("position:Q", title="position in the plan", axis=alt.Axis(grid=False), scale=alt.Scale(zero=False))
+    last = max((row["position"] for row in points), default=1)
+    first = min((row["start"] for row in blocks), default=0.5)
+    positions = alt.Scale(zero=False, nice=False, domain=[first, last + 1.5])
+    x = alt.X("position:Q", title="position in the plan", axis=alt.Axis(grid=False), scale=positions)
     point = alt.Chart(data("points")).encode(
         x=x,
-        y=alt.Y("value:Q", title=axis, scale=linear(values), axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14)),
+        y=alt.Y(
+            "value:Q",
+            title=axis,
+            scale=linear(values, HEADROOM),
+            axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+        ),
         color=coloured(configurations),
         shape=shaped(configurations),
         tooltip=_tooltip(

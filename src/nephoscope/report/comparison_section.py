@@ -59,9 +59,11 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
     pairs = {(row.left, row.right) for row in rows}
     data, labels = [], []
     for row in rows:
+        per_cpu, pair = row.per_cpu, (row.left, row.right)
         arrow = "↑" if row.direction is Direction.HIGHER else "↓"
-        label = f"{row.benchmark} · {metric_title(titles[row.benchmark, row.metric])} {arrow}"
-        label += " / CPU" if row.per_cpu else ""
+        alone = sum((row.benchmark, per_cpu, pair) == (r.benchmark, r.per_cpu, (r.left, r.right)) for r in rows) == 1
+        label = row.benchmark if alone else f"{row.benchmark} · {metric_title(titles[row.benchmark, row.metric])}"
+        label += (" per CPU " if per_cpu else " ") + arrow
         label += f" · {row.left} ÷ {row.right}" if len(pairs) > 1 else ""
         labels.append(label)
         data.append(
@@ -98,7 +100,7 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
 def _interval(row: Comparison) -> str:
     if row.low is None or row.high is None:
         return "no interval: too few replicates"
-    return f"{people.ratio(row.low)} – {people.ratio(row.high)}"
+    return f"{people.ratio(row.low).removesuffix('×')} – {people.ratio(row.high)}"
 
 
 def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
@@ -111,8 +113,9 @@ def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
         Column("Ratio", numeric=True, hint="Left ÷ right, Hodges–Lehmann on logarithms."),
         Column("Interval", numeric=True),
         Column("Coverage", numeric=True),
-        Column("p", numeric=True, hint="Exact permutation or Mann–Whitney."),
-        Column("p adjusted", numeric=True, hint="Holm, over the comparisons of one family."),
+        Column(
+            "p, adjusted", numeric=True, hint="Holm, over the comparisons of one family; below it the p-value itself."
+        ),
         Column("n", numeric=True, hint="Left, right."),
         Column("What would decide it"),
     )
@@ -128,14 +131,13 @@ def _row(book: Book, row: Comparison, metric: Metric | None) -> Row:
     return Row(
         (
             Cell(_about(row, metric), note=direction_text(row.direction)),
-            Cell(row.left),
-            Cell(row.right),
+            Cell(row.left, tone="name"),
+            Cell(row.right, tone="name"),
             Cell(badges=(verdict_badge(row.verdict),)),
             Cell(people.ratio(row.ratio), href=f"#{found.anchor}" if found else None),
             Cell(_interval(row)),
             Cell(people.coverage(row.coverage), tone="warn" if low_coverage else ""),
-            Cell(people.probability(row.p_value)),
-            Cell(people.probability(row.p_adjusted)),
+            Cell(people.probability(row.p_adjusted), note=f"p {people.probability(row.p_value)}"),
             Cell(f"{row.n_left}, {row.n_right}"),
             Cell(_decides(row)),
         ),

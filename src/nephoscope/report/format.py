@@ -76,7 +76,7 @@ def _step(steps: tuple[tuple[float, str], ...], largest: float) -> tuple[float, 
     for divisor, label in steps:
         if largest >= divisor:
             return divisor, label
-    return steps[0] if largest == 0 else steps[-1]
+    return next(step for step in steps if step[0] == 1) if largest == 0 else steps[-1]
 
 
 def _decimals(largest: float, smallest: float, resolution: float) -> int:
@@ -114,7 +114,7 @@ def ratio(value: float | None) -> str:
         return MISSING
     if value <= 0:
         return f"{value:g}×"
-    decimals = 3 if 0.9 <= value < 1.1 else 2 - math.floor(math.log10(value))
+    decimals = 3 if 0.8 <= value < 1.25 else 2 - math.floor(math.log10(value))
     return f"{grouped(value, max(0, min(decimals, MOST_DECIMALS)))}×"
 
 

@@ -7,9 +7,8 @@ from typing import Any
 from nephoscope.report.lookup import headlines, unique
 from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table
 from nephoscope.report.trial_section import commands_table
-from nephoscope.report.wording import direction_text
 
-NO_CLOCK = "not a time"
+NO_CLOCK = "not stated"
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def _clocks(book: Book) -> Table | None:
                     Cell(metric.title or metric.name, note="headline" if metric in leading else ""),
                     Cell(metric.name, code=True),
                     Cell(metric.unit),
-                    Cell(direction_text(metric.direction)),
+                    Cell(metric.direction.value),
                     Cell(metric.clock or NO_CLOCK, tone="" if metric.clock else "quiet"),
                 )
             )

@@ -1,5 +1,6 @@
 """Charts that stand in grids of panels with one common axis: latency by operation, values second by second."""
 
+import math
 from collections.abc import Sequence
 
 import altair as alt
@@ -7,14 +8,29 @@ import altair as alt
 from nephoscope.report.spec import Rows, Spec, by_counting, data, finished, rows_axis
 from nephoscope.report.theme import PERCENTILE_COLOURS, SHAPES
 
+LOG_ROOM = 1.18
+MOST_MARKS = 6
+
+
+def log_marks(low: float, high: float) -> list[float]:
+    """Round numbers for a log axis: 1, 2 and 5 in each decade, or powers of ten where those would crowd."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        marks = [float(f"{step}e{decade}") for decade in decades for step in steps]
+        inside = [mark for mark in marks if low <= mark <= high]
+        if len(inside) <= MOST_MARKS:
+            break
+    return inside
+
 
 def latency(
     configurations: Sequence[str], percentiles: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str
 ) -> Spec:
     """A row per configuration, a sign per percentile with its interval; lower is better, so left is better."""
     log = domain[0] > 0
-    scale = alt.Scale(type="log" if log else "linear", domain=list(domain), nice=True)
-    marks = alt.Axis(format="~g", tickCount=4) if log else alt.Axis()
+    ends = [domain[0] / LOG_ROOM, domain[1] * LOG_ROOM] if log else list(domain)
+    scale = alt.Scale(type="log" if log else "linear", domain=ends, nice=not log)
+    marks = alt.Axis(values=log_marks(ends[0], ends[1]), format="~g") if log else alt.Axis()
     x = alt.X("low:Q", title=axis, scale=scale, axis=marks)
     colours = [PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)] for i in range(len(percentiles))]
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(percentiles))]

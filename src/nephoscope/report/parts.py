@@ -186,7 +186,7 @@ def trial_links(trials: Sequence[str], lookup: Lookup) -> tuple[Link, ...]:
 
 def trial_cell(trial: str, lookup: Lookup) -> Cell:
     """A trial's id, linked to its row."""
-    return Cell(trial, href=f"#{trial_anchor(trial)}" if trial in lookup.trials else None, code=True)
+    return Cell(trial, href=f"#{trial_anchor(trial)}" if trial in lookup.trials else None, code=True, tone="name")
 
 
 def evidence_cell(book: Book, text: str, trials: Sequence[str], about: str, note: str = "") -> Cell:

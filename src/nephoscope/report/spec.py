@@ -70,13 +70,15 @@ def starts_at_zero(values: Sequence[float]) -> bool:
     return not values or min(values) <= 0 or min(values) < 0.67 * max(values)
 
 
-def linear(values: Sequence[float]) -> alt.Scale:
+def linear(values: Sequence[float], headroom: float = 0.0) -> alt.Scale:
     """From zero, or close around the values where they lie near each other; the reader is told which."""
-    if starts_at_zero(values):
+    if not values or min(values) < 0:
         return alt.Scale(zero=True, nice=True)
     low, high = min(values), max(values)
+    if starts_at_zero(values):
+        return alt.Scale(zero=True, nice=not headroom, domain=[0, high * (1 + headroom) or 1])
     room = (high - low) * (ROOM - 1) or high * 0.02
-    return alt.Scale(zero=False, nice=True, domain=[low - room, high + room])
+    return alt.Scale(zero=False, nice=not headroom, domain=[low - room, high + room + headroom * (high - low)])
 
 
 def axis_note(values: Sequence[float]) -> str:

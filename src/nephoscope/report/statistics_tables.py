@@ -49,15 +49,21 @@ def grid_anchor(benchmark: str, metric: str) -> str:
     return f"pairs-{slug(benchmark)}-{slug(metric)}"
 
 
-def statistic_cells(book: Book, row: Statistic, scale: people.Scale) -> tuple[Cell, ...]:
+def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: bool = False) -> tuple[Cell, ...]:
     """Median, interval, coverage and margin; the median leads to its trials."""
     about = f"{row.benchmark} on {row.configuration}"
     low = coverage_note(row)
     margin = "" if row.margin_percent is None else "±"
+    coverage = people.coverage(row.coverage)
     return (
         evidence_cell(book, scale.number(row.median), row.trials, about),
         Cell(interval_text(row, scale)),
-        Cell(people.coverage(row.coverage), note=low, tone="warn" if low else ""),
+        Cell(
+            coverage if roomy or not low else f"range, {coverage}",
+            note=low if roomy else "",
+            tone="warn" if low else "",
+            title=f"Below 95 %: only the range of the values; {low}." if low else "",
+        ),
         Cell(margin + people.percent(row.margin_percent)),
     )
 
@@ -101,8 +107,8 @@ def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scal
         return Row((Cell(name), why, empty, empty, empty, Cell("0"), Cell(str(excluded)), empty, empty, empty))
     return Row(
         (
-            Cell(name),
-            *statistic_cells(book, row, scale),
+            Cell(name, tone="name"),
+            *statistic_cells(book, row, scale, roomy=True),
             Cell(str(row.n)),
             Cell(str(row.n_excluded), href="#exclusions" if row.n_excluded else None),
             _per_cpu(book, benchmark, metric, name),

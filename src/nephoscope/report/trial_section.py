@@ -104,7 +104,7 @@ def trials_table(book: Book) -> Table | None:
         Column("CPUs", numeric=True),
         Column("State"),
         Column("Attempts", numeric=True),
-        Column("Started"),
+        Column("Started (UTC)"),
         Column("Lasted", numeric=True),
         Column("Client CPU", numeric=True),
         Column("Conditions"),
@@ -115,18 +115,18 @@ def trials_table(book: Book) -> Table | None:
 def _trial(row: TrialRow) -> Row:
     return Row(
         (
-            Cell(row.trial, href=folder_link(row), code=True),
+            Cell(row.trial, href=folder_link(row), code=True, tone="name"),
             Cell(str(row.position)),
             Cell(str(row.block)),
-            Cell(row.benchmark),
-            Cell(row.configuration),
+            Cell(row.benchmark, tone="name"),
+            Cell(row.configuration, tone="name"),
             Cell(people.integer(row.cpus)),
             Cell(badges=(state_badge(row),)),
             Cell(str(row.attempts)),
-            Cell(people.moment(row.started_unix_ms)),
+            Cell(people.moment(row.started_unix_ms).removesuffix(" UTC"), tone="name"),
             Cell(people.duration(row.duration_s)),
             Cell(people.share(row.client_cpu_share)),
-            Cell(", ".join(row.conditions)),
+            Cell(", ".join(row.conditions), tone="name"),
         ),
         anchor=trial_anchor(row.trial),
     )

@@ -12,7 +12,8 @@ from nephoscope.study.suggest import as_number, meant, shown, unknown_key
 from nephoscope.study.wanted import Schema
 
 _SECRET_KEYS = {"dsn"}
-"""Their values are never shown: one may hold a password."""
+_SECRET_SIGNS = ("://", "password")
+"""Values of these keys, or with these signs inside, are never shown: one may hold a password."""
 
 _TOLD_ELSEWHERE = {"names_not_unique"}
 """Found again, and with both lines, by `rules`."""
@@ -40,7 +41,13 @@ def explain(errors: Sequence[ErrorDetails], data: Any, schema: Schema) -> list[P
         Problem(path, _sentence(path, found, data, schema))
         for path, found in places.items()
         if not (found[0]["type"] == "missing" and path in expected)
+        and not (found[0]["type"] == "too_short" and _wrong_inside(path, places))
     ]
+
+
+def _wrong_inside(path: Path, places: Iterable[Path]) -> bool:
+    """True when elements of a list are wrong: pydantic then also counts the list as too short by them."""
+    return any(len(place) > len(path) and place[: len(path)] == path for place in places)
 
 
 def _place(error: ErrorDetails, data: Any) -> Path:
@@ -73,7 +80,9 @@ def _sentence(path: Path, errors: Sequence[ErrorDetails], data: Any, schema: Sch
     meaning = f" ({rules['description']})" if rules is not None and "description" in rules else ""
     if kind == "missing":
         return f"missing; wanted: {words}{meaning}"
-    given = "this" if key in _SECRET_KEYS else shown(_value_at(data, path))
+    given = shown(_value_at(data, path))
+    if key in _SECRET_KEYS or any(sign in given.lower() for sign in _SECRET_SIGNS):
+        given = "this value"
     return f"{given} is not allowed; wanted: {words}{meaning}{_advice(path, data, schema)}"
 
 

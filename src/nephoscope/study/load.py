@@ -4,6 +4,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -15,6 +16,7 @@ from nephoscope.study import rules
 from nephoscope.study.explain import Problem, below, explain
 from nephoscope.study.locate import Path, line_of, locate, show
 from nephoscope.study.model import Study
+from nephoscope.study.wanted import Schema
 
 _SYNTAX_HINTS = (
     ("Cannot overwrite", "a key may stand only once in its table"),
@@ -118,7 +120,12 @@ def _value(model: type[Model], data: dict[str, Any]) -> tuple[Model | None, list
     try:
         return model.model_validate_json(_as_json(data), strict=True), []
     except ValidationError as error:
-        return None, explain(error.errors(include_url=False), data, model.model_json_schema())
+        return None, explain(error.errors(include_url=False), data, _schema(model))
+
+
+@cache
+def _schema(model: type[Frozen]) -> Schema:
+    return model.model_json_schema()
 
 
 def _in_order(problems: list[Problem], file_name: str, lines: dict[Path, int]) -> list[str]:

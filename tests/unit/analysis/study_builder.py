@@ -1,7 +1,9 @@
 """Small studies for tests: rows as a store would supply them."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
@@ -64,6 +66,14 @@ def measurement(of: TrialRow, value: float, metric: Metric = TPMC, at_s: float |
         position=of.position,
         valid=of.counts,
     )
+
+
+Item = TypeVar("Item")
+
+
+def shuffled(items: Sequence[Item], seed: int) -> list[Item]:
+    """The items in another order."""
+    return [items[int(index)] for index in np.random.default_rng(seed).permutation(len(items))]
 
 
 Rows = tuple[list[TrialRow], list[MeasurementRow]]

@@ -1,10 +1,8 @@
 """The whole of analysis: equal input, equal bytes; split machines; nothing to analyse."""
 
-import random
-
 from nephoscope.analysis.analyse import analyse, checks_of, commands_of
 from nephoscope.records import CommandRecord, Verdict, VerdictKind
-from tests.unit.analysis.study_builder import inputs, observed, rows, trial
+from tests.unit.analysis.study_builder import inputs, observed, rows, shuffled, trial
 
 VALUES = {"a": [100.0, 101, 102, 103, 104, 105], "b": [200.0, 202, 204, 206, 208, 210]}
 
@@ -17,10 +15,8 @@ def test_equal_input_gives_equal_bytes_in_whatever_order() -> None:
     trials, measurements = rows(VALUES, cpus={"b": 2})
     seen = [observed(row, cpu_model="Xeon") for row in trials]
     expected = analyse(inputs((trials, measurements), machines=seen)).model_dump_json()
-    shuffler = random.Random(4)
-    for rows_ in (trials, measurements, seen):
-        shuffler.shuffle(rows_)
-    assert analyse(inputs((trials, measurements), machines=seen)).model_dump_json() == expected
+    other = inputs((shuffled(trials, 1), shuffled(measurements, 2)), machines=shuffled(seen, 3))
+    assert analyse(other).model_dump_json() == expected
 
 
 def test_a_study_has_its_span_and_its_parts() -> None:

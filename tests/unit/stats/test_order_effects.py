@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
+from scipy import stats as scipy_stats  # type: ignore[import-untyped]
 
 from nephoscope.stats import order
 from nephoscope.stats.order import group_effect, kruskal_wallis, serial_effect, standardised

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats as scipy_stats
+from scipy import stats as scipy_stats  # type: ignore[import-untyped]
 
 from nephoscope.stats.rank_sum import cumulative_u, least_n_each, rank_sum_p_value, smallest_p_value
 from nephoscope.stats.ratio import compare, interval_rank
@@ -140,8 +140,9 @@ def test_the_interval_excludes_one_exactly_when_the_test_rejects() -> None:
 def simulated(n: int, shift: float, *, heavy: bool, repeats: int = 4000) -> tuple[float, float]:
     """Share of intervals that cover the true ratio, and that exclude 1."""
     generator = np.random.default_rng([n, int(1000 * shift), int(heavy)])
-    draw = (lambda: generator.standard_t(2, (repeats, n))) if heavy else (lambda: generator.normal(0, 1, (repeats, n)))
-    left, right = 0.01 * draw() + shift, 0.01 * draw()
+    shape = (2, repeats, n)
+    noise = 0.01 * (generator.standard_t(2, shape) if heavy else generator.normal(0, 1, shape))
+    left, right = noise[0] + shift, noise[1]
     differences = np.sort((left[:, :, None] - right[:, None, :]).reshape(repeats, -1), axis=1)
     rank = interval_rank(n, n)
     low, high = differences[:, rank - 1], differences[:, -rank]

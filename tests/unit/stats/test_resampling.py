@@ -19,11 +19,11 @@ def test_covers_the_ratio_and_depends_on_the_seed_alone() -> None:
 def test_bootstrap_coverage_is_near_nominal() -> None:
     generator = np.random.default_rng(2)
     hits = 0
-    for repeat in range(200):
+    for repeat in range(100):
         found = median_ratio_interval(generator.lognormal(0, 0.05, 15), generator.lognormal(0, 0.05, 15), seed=repeat)
         assert found is not None
         hits += found.low <= 1 <= found.high
-    assert hits / 200 >= 0.90
+    assert hits / 100 >= 0.90
 
 
 def test_below_six_there_is_none_and_constants_have_no_width() -> None:

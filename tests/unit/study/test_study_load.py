@@ -59,7 +59,7 @@ def test_laptop_study_loads() -> None:
 
 
 def test_laptop_study_loads_with_the_real_benchmarks() -> None:
-    registry = pytest.importorskip("nephoscope.benchmarks.registry", reason="no registry of benchmarks yet")
+    registry = pytest.importorskip("nephoscope.benchmarks.registry", exc_type=ImportError)
     models = {name: benchmark.parameters for name, benchmark in registry.BENCHMARKS.items()}
     assert load_study(LAPTOP.read_text(), LAPTOP.name, models).name == "laptop"
 
@@ -90,6 +90,16 @@ def test_a_wrong_unit_in_a_list_of_inline_tables_is_found_on_its_own_line_and_is
             's.toml:8: benchmarks[0].parameters.jobs[1].block_size_mib: unknown key; did you mean "block_size_kib"? '
             "It is in KiB: block_size_kib = 4096"
         )
+    ]
+
+
+def test_a_list_whose_elements_are_all_wrong_is_not_too_short_as_well() -> None:
+    wrong = JOB.replace("randread", "read")
+    assert problems(with_benchmark(f'uses = "fio"\nparameters.jobs = [{wrong}]')) == [
+        's.toml:5: benchmarks[0].parameters.jobs[0].mode: "read" is not allowed; wanted: "randread" or "randwrite"'
+    ]
+    assert problems(with_benchmark('uses = "fio"\nparameters.jobs = []')) == [
+        "s.toml:5: benchmarks[0].parameters.jobs: [] is not allowed; wanted: a list of at least 1, each a table"
     ]
 
 
@@ -173,8 +183,17 @@ def test_a_password_in_a_dsn_is_refused_and_never_shown(dsn: str) -> None:
     assert "ter2" not in line
 
 
-def test_a_dsn_of_the_wrong_type_is_never_shown() -> None:
-    (line,) = problems(with_configuration('name = "a"\ndatabase.dsn = ["postgresql://me:hunter2@db/x"]'))
+@pytest.mark.parametrize(
+    "text",
+    [
+        'database.dsn = ["postgresql://me:hunter2@db/x"]',
+        'database = "postgresql://me:hunter2@db/x"',
+        'database = ["host=db password=hunter2"]',
+        'database.dns = "postgresql://me:hunter2@db/x"',
+    ],
+)
+def test_a_dsn_in_the_wrong_place_is_never_shown(text: str) -> None:
+    (line,) = problems(with_configuration(f'name = "a"\n{text}'))
     assert "hunter2" not in line
 
 
