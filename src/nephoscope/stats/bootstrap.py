@@ -42,7 +42,7 @@ def median_ratio_interval(
 
     Source: Efron, Better bootstrap confidence intervals (1987); Efron & Tibshirani (1993), section 14.3.
     """
-    from scipy import stats  # half a second to import, and rarely needed
+    from scipy import stats  # type: ignore[import-untyped]  # half a second to import, and rarely needed
 
     if resamples < RESAMPLES:
         raise ValueError(f"{resamples} resamples are too few; at least {RESAMPLES} needed")

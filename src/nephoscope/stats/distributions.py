@@ -1,6 +1,6 @@
 """The few distribution functions that need SciPy, typed, in one place."""
 
-from scipy import special
+from scipy import special  # type: ignore[import-untyped]
 
 
 def student_t_quantile(probability: float, degrees_of_freedom: float) -> float:
