@@ -105,7 +105,7 @@ class Fio:
             return None
         site.progress(f"writing {parameters.file_size_mib} MiB")
         timeout_s = _GRACE_S + size / _SLOW_DISK_BYTES_PER_S
-        done = await site.execute(machine, "fio-layout", _layout_argv(path, size, site.seed), timeout_s=timeout_s)
+        done = await site.execute(machine, "fio-layout", _layout_argv(path, size, site.data_seed), timeout_s=timeout_s)
         _require(done)
         moved = await machine.remote.execute(["mv", f"{path}.part", path], timeout_s=_GRACE_S, pinned=False)
         moved.require()
