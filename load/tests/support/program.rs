@@ -5,7 +5,7 @@
 use super::PASSWORD;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// What a finished program left.
@@ -55,40 +55,83 @@ pub fn command() -> Command {
     command
 }
 
-/// Starts `exec` and hands it the spec.
-pub fn start(spec: &Value) -> Child {
-    let mut child = command().arg("exec").spawn().expect("the program starts");
-    let mut stdin = child.stdin.take().expect("its stdin");
-    stdin.write_all(spec.to_string().as_bytes()).expect("it reads the spec");
-    child
+/// A program under way.
+pub struct Running {
+    child: Child,
+    stdout: Option<BufReader<ChildStdout>>,
+    lines: Vec<Value>,
 }
 
-/// Reads what the program says until it ends.
-pub fn end(mut child: Child) -> Ended {
-    let stdout = BufReader::new(child.stdout.take().expect("its stdout"));
-    let lines = stdout.lines().map(|line| serde_json::from_str(&line.unwrap()).expect("a JSON line")).collect();
-    let mut stderr = String::new();
-    child.stderr.take().expect("its stderr").read_to_string(&mut stderr).expect("text");
-    let code = child.wait().expect("its end").code().expect("an exit code, not a signal");
-    Ended { code, lines, stderr }
+/// Starts `exec` and hands it the spec.
+pub fn start(spec: &Value) -> Running {
+    let mut running = spawn(command().arg("exec"));
+    let mut stdin = running.child.stdin.take().expect("its stdin");
+    stdin.write_all(spec.to_string().as_bytes()).expect("it reads the spec");
+    running
+}
+
+pub fn spawn(command: &mut Command) -> Running {
+    let mut child = command.spawn().expect("the program starts");
+    let stdout = child.stdout.take().map(BufReader::new);
+    Running { child, stdout, lines: Vec::new() }
 }
 
 pub fn exec(spec: &Value) -> Ended {
-    end(start(spec))
+    start(spec).end()
 }
 
-pub fn signal(child: &Child, signal: rustix::process::Signal) {
-    rustix::process::kill_process(rustix::process::Pid::from_child(child), signal).expect("a signal");
-}
-
-/// Waits for a program that must end soon.
-pub fn ends_within(child: &mut Child, limit: Duration) -> i32 {
-    let deadline = Instant::now() + limit;
-    loop {
-        if let Some(status) = child.try_wait().expect("it can be asked") {
-            return status.code().expect("an exit code, not a signal");
+impl Running {
+    /// Reads until a line of this event came: what happens next happens then, however slow the machine is.
+    pub fn wait_for(&mut self, event: &str) {
+        while self.lines.last().is_none_or(|line| line["event"] != event) {
+            assert!(self.read_line(), "no line {event}: {:?}", self.lines);
         }
-        assert!(Instant::now() < deadline, "it does not end");
-        std::thread::sleep(Duration::from_millis(20));
+    }
+
+    /// Reads so many lines in all.
+    pub fn wait_for_lines(&mut self, count: usize) {
+        while self.lines.len() < count {
+            assert!(self.read_line(), "only {} lines", self.lines.len());
+        }
+    }
+
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).expect("a signal");
+    }
+
+    pub fn close_stdin(&mut self) {
+        drop(self.child.stdin.take());
+    }
+
+    pub fn stop_reading(&mut self) {
+        self.stdout = None;
+    }
+
+    /// Reads what it says until it ends.
+    pub fn end(mut self) -> Ended {
+        while self.read_line() {}
+        let mut stderr = String::new();
+        self.child.stderr.take().expect("its stderr").read_to_string(&mut stderr).expect("text");
+        let code = self.child.wait().expect("its end").code().expect("an exit code, not a signal");
+        Ended { code, lines: self.lines, stderr }
+    }
+
+    /// Like [`Running::end`], for a program that must end soon.
+    pub fn end_within(mut self, limit: Duration) -> Ended {
+        let deadline = Instant::now() + limit;
+        while self.child.try_wait().expect("it can be asked").is_none() {
+            assert!(Instant::now() < deadline, "it does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.end()
+    }
+
+    fn read_line(&mut self) -> bool {
+        let mut line = String::new();
+        let read = self.stdout.as_mut().map_or(0, |stdout| stdout.read_line(&mut line).expect("text"));
+        if read > 0 {
+            self.lines.push(serde_json::from_str(&line).expect("a JSON line"));
+        }
+        read > 0
     }
 }
