@@ -2,7 +2,13 @@
 //! and does no input or output itself: a [`Worker`] is a state machine that an engine drives, so that a blocking
 //! engine and an event loop run the same code.
 
+pub mod point_select;
+mod registry;
+mod streams;
 pub mod tpcc;
+
+pub use registry::{Parts, parts};
+pub use streams::{Streams, below};
 
 use crate::target::{
     Statement,
@@ -139,18 +145,6 @@ pub trait Workload: Send + Sync {
     fn conditions(&self) -> Vec<Condition>;
     /// Server-side counters to compare with the client's.
     fn server_counters(&self) -> Vec<ServerCounter>;
-    /// A query for constants that were stored with the data set (rows of name text, value int8) and must be known
-    /// before anything is drawn; `None` when the workload has none. Its answer goes to [`Workload::adopt_constants`].
-    fn stored_constants(&self) -> Option<String> {
-        None
-    }
-    /// Takes over the stored constants; called once, before the first worker is made.
-    ///
-    /// # Errors
-    /// [`DataError`] when one is missing or impossible: the data set is not this workload's.
-    fn adopt_constants(&mut self, _stored: &BTreeMap<String, i64>) -> Result<(), DataError> {
-        Ok(())
-    }
     /// Constants in force, for the record (`c_load` and `c_run` of TPC-C's NURand).
     fn constants(&self) -> BTreeMap<&'static str, i64> {
         BTreeMap::new()

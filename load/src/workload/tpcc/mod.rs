@@ -96,18 +96,6 @@ impl Tpcc {
         })
     }
 
-    /// The constants in force, for the output.
-    #[must_use]
-    pub fn constants(&self) -> BTreeMap<&'static str, i64> {
-        let RunConstants { c_load, c_last, c_customer, c_item } = self.constants;
-        let mut constants = BTreeMap::from(
-            [("c_load", c_load), ("c_run", c_last), ("c_customer", c_customer), ("c_item", c_item)]
-                .map(|(name, value)| (name, i64::from(value))),
-        );
-        constants.insert("data_seed", i64::try_from(self.data_seed).unwrap_or(i64::MAX));
-        constants
-    }
-
     /// A terminal whose inputs and outputs can be seen.
     #[must_use]
     pub fn tpcc_worker(&self, index: u32) -> TpccWorker {
@@ -146,5 +134,15 @@ impl Workload for Tpcc {
             },
             ServerCounter { name: "count_history", sql: "SELECT count(*) FROM history".to_owned(), operation: PAYMENT },
         ]
+    }
+
+    fn constants(&self) -> BTreeMap<&'static str, i64> {
+        let RunConstants { c_load, c_last, c_customer, c_item } = self.constants;
+        let mut constants = BTreeMap::from(
+            [("c_load", c_load), ("c_run", c_last), ("c_customer", c_customer), ("c_item", c_item)]
+                .map(|(name, value)| (name, i64::from(value))),
+        );
+        constants.insert("data_seed", i64::try_from(self.data_seed).unwrap_or(i64::MAX));
+        constants
     }
 }

@@ -143,7 +143,7 @@ impl Tallies {
         let kind = usize::from(operation.0);
         self.operations[kind] += 1;
         self.open_deck[kind] += 1;
-        if self.open_deck.iter().sum::<u32>() == DECK.iter().sum() {
+        if self.open_deck.iter().sum::<u32>() == DECK.iter().sum::<u32>() {
             self.share(Quantity::DeckExact, self.open_deck == DECK);
             self.open_deck = [0; 5];
         }
