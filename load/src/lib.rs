@@ -7,6 +7,7 @@
 //! Who may know what: `pace` never reads a clock; `workload` knows neither rate nor histogram; `target` knows no
 //! workload; only `engine` brings them together.
 
+pub mod admin;
 pub mod check;
 pub mod cli;
 pub mod engine;

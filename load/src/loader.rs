@@ -1,10 +1,10 @@
 //! Fills the tables: parallel COPY BINARY, then keys and indexes in parallel, then what must come last.
 
-use crate::engine::cannot_connect;
+use crate::admin::Admin;
 use crate::exit::{ExitCode, Failure};
 use crate::output::TableLoad;
 use crate::stop::Stop;
-use crate::target::postgres::{Connection, Copied, CopyWriter, Dsn};
+use crate::target::postgres::{Connection, Copied, CopyWriter};
 use crate::target::{TargetError, Value};
 use crate::workload::{Dataset, Piece, RowWriter};
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use std::thread;
 pub struct Loader<'a> {
     /// What to write.
     pub dataset: &'a dyn Dataset,
-    /// Where to.
-    pub dsn: &'a Dsn,
+    /// Opens the sessions.
+    pub admin: &'a Admin,
     /// Parallel streams.
     pub connections: u32,
     /// Watched between rows and between statements.
@@ -45,7 +45,7 @@ impl Loader<'_> {
 
     fn in_order(&self, doing: &str, statements: &[String]) -> Result<(), Failure> {
         (self.progress)(doing);
-        let mut connection = self.connect()?;
+        let mut connection = self.admin.connect()?;
         for statement in statements {
             self.stop.reason().map_or(Ok(()), Err)?;
             run_statement(&mut connection, statement)?;
@@ -103,7 +103,7 @@ impl Loader<'_> {
         let next = AtomicUsize::new(0);
         let done = AtomicUsize::new(0);
         let work_some = || -> Result<(), Failure> {
-            let mut connection = self.connect()?;
+            let mut connection = self.admin.connect()?;
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 if index >= count {
@@ -120,11 +120,6 @@ impl Loader<'_> {
             let outcomes = threads.into_iter().map(|thread| thread.join().expect("loading does not panic"));
             outcomes.fold(Ok(()), Result::and)
         })
-    }
-
-    /// Without a timeout: an index may take hours.
-    fn connect(&self) -> Result<Connection, Failure> {
-        Connection::open(self.dsn, None).map_err(|error| cannot_connect(self.dsn, &error))
     }
 }
 

@@ -1,14 +1,15 @@
 //! Carries one spec out, from the first line of output to the last.
 
+use crate::admin::Admin;
 use crate::check::{self, Moment};
-use crate::engine::{self, Clock, Dial, Driven, Load, Timeline, cannot_connect, process_cpu_s};
+use crate::engine::{self, Clock, Dial, Driven, Load, Timeline, process_cpu_s};
 use crate::exit::{ExitCode, Failure};
 use crate::loader::Loader;
 use crate::output::{AuditLine, Finished, Interval, Line, Output, Phase, SCHEMA, Started};
 use crate::record::Books;
 use crate::spec::{Action, CheckSpec, Spec};
 use crate::stop::Stop;
-use crate::target::postgres::{Connection, Dsn};
+use crate::target::postgres::Connection;
 use crate::workload::{self, Parts, Workload};
 use std::io::IsTerminal;
 use std::sync::Arc;
@@ -27,8 +28,18 @@ const POLL: Duration = Duration::from_millis(50);
 /// Carries the spec out and writes every line. The code is what the process must exit with.
 #[must_use]
 pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
+    // A spec has been validated before it comes here; its DSN parses.
+    let dsn = match spec.dsn() {
+        Ok(dsn) => dsn,
+        Err(error) => {
+            eprintln!("nephoscope-load: {error}");
+            return ExitCode::BadSpec;
+        }
+    };
+    let admin = Arc::new(Admin::new(dsn));
     let mut session = Session {
         spec,
+        admin: Arc::clone(&admin),
         output: Arc::clone(output),
         stop: Arc::clone(stop),
         clock: Clock::start(),
@@ -46,8 +57,11 @@ pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
         match ending.recv_timeout(POLL) {
             Ok(code) => return code,
             Err(RecvTimeoutError::Disconnected) => return abandoned(output, clock, "a defect ended the action"),
-            Err(RecvTimeoutError::Timeout) if stop.requested() => {
-                let give_up_at = *give_up_at.get_or_insert_with(|| Instant::now() + INTERRUPT_GRACE);
+            Err(RecvTimeoutError::Timeout) if stop.interrupted() => {
+                let give_up_at = *give_up_at.get_or_insert_with(|| {
+                    admin.cancel_all();
+                    Instant::now() + INTERRUPT_GRACE
+                });
                 if Instant::now() >= give_up_at {
                     return abandoned(output, clock, "interrupted; a statement was left running on the server");
                 }
@@ -74,6 +88,7 @@ fn abandoned(output: &Output, clock: Clock, message: &str) -> ExitCode {
 
 struct Session {
     spec: Spec,
+    admin: Arc<Admin>,
     output: Arc<Output>,
     stop: Arc<Stop>,
     clock: Clock,
@@ -83,22 +98,21 @@ struct Session {
 
 impl Session {
     fn act(&mut self) -> Result<(), Failure> {
-        let dsn = self.spec.dsn().map_err(|error| Failure::new(ExitCode::BadSpec, error.to_string()))?;
         let parts = workload::parts(&self.spec);
-        let connected = connect(&dsn);
+        let connected = self.admin.connect();
         self.start(connected.as_ref().ok().and_then(|connection| connection.server_version()))?;
         let connection = connected?;
         match self.spec.action {
-            Action::Load => self.load(&dsn, &parts, connection),
-            Action::Run => self.run(&dsn, &parts, connection),
+            Action::Load => self.load(&parts, connection),
+            Action::Run => self.run(&parts, connection),
             Action::Check => self.check(&parts, connection),
         }
     }
 
-    fn load(&mut self, dsn: &Dsn, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
+    fn load(&mut self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
         self.finished.tables = Loader {
             dataset: parts.dataset.as_ref(),
-            dsn,
+            admin: &self.admin,
             connections: self.spec.connections,
             stop: &self.stop,
             progress: &progress,
@@ -116,7 +130,7 @@ impl Session {
         self.check_conditions(workload.as_ref(), &mut connection, Moment::Later)
     }
 
-    fn run(&mut self, dsn: &Dsn, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
+    fn run(&mut self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = self.spec.check == CheckSpec::Conditions;
         let counters = if checked { workload.server_counters() } else { Vec::new() };
@@ -124,14 +138,16 @@ impl Session {
         // Its session must not take one of the server's places from the load.
         drop(connection);
 
-        let driven = self.drive(dsn, &workload)?;
+        let driven = self.drive(&workload)?;
         self.finished.audit = audit(workload.as_ref(), &driven);
         // A lost server cannot be asked, and who interrupted does not want to wait. Damaged data is looked at.
-        let asked_to_stop = self.stop.reason().is_some_and(|reason| reason.code != ExitCode::ConsistencyBroken);
+        let asked_to_stop = self.stop.interrupted()
+            || self.stop.reason().is_some_and(|reason| reason.code != ExitCode::ConsistencyBroken);
         if !checked || asked_to_stop {
             return Ok(());
         }
-        let mut connection = connect(dsn).map_err(|failure| Failure::new(ExitCode::TargetLost, failure.message))?;
+        let mut connection =
+            self.admin.connect().map_err(|failure| Failure::new(ExitCode::TargetLost, failure.message))?;
         let after = check::read_counters(&mut connection, &counters)?;
         self.finished.counters = check::compare_counters(&counters, &before, &after, &driven.ledger);
         let disagreement = check::judge_counters(&self.finished.counters);
@@ -139,7 +155,7 @@ impl Session {
         disagreement.map_or(Ok(()), Err)
     }
 
-    fn drive(&mut self, dsn: &Dsn, workload: &Arc<dyn Workload>) -> Result<Driven, Failure> {
+    fn drive(&mut self, workload: &Arc<dyn Workload>) -> Result<Driven, Failure> {
         let timeline = Timeline {
             ramp: Duration::from_secs_f64(self.spec.ramp_s),
             measure: Duration::from_secs_f64(self.spec.duration_s),
@@ -150,7 +166,7 @@ impl Session {
             timeline,
             max_retries: self.spec.max_retries,
             dial: Dial {
-                dsn: dsn.clone(),
+                dsn: self.admin.dsn().clone(),
                 isolation: self.spec.target.isolation.into(),
                 statements: workload.statements().to_vec(),
                 answer_timeout: ANSWER_TIMEOUT,
@@ -230,11 +246,6 @@ impl Session {
             Err(_) => code,
         }
     }
-}
-
-/// The session for set-up and checks: it waits for ever, a check of a large data set takes its time.
-fn connect(dsn: &Dsn) -> Result<Connection, Failure> {
-    Connection::open(dsn, None).map_err(|error| cannot_connect(dsn, &error))
 }
 
 fn write(output: &Output, line: &Line) -> Result<(), Failure> {

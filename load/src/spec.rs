@@ -7,6 +7,9 @@ use crate::target::postgres::{Dsn, Isolation, redact};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// A year: longer is a mistake in the unit.
+const LONGEST_S: f64 = 366.0 * 86_400.0;
+
 /// One action on one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -242,8 +245,9 @@ impl Spec {
         let require = |holds: bool, message: &str| if holds { Ok(()) } else { Err(SpecError(message.to_owned())) };
         require(self.seed < 1 << 63, "seed: must be below 2^63")?;
         require(self.connections >= 1, "connections: must be at least 1")?;
-        require(self.ramp_s >= 0.0 && self.ramp_s.is_finite(), "ramp_s: must be 0 or more seconds")?;
-        require(self.duration_s > 0.0 && self.duration_s.is_finite(), "duration_s: must be above 0 seconds")?;
+        require((0.0..=LONGEST_S).contains(&self.ramp_s), "ramp_s: must be 0 seconds to a year")?;
+        let lasts = self.duration_s > 0.0 && self.duration_s <= LONGEST_S;
+        require(lasts, "duration_s: must be above 0 seconds, and at most a year")?;
         match &self.workload {
             WorkloadSpec::Tpcc(tpcc) => {
                 let active = tpcc.active_warehouses.unwrap_or(tpcc.warehouses);
@@ -332,6 +336,7 @@ mod tests {
             (with("/seed", json!(1_u64 << 63)), "seed"),
             (with("/duration_s", json!(0)), "duration_s"),
             (with("/ramp_s", json!(-0.5)), "ramp_s"),
+            (with("/ramp_s", json!(1e300)), "ramp_s"),
             (with("/target/dsn", json!("mysql://u@h")), "target.dsn"),
             (with("/target/isolation", json!("chaos")), "target.isolation"),
             (with("/workload", json!({"kind": "tpcc", "warehouses": 2, "active_warehouses": 3})), "active_warehouses"),

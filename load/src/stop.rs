@@ -1,6 +1,6 @@
 //! One flag that everybody watches: why the program should stop, if it should.
 
-use crate::exit::Failure;
+use crate::exit::{ExitCode, Failure};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
@@ -9,6 +9,7 @@ use std::time::Instant;
 #[derive(Debug, Default)]
 pub struct Stop {
     requested: AtomicBool,
+    interrupted: AtomicBool,
     reason: Mutex<Option<Failure>>,
     changed: Condvar,
 }
@@ -16,6 +17,9 @@ pub struct Stop {
 impl Stop {
     /// Asks everybody to stop.
     pub fn request(&self, failure: Failure) {
+        if failure.code == ExitCode::Interrupted {
+            self.interrupted.store(true, Ordering::Release);
+        }
         let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);
         *reason = Some(match reason.take() {
             Some(earlier) => earlier.or_worse(failure),
@@ -29,6 +33,12 @@ impl Stop {
     #[must_use]
     pub fn requested(&self) -> bool {
         self.requested.load(Ordering::Acquire)
+    }
+
+    /// True once somebody does not want to wait any more, whatever else happened before.
+    #[must_use]
+    pub fn interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Acquire)
     }
 
     /// Why, if anybody has asked.
@@ -55,7 +65,6 @@ impl Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::exit::ExitCode;
     use std::time::Duration;
 
     #[test]
@@ -64,7 +73,9 @@ mod tests {
         assert!(!stop.wait_until(Instant::now() + Duration::from_millis(1)));
         stop.request(Failure::new(ExitCode::TargetLost, "gone"));
         stop.request(Failure::new(ExitCode::ConsistencyBroken, "broken"));
+        assert!(stop.requested() && !stop.interrupted());
         stop.request(Failure::interrupted());
+        assert!(stop.interrupted());
         assert!(stop.requested() && stop.wait_until(Instant::now() + Duration::from_secs(60)));
         assert_eq!(stop.reason().unwrap().code, ExitCode::ConsistencyBroken);
     }

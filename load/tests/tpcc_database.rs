@@ -13,7 +13,8 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 use support::Server;
 use tpcc_driver::{
-    Log, WAREHOUSES, assert_all_hold, check, connect, drive, drive_many, load, number, one, operate, workload,
+    Log, WAREHOUSES, assert_all_hold, check, connect, drive, drive_many, drive_only, load, number, one, operate,
+    workload,
 };
 
 /// The database that the others are copies of.
@@ -28,6 +29,7 @@ fn tpcc_on_postgres() {
     transactions_do_what_they_say(&server);
     one_terminal_leaves_the_same_rows_twice(&server);
     deliveries_skip_empty_districts(&server);
+    deliveries_of_one_warehouse_share_its_queue(&server);
     foreign_keys_fit(&server);
 }
 
@@ -232,6 +234,19 @@ fn worker_round_trips_of_an_empty_delivery(connection: &mut Connection, tpcc: &T
             return log.round_trips[&DELIVERY][0];
         }
     }
+}
+
+/// Whoever waits for another Delivery must take the next order and not the same one, nor skip the district.
+fn deliveries_of_one_warehouse_share_its_queue(server: &Server) {
+    let connection = &mut copy(server, "deliveries");
+    let tpcc = workload(connection, 7);
+    let log = drive_only(server, "deliveries", &tpcc, DELIVERY, &[0, 2, 4, 6, 8, 10], 20);
+    assert_eq!((log.committed[&DELIVERY], log.retries), (120, 0));
+    assert_eq!(log.draws.0["skipped_district"].sum, 0.0);
+    let delivered = "SELECT count(*), sum(c_delivery_cnt), max(o_id) FROM orders, customer WHERE o_w_id = 1 \
+                     AND o_id > 2100 AND o_carrier_id IS NOT NULL AND c_w_id = 1 AND c_d_id = o_d_id AND c_id = o_c_id";
+    assert_eq!(one(connection, delivered), "1200|1200|2220");
+    assert_all_hold(connection, &tpcc, false);
 }
 
 fn foreign_keys_fit(server: &Server) {

@@ -82,10 +82,8 @@ impl Driver {
         }
     }
 
-    /// Drives until the end of the load, or until somebody asks to stop; answers what was drawn.
-    ///
-    /// # Errors
-    /// Damaged data, a target that is lost for good, or a defect. The failure has been passed to everybody.
+    /// Drives until the end of the load, or until somebody asks to stop; answers what was drawn. Damaged data, a
+    /// target that is lost for good, or a defect ends the load of everybody.
     pub fn run(mut self) -> Draws {
         if let Err(failure) = self.drive() {
             self.shared.stop.request(failure);

@@ -4,6 +4,8 @@
 
 #![allow(dead_code, missing_docs, reason = "each test binary uses a part of it")]
 
+pub mod program;
+
 use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};

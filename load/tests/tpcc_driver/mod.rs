@@ -78,6 +78,16 @@ impl Log {
 /// Runs one operation to its end, repeating it with the same inputs when the server asks for that.
 pub fn operate(connection: &mut Connection, worker: &mut TpccWorker, batch: &mut Batch, log: &mut Log) -> OperationId {
     let operation = worker.draw();
+    carry_out(operation, connection, worker, batch, log)
+}
+
+fn carry_out(
+    operation: OperationId,
+    connection: &mut Connection,
+    worker: &mut TpccWorker,
+    batch: &mut Batch,
+    log: &mut Log,
+) -> OperationId {
     let mut round_trips = 0;
     batch.clear();
     let mut step = worker.step(None, batch).unwrap();
@@ -128,6 +138,27 @@ pub fn drive_many(server: &Server, database: &str, tpcc: &Tpcc, workers: u32, ea
         for handle in handles {
             total.merge(handle.join().expect("no worker panics"));
         }
+        total
+    })
+}
+
+/// Terminals that carry out only one kind of operation, each on its own connection.
+pub fn drive_only(server: &Server, database: &str, tpcc: &Tpcc, only: OperationId, workers: &[u32], each: u32) -> Log {
+    let terminal = |index: u32| {
+        let mut connection = connect(server, database);
+        connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
+        let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(index), Batch::new(), Log::default());
+        for _ in 0..each {
+            while worker.draw() != only {}
+            carry_out(only, &mut connection, &mut worker, &mut batch, &mut log);
+        }
+        log.draws = worker.draws();
+        log
+    };
+    thread::scope(|scope| {
+        let handles: Vec<_> = workers.iter().map(|&index| scope.spawn(move || terminal(index))).collect();
+        let mut total = Log::default();
+        handles.into_iter().for_each(|handle| total.merge(handle.join().expect("no worker panics")));
         total
     })
 }

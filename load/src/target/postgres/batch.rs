@@ -35,7 +35,7 @@ impl Batch {
         Self::default()
     }
 
-    /// Appends Bind + Execute. The n-th call to `execute` in a batch is answered by `Reply::rows(n)`;
+    /// Appends Bind + Execute. The n-th call to `execute` in a batch is answered by `Reply::row(n, …)`;
     /// `begin`, `commit` and `rollback` are not counted.
     ///
     /// # Panics

@@ -5,7 +5,7 @@ use super::dsn::Dsn;
 use super::inbox::is_asynchronous;
 use super::reply::{Reply, TransactionStatus};
 use super::socket::Socket;
-use super::startup;
+use super::startup::{self, Greeting};
 use crate::target::{Statement, StatementId, TargetError};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -64,7 +64,26 @@ pub struct Connection {
     socket: Socket,
     reply: Reply,
     status: TransactionStatus,
-    server_version: Option<String>,
+    greeting: Greeting,
+}
+
+/// Cancels what a session is doing, from outside.
+#[derive(Debug, Clone, Copy)]
+pub struct Canceller {
+    process_id: i32,
+    secret_key: i32,
+}
+
+impl Canceller {
+    /// Asks the server; it never says whether it did.
+    ///
+    /// # Errors
+    /// [`TargetError::Lost`] when the server cannot be reached.
+    pub fn cancel(self, dsn: &Dsn) -> Result<(), TargetError> {
+        let mut out = BytesMut::new();
+        frontend::cancel_request(self.process_id, self.secret_key, &mut out);
+        Socket::connect(dsn, dsn.connect_timeout())?.send(&out)
+    }
 }
 
 impl Connection {
@@ -82,13 +101,19 @@ impl Connection {
         let mut reply = Reply::default();
         let greeting = startup::start(&mut socket, &mut reply.inbox, dsn)?;
         set_timeout(&socket, timeout)?;
-        Ok(Self { socket, reply, status: TransactionStatus::Idle, server_version: greeting.server_version })
+        Ok(Self { socket, reply, status: TransactionStatus::Idle, greeting })
     }
 
     /// The server's `server_version`, if it told one.
     #[must_use]
     pub fn server_version(&self) -> Option<&str> {
-        self.server_version.as_deref()
+        self.greeting.server_version.as_deref()
+    }
+
+    /// What cancels a statement of this session; `None` when the server gave no key.
+    #[must_use]
+    pub fn canceller(&self) -> Option<Canceller> {
+        self.greeting.cancel_key.map(|(process_id, secret_key)| Canceller { process_id, secret_key })
     }
 
     /// Prepares the workload's statements, and BEGIN (at this isolation level), COMMIT and ROLLBACK. Statements

@@ -16,7 +16,7 @@ mod startup;
 mod value;
 
 pub use batch::Batch;
-pub use connection::{Connection, Isolation, PrepareError, TextRows};
+pub use connection::{Canceller, Connection, Isolation, PrepareError, TextRows};
 pub use copy::{Copied, CopyWriter};
 pub use dsn::{Address, Dsn, DsnError, redact};
 pub use reply::{Reply, Row};

@@ -13,6 +13,9 @@ const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// … and this many times, before it gives the connection up.
 const KEEPALIVE_PROBES: u32 = 3;
+/// Bytes on the way that nobody acknowledges for so long end the connection too: keep-alive asks only when nothing is
+/// under way. The kernel's own patience is a quarter of an hour.
+const UNACKNOWLEDGED_MS: u32 = 60_000;
 
 /// A connected stream.
 #[derive(Debug)]
@@ -102,5 +105,6 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
     sockopt::set_tcp_keepidle(stream, KEEPALIVE_IDLE)?;
     sockopt::set_tcp_keepintvl(stream, KEEPALIVE_INTERVAL)?;
     sockopt::set_tcp_keepcnt(stream, KEEPALIVE_PROBES)?;
+    sockopt::set_tcp_user_timeout(stream, UNACKNOWLEDGED_MS)?;
     Ok(())
 }

@@ -17,6 +17,8 @@ use std::io;
 pub(super) struct Greeting {
     /// `server_version`, for example `18.6`.
     pub(super) server_version: Option<String>,
+    /// Process id and secret with which a statement of this session can be cancelled.
+    pub(super) cancel_key: Option<(i32, i32)>,
 }
 
 /// Logs in and waits until the session is ready.
@@ -94,6 +96,7 @@ impl Login<'_> {
                 Message::ParameterStatus(body) if body.name().map_err(protocol)? == "server_version" => {
                     greeting.server_version = Some(body.value().map_err(protocol)?.to_owned());
                 }
+                Message::BackendKeyData(body) => greeting.cancel_key = Some((body.process_id(), body.secret_key())),
                 _ => {}
             }
         }

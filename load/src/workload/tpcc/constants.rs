@@ -177,6 +177,14 @@ mod tests {
     }
 
     #[test]
+    fn runs_with_other_seeds_have_other_constants() {
+        let drawn: std::collections::BTreeSet<i32> =
+            (0..2000).map(|seed| RunConstants::draw(seed, 127).c_last).collect();
+        let legal = (0..=255).filter(|&c| is_legal_delta(127, c)).count();
+        assert_eq!(drawn.len(), legal, "every legal constant is reached");
+    }
+
+    #[test]
     fn load_constants_differ_between_seeds_and_reach_the_whole_range() {
         let drawn: std::collections::BTreeSet<i32> =
             (0..5000).map(|seed| StoredConstants::new(1, seed).c_load).collect();

@@ -291,3 +291,7 @@ impl Terminal {
         if other < self.warehouse { other } else { other + 1 }
     }
 }
+
+#[cfg(test)]
+#[path = "input_tests.rs"]
+mod tests;

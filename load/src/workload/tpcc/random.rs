@@ -1,7 +1,7 @@
 //! Random draws of TPC-C (clauses 2.1.5, 2.1.6, 4.3.2) from streams that are functions of (seed, purpose, index), so
 //! that no two terminals and no two pieces of data share one, and any of them can be drawn again alone.
 
-use rand_core::{RngCore, SeedableRng};
+use crate::workload::{Streams, below};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// What a stream is for. The numbers are part of the data format: changing one changes every data set.
@@ -46,41 +46,20 @@ pub enum Purpose {
 #[derive(Debug, Clone)]
 pub struct Stream(Xoshiro256PlusPlus);
 
-/// The finalizer of SplitMix64: a bijection whose output bits each depend on all input bits.
-const fn mix(mut word: u64) -> u64 {
-    word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    word ^ (word >> 31)
-}
-
 impl Stream {
     /// The stream of (`seed`, `purpose`, `major`, `minor`), for example (seed, Customer, warehouse, row).
     #[must_use]
     pub fn new(seed: u64, purpose: Purpose, major: u32, minor: u32) -> Self {
-        const STEP: u64 = 0x9E37_79B9_7F4A_7C15; // SplitMix64's increment, 2^64 / golden ratio
         let place = (u64::from(major) << 32) | u64::from(minor);
-        let mut word = mix(mix(mix(seed.wrapping_add(STEP)) ^ (purpose as u64).wrapping_mul(STEP)) ^ place);
-        let mut state = [0_u8; 32];
-        for chunk in state.chunks_exact_mut(8) {
-            word = word.wrapping_add(STEP);
-            chunk.copy_from_slice(&mix(word).to_le_bytes());
-        }
-        Self(Xoshiro256PlusPlus::from_seed(state))
+        Self(Streams::new(seed).stream(purpose as u64, place))
     }
 
-    /// Uniform in `0..bound`, without bias (Lemire's multiplication, rejecting the incomplete last interval).
+    /// Uniform in `0..bound`, without bias.
     ///
     /// # Panics
     /// If `bound` is 0.
     pub fn below(&mut self, bound: u32) -> u32 {
-        assert!(bound > 0, "an empty range has no random number");
-        loop {
-            let product = u64::from(self.0.next_u32()) * u64::from(bound);
-            let (high, low) = ((product >> 32) as u32, product as u32);
-            if low >= bound.wrapping_neg() % bound {
-                return high;
-            }
-        }
+        below(&mut self.0, bound)
     }
 
     /// `random within [low .. high]`, both included (4.3.2.5).

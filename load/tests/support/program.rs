@@ -1,0 +1,137 @@
+//! Runs the built program with a spec and reads its lines.
+
+#![allow(dead_code, missing_docs, reason = "each test binary uses a part of it")]
+
+use super::PASSWORD;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What a finished program left.
+pub struct Ended {
+    pub code: i32,
+    pub lines: Vec<Value>,
+    pub stderr: String,
+}
+
+impl Ended {
+    pub fn finished(&self) -> &Value {
+        let last = self.lines.last().expect("a last line");
+        assert_eq!(last["event"], "finished", "{}", self.stderr);
+        assert_eq!(last["exit_code"], self.code, "{last}");
+        last
+    }
+
+    pub fn message(&self) -> &str {
+        self.finished()["message"].as_str().expect("a message")
+    }
+
+    pub fn intervals(&self) -> impl Iterator<Item = &Value> {
+        self.lines.iter().filter(|line| line["event"] == "interval")
+    }
+
+    /// Fails with everything the program said.
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "stderr: {}\nlast line: {:?}", self.stderr, self.lines.last());
+        self
+    }
+}
+
+pub fn spec(action: &str, dsn: &str, workload: Value) -> Value {
+    json!({
+        "schema": "nephoscope/load-spec/1", "action": action, "target": {"kind": "postgres", "dsn": dsn},
+        "workload": workload, "seed": 42, "connections": 4, "duration_s": 1,
+    })
+}
+
+pub fn point_select(action: &str, dsn: &str) -> Value {
+    spec(action, dsn, json!({"kind": "point_select", "rows": 20_000}))
+}
+
+pub fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nephoscope-load"));
+    command.env("PGPASSWORD", PASSWORD).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// A program under way.
+pub struct Running {
+    child: Child,
+    stdout: Option<BufReader<ChildStdout>>,
+    lines: Vec<Value>,
+}
+
+/// Starts `exec` and hands it the spec.
+pub fn start(spec: &Value) -> Running {
+    let mut running = spawn(command().arg("exec"));
+    let mut stdin = running.child.stdin.take().expect("its stdin");
+    stdin.write_all(spec.to_string().as_bytes()).expect("it reads the spec");
+    running
+}
+
+pub fn spawn(command: &mut Command) -> Running {
+    let mut child = command.spawn().expect("the program starts");
+    let stdout = child.stdout.take().map(BufReader::new);
+    Running { child, stdout, lines: Vec::new() }
+}
+
+pub fn exec(spec: &Value) -> Ended {
+    start(spec).end()
+}
+
+impl Running {
+    /// Reads until a line of this event came: what happens next happens then, however slow the machine is.
+    pub fn wait_for(&mut self, event: &str) {
+        while self.lines.last().is_none_or(|line| line["event"] != event) {
+            assert!(self.read_line(), "no line {event}: {:?}", self.lines);
+        }
+    }
+
+    /// Reads so many lines in all.
+    pub fn wait_for_lines(&mut self, count: usize) {
+        while self.lines.len() < count {
+            assert!(self.read_line(), "only {} lines", self.lines.len());
+        }
+    }
+
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).expect("a signal");
+    }
+
+    pub fn close_stdin(&mut self) {
+        drop(self.child.stdin.take());
+    }
+
+    pub fn stop_reading(&mut self) {
+        self.stdout = None;
+    }
+
+    /// Reads what it says until it ends.
+    pub fn end(mut self) -> Ended {
+        while self.read_line() {}
+        let mut stderr = String::new();
+        self.child.stderr.take().expect("its stderr").read_to_string(&mut stderr).expect("text");
+        let code = self.child.wait().expect("its end").code().expect("an exit code, not a signal");
+        Ended { code, lines: self.lines, stderr }
+    }
+
+    /// Like [`Running::end`], for a program that must end soon.
+    pub fn end_within(mut self, limit: Duration) -> Ended {
+        let deadline = Instant::now() + limit;
+        while self.child.try_wait().expect("it can be asked").is_none() {
+            assert!(Instant::now() < deadline, "it does not end");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        self.end()
+    }
+
+    fn read_line(&mut self) -> bool {
+        let mut line = String::new();
+        let read = self.stdout.as_mut().map_or(0, |stdout| stdout.read_line(&mut line).expect("text"));
+        if read > 0 {
+            self.lines.push(serde_json::from_str(&line).expect("a JSON line"));
+        }
+        read > 0
+    }
+}
