@@ -87,8 +87,8 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
     return book.figure(
         f"{left} against {right}: headline metrics",
         f"ratio {left} ÷ {right}; ↑ higher is better, ↓ lower is better",
-        f"Points: Hodges–Lehmann ratio; bars: its interval. The band around 1× is the equivalence margin of ±{margin:g} %: "
-        "an interval inside it is a tie. The axis is logarithmic.",
+        f"Points: Hodges\N{EN DASH}Lehmann ratio; bars: its interval. The band around 1\N{MULTIPLICATION SIGN} is the equivalence "
+        f"margin of ±{margin:g} %: an interval inside it is a tie. The axis is logarithmic.",
         [("", f"Ratios {left} to {right}. {spoken}", charts.comparisons(labels, data, margin / 100))],
         key=[
             KeyEntry({"=": "■", "?": "●"}.get(sign, sign), f"var(--{tone})", word)
@@ -100,7 +100,7 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
 def _interval(row: Comparison) -> str:
     if row.low is None or row.high is None:
         return "no interval: too few replicates"
-    return f"{people.ratio(row.low).removesuffix('×')} – {people.ratio(row.high)}"
+    return f"{people.ratio(row.low).removesuffix(people.TIMES)} \N{EN DASH} {people.ratio(row.high)}"
 
 
 def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
@@ -110,7 +110,7 @@ def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
         Column("Left"),
         Column("Right"),
         Column("Left is"),
-        Column("Ratio", numeric=True, hint="Left ÷ right, Hodges–Lehmann on logarithms."),
+        Column("Ratio", numeric=True, hint="Left ÷ right, Hodges\N{EN DASH}Lehmann on logarithms."),
         Column("Interval", numeric=True),
         Column("Coverage", numeric=True),
         Column(

@@ -40,7 +40,7 @@ def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
 
 def interval_text(row: Statistic, scale: Scale) -> str:
     """Both ends of the interval of the median."""
-    return f"{scale.number(row.low)} – {scale.number(row.high)}"
+    return f"{scale.number(row.low)} \N{EN DASH} {scale.number(row.high)}"
 
 
 def coverage_note(row: Statistic) -> str:
@@ -78,7 +78,7 @@ def percentile_of(metric: Metric) -> tuple[str, str] | None:
 def operation_title(metric: Metric, operation: str) -> str:
     """The metric's title without its percentile; else its name in words."""
     if _PERCENTILE.search(metric.title):
-        return _PERCENTILE.sub("", metric.title).strip(" ,:;()–-")
+        return _PERCENTILE.sub("", metric.title).strip(" ,:;()\N{EN DASH}-")
     return operation.replace("_", " ").capitalize() or metric.name
 
 

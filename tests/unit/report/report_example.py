@@ -114,7 +114,7 @@ def cpus_of(configuration: str) -> int:
 def level_of(name: str, configuration: str, index: int) -> float:
     faster = 1.0 if cpus_of(configuration) == 1 else 1.86
     faster *= 1 + 0.021 * index
-    short = name.split(".")[-1]
+    short = name.rsplit(".", maxsplit=1)[-1]
     if short in LEVEL:
         scale = {"iops": 1.02, "bandwidth": 1.02}.get(short, faster)
         slow = 0.11 if "fsync" in name else 1.0
@@ -420,20 +420,20 @@ def benchmark_rows() -> list[BenchmarkRow]:
 
 def study_toml(sketch: Sketch) -> str:
     parts = [
-        'schema = "nephoscope/study/1"\nname = "laptop"\nseed = %d\nreplicates = %d\n'
-        % (sketch.seed, sketch.replicates)
+        f'schema = "nephoscope/study/1"\nname = "laptop"\nseed = {sketch.seed}\nreplicates = {sketch.replicates}\n'
     ]
     parts += [f'\n[[configurations]]\nname = "{name}"\n' for name in sketch.configurations]
     parts += [f'\n[[benchmarks]]\nuses = "{name}"\n' for name in CATALOGUE]
     return "".join(parts)
 
 
-DESCRIPTION = """How much more does a database deliver with all CPUs of this machine than with one of them, and does each CPU \
-deliver the same? A rehearsal, on one machine with CPU affinity, of the question the 2022 Cloud Report asked of small and \
-large instances.
-
-It is not an answer about instance sizes: both configurations share one memory, one disk and one kernel, and client and \
-server are co-located, so the client's share of the CPU stands beside every OLTP number."""
+DESCRIPTION = (
+    "How much more does a database deliver with all CPUs of this machine than with one of them, and does each CPU "
+    "deliver the same? A rehearsal, on one machine with CPU affinity, of the question the 2022 Cloud Report asked of "
+    "small and large instances.\n\n"
+    "It is not an answer about instance sizes: both configurations share one memory, one disk and one kernel, and "
+    "client and server are co-located, so the client's share of the CPU stands beside every OLTP number."
+)
 
 
 def build(sketch: Sketch) -> AnalysedStudy:
@@ -529,7 +529,7 @@ def many(count: int) -> AnalysedStudy:
 
 
 def all_failed() -> AnalysedStudy:
-    everything = {position: "NotInstalled: fio is not installed; hint: apt install fio" for position in range(1, 49)}
+    everything = dict.fromkeys(range(1, 49), "NotInstalled: fio is not installed; hint: apt install fio")
     return build(Sketch(configurations=["local-1cpu", "local-all"], failed=everything))
 
 

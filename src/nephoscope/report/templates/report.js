@@ -5,7 +5,7 @@
 
   const sized = (width) => ({
     ...config,
-    axisY: { ...config.axisY, labelLimit: width < 480 ? 104 : 250 },
+    axisY: { ...config.axisY, labelLimit: Math.max(104, Math.min(250, 0.36 * width)) },
     axisX: { ...config.axisX, tickCount: width < 480 ? 4 : 6 },
   });
 
