@@ -1,5 +1,6 @@
 """The report as a reader sees it: drawn, quiet, within the window, in both colours, on paper."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +8,40 @@ from typing import Any
 
 import pytest
 
+from nephoscope.report import write_report
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report"))
+example = pytest.importorskip("report_example")
+api = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 WIDTHS = (1280, 390)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    if not CHROMIUM.exists():
+        pytest.skip("no /usr/bin/chromium")
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def report_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results") / "report"
+    write_report(example.laptop(), folder)
+    return folder / "index.html"
 
 
 @dataclass
@@ -54,7 +88,8 @@ def test_nothing_hangs_over_the_window(opened: Opened) -> None:
     wide, window = opened.page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     assert wide <= window
     loose = opened.page.evaluate(
-        "[...document.querySelectorAll('main svg')].filter(s => s.getBoundingClientRect().right > innerWidth + 1).length"
+        "[...document.querySelectorAll('main svg')]"
+        ".filter(s => s.getBoundingClientRect().right > innerWidth + 1).length"
     )
     assert loose == 0
 

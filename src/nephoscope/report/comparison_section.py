@@ -87,8 +87,8 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
     return book.figure(
         f"{left} against {right}: headline metrics",
         f"ratio {left} ÷ {right}; ↑ higher is better, ↓ lower is better",
-        f"Points: Hodges\N{EN DASH}Lehmann ratio; bars: its interval. The band around 1\N{MULTIPLICATION SIGN} is the equivalence "
-        f"margin of ±{margin:g} %: an interval inside it is a tie. The axis is logarithmic.",
+        f"Points: Hodges\N{EN DASH}Lehmann ratio; bars: its interval. The band around one is the equivalence margin of "
+        f"±{margin:g} %: an interval inside it is a tie. The axis is logarithmic.",
         [("", f"Ratios {left} to {right}. {spoken}", charts.comparisons(labels, data, margin / 100))],
         key=[
             KeyEntry({"=": "■", "?": "●"}.get(sign, sign), f"var(--{tone})", word)

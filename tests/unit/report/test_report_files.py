@@ -7,9 +7,10 @@ import pytest
 import report_example as example
 
 from nephoscope.analysis.results import Comparison, MeasurementRow, Statistic
+from nephoscope.frozen import Frozen
 from nephoscope.report import write_report
 
-NAMES = {"measurements": MeasurementRow, "statistics": Statistic, "comparisons": Comparison}
+NAMES: dict[str, type[Frozen]] = {"measurements": MeasurementRow, "statistics": Statistic, "comparisons": Comparison}
 
 
 @pytest.mark.parametrize("make", [example.laptop, example.empty])
