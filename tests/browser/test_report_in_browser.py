@@ -136,6 +136,10 @@ def test_it_prints_from_dark_on_white(browser: Any, report_path: Path) -> None:
     assert len(page.pdf(format="A4")) > 50_000
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    folded = page.evaluate(
+        "[...document.querySelectorAll('main details:not(figure details)')].filter(d => !d.open).length"
+    )
+    assert folded == 0, "paper cannot unfold a table"
     page.context.close()
 
 

@@ -16,7 +16,7 @@ EXCLUDED_LINE: dict[str, Any] = {
     "color": "var(--muted)",
     "strokeDash": [4, 3],
 }
-MOST_MARKS = 6
+MOST_MARKS = 5
 
 
 def log_marks(low: float, high: float) -> list[float]:
@@ -37,7 +37,7 @@ def latency(
     log = domain[0] > 0
     ends = [domain[0] / LOG_ROOM, domain[1] * LOG_ROOM] if log else list(domain)
     scale = alt.Scale(type="log" if log else "linear", domain=ends, nice=not log)
-    marks = alt.Axis(values=log_marks(ends[0], ends[1]), format="~g") if log else alt.Axis()
+    marks = alt.Axis(values=log_marks(ends[0], ends[1]), format="~g", labelOverlap=False) if log else alt.Axis()
     x = alt.X("low:Q", title=axis, scale=scale, axis=marks)
     colours = [PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)] for i in range(len(percentiles))]
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(percentiles))]

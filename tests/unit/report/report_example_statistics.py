@@ -9,7 +9,7 @@ from nephoscope.records import Metric
 
 
 def statistics_of(sketch: Sketch) -> list[Statistic]:
-    rows = []
+    rows: list[Statistic] = []
     for benchmark, metrics in CATALOGUE.items():
         for m in metrics:
             for configuration in sketch.configurations:

@@ -38,6 +38,9 @@
     if (target) target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });
   };
   addEventListener("hashchange", open);
+  addEventListener("beforeprint", () => {
+    for (const fold of document.querySelectorAll("main details")) if (!fold.closest("figure")) fold.open = true;
+  });
 
   const names = { "": "Auto", light: "Light", dark: "Dark" };
   const button = document.getElementById("theme");
