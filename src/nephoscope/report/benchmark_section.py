@@ -7,7 +7,7 @@ from nephoscope.analysis.results import BenchmarkRow, MeasurementRow
 from nephoscope.records import Direction, Metric
 from nephoscope.report import charts, panels, theme
 from nephoscope.report import format as people
-from nephoscope.report.latency import latency_figure
+from nephoscope.report.latency import latency_figures
 from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import (
     EXCLUDED_KEY,
@@ -47,7 +47,7 @@ class BenchmarkSection:
     title: str
     facts: str
     headline: list[list[Figure]]
-    latency: Figure | None
+    latency: list[Figure]
     series: list[Figure]
     table: Table | None
     table_is_long: bool
@@ -67,7 +67,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         title=row.title,
         facts=f"{version} · {count} of {people.plural(len(trials), 'trial')} count",
         headline=[figures for figures in headline if figures],
-        latency=latency_figure(book, row),
+        latency=latency_figures(book, row),
         series=[
             _series(book, row, metric) for metric in row.metrics if (row.benchmark, metric.name) in book.lookup.series
         ],

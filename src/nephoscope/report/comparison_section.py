@@ -114,7 +114,7 @@ def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
         Column("Interval", numeric=True),
         Column("Coverage", numeric=True),
         Column(
-            "p, adjusted", numeric=True, hint="Holm, over the comparisons of one family; below it the p-value itself."
+            "p, adjusted", numeric=True, hint="Holm over the headline metrics, Benjamini-Hochberg over all others; below it p."
         ),
         Column("n", numeric=True, hint="Left, right."),
         Column("What would decide it"),

@@ -76,8 +76,8 @@ TERMS: tuple[tuple[str, str], ...] = (
     (
         "p, adjusted p",
         (
-            "How often a difference at least this large would appear if there were none; adjusted after Holm "
-            "for the number of comparisons made together."
+            "How often a difference at least this large would appear if there were none; adjusted "
+            "for the number of comparisons made together (Holm or Benjamini-Hochberg)."
         ),
     ),
     (

@@ -35,6 +35,7 @@ def axis_title(metric: Metric, scale: Scale, *, per_cpu: bool = False) -> str:
 def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
     """For people."""
     title = metric.title or metric.name
+    title = title[:1].upper() + title[1:] if title[1:2].islower() and metric.title else title
     return f"{title}, per CPU" if per_cpu else title
 
 

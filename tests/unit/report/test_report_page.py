@@ -153,3 +153,14 @@ def test_many_configurations_are_compared_in_grids() -> None:
     html = render_html(example.many(20))
     assert html.count('id="pairs-') == 5
     assert "more comparisons stand in comparisons.csv" in html
+
+
+def test_times_of_different_clocks_never_share_a_figure(laptop: AnalysedStudy) -> None:
+    tpcc = next(row for row in laptop.benchmarks if row.benchmark == "tpcc")
+    other = [
+        m.model_copy(update={"clock": "the queue alone"}) if m.name.startswith("payment") else m for m in tpcc.metrics
+    ]
+    rows = [row.model_copy(update={"metrics": other}) if row is tpcc else row for row in laptop.benchmarks]
+    html = render_html(laptop.model_copy(update={"benchmarks": rows}))
+    assert html.count("</span> Latency by operation in tpcc") == 2
+    assert "Clock: the queue alone" in html
