@@ -1,3 +1,24 @@
-//! Library of `nephoscope-load`.
+//! Library of `nephoscope-load`, the load generator of nephoscope.
+//!
+//! A [`spec::Spec`] goes in, JSON lines ([`output`]) come out. [`session`] carries one spec out: it connects, lets
+//! [`loader`] fill tables, [`engine`] drive a [`workload`] against a [`target`], or [`check`] ask whether the data
+//! still makes sense. [`pace`] decides when an operation is due, [`record`] keeps how long it took.
+//!
+//! Who may know what: `pace` never reads a clock; `workload` knows neither rate nor histogram; `target` knows no
+//! workload; only `engine` brings them together.
+
+pub mod check;
+pub mod cli;
+pub mod engine;
+pub mod exit;
+pub mod loader;
+pub mod outcome;
+pub mod output;
+pub mod pace;
+pub mod record;
+pub mod session;
+pub mod spec;
+pub mod stop;
 pub mod target;
+pub mod telemetry;
 pub mod workload;

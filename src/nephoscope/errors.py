@@ -12,7 +12,9 @@
 | 130, 143 | stopped by Ctrl-C, by SIGTERM; `run` again resumes | |
 """
 
+import errno
 from enum import StrEnum
+from pathlib import Path
 from typing import ClassVar
 
 EXIT_OK = 0
@@ -20,6 +22,13 @@ EXIT_DEFECT = 1
 EXIT_TRIALS_FAILED = 4
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
+
+_STORAGE_HINTS = {
+    errno.ENOSPC: "free some space on that disk and run the same command again: it resumes",
+    errno.EDQUOT: "your disk quota is used up: free some space and run the same command again",
+    errno.EROFS: "the file system is read-only: choose another folder with --out",
+    errno.EACCES: "you may not write there: choose another folder with --out",
+}
 
 
 class Move(StrEnum):
@@ -107,6 +116,13 @@ class StorageFailed(NephoscopeError):
     exit_code = 6
     failure_class = "storage"
     move = Move.YOURS
+
+    @classmethod
+    def of(cls, path: Path, error: OSError) -> "StorageFailed":
+        """For a failed write of `path`, with a hint by its cause."""
+        what = error.strerror or str(error)
+        default = "look at the disk's health, then run the same command again: it resumes"
+        return cls(f"could not store {path}: {what}", hint=_STORAGE_HINTS.get(error.errno or 0, default))
 
 
 class TrialFailure(NephoscopeError):

@@ -32,7 +32,7 @@ class Metric(Frozen):
 
 
 class Measurement(Frozen):
-    """One number read from raw output. `at_s` is None for the number of the whole trial, else seconds since its start."""
+    """One number read from raw output. `at_s`: seconds since the start; None for the number of the whole trial."""
 
     metric: str
     unit: str
@@ -203,6 +203,9 @@ class StartedRecord(Frozen):
     at_unix_ms: int
     nephoscope_version: str
     machines: dict[str, str] = Field(description="role -> machine name")
+    measured_cpus: dict[str, list[str]] = Field(
+        default={}, description="machine -> names of the CPUs in the affinity mask of what is measured ('cpu0')"
+    )
     tool_versions: dict[str, str]
     conditions: list[str] = Field(default=[], description="stated conditions, for example 'co-located'")
 

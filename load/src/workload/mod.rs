@@ -2,7 +2,18 @@
 //! and does no input or output itself: a [`Worker`] is a state machine that an engine drives, so that a blocking
 //! engine and an event loop run the same code.
 
-use crate::target::{Statement, postgres::{Batch, Reply}};
+pub mod point_select;
+mod registry;
+mod streams;
+pub mod tpcc;
+
+pub use registry::{Parts, parts};
+pub use streams::{Streams, below};
+
+use crate::target::{
+    Statement,
+    postgres::{Batch, Reply},
+};
 use std::collections::BTreeMap;
 
 /// Index into [`Workload::operations`].
@@ -134,6 +145,10 @@ pub trait Workload: Send + Sync {
     fn conditions(&self) -> Vec<Condition>;
     /// Server-side counters to compare with the client's.
     fn server_counters(&self) -> Vec<ServerCounter>;
+    /// Constants in force, for the record (`c_load` and `c_run` of TPC-C's NURand).
+    fn constants(&self) -> BTreeMap<&'static str, i64> {
+        BTreeMap::new()
+    }
 }
 
 /// A data set as a function of (seed, table, index).

@@ -61,7 +61,7 @@ class MeasurementRow(Frozen):
 
 
 class Statistic(Frozen):
-    """One metric of one configuration over its valid replicates. statistics.parquet. NaN never occurs; None: not known."""
+    """One metric of one configuration over its valid replicates. statistics.parquet. No NaN; None: not known."""
 
     configuration: str
     benchmark: str
@@ -113,7 +113,7 @@ class Comparison(Frozen):
     high: float | None
     coverage: float | None = Field(description="exact coverage of the interval")
     p_value: float
-    p_adjusted: float = Field(description="Holm over the comparisons of one family (headline metrics)")
+    p_adjusted: float = Field(description="Holm within the headline metrics, Benjamini-Hochberg within all others")
     verdict: ComparisonVerdict
     margin_percent: float = Field(description="the study's equivalence margin")
     minimum_detectable_percent: float | None
@@ -176,6 +176,7 @@ class CheckRow(Frozen):
 class AnalysedStudy(Frozen):
     """Everything a report shows. It computes nothing on top."""
 
+    schema_: Literal["nephoscope/analysis/1"] = Field(default="nephoscope/analysis/1", alias="schema")
     study: str
     title: str
     description: str

@@ -37,7 +37,9 @@ class Execute(Protocol):
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
         on_line: Callable[[str], None] | None = None,
-    ) -> Completed: ...
+    ) -> Completed:
+        """As `Remote.execute`, pinned."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,9 @@ class Site:
     execute: Execute
     raw_dir: Path
     seed: int
+    """Of the draws of this replicate: equal for every configuration, so that all face the same operations."""
+    data_seed: int
+    """Of data sets: equal for the whole study."""
     connections: int
     """Of the load generator, from the configuration."""
     load_program: str
@@ -61,11 +66,25 @@ class Site:
 class Benchmark(Protocol):
     """One benchmark; stateless, registered in `benchmarks.registry`."""
 
-    name: str
-    version: int
-    """Rises when the numbers of two versions must not be compared; part of the trial's id."""
-    title: str
-    parameters: type[Frozen]
+    @property
+    def name(self) -> str:
+        """What a study's `uses` says."""
+        ...
+
+    @property
+    def version(self) -> int:
+        """Rises when the numbers of two versions must not be compared; part of the trial's id."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        ...
+
+    @property
+    def parameters(self) -> type[Frozen]:
+        """Model of its parameters."""
+        ...
 
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:
         """Everything `parse` may return, with units and directions."""

@@ -42,19 +42,19 @@ class Database(Protocol):
 class HasFixtures(Protocol):
     """Can keep a loaded data set and give each trial a fresh copy of it."""
 
-    async def has_fixture(self, endpoint: Endpoint, fixture: str) -> bool:
+    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         """True when the data set `fixture` was loaded completely."""
         ...
 
-    async def create_fixture(self, endpoint: Endpoint, fixture: str) -> Endpoint:
+    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         """An empty place to load `fixture` into, whatever an interrupted load left behind."""
         ...
 
-    async def seal_fixture(self, endpoint: Endpoint, fixture: str) -> None:
+    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
         """Marks `fixture` complete; from now on it is only copied."""
         ...
 
-    async def clone_fixture(self, endpoint: Endpoint, fixture: str) -> Endpoint:
+    async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         """A fresh copy of `fixture` for one trial; the copy of the trial before is dropped."""
         ...
 
@@ -63,6 +63,6 @@ class HasFixtures(Protocol):
 class HasSettings(Protocol):
     """Can tell the settings in force."""
 
-    async def settings(self, endpoint: Endpoint) -> dict[str, str]:
+    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """Setting -> value as the server says."""
         ...

@@ -78,10 +78,15 @@ class Remote(Protocol):
         argv: Sequence[str],
         *,
         log: Path,
+        errors: Path | None = None,
         environment: Mapping[str, str] | None = None,
         pinned: bool = True,
     ) -> Background:
-        """Starts a command that goes on; its output goes to `log` (a local path)."""
+        """Starts a command that goes on; its output goes to `log` (a local path), its stderr to `errors` when given.
+
+        Raises:
+            ToolMissing: the program is not there.
+        """
         ...
 
     async def upload(self, local: Path, remote: str) -> None:

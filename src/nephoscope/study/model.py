@@ -2,11 +2,16 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
 from nephoscope.frozen import Frozen
+from nephoscope.study.secrets import holds_password
 
-Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{0,62}$")]
+_NAME_IN_WORDS = "lower-case letters, digits, dots and dashes, at most 63, the first one a letter or a digit"
+Name = Annotated[
+    str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,62}$", json_schema_extra={"x-pattern-in-words": _NAME_IN_WORDS})
+]
 """Lower case, digits, dots and dashes: it becomes a folder name, a chart label and a database name."""
 
 
@@ -14,7 +19,7 @@ class Machine(Frozen):
     """The machines of one role."""
 
     type: str | None = Field(default=None, description="the provider's machine type; not for local")
-    count: int = Field(default=1, ge=1, le=128)
+    count: int = Field(default=1, ge=1, le=128, description="how many machines of this type; 1 for local")
     cpus: Annotated[int, Field(ge=1, le=4096)] | Literal["all"] = Field(
         default="all", description="CPU affinity of everything measured on the machine"
     )
@@ -25,7 +30,7 @@ class Machine(Frozen):
 class Database(Frozen):
     """The system under test and how it is set."""
 
-    system: Literal["postgres", "fake"] = "postgres"
+    system: Literal["postgres", "fake"] = Field(default="postgres", description="'fake' answers without a server")
     version: str | None = Field(default=None, description="refused when the server found has another major version")
     settings: dict[str, str] = Field(default={}, description="server settings, on top of the ones nephoscope sets")
     connections: int = Field(default=8, ge=1, le=100_000, description="of the load generator")
@@ -34,20 +39,35 @@ class Database(Frozen):
         description="a server of your own, without a password (PGPASSWORD gives it); default: start one",
     )
 
+    @field_validator("dsn")
+    @classmethod
+    def _has_no_password(cls, dsn: str | None) -> str | None:
+        if dsn is not None and holds_password(dsn):
+            raise PydanticCustomError(
+                "dsn_holds_password",
+                "holds a password, and a study is stored and shared; take it out and set the environment variable "
+                "PGPASSWORD instead",
+            )
+        return dsn
+
 
 class Configuration(Frozen):
     """What is ranked and priced."""
 
-    name: Name
-    provider: Literal["local", "fake"] = "local"
-    region: str | None = None
-    zone: str | None = None
+    name: Name = Field(description="what charts and tables call it; unique in the study")
+    provider: Literal["local", "fake"] = Field(
+        default="local", description="where machines come from; local: this one, fake: none at all, for a rehearsal"
+    )
+    region: str | None = Field(default=None, description="the provider's region; not for local")
+    zone: str | None = Field(default=None, description="the provider's zone; not for local")
     database_machine: Machine = Field(default=Machine(), description="role 'database': also runs the microbenchmarks")
     load_machine: Machine | None = Field(
-        default=None, description="role 'load'; None: client and server share the database machine (co-located)"
+        default=None, description="role 'load'; without it, client and server share the database machine (co-located)"
     )
-    database: Database = Database()
-    price_usd_per_hour: float | None = Field(default=None, gt=0, description="of the whole cluster")
+    database: Database = Field(default=Database(), description="the system under test and its settings")
+    price_usd_per_hour: float | None = Field(
+        default=None, gt=0, description="of the whole cluster; without it, no cost"
+    )
     price_basis: str | None = Field(default=None, description="for example 'on-demand list price, us-east-1'")
 
 
@@ -56,7 +76,7 @@ class BenchmarkEntry(Frozen):
 
     uses: str = Field(description="which benchmark")
     name: Name | None = Field(default=None, description="what this study calls it; default: the benchmark's name")
-    parameters: dict[str, Any] = Field(default={}, description="see `nephoscope init` and docs/reference/benchmarks.md")
+    parameters: dict[str, Any] = Field(default={}, description="each benchmark has its own, see `nephoscope init`")
 
     @property
     def label(self) -> str:
@@ -67,25 +87,27 @@ class BenchmarkEntry(Frozen):
 class Budget(Frozen):
     """`run` refuses a plan beyond it."""
 
-    max_usd: float | None = Field(default=None, gt=0)
-    max_hours: float | None = Field(default=None, gt=0)
+    max_usd: float | None = Field(default=None, gt=0, description="needs a price for every configuration")
+    max_hours: float | None = Field(default=None, gt=0, description="of all trials, one after the other")
 
 
 class Study(Frozen):
     """A study file."""
 
-    schema_: Literal["nephoscope/study/1"] = Field(default="nephoscope/study/1", alias="schema")
-    name: Name
-    title: str = ""
+    schema_: Literal["nephoscope/study/1"] = Field(
+        default="nephoscope/study/1", alias="schema", description="format of this file"
+    )
+    name: Name = Field(description="becomes the name of the results folder")
+    title: str = Field(default="", description="heads the report; default: the name")
     description: str = Field(default="", description="shown at the top of the report: what it is and is not")
-    seed: int = Field(default=1, ge=0, lt=2**63)
+    seed: int = Field(default=1, ge=0, lt=2**63, description="of the order of trials, of data and of operations")
     replicates: int = Field(default=6, ge=1, le=1000, description="6 is the least with a 95 % interval of the median")
     equivalence_margin_percent: float = Field(
         default=1.5, gt=0, lt=50, description="two configurations closer than this are a tie"
     )
-    budget: Budget = Budget()
-    configurations: Annotated[list[Configuration], Field(min_length=1)]
-    benchmarks: Annotated[list[BenchmarkEntry], Field(min_length=1)]
+    budget: Budget = Field(default=Budget(), description="`run` refuses a plan beyond it")
+    configurations: list[Configuration] = Field(min_length=1, description="what is compared")
+    benchmarks: list[BenchmarkEntry] = Field(min_length=1, description="how it is measured")
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> "Study":
@@ -95,5 +117,9 @@ class Study(Frozen):
         ):
             twice = sorted({name for name in names if names.count(name) > 1})
             if twice:
-                raise ValueError(f"{what} {twice[0]!r} stands twice; names must be unique")
+                raise PydanticCustomError(
+                    "names_not_unique",
+                    "{what} {name} stands twice; names must be unique",
+                    {"what": what, "name": twice[0]},
+                )
         return self

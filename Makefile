@@ -1,0 +1,85 @@
+# `make` says what there is. Everything lands in .venv, build/ and load/target; nothing outside but Debian packages.
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+DONE   := $(VENV)/done
+SHELL  := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# Where `make report` puts its results; results are resumed, not repeated: `make report RESULTS=results/again` measures anew.
+RESULTS ?= results/laptop
+# More arguments of pytest: `make test PYTEST="-k fio -x"`.
+PYTEST ?=
+
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
+# Folders too: their time changes when a file goes away. What Python leaves behind is none of the sources.
+SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lock \
+	$(shell find src load/src -name __pycache__ -prune -o -type f -print)
+
+.PHONY: help report test test-all lint bench setup setup-dev tools browser lock clean
+
+help: ## say what there is
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
+
+report: tools setup ## measure this machine with the laptop study and write its report
+	@$(BIN)/nephoscope demo --out $(RESULTS)
+
+setup: $(DONE)/wheel ## make .venv with nephoscope in it
+
+setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` and `make lint`
+
+test: tools browser setup-dev ## all tests but the slow ones and the ones that need root
+	@echo "== cargo test" && cd load && cargo test --locked --quiet
+	@echo "== pytest" && $(BIN)/python -m pytest -m "not slow and not root" $(PYTEST)
+
+test-all: lint tools browser setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
+	@echo "== cargo test" && cd load && cargo test --locked --quiet -- --include-ignored
+	@echo "== pytest" && $(BIN)/python -m pytest $(PYTEST)
+
+lint: setup-dev ## style, types, arrows between packages, clippy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	cd load && cargo fmt --check
+	cd load && cargo clippy --locked --quiet --all-targets -- -D warnings
+
+bench: tools setup-dev ## the tool's own speed, against its peers where they are installed
+	@test -d bench || { echo "bench/ holds nothing yet"; exit 1; }
+	@for program in bench/*.py; do echo "== $$program"; $(BIN)/python "$$program"; done
+
+tools: ## install the measuring tools (fio, stress-ng ...) by apt, where that is allowed
+	@scripts/debian-packages tools
+
+browser:
+	@scripts/debian-packages browser
+
+lock: ## pin the newest versions of everything again (needs uv)
+	@scripts/lock
+
+clean: ## remove what was built; results stay
+	rm -rf $(VENV) build dist load/target .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(DONE)/venv: scripts/make-venv
+	@scripts/make-venv $(VENV)
+	@mkdir -p $(DONE) && touch $@
+
+$(DONE)/locked: requirements.lock requirements-build.lock $(DONE)/venv
+	@echo "installing requirements.lock into $(VENV)"
+	@$(PIP) install --require-hashes --no-deps -r requirements-build.lock -r requirements.lock
+	@touch $@
+
+$(DONE)/dev: requirements-dev.lock $(DONE)/locked
+	@echo "installing requirements-dev.lock into $(VENV)"
+	@$(PIP) install --require-hashes --no-deps -r requirements-dev.lock
+	@touch $@
+
+$(DONE)/wheel: $(SOURCES) $(DONE)/locked
+	@echo "building nephoscope and nephoscope-load (the first time takes a minute)"
+	@rm -rf build/wheel
+	@$(PIP) wheel --no-deps --no-build-isolation --no-index --wheel-dir build/wheel .
+	@$(PIP) install --no-deps --no-index --force-reinstall build/wheel/*.whl
+	@touch $@

@@ -1,0 +1,317 @@
+//! The command line: it builds a spec and wires the parts together; it decides nothing.
+
+use crate::exit::{ExitCode, Failure};
+use crate::output::Output;
+use crate::session;
+use crate::spec::{
+    Action, CheckSpec, IsolationSpec, PaceSpec, PointSelectSpec, PostgresTarget, Schema, Spec, TargetKind, TpccProfile,
+    TpccSpec, TpccWait, WorkloadSpec,
+};
+use crate::stop::Stop;
+use crate::telemetry;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Examples:
+  export PGPASSWORD=...
+  DSN=postgresql://bench@10.0.0.5:5432/bench
+
+  nephoscope-load point-select load  --dsn $DSN --rows 1000000 --connections 8
+  nephoscope-load point-select run   --dsn $DSN --rows 1000000 --connections 64 --ramp-s 10 --duration-s 60
+  nephoscope-load point-select check --dsn $DSN --rows 1000000
+  nephoscope-load tpcc load  --dsn $DSN --warehouses 100 --connections 8
+  nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --connections 64 --ramp-s 60 --duration-s 600
+  nephoscope-load tpcc check --dsn $DSN --warehouses 100
+  nephoscope-load exec < spec.json
+  nephoscope-load telemetry --interval-ms 1000
+
+Results are JSON lines on stdout: `started`, an `interval` a second, `finished`. Text for people is on stderr.
+
+Exit codes:
+  0    finished
+  2    the spec or the command line is wrong
+  3    the server cannot be reached, or refuses us
+  4    the rate asked for was not kept (the data is complete)
+  5    the data is inconsistent: a condition is broken, a row is missing, a counter disagrees
+  6    the server went away, or would not do what was asked
+  130  interrupted";
+
+/// Loads a database correctly and says exactly what happened: fills tables, drives a workload with exact latency
+/// histograms, and checks that the data still makes sense afterwards.
+#[derive(Debug, Parser)]
+#[command(name = "nephoscope-load", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Carry out a JSON spec (nephoscope/load-spec/1) from stdin or a file.
+    Exec {
+        /// Read the spec from this file instead of stdin.
+        #[arg(long)]
+        spec: Option<PathBuf>,
+    },
+    /// TPC-C 5.11: orders of a wholesale supplier.
+    #[command(subcommand)]
+    Tpcc(ActionCommand<TpccArgs>),
+    /// One row by its primary key, uniform over the table (sysbench oltp_point_select).
+    #[command(subcommand)]
+    PointSelect(ActionCommand<PointSelectArgs>),
+    /// Print counters of this machine (CPU, disks, network) as JSON lines, until SIGTERM or a closed stdin.
+    Telemetry {
+        /// Milliseconds between two lines.
+        #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..))]
+        interval_ms: u64,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum ActionCommand<W: Args> {
+    /// Create and fill the tables (dropping older ones), then check them.
+    Load {
+        #[command(flatten)]
+        workload: W,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+    /// Drive the workload, then check the tables.
+    Run {
+        #[command(flatten)]
+        workload: W,
+        #[command(flatten)]
+        common: CommonArgs,
+        #[command(flatten)]
+        drive: DriveArgs,
+    },
+    /// Only check the tables.
+    Check {
+        #[command(flatten)]
+        workload: W,
+        #[command(flatten)]
+        common: CommonArgs,
+    },
+}
+
+#[derive(Debug, Args)]
+struct CommonArgs {
+    /// postgresql://user@host:port/database, or ?host=/socket/directory; the password comes from PGPASSWORD.
+    #[arg(long)]
+    dsn: String,
+    /// Data and operations are functions of it.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Sessions, each with one worker; when loading, parallel COPY streams.
+    #[arg(long, default_value_t = 1)]
+    connections: u32,
+    /// What is verified afterwards.
+    #[arg(long, value_enum, default_value_t = CheckArg::Conditions)]
+    check: CheckArg,
+}
+
+#[derive(Debug, Args)]
+struct DriveArgs {
+    /// Length of the measurement interval, in seconds.
+    #[arg(long, default_value_t = 10.0)]
+    duration_s: f64,
+    /// Driven before it and not measured, in seconds.
+    #[arg(long, default_value_t = 0.0)]
+    ramp_s: f64,
+    /// How often one operation is tried again after a serialisation failure or a deadlock.
+    #[arg(long, default_value_t = 10)]
+    max_retries: u32,
+    /// Isolation level of the transactions.
+    #[arg(long, value_enum, default_value_t = IsolationArg::ReadCommitted)]
+    isolation: IsolationArg,
+}
+
+impl Default for DriveArgs {
+    fn default() -> Self {
+        Self { duration_s: 10.0, ramp_s: 0.0, max_retries: 10, isolation: IsolationArg::ReadCommitted }
+    }
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum CheckArg {
+    None,
+    Conditions,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum IsolationArg {
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+#[derive(Debug, Args)]
+struct TpccArgs {
+    /// Size of the data set: about 100 MB each.
+    #[arg(long)]
+    warehouses: u32,
+    /// How many of them terminals are bound to; all when absent.
+    #[arg(long)]
+    active_warehouses: Option<u32>,
+}
+
+impl From<TpccArgs> for WorkloadSpec {
+    fn from(args: TpccArgs) -> Self {
+        Self::Tpcc(TpccSpec {
+            warehouses: args.warehouses,
+            active_warehouses: args.active_warehouses,
+            profile: TpccProfile::Batched,
+            wait: TpccWait::None,
+        })
+    }
+}
+
+#[derive(Debug, Args)]
+struct PointSelectArgs {
+    /// Rows of the table: about 200 bytes each.
+    #[arg(long)]
+    rows: u32,
+}
+
+impl From<PointSelectArgs> for WorkloadSpec {
+    fn from(args: PointSelectArgs) -> Self {
+        Self::PointSelect(PointSelectSpec { rows: args.rows })
+    }
+}
+
+impl<W: Args + Into<WorkloadSpec>> ActionCommand<W> {
+    fn into_spec(self) -> Spec {
+        match self {
+            Self::Load { workload, common } => common.spec(Action::Load, workload.into(), DriveArgs::default()),
+            Self::Run { workload, common, drive } => common.spec(Action::Run, workload.into(), drive),
+            Self::Check { workload, common } => common.spec(Action::Check, workload.into(), DriveArgs::default()),
+        }
+    }
+}
+
+impl CommonArgs {
+    fn spec(self, action: Action, workload: WorkloadSpec, drive: DriveArgs) -> Spec {
+        let isolation = match drive.isolation {
+            IsolationArg::ReadCommitted => IsolationSpec::ReadCommitted,
+            IsolationArg::RepeatableRead => IsolationSpec::RepeatableRead,
+            IsolationArg::Serializable => IsolationSpec::Serializable,
+        };
+        Spec {
+            schema: Schema::V1,
+            action,
+            target: PostgresTarget { kind: TargetKind::Postgres, dsn: self.dsn, isolation },
+            workload,
+            seed: self.seed,
+            connections: self.connections,
+            pace: PaceSpec::default(),
+            ramp_s: drive.ramp_s,
+            duration_s: drive.duration_s,
+            max_retries: drive.max_retries,
+            check: match self.check {
+                CheckArg::None => CheckSpec::None,
+                CheckArg::Conditions => CheckSpec::Conditions,
+            },
+        }
+    }
+}
+
+/// Runs the program; the code is what the process must exit with.
+#[must_use]
+pub fn run() -> u8 {
+    let outcome = dispatch(Cli::parse().command);
+    let code = outcome.unwrap_or_else(|failure| {
+        eprintln!("nephoscope-load: {failure}");
+        failure.code
+    });
+    code as u8
+}
+
+fn dispatch(command: Command) -> Result<ExitCode, Failure> {
+    let spec = match command {
+        Command::Telemetry { interval_ms } => {
+            let stop = stop_on_signals()?;
+            return Ok(telemetry::run(Duration::from_millis(interval_ms), io::stdout().lock(), &stop));
+        }
+        Command::Exec { spec } => read_spec(spec.as_deref())?,
+        Command::Tpcc(action) => validated(action.into_spec())?,
+        Command::PointSelect(action) => validated(action.into_spec())?,
+    };
+    let stop = stop_on_signals()?;
+    Ok(session::execute(spec, &Arc::new(Output::new(io::stdout())), &stop))
+}
+
+fn read_spec(file: Option<&Path>) -> Result<Spec, Failure> {
+    let bad = |message: String| Failure::new(ExitCode::BadSpec, message);
+    let json = match file {
+        Some(path) => {
+            std::fs::read_to_string(path).map_err(|error| bad(format!("cannot read {}: {error}", path.display())))?
+        }
+        None => {
+            if io::stdin().is_terminal() {
+                eprintln!("reading a JSON spec from the terminal; end it with Ctrl-D (see --help)");
+            }
+            let mut json = String::new();
+            io::stdin().read_to_string(&mut json).map_err(|error| bad(format!("cannot read stdin: {error}")))?;
+            json
+        }
+    };
+    Spec::parse(&json).map_err(|error| bad(error.to_string()))
+}
+
+fn validated(spec: Spec) -> Result<Spec, Failure> {
+    spec.validate().map_err(|error| Failure::new(ExitCode::BadSpec, error.to_string()))?;
+    Ok(spec)
+}
+
+/// The first SIGINT or SIGTERM asks everybody to stop; the second ends the process.
+fn stop_on_signals() -> Result<Arc<Stop>, Failure> {
+    let stop = Arc::new(Stop::default());
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|error| Failure::new(ExitCode::BadSpec, format!("signals cannot be watched: {error}")))?;
+    let watched = Arc::clone(&stop);
+    thread::spawn(move || {
+        for count in signals.forever().scan(0_u32, |count, _| Some(std::mem::replace(count, *count + 1))) {
+            if count > 0 {
+                process::exit(i32::from(ExitCode::Interrupted as u8));
+            }
+            watched.request(Failure::interrupted());
+        }
+    });
+    Ok(stop)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_sound_and_its_help_teaches() {
+        Cli::command().debug_assert();
+        let help = Cli::command().render_long_help().to_string();
+        for word in ["point-select load", "tpcc run", "exec < spec.json", "telemetry", "130"] {
+            assert!(help.contains(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn options_become_the_same_spec_as_json() {
+        let words = "x point-select run --dsn postgresql://u@h/d --rows 5 --seed 3 --connections 2 --ramp-s 1.5 \
+                     --duration-s 4 --isolation serializable --check none";
+        let Command::PointSelect(action) = Cli::parse_from(words.split_ascii_whitespace()).command else {
+            panic!("another command");
+        };
+        let json = r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d", "isolation": "serializable"},
+            "workload": {"kind": "point_select", "rows": 5}, "seed": 3, "connections": 2, "ramp_s": 1.5,
+            "duration_s": 4, "check": "none"}"#;
+        assert_eq!(action.into_spec(), Spec::parse(json).unwrap());
+    }
+}

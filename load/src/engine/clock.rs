@@ -1,0 +1,52 @@
+//! The only place where time is read while load is driven.
+
+use rustix::time::{ClockId, clock_gettime};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Nanoseconds on CLOCK_MONOTONIC since an origin.
+#[derive(Debug, Clone, Copy)]
+pub struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    /// Starts now.
+    #[must_use]
+    pub fn start() -> Self {
+        Self { origin: Instant::now() }
+    }
+
+    /// Nanoseconds since the start.
+    #[must_use]
+    pub fn now_ns(self) -> u64 {
+        self.origin.elapsed().as_nanos() as u64 // 584 years fit
+    }
+
+    /// Seconds since the start.
+    #[must_use]
+    pub fn now_s(self) -> f64 {
+        self.origin.elapsed().as_secs_f64()
+    }
+
+    /// The instant at `ns` since the start.
+    #[must_use]
+    pub fn instant(self, ns: u64) -> Instant {
+        self.origin + Duration::from_nanos(ns)
+    }
+
+    /// Sleeps until `ns` since the start; returns at once when that is past.
+    pub fn wait_until(self, ns: u64) {
+        let left_ns = ns.saturating_sub(self.now_ns());
+        if left_ns > 0 {
+            thread::sleep(Duration::from_nanos(left_ns));
+        }
+    }
+}
+
+/// CPU time of all threads of this process, user + system, in seconds.
+#[must_use]
+pub fn process_cpu_s() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}

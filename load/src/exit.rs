@@ -1,0 +1,124 @@
+//! How the program ends; the codes are part of its interface.
+
+use crate::target::TargetError;
+use crate::workload::DataError;
+use std::fmt;
+
+/// Exit codes of the process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ExitCode {
+    /// All went well.
+    Finished = 0,
+    /// The spec or the command line is wrong.
+    BadSpec = 2,
+    /// The server cannot be reached or refuses us.
+    CannotConnect = 3,
+    /// The load was not sent at the rate asked for; the data is complete all the same.
+    RateNotKept = 4,
+    /// The data contradicts the workload: a condition is broken, a row is missing, a counter disagrees.
+    ConsistencyBroken = 5,
+    /// The server went away, or would not do what the action needs.
+    TargetLost = 6,
+    /// Stopped by a signal, or nobody reads the output any more.
+    Interrupted = 130,
+}
+
+impl ExitCode {
+    /// Which of two reasons the process reports: broken data before a lost target before a missed rate. Between a
+    /// lost target and an interruption the one that came first explains the other.
+    fn rank(self) -> u8 {
+        match self {
+            Self::ConsistencyBroken => 4,
+            Self::TargetLost | Self::Interrupted | Self::BadSpec | Self::CannotConnect => 3,
+            Self::RateNotKept => 2,
+            Self::Finished => 0,
+        }
+    }
+}
+
+/// Why the program ends early or badly.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// What the process exits with.
+    pub code: ExitCode,
+    /// One sentence for people: what happened, and what to try.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure with its sentence.
+    #[must_use]
+    pub fn new(code: ExitCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    /// The server failed us while we were `doing` something.
+    #[must_use]
+    pub fn target(doing: &str, error: &TargetError) -> Self {
+        let code = if says_data_is_missing(error) { ExitCode::ConsistencyBroken } else { ExitCode::TargetLost };
+        let hint = if code == ExitCode::ConsistencyBroken { " (is the data set loaded? action \"load\")" } else { "" };
+        Self::new(code, format!("{doing}: {error}{hint}"))
+    }
+
+    /// The workload met rows that cannot be.
+    #[must_use]
+    pub fn data(error: &DataError) -> Self {
+        Self::new(ExitCode::ConsistencyBroken, format!("the data set is damaged: {}", error.0))
+    }
+
+    /// A signal came.
+    #[must_use]
+    pub fn interrupted() -> Self {
+        Self::new(ExitCode::Interrupted, "interrupted by a signal")
+    }
+
+    /// The failure to report when both happened, `self` first.
+    #[must_use]
+    pub fn or_worse(self, later: Self) -> Self {
+        if later.code.rank() > self.code.rank() { later } else { self }
+    }
+}
+
+/// Undefined schema, table or column: not a broken server, but a data set that is not there.
+fn says_data_is_missing(error: &TargetError) -> bool {
+    matches!(error, TargetError::Database { sqlstate, .. } if matches!(sqlstate.as_str(), "3F000" | "42P01" | "42703"))
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn broken_data_outranks_a_lost_target_which_outranks_a_missed_rate() {
+        use ExitCode::{ConsistencyBroken, Interrupted, RateNotKept, TargetLost};
+        for (first, later, reported) in [
+            (TargetLost, ConsistencyBroken, ConsistencyBroken),
+            (ConsistencyBroken, TargetLost, ConsistencyBroken),
+            (RateNotKept, TargetLost, TargetLost),
+            (TargetLost, RateNotKept, TargetLost),
+            (Interrupted, TargetLost, Interrupted),
+            (TargetLost, Interrupted, TargetLost),
+            (Interrupted, ConsistencyBroken, ConsistencyBroken),
+        ] {
+            let both = Failure::new(first, "a").or_worse(Failure::new(later, "b"));
+            assert_eq!(both.code, reported, "{first:?} then {later:?}");
+        }
+    }
+
+    #[test]
+    fn a_missing_table_is_missing_data() {
+        let database =
+            |sqlstate: &str| TargetError::Database { sqlstate: sqlstate.to_owned(), message: "no".to_owned() };
+        assert_eq!(Failure::target("x", &database("42P01")).code, ExitCode::ConsistencyBroken);
+        assert_eq!(Failure::target("x", &database("53100")).code, ExitCode::TargetLost);
+    }
+}

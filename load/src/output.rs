@@ -1,0 +1,295 @@
+//! What the program says: JSON lines on stdout, `nephoscope/load-output/1`.
+//!
+//! The structs mirror `nephoscope.benchmarks.load_contract` field by field. Times are seconds since the start of the
+//! action on the monotonic clock, unless a name says otherwise.
+
+use crate::outcome::Outcome;
+use crate::spec::Spec;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// Name and version of the format.
+pub const SCHEMA: &str = "nephoscope/load-output/1";
+
+/// One line.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Line {
+    /// First line: what is about to happen.
+    Started(Started),
+    /// One line a second while running.
+    Interval(Interval),
+    /// Last line; its absence means that the program died.
+    Finished(Finished),
+}
+
+/// What is about to happen, with the spec in force.
+#[derive(Debug, Clone, Serialize)]
+pub struct Started {
+    /// [`SCHEMA`].
+    pub schema: &'static str,
+    /// Of this program.
+    pub version: &'static str,
+    /// Defaults filled in, no secret in it.
+    pub spec: Spec,
+    /// Wall clock, milliseconds since the Unix epoch.
+    pub at_unix_ms: u64,
+    /// As the server tells it; `None` when it cannot be reached.
+    pub server_version: Option<String>,
+}
+
+/// HDR V2-deflate base64, nanoseconds, 3 significant digits, 1 ns to 1 h.
+#[derive(Debug, Clone, Serialize)]
+pub struct Histograms {
+    /// send - scheduled
+    pub queue: String,
+    /// done - send, retries included
+    pub service: String,
+    /// done - scheduled
+    pub response: String,
+}
+
+/// What ended in one interval, of one operation with one outcome.
+#[derive(Debug, Clone, Serialize)]
+pub struct OperationInterval {
+    /// The workload's name for it.
+    pub operation: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// How often.
+    pub count: u64,
+    /// How long it took.
+    pub histograms: Histograms,
+    /// Values outside 1 ns to 1 h: counted here, in no histogram.
+    pub out_of_range: u64,
+}
+
+/// Whether an error was overcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorKind {
+    /// The operation was tried again.
+    Retried,
+    /// The operation was given up.
+    Failed,
+}
+
+/// Errors by SQLSTATE (`lost` for a lost connection).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ErrorCount {
+    /// The operation that met them.
+    pub operation: &'static str,
+    /// Five characters, or `lost`.
+    pub sqlstate: String,
+    /// Overcome or not.
+    pub kind: ErrorKind,
+    /// How many.
+    pub count: u64,
+}
+
+/// What the generator itself used in one interval.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct ClientUse {
+    /// User + system of all threads.
+    pub cpu_s: f64,
+    /// Operations under way at the end of the interval.
+    pub in_flight: u64,
+}
+
+/// Whether an interval is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Driven but not measured.
+    Ramp,
+    /// Measured.
+    Measure,
+}
+
+/// One line a second. An operation belongs to the interval in which it ended.
+#[derive(Debug, Clone, Serialize)]
+pub struct Interval {
+    /// From 0.
+    pub index: u64,
+    /// Ramp or measurement.
+    pub phase: Phase,
+    /// Inclusive.
+    pub start_s: f64,
+    /// Exclusive.
+    pub end_s: f64,
+    /// What ended.
+    pub operations: Vec<OperationInterval>,
+    /// What went wrong.
+    pub errors: Vec<ErrorCount>,
+    /// The generator's own cost.
+    pub client: ClientUse,
+}
+
+/// A quantity the generator drew, and the range its specification allows.
+#[derive(Debug, Clone, Serialize)]
+pub struct AuditLine {
+    /// What was drawn.
+    pub name: String,
+    /// Its mean or share.
+    pub observed: f64,
+    /// Lowest allowed value.
+    pub low: f64,
+    /// Highest allowed value.
+    pub high: f64,
+    /// Number of draws behind it.
+    pub draws: u64,
+    /// `None`: too few draws to judge.
+    pub passed: Option<bool>,
+}
+
+/// One consistency condition.
+#[derive(Debug, Clone, Serialize)]
+pub struct ConditionResult {
+    /// Its number in the workload's specification.
+    pub number: u8,
+    /// What must hold, in words.
+    pub text: String,
+    /// Whether it does.
+    pub holds: bool,
+    /// How many rows contradict it.
+    pub violations: u64,
+    /// One of them.
+    pub example: Option<String>,
+}
+
+/// The server's own count of something over the whole action, against the client's.
+#[derive(Debug, Clone, Serialize)]
+pub struct CounterResult {
+    /// The counter.
+    pub name: String,
+    /// How much it changed.
+    pub server: i64,
+    /// How much it should have.
+    pub client: i64,
+    /// Equal, but for operations whose fate a lost connection left unknown.
+    pub agrees: bool,
+}
+
+/// What loading wrote into one table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TableLoad {
+    /// Its name.
+    pub table: String,
+    /// Rows written.
+    pub rows: u64,
+    /// Bytes of the COPY stream.
+    pub bytes: u64,
+}
+
+/// Counts of one operation with one outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OperationTotal {
+    /// The workload's name for it.
+    pub operation: &'static str,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Over the measurement interval alone.
+    pub measured: u64,
+    /// Over the whole action.
+    pub all: u64,
+}
+
+/// The last line.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Finished {
+    /// What the process exits with.
+    pub exit_code: u8,
+    /// One sentence for people; empty when all went well.
+    pub message: String,
+    /// Length of the action.
+    pub elapsed_s: f64,
+    /// Length of the measurement interval really driven; `None` for load and check.
+    pub measured_s: Option<f64>,
+    /// Counts.
+    pub operations: Vec<OperationTotal>,
+    /// Over the whole action.
+    pub errors: Vec<ErrorCount>,
+    /// Over the whole action, set-up excluded.
+    pub round_trips: u64,
+    /// Of the draws.
+    pub audit: Vec<AuditLine>,
+    /// Empty when none were checked.
+    pub conditions: Vec<ConditionResult>,
+    /// Empty when none were compared.
+    pub counters: Vec<CounterResult>,
+    /// What loading wrote.
+    pub tables: Vec<TableLoad>,
+    /// Of the workload, for example `c_load` and `c_run` of NURand.
+    pub constants: BTreeMap<&'static str, i64>,
+    /// User + system, of the measurement interval (run) or of the action.
+    pub client_cpu_s: f64,
+    /// The largest resident set.
+    pub peak_memory_bytes: u64,
+}
+
+/// Where lines go. Shared: whoever ends the program writes the last line, and nothing follows it.
+pub struct Output {
+    state: Mutex<State>,
+}
+
+struct State {
+    sink: Box<dyn Write + Send>,
+    finished: bool,
+}
+
+impl Output {
+    /// Writes to this sink.
+    #[must_use]
+    pub fn new(sink: impl Write + Send + 'static) -> Self {
+        Self { state: Mutex::new(State { sink: Box::new(sink), finished: false }) }
+    }
+
+    /// Writes one line and flushes it. Lines after [`Line::Finished`] are dropped.
+    ///
+    /// # Errors
+    /// The sink's: above all a reader that went away.
+    pub fn write(&self, line: &Line) -> io::Result<()> {
+        let mut json = serde_json::to_vec(line)?;
+        json.push(b'\n');
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.finished {
+            return Ok(());
+        }
+        state.finished = matches!(line, Line::Finished(_));
+        state.sink.write_all(&json)?;
+        state.sink.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    #[derive(Clone, Default)]
+    struct Shared(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Shared {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn nothing_follows_the_last_line() {
+        let sink = Shared::default();
+        let output = Output::new(sink.clone());
+        output.write(&Line::Finished(Finished::default())).unwrap();
+        output.write(&Line::Finished(Finished::default())).unwrap();
+        let text = String::from_utf8(sink.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.lines().count(), 1);
+        assert!(
+            text.starts_with(r#"{"event":"finished","exit_code":0,"message":"","elapsed_s":0.0,"measured_s":null"#)
+        );
+    }
+}

@@ -1,0 +1,345 @@
+//! What the program is asked to do: a JSON document, `nephoscope/load-spec/1`.
+//!
+//! The field names are a contract with `nephoscope.benchmarks.load_contract`. An unknown key is an error, never
+//! ignored: a misspelt key would silently measure something else.
+
+use crate::target::postgres::{Dsn, Isolation, redact};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// One action on one target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Spec {
+    /// Name and version of this format.
+    #[serde(default)]
+    pub schema: Schema,
+    /// What to do.
+    pub action: Action,
+    /// Where.
+    pub target: PostgresTarget,
+    /// With what.
+    pub workload: WorkloadSpec,
+    /// Data and operations are functions of (seed, index).
+    pub seed: u64,
+    /// Sessions; when loading, parallel COPY streams.
+    #[serde(default = "default_connections")]
+    pub connections: u32,
+    /// When operations are due.
+    #[serde(default)]
+    pub pace: PaceSpec,
+    /// Driven but not measured, in seconds.
+    #[serde(default)]
+    pub ramp_s: f64,
+    /// The measurement interval, in seconds.
+    #[serde(default = "default_duration_s")]
+    pub duration_s: f64,
+    /// How often one operation is tried again after 40001 and 40P01.
+    #[serde(default = "default_max_retries")]
+    pub max_retries: u32,
+    /// What is verified after the action.
+    #[serde(default)]
+    pub check: CheckSpec,
+}
+
+/// The one version of the spec there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum Schema {
+    /// Version 1.
+    #[default]
+    #[serde(rename = "nephoscope/load-spec/1")]
+    V1,
+}
+
+/// What to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Create and fill the tables, then check.
+    Load,
+    /// Drive the workload, then check.
+    Run,
+    /// Only the consistency conditions.
+    Check,
+}
+
+/// A server of the PostgreSQL wire.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PostgresTarget {
+    /// The one kind there is.
+    #[serde(default)]
+    pub kind: TargetKind,
+    /// `postgresql://user@host:port/database`; the password comes from `PGPASSWORD`.
+    pub dsn: String,
+    /// How transactions are isolated.
+    #[serde(default)]
+    pub isolation: IsolationSpec,
+}
+
+/// Kinds of targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// PostgreSQL wire protocol.
+    #[default]
+    Postgres,
+}
+
+/// Isolation levels by their SQL names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum IsolationSpec {
+    /// `read committed`
+    #[default]
+    #[serde(rename = "read committed")]
+    ReadCommitted,
+    /// `repeatable read`
+    #[serde(rename = "repeatable read")]
+    RepeatableRead,
+    /// `serializable`
+    Serializable,
+}
+
+impl From<IsolationSpec> for Isolation {
+    fn from(spec: IsolationSpec) -> Self {
+        match spec {
+            IsolationSpec::ReadCommitted => Self::ReadCommitted,
+            IsolationSpec::RepeatableRead => Self::RepeatableRead,
+            IsolationSpec::Serializable => Self::Serializable,
+        }
+    }
+}
+
+/// With what to load the target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum WorkloadSpec {
+    /// TPC-C 5.11.
+    Tpcc(TpccSpec),
+    /// One row by its primary key.
+    PointSelect(PointSelectSpec),
+}
+
+/// Parameters of TPC-C.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TpccSpec {
+    /// Size of the data set.
+    pub warehouses: u32,
+    /// How many of them terminals are bound to; all when absent.
+    #[serde(default)]
+    pub active_warehouses: Option<u32>,
+    /// How transactions are cut into round trips.
+    #[serde(default)]
+    pub profile: TpccProfile,
+    /// Keying and think times.
+    #[serde(default)]
+    pub wait: TpccWait,
+}
+
+/// How TPC-C's transactions are cut into round trips.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TpccProfile {
+    /// As few statements as the transaction's data dependencies allow.
+    #[default]
+    Batched,
+}
+
+/// Keying and think times of TPC-C's terminals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TpccWait {
+    /// None at all.
+    #[default]
+    None,
+}
+
+/// Parameters of the point-select workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PointSelectSpec {
+    /// Rows of the table.
+    pub rows: u32,
+}
+
+/// When operations are due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PaceSpec {
+    /// The kind of pace.
+    #[serde(default)]
+    pub kind: PaceKind,
+}
+
+/// Kinds of pace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PaceKind {
+    /// Each worker starts its next operation when its last one ended.
+    #[default]
+    Closed,
+}
+
+/// What is verified after the action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckSpec {
+    /// Nothing.
+    None,
+    /// The workload's conditions and the server's counters.
+    #[default]
+    Conditions,
+}
+
+fn default_connections() -> u32 {
+    1
+}
+
+fn default_duration_s() -> f64 {
+    10.0
+}
+
+fn default_max_retries() -> u32 {
+    10
+}
+
+/// What is wrong with a spec, naming the key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpecError(pub String);
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "bad spec: {}", self.0)
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+impl Spec {
+    /// Reads and validates a spec.
+    ///
+    /// # Errors
+    /// [`SpecError`] naming the key: unknown, missing, of another type, or out of range.
+    pub fn parse(json: &str) -> Result<Self, SpecError> {
+        let mut document = serde_json::Deserializer::from_str(json);
+        let spec: Self = serde_path_to_error::deserialize(&mut document).map_err(|error| {
+            let path = error.path().to_string();
+            let place = if path == "." { String::new() } else { format!("{path}: ") };
+            SpecError(format!("{place}{}", error.inner()))
+        })?;
+        document.end().map_err(|error| SpecError(format!("after the document: {error}")))?;
+        spec.validate()?;
+        Ok(spec)
+    }
+
+    /// Checks what types cannot say.
+    ///
+    /// # Errors
+    /// [`SpecError`] naming the key.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        let require = |holds: bool, message: &str| if holds { Ok(()) } else { Err(SpecError(message.to_owned())) };
+        require(self.seed < 1 << 63, "seed: must be below 2^63")?;
+        require(self.connections >= 1, "connections: must be at least 1")?;
+        require(self.ramp_s >= 0.0 && self.ramp_s.is_finite(), "ramp_s: must be 0 or more seconds")?;
+        require(self.duration_s > 0.0 && self.duration_s.is_finite(), "duration_s: must be above 0 seconds")?;
+        match &self.workload {
+            WorkloadSpec::Tpcc(tpcc) => {
+                let active = tpcc.active_warehouses.unwrap_or(tpcc.warehouses);
+                require(tpcc.warehouses >= 1, "workload.warehouses: must be at least 1")?;
+                require(
+                    (1..=tpcc.warehouses).contains(&active),
+                    "workload.active_warehouses: must be 1 to the number of warehouses",
+                )?;
+            }
+            WorkloadSpec::PointSelect(select) => {
+                let fits = (1..=i32::MAX as u32).contains(&select.rows);
+                require(fits, "workload.rows: must be 1 to 2147483647 (the id is an int4)")?;
+            }
+        }
+        self.dsn().map(|_| ())
+    }
+
+    /// The parsed DSN, with what the environment adds.
+    ///
+    /// # Errors
+    /// [`SpecError`] without the password.
+    pub fn dsn(&self) -> Result<Dsn, SpecError> {
+        Dsn::parse(&self.target.dsn, |name| std::env::var(name).ok())
+            .map_err(|error| SpecError(format!("target.dsn: {error}")))
+    }
+
+    /// The spec as it may be shown: no password in it.
+    #[must_use]
+    pub fn without_secrets(&self) -> Self {
+        let mut shown = self.clone();
+        shown.target.dsn = redact(&self.target.dsn);
+        shown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn minimal() -> Value {
+        json!({
+            "schema": "nephoscope/load-spec/1",
+            "action": "run",
+            "target": {"dsn": "postgresql://u:pw@h/d"},
+            "workload": {"kind": "point_select", "rows": 1000},
+            "seed": 1,
+        })
+    }
+
+    fn with(pointer: &str, value: Value) -> String {
+        let mut spec = minimal();
+        let (parent, key) = pointer.rsplit_once('/').unwrap();
+        spec.pointer_mut(parent).unwrap().as_object_mut().unwrap().insert(key.to_owned(), value);
+        spec.to_string()
+    }
+
+    #[test]
+    fn defaults() {
+        let spec = Spec::parse(&minimal().to_string()).unwrap();
+        assert_eq!((spec.connections, spec.max_retries, spec.check), (1, 10, CheckSpec::Conditions));
+        assert_eq!((spec.ramp_s, spec.duration_s), (0.0, 10.0));
+        assert_eq!(Spec::parse(&serde_json::to_string(&spec).unwrap()), Ok(spec));
+    }
+
+    #[test]
+    fn the_password_is_not_shown() {
+        let shown = Spec::parse(&minimal().to_string()).unwrap().without_secrets();
+        assert_eq!(shown.target.dsn, "postgresql://u:***@h/d");
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (spec, expected) in [
+            (with("/conections", json!(3)), "conections"),
+            (with("/target/tls", json!(true)), "tls"),
+            (with("/workload/row", json!(3)), "row"),
+            (with("/pace", json!({"rate": 3})), "pace"),
+            (with("/workload/kind", json!("ycsb")), "ycsb"),
+            (with("/workload/rows", json!("many")), "workload"),
+            (with("/workload/rows", json!(0)), "workload.rows"),
+            (with("/schema", json!("nephoscope/load-spec/2")), "load-spec/2"),
+            (with("/action", json!("jump")), "action"),
+            (with("/connections", json!(0)), "connections"),
+            (with("/connections", json!(-1)), "connections"),
+            (with("/seed", json!(1_u64 << 63)), "seed"),
+            (with("/duration_s", json!(0)), "duration_s"),
+            (with("/ramp_s", json!(-0.5)), "ramp_s"),
+            (with("/target/dsn", json!("mysql://u@h")), "target.dsn"),
+            (with("/target/isolation", json!("chaos")), "target.isolation"),
+            (with("/workload", json!({"kind": "tpcc", "warehouses": 2, "active_warehouses": 3})), "active_warehouses"),
+            (minimal().to_string() + "{}", "after the document"),
+            (String::new(), "EOF"),
+        ] {
+            let message = Spec::parse(&spec).expect_err(&spec).to_string();
+            assert!(message.contains(expected), "{spec}: {message}");
+        }
+    }
+}

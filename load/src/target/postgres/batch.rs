@@ -1,0 +1,150 @@
+//! What is sent in one round trip.
+
+use super::value::encode_body;
+use crate::target::{StatementId, Value};
+use bytes::BytesMut;
+use postgres_protocol::IsNull;
+use postgres_protocol::message::frontend;
+
+/// One command of a batch, in the order in which the server will answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Command {
+    Begin,
+    Commit,
+    Rollback,
+    Execute(StatementId),
+}
+
+pub(super) const BEGIN_NAME: &str = "begin";
+pub(super) const COMMIT_NAME: &str = "commit";
+pub(super) const ROLLBACK_NAME: &str = "rollback";
+
+const BINARY: i16 = 1;
+
+/// One round trip: commands in order, ended by one `Sync`. Reused, so that a warm batch allocates nothing.
+#[derive(Debug, Default)]
+pub struct Batch {
+    bytes: BytesMut,
+    commands: Vec<Command>,
+}
+
+impl Batch {
+    /// An empty batch.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends Bind + Execute. The n-th call to `execute` in a batch is answered by `Reply::rows(n)`;
+    /// `begin`, `commit` and `rollback` are not counted.
+    ///
+    /// # Panics
+    /// With more than 65,535 values, which the protocol cannot carry.
+    pub fn execute(&mut self, statement: StatementId, values: &[Value<'_>]) {
+        let mut name = [0; StatementName::MAX_BYTES];
+        self.bind_and_execute(StatementName::write(statement, &mut name), values);
+        self.commands.push(Command::Execute(statement));
+    }
+
+    /// Appends `BEGIN` with the target's isolation level.
+    pub fn begin(&mut self) {
+        self.bind_and_execute(BEGIN_NAME, &[]);
+        self.commands.push(Command::Begin);
+    }
+
+    /// Appends `COMMIT`.
+    pub fn commit(&mut self) {
+        self.bind_and_execute(COMMIT_NAME, &[]);
+        self.commands.push(Command::Commit);
+    }
+
+    /// Appends `ROLLBACK`.
+    pub fn rollback(&mut self) {
+        self.bind_and_execute(ROLLBACK_NAME, &[]);
+        self.commands.push(Command::Rollback);
+    }
+
+    /// Forgets every command and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.commands.clear();
+    }
+
+    /// True when nothing would be sent.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.commands.is_empty()
+    }
+
+    /// The bytes to send, closed by `Sync`, and the commands that will be answered.
+    pub(super) fn close(&mut self) -> (&[u8], &[Command]) {
+        frontend::sync(&mut self.bytes);
+        (&self.bytes, &self.commands)
+    }
+
+    fn bind_and_execute(&mut self, name: &str, values: &[Value<'_>]) {
+        let serialize = |value: &Value<'_>, out: &mut BytesMut| {
+            // frontend::bind writes the length of each value itself.
+            if matches!(value, Value::Null) {
+                return Ok(IsNull::Yes);
+            }
+            encode_body(value, out);
+            Ok(IsNull::No)
+        };
+        let bound = frontend::bind("", name, [BINARY], values, serialize, [BINARY], &mut self.bytes);
+        assert!(bound.is_ok(), "a Bind message must stay below 65,536 values and 2 GiB");
+        frontend::execute("", 0, &mut self.bytes).expect("the unnamed portal has no zero byte in its name");
+    }
+}
+
+/// Names of prepared statements on the server: `s0`, `s1`, …
+pub(super) struct StatementName;
+
+impl StatementName {
+    pub(super) const MAX_BYTES: usize = 6;
+
+    /// Writes the name into `space`, without allocating: this is on the path of every operation.
+    pub(super) fn write(statement: StatementId, space: &mut [u8; Self::MAX_BYTES]) -> &str {
+        let mut at = space.len();
+        let mut rest = statement.0;
+        loop {
+            at -= 1;
+            space[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        at -= 1;
+        space[at] = b's';
+        std::str::from_utf8(&space[at..]).expect("digits are ASCII")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statement_names() {
+        for (id, expected) in [(0, "s0"), (9, "s9"), (10, "s10"), (65_535, "s65535")] {
+            assert_eq!(StatementName::write(StatementId(id), &mut [0; StatementName::MAX_BYTES]), expected);
+        }
+    }
+
+    #[test]
+    fn a_warm_batch_keeps_its_memory() {
+        let mut batch = Batch::new();
+        let mut addresses = Vec::new();
+        for round in 0..100 {
+            batch.clear();
+            batch.begin();
+            batch.execute(StatementId(3), &[Value::I32(round), Value::Text("warm"), Value::Null]);
+            batch.commit();
+            let (bytes, commands) = batch.close();
+            assert_eq!(commands, [Command::Begin, Command::Execute(StatementId(3)), Command::Commit]);
+            addresses.push((bytes.as_ptr(), bytes.len()));
+        }
+        assert!(addresses.iter().all(|address| *address == addresses[99]), "the buffer moved or grew");
+    }
+}

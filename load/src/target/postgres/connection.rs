@@ -1,0 +1,257 @@
+//! One session with a server: blocking, one exchange at a time.
+
+use super::batch::{BEGIN_NAME, Batch, COMMIT_NAME, ROLLBACK_NAME, StatementName};
+use super::dsn::Dsn;
+use super::inbox::is_asynchronous;
+use super::reply::{Reply, TransactionStatus};
+use super::socket::Socket;
+use super::startup;
+use crate::target::{Statement, StatementId, TargetError};
+use bytes::BytesMut;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::message::backend::{self, Message};
+use postgres_protocol::message::frontend;
+use std::fmt;
+use std::time::Duration;
+
+/// How transactions are isolated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Isolation {
+    /// PostgreSQL's own default.
+    #[default]
+    ReadCommitted,
+    /// Snapshot isolation.
+    RepeatableRead,
+    /// Serialisable snapshot isolation; what CockroachDB always does.
+    Serializable,
+}
+
+impl Isolation {
+    /// As SQL writes it.
+    #[must_use]
+    pub fn sql(self) -> &'static str {
+        match self {
+            Self::ReadCommitted => "READ COMMITTED",
+            Self::RepeatableRead => "REPEATABLE READ",
+            Self::Serializable => "SERIALIZABLE",
+        }
+    }
+}
+
+/// A statement that the server would not prepare.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrepareError {
+    /// The statement's name in the workload.
+    pub statement: &'static str,
+    /// What the server said.
+    pub error: TargetError,
+}
+
+impl fmt::Display for PrepareError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "statement {} cannot be prepared: {}", self.statement, self.error)
+    }
+}
+
+impl std::error::Error for PrepareError {}
+
+/// Rows of a simple query, as text; `None` is NULL.
+pub type TextRows = Vec<Vec<Option<String>>>;
+
+/// A session.
+#[derive(Debug)]
+pub struct Connection {
+    socket: Socket,
+    reply: Reply,
+    status: TransactionStatus,
+    server_version: Option<String>,
+}
+
+impl Connection {
+    /// Connects and logs in, within the DSN's connect timeout for each wait. Afterwards a server that is silent for
+    /// `timeout` while an answer is due counts as lost; `None` waits for ever (only keep-alive finds a dead machine).
+    ///
+    /// # Errors
+    /// [`TargetError::Lost`] when nobody answers, [`TargetError::Database`] when the server refuses us.
+    pub fn open(dsn: &Dsn, timeout: Option<Duration>) -> Result<Self, TargetError> {
+        let mut socket = Socket::connect(dsn, dsn.connect_timeout())?;
+        let set_timeout = |socket: &Socket, timeout| {
+            socket.set_timeout(timeout).map_err(|error| TargetError::Lost(format!("socket timeout: {error}")))
+        };
+        set_timeout(&socket, Some(dsn.connect_timeout()))?;
+        let mut reply = Reply::default();
+        let greeting = startup::start(&mut socket, &mut reply.inbox, dsn)?;
+        set_timeout(&socket, timeout)?;
+        Ok(Self { socket, reply, status: TransactionStatus::Idle, server_version: greeting.server_version })
+    }
+
+    /// The server's `server_version`, if it told one.
+    #[must_use]
+    pub fn server_version(&self) -> Option<&str> {
+        self.server_version.as_deref()
+    }
+
+    /// Prepares the workload's statements, and BEGIN (at this isolation level), COMMIT and ROLLBACK. Statements
+    /// outside an explicit transaction run at the same level. Call it once, before the first exchange.
+    ///
+    /// # Errors
+    /// [`PrepareError`] naming the first statement that the server refuses.
+    pub fn prepare(&mut self, statements: &[Statement], isolation: Isolation) -> Result<(), PrepareError> {
+        let level = isolation.sql();
+        self.query(&format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}"))
+            .map_err(|error| PrepareError { statement: "isolation level", error })?;
+        self.prepare_one(BEGIN_NAME, &format!("BEGIN ISOLATION LEVEL {level}"))
+            .and_then(|_| self.prepare_one(COMMIT_NAME, "COMMIT"))
+            .and_then(|_| self.prepare_one(ROLLBACK_NAME, "ROLLBACK"))
+            .map_err(|error| PrepareError { statement: "transaction control", error })?;
+        for (index, statement) in statements.iter().enumerate() {
+            let id = StatementId(u16::try_from(index).expect("a workload has fewer than 65,536 statements"));
+            let mut name = [0; StatementName::MAX_BYTES];
+            let types = self
+                .prepare_one(StatementName::write(id, &mut name), &statement.sql)
+                .map_err(|error| PrepareError { statement: statement.name, error })?;
+            self.reply.push_columns(types);
+        }
+        Ok(())
+    }
+
+    /// Parse + Describe + Sync; the types of the statement's columns. One round trip a statement: it is done once,
+    /// and an error then belongs to one statement.
+    fn prepare_one(&mut self, name: &str, sql: &str) -> Result<Vec<u32>, TargetError> {
+        let mut out = BytesMut::new();
+        frontend::parse(name, sql, [], &mut out)
+            .and_then(|()| frontend::describe(b'S', name, &mut out))
+            .map_err(|error| TargetError::Protocol(error.to_string()))?;
+        frontend::sync(&mut out);
+        self.socket.send(&out)?;
+        let mut types = Vec::new();
+        self.read_until_ready(|message| {
+            if let Message::RowDescription(body) = message {
+                types = body.fields().map(|field| Ok(field.type_oid())).collect()?;
+            }
+            Ok(())
+        })?;
+        Ok(types)
+    }
+
+    /// Sends a batch and waits for its answer. The batch must be cleared before it is filled again.
+    ///
+    /// # Errors
+    /// [`TargetError::Database`] for the first command that failed (the server skipped the rest; call
+    /// [`Connection::reset`]), [`TargetError::Lost`] and [`TargetError::Protocol`] when the session is of no more use.
+    pub fn exchange(&mut self, batch: &mut Batch) -> Result<&Reply, TargetError> {
+        let (bytes, commands) = batch.close();
+        self.socket.send(bytes)?;
+        let (status, answer) = self.reply.receive(&mut self.socket, commands)?;
+        self.status = status;
+        answer.map(|()| &self.reply)
+    }
+
+    /// Leaves a failed or open transaction, so that the next batch starts afresh. The number of round trips it took.
+    ///
+    /// # Errors
+    /// As [`Connection::exchange`].
+    pub fn reset(&mut self) -> Result<u32, TargetError> {
+        if self.status == TransactionStatus::Idle {
+            return Ok(0);
+        }
+        self.query("ROLLBACK")?;
+        Ok(1)
+    }
+
+    /// Runs one or more statements in the simple protocol; the rows of the last one that returned any, as text.
+    ///
+    /// # Errors
+    /// As [`Connection::exchange`].
+    pub fn query(&mut self, sql: &str) -> Result<TextRows, TargetError> {
+        let mut out = BytesMut::new();
+        frontend::query(sql, &mut out).map_err(|error| TargetError::Protocol(error.to_string()))?;
+        self.socket.send(&out)?;
+        let mut rows = TextRows::new();
+        self.read_until_ready(|message| {
+            match message {
+                Message::RowDescription(_) => rows.clear(),
+                Message::DataRow(body) => {
+                    let text =
+                        |range: std::ops::Range<usize>| String::from_utf8_lossy(&body.buffer()[range]).into_owned();
+                    rows.push(body.ranges().map(|range| Ok(range.map(text))).collect()?);
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    /// Reads to `ReadyForQuery`, handing each message on. The server's first error is returned at the end.
+    fn read_until_ready(&mut self, mut handle: impl FnMut(&Message) -> std::io::Result<()>) -> Result<(), TargetError> {
+        let mut failure = None;
+        loop {
+            self.reply.inbox.restart();
+            let frame = match self.reply.inbox.next(&mut self.socket) {
+                Ok(frame) => frame,
+                Err(lost) => return Err(failure.unwrap_or(lost)),
+            };
+            match frame.tag {
+                backend::READY_FOR_QUERY_TAG => {
+                    self.status = TransactionStatus::read(self.reply.inbox.get(&frame.body))?;
+                    return failure.map_or(Ok(()), Err);
+                }
+                backend::ERROR_RESPONSE_TAG => {
+                    let error = self.reply.inbox.error(&frame)?.into_target_error();
+                    failure.get_or_insert(error);
+                }
+                tag if is_asynchronous(tag) => {}
+                _ => handle(&self.reply.inbox.message(&frame)?)
+                    .map_err(|error| TargetError::Protocol(error.to_string()))?,
+            }
+        }
+    }
+
+    /// Sends a COPY statement and waits until the server is ready for rows.
+    pub(super) fn start_copy(&mut self, sql: &str) -> Result<(), TargetError> {
+        let mut out = BytesMut::new();
+        frontend::query(sql, &mut out).map_err(|error| TargetError::Protocol(error.to_string()))?;
+        self.socket.send(&out)?;
+        loop {
+            self.reply.inbox.restart();
+            let frame = self.reply.inbox.next(&mut self.socket)?;
+            match frame.tag {
+                backend::COPY_IN_RESPONSE_TAG => return Ok(()),
+                backend::ERROR_RESPONSE_TAG => {
+                    let error = self.reply.inbox.error(&frame)?.into_target_error();
+                    return self.read_until_ready(|_| Ok(())).and(Err(error));
+                }
+                tag if is_asynchronous(tag) => {}
+                tag => return Err(TargetError::Protocol(format!("COPY was answered by {:?}", char::from(tag)))),
+            }
+        }
+    }
+
+    /// Sends the message that ends a COPY; the rows that the server took.
+    pub(super) fn finish_copy(&mut self, end: &[u8]) -> Result<u64, TargetError> {
+        self.socket.send(end)?;
+        let mut rows = 0;
+        self.read_until_ready(|message| {
+            if let Message::CommandComplete(body) = message {
+                let number = body.tag()?.rsplit(' ').next().and_then(|number| number.parse().ok());
+                rows = number.unwrap_or(0);
+            }
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+
+    pub(super) fn send_raw(&mut self, bytes: &[u8]) -> Result<(), TargetError> {
+        self.socket.send(bytes)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let mut out = BytesMut::new();
+        frontend::terminate(&mut out);
+        // The session is over either way; saying so only keeps "unexpected EOF" out of the server's log.
+        let _ = self.socket.send(&out);
+    }
+}

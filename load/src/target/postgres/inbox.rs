@@ -1,0 +1,138 @@
+//! Bytes from the server, cut into messages in place.
+
+use super::socket::Socket;
+use crate::target::TargetError;
+use fallible_iterator::FallibleIterator;
+use postgres_protocol::message::backend::{self, ErrorFields, Header, Message};
+use std::ops::Range;
+
+const HEADER_BYTES: usize = 5;
+const INITIAL_BYTES: usize = 8 * 1024;
+/// No answer of a benchmark is larger: a greater length means that the stream is out of step.
+const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
+
+/// One message: its tag, and where its body lies in the inbox.
+#[derive(Debug, Clone)]
+pub(super) struct Frame {
+    pub(super) tag: u8,
+    pub(super) body: Range<usize>,
+}
+
+/// A growing buffer. Between two calls of [`Inbox::restart`] nothing moves, so that ranges stay valid.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    bytes: Vec<u8>,
+    filled: usize,
+    parsed: usize,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self { bytes: vec![0; INITIAL_BYTES], filled: 0, parsed: 0 }
+    }
+}
+
+impl Inbox {
+    /// Drops the messages already read; ranges handed out before are void.
+    pub(super) fn restart(&mut self) {
+        self.bytes.copy_within(self.parsed..self.filled, 0);
+        self.filled -= self.parsed;
+        self.parsed = 0;
+    }
+
+    /// The bytes of a frame.
+    pub(super) fn get(&self, range: &Range<usize>) -> &[u8] {
+        &self.bytes[range.clone()]
+    }
+
+    /// The next whole message, reading from the socket when needed.
+    pub(super) fn next(&mut self, socket: &mut Socket) -> Result<Frame, TargetError> {
+        loop {
+            if let Some(frame) = self.cut()? {
+                return Ok(frame);
+            }
+            if self.filled == self.bytes.len() {
+                self.bytes.resize(self.bytes.len() * 2, 0);
+            }
+            self.filled += socket.receive(&mut self.bytes[self.filled..])?;
+        }
+    }
+
+    /// Cuts the next message off what has been read, if it is whole.
+    fn cut(&mut self) -> Result<Option<Frame>, TargetError> {
+        let unread = &self.bytes[self.parsed..self.filled];
+        let header = Header::parse(unread).map_err(|error| TargetError::Protocol(error.to_string()))?;
+        let Some(header) = header else { return Ok(None) };
+        let total = 1 + usize::try_from(header.len()).unwrap_or(usize::MAX - 1);
+        if total > MAX_MESSAGE_BYTES {
+            return Err(TargetError::Protocol(format!("a message of {total} bytes: the stream is out of step")));
+        }
+        if unread.len() < total {
+            return Ok(None);
+        }
+        let body = self.parsed + HEADER_BYTES..self.parsed + total;
+        self.parsed += total;
+        Ok(Some(Frame { tag: header.tag(), body }))
+    }
+
+    /// Parses a frame into an owned message: for rare messages only, it copies.
+    pub(super) fn message(&self, frame: &Frame) -> Result<Message, TargetError> {
+        let whole = frame.body.start - HEADER_BYTES..frame.body.end;
+        let mut copy = bytes::BytesMut::from(self.get(&whole));
+        Message::parse(&mut copy)
+            .map_err(|error| TargetError::Protocol(error.to_string()))?
+            .ok_or_else(|| TargetError::Protocol("an incomplete message".to_owned()))
+    }
+
+    /// The server's error in an `ErrorResponse` frame, and whether the server hangs up after it.
+    pub(super) fn error(&self, frame: &Frame) -> Result<ServerError, TargetError> {
+        match self.message(frame)? {
+            Message::ErrorResponse(body) => ServerError::read(body.fields()),
+            _ => Err(TargetError::Protocol("expected an error message".to_owned())),
+        }
+    }
+}
+
+/// Fields of an `ErrorResponse`.
+#[derive(Debug)]
+pub(super) struct ServerError {
+    sqlstate: String,
+    message: String,
+    fatal: bool,
+}
+
+impl ServerError {
+    fn read(mut fields: ErrorFields<'_>) -> Result<Self, TargetError> {
+        let mut error = Self { sqlstate: String::new(), message: String::new(), fatal: false };
+        let damaged = |error: std::io::Error| TargetError::Protocol(error.to_string());
+        while let Some(field) = fields.next().map_err(damaged)? {
+            let text = || String::from_utf8_lossy(field.value_bytes()).into_owned();
+            match field.type_() {
+                b'C' => error.sqlstate = text(),
+                b'M' => error.message.insert_str(0, &text()),
+                b'D' | b'H' => error.message.push_str(&format!("; {}", text())),
+                b'V' => error.fatal = matches!(field.value_bytes(), b"FATAL" | b"PANIC"),
+                _ => {}
+            }
+        }
+        Ok(error)
+    }
+
+    /// After a fatal error the server hangs up: to the caller the connection is lost, not the statement refused.
+    /// While connecting ([`ServerError::refusal`]) the difference between the two is what the server says.
+    pub(super) fn into_target_error(self) -> TargetError {
+        if self.fatal {
+            return TargetError::Lost(format!("the server ended the session ({}: {})", self.sqlstate, self.message));
+        }
+        self.refusal()
+    }
+
+    pub(super) fn refusal(self) -> TargetError {
+        TargetError::Database { sqlstate: self.sqlstate, message: self.message }
+    }
+}
+
+/// Messages that may come at any time and mean nothing to a load generator.
+pub(super) fn is_asynchronous(tag: u8) -> bool {
+    matches!(tag, backend::NOTICE_RESPONSE_TAG | backend::PARAMETER_STATUS_TAG | backend::NOTIFICATION_RESPONSE_TAG)
+}

@@ -1,0 +1,270 @@
+//! What came back in one round trip; rows are read where they lie in the receive buffer.
+
+use super::batch::Command;
+use super::inbox::{Frame, Inbox, ServerError, is_asynchronous};
+use super::numeric;
+use super::socket::Socket;
+use super::value::{BPCHAR_OID, INT2_OID, INT4_OID, INT8_OID, NUMERIC_OID, TEXT_OID, VARCHAR_OID};
+use crate::target::{StatementId, TargetError};
+use postgres_protocol::message::backend;
+use std::ops::Range;
+
+/// The session's state as every `ReadyForQuery` tells it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum TransactionStatus {
+    #[default]
+    Idle,
+    Open,
+    Failed,
+}
+
+impl TransactionStatus {
+    pub(super) fn read(body: &[u8]) -> Result<Self, TargetError> {
+        match body {
+            b"I" => Ok(Self::Idle),
+            b"T" => Ok(Self::Open),
+            b"E" => Ok(Self::Failed),
+            _ => Err(TargetError::Protocol(format!("unknown transaction status {body:?}"))),
+        }
+    }
+}
+
+/// What one `execute` returned.
+#[derive(Debug)]
+struct Answer {
+    statement: StatementId,
+    rows: Range<usize>,
+    affected: u64,
+}
+
+/// The answer to one batch; rows are read in place.
+#[derive(Debug, Default)]
+pub struct Reply {
+    pub(super) inbox: Inbox,
+    answers: Vec<Answer>,
+    /// Bodies of all `DataRow` messages, in order.
+    rows: Vec<Range<usize>>,
+    /// Column types of each prepared statement.
+    columns: Vec<Vec<u32>>,
+}
+
+impl Reply {
+    /// Number of rows the n-th `execute` returned.
+    #[must_use]
+    pub fn row_count(&self, execute: usize) -> usize {
+        self.answers.get(execute).map_or(0, |answer| answer.rows.len())
+    }
+
+    /// Rows affected, from the command tag (`UPDATE 3` is 3).
+    #[must_use]
+    pub fn affected(&self, execute: usize) -> u64 {
+        self.answers.get(execute).map_or(0, |answer| answer.affected)
+    }
+
+    /// The `row`-th row of the n-th `execute`; `None` past the end.
+    #[must_use]
+    pub fn row(&self, execute: usize, row: usize) -> Option<Row<'_>> {
+        let answer = self.answers.get(execute)?;
+        let body = self.rows[answer.rows.clone()].get(row)?;
+        Some(Row { body: self.inbox.get(body), types: &self.columns[usize::from(answer.statement.0)] })
+    }
+
+    /// Sets the column types of the statement that follows those already known.
+    pub(super) fn push_columns(&mut self, types: Vec<u32>) {
+        self.columns.push(types);
+    }
+
+    /// Reads the server's answer up to `ReadyForQuery`. The first error ends the commands (the server skips the
+    /// rest up to `Sync`), but the answer is read to its end, so that the connection stays usable.
+    pub(super) fn receive(
+        &mut self,
+        socket: &mut Socket,
+        commands: &[Command],
+    ) -> Result<(TransactionStatus, Result<(), TargetError>), TargetError> {
+        self.inbox.restart();
+        self.answers.clear();
+        self.rows.clear();
+        let mut progress = Progress { done: 0, first_row: 0, failure: None };
+        loop {
+            let frame = self.inbox.next(socket).map_err(|lost| progress.explain(lost))?;
+            if frame.tag == backend::READY_FOR_QUERY_TAG {
+                let status = TransactionStatus::read(self.inbox.get(&frame.body))?;
+                return Ok((status, progress.outcome(commands)?));
+            }
+            self.accept(frame, commands, &mut progress)?;
+        }
+    }
+
+    fn accept(&mut self, frame: Frame, commands: &[Command], progress: &mut Progress) -> Result<(), TargetError> {
+        match frame.tag {
+            backend::DATA_ROW_TAG => self.rows.push(frame.body),
+            backend::BIND_COMPLETE_TAG => {}
+            backend::COMMAND_COMPLETE_TAG => {
+                let command = commands.get(progress.done).ok_or_else(|| surplus(frame.tag))?;
+                self.complete(*command, &frame.body, progress);
+            }
+            backend::ERROR_RESPONSE_TAG => progress.failure = Some(self.inbox.error(&frame)?.into()),
+            tag if is_asynchronous(tag) => {}
+            tag => return Err(surplus(tag)),
+        }
+        Ok(())
+    }
+
+    fn complete(&mut self, command: Command, tag: &Range<usize>, progress: &mut Progress) {
+        let tag = self.inbox.get(tag);
+        match command {
+            Command::Execute(statement) => {
+                let rows = progress.first_row..self.rows.len();
+                self.answers.push(Answer { statement, rows, affected: affected_rows(tag) });
+            }
+            // The server answers COMMIT in a failed transaction with ROLLBACK, and calls that a success.
+            Command::Commit if tag != b"COMMIT\0" => {
+                progress.failure.get_or_insert(Failure::CommitRolledBack);
+            }
+            Command::Begin | Command::Commit | Command::Rollback => {}
+        }
+        progress.first_row = self.rows.len();
+        progress.done += 1;
+    }
+}
+
+/// How far the commands of a batch have been answered.
+struct Progress {
+    done: usize,
+    first_row: usize,
+    failure: Option<Failure>,
+}
+
+enum Failure {
+    Server(ServerError),
+    CommitRolledBack,
+}
+
+impl From<ServerError> for Failure {
+    fn from(error: ServerError) -> Self {
+        Self::Server(error)
+    }
+}
+
+impl Progress {
+    /// A connection that ended after a fatal error was lost because of that error.
+    fn explain(&mut self, lost: TargetError) -> TargetError {
+        match self.failure.take() {
+            Some(Failure::Server(error)) => error.into_target_error(),
+            _ => lost,
+        }
+    }
+
+    fn outcome(self, commands: &[Command]) -> Result<Result<(), TargetError>, TargetError> {
+        match self.failure {
+            Some(Failure::Server(error)) => Ok(Err(error.into_target_error())),
+            Some(Failure::CommitRolledBack) => Ok(Err(TargetError::Database {
+                sqlstate: "40000".to_owned(),
+                message: "COMMIT was answered by ROLLBACK".to_owned(),
+            })),
+            None if self.done == commands.len() => Ok(Ok(())),
+            None => Err(TargetError::Protocol(format!("{} of {} commands answered", self.done, commands.len()))),
+        }
+    }
+}
+
+fn surplus(tag: u8) -> TargetError {
+    TargetError::Protocol(format!("unexpected message {:?} in the answer to a batch", char::from(tag)))
+}
+
+/// The number that ends a command tag: `INSERT 0 3`, `SELECT 2`; 0 when there is none.
+fn affected_rows(tag: &[u8]) -> u64 {
+    let tag = tag.strip_suffix(b"\0").unwrap_or(tag);
+    let digits = tag.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    tag[tag.len() - digits..].iter().fold(0, |sum, digit| sum * 10 + u64::from(digit - b'0'))
+}
+
+/// One row, decoded on demand. Every getter answers `None` for SQL NULL and for a value of another type or length.
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    body: &'a [u8],
+    types: &'a [u32],
+}
+
+impl<'a> Row<'a> {
+    /// `int4` (or `int2`).
+    #[must_use]
+    pub fn i32(&self, column: usize) -> Option<i32> {
+        i32::try_from(self.integer(column, &[INT4_OID, INT2_OID])?).ok()
+    }
+
+    /// `int8` (or narrower).
+    #[must_use]
+    pub fn i64(&self, column: usize) -> Option<i64> {
+        self.integer(column, &[INT8_OID, INT4_OID, INT2_OID])
+    }
+
+    /// `text`, `varchar`, `char`.
+    #[must_use]
+    pub fn text(&self, column: usize) -> Option<&'a str> {
+        std::str::from_utf8(self.field(column, &[TEXT_OID, VARCHAR_OID, BPCHAR_OID])?).ok()
+    }
+
+    /// `numeric` as an integer scaled by `10^scale`; `None` when it has more digits behind the point than `scale`.
+    #[must_use]
+    pub fn numeric(&self, column: usize, scale: u8) -> Option<i64> {
+        numeric::decode(self.field(column, &[NUMERIC_OID])?, scale)
+    }
+
+    fn integer(&self, column: usize, types: &[u32]) -> Option<i64> {
+        let bytes = self.field(column, types)?;
+        match bytes.len() {
+            2 => Some(i64::from(i16::from_be_bytes(bytes.try_into().ok()?))),
+            4 => Some(i64::from(i32::from_be_bytes(bytes.try_into().ok()?))),
+            8 => Some(i64::from_be_bytes(bytes.try_into().ok()?)),
+            _ => None,
+        }
+    }
+
+    /// Walks the columns: rows of benchmarks are short, an index would cost more than it saves.
+    fn field(&self, column: usize, types: &[u32]) -> Option<&'a [u8]> {
+        if !types.contains(self.types.get(column)?) {
+            return None;
+        }
+        let mut rest = self.body.get(2..)?; // behind the column count
+        for _ in 0..column {
+            let (length, tail) = take_length(rest)?;
+            rest = tail.get(length.unwrap_or(0)..)?;
+        }
+        let (length, tail) = take_length(rest)?;
+        tail.get(..length?)
+    }
+}
+
+/// A field's length (`None`: NULL) and what follows it.
+fn take_length(bytes: &[u8]) -> Option<(Option<usize>, &[u8])> {
+    let (length, tail) = bytes.split_first_chunk::<4>()?;
+    Some((usize::try_from(i32::from_be_bytes(*length)).ok(), tail))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn affected_rows_of_command_tags() {
+        for (tag, rows) in [("SELECT 2", 2), ("INSERT 0 13", 13), ("UPDATE 0", 0), ("BEGIN", 0), ("", 0)] {
+            assert_eq!(affected_rows(format!("{tag}\0").as_bytes()), rows, "{tag}");
+        }
+    }
+
+    #[test]
+    fn getters_answer_none_for_null_for_other_types_and_past_the_end() {
+        let mut body = vec![0, 3];
+        body.extend([0, 0, 0, 4, 0, 0, 0, 9]); // int4 9
+        body.extend([0xFF; 4]); // NULL
+        body.extend([0, 0, 0, 2, b'o', b'k']);
+        let row = Row { body: &body, types: &[INT4_OID, INT8_OID, BPCHAR_OID] };
+        assert_eq!((row.i32(0), row.i64(0), row.text(0), row.numeric(0, 0)), (Some(9), Some(9), None, None));
+        assert_eq!((row.i64(1), row.i32(1)), (None, None));
+        assert_eq!((row.text(2), row.i32(2)), (Some("ok"), None));
+        assert_eq!(row.i32(3), None);
+        let damaged = Row { body: &body[..8], types: &[INT4_OID] };
+        assert_eq!(damaged.i32(0), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! A byte stream to a server: TCP or a unix socket, with bounded waiting.
+
+use super::dsn::{Address, Dsn};
+use crate::target::TargetError;
+use std::io::{self, Read, Write};
+use std::net::{TcpStream, ToSocketAddrs};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+/// When a server is silent for this long, the kernel asks whether it is still there …
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
+/// … this often …
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+/// … and this many times, before it gives the connection up.
+const KEEPALIVE_PROBES: u32 = 3;
+
+/// A connected stream.
+#[derive(Debug)]
+pub(super) enum Socket {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+impl Socket {
+    /// Connects to the first address that answers within `timeout` (all addresses together).
+    pub(super) fn connect(dsn: &Dsn, timeout: Duration) -> Result<Self, TargetError> {
+        let connected = match dsn.address() {
+            Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
+            Address::Tcp { host, port } => connect_tcp(host, *port, timeout).map(Self::Tcp),
+        };
+        connected.map_err(|error| TargetError::Lost(format!("cannot connect to {}: {error}", dsn.address())))
+    }
+
+    /// A read or write that waits longer than `timeout` fails; `None` waits for ever.
+    pub(super) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
+        match self {
+            Self::Tcp(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
+            Self::Unix(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
+        }
+    }
+
+    /// Writes everything.
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), TargetError> {
+        let written = match self {
+            Self::Tcp(stream) => stream.write_all(bytes),
+            Self::Unix(stream) => stream.write_all(bytes),
+        };
+        written.map_err(|error| lost("sending", &error))
+    }
+
+    /// Reads what is there, at least one byte.
+    pub(super) fn receive(&mut self, into: &mut [u8]) -> Result<usize, TargetError> {
+        loop {
+            let read = match self {
+                Self::Tcp(stream) => stream.read(into),
+                Self::Unix(stream) => stream.read(into),
+            };
+            match read {
+                Ok(0) => return Err(TargetError::Lost("the server closed the connection".to_owned())),
+                Ok(count) => return Ok(count),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(lost("waiting for an answer", &error)),
+            }
+        }
+    }
+}
+
+fn lost(doing: &str, error: &io::Error) -> TargetError {
+    match error.kind() {
+        // A socket timeout is reported as EAGAIN.
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            TargetError::Lost(format!("{doing}: the server was silent for longer than the timeout"))
+        }
+        _ => TargetError::Lost(format!("{doing}: {error}")),
+    }
+}
+
+fn connect_tcp(host: &str, port: u16, timeout: Duration) -> io::Result<TcpStream> {
+    let deadline = Instant::now() + timeout;
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    for address in (host, port).to_socket_addrs()? {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            break;
+        }
+        match TcpStream::connect_timeout(&address, left) {
+            Ok(stream) => {
+                stream.set_nodelay(true)?;
+                keep_alive(&stream)?;
+                return Ok(stream);
+            }
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Statements that may take hours (an index) have no read timeout: only keep-alive finds a machine that vanished.
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    use rustix::net::sockopt;
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, KEEPALIVE_IDLE)?;
+    sockopt::set_tcp_keepintvl(stream, KEEPALIVE_INTERVAL)?;
+    sockopt::set_tcp_keepcnt(stream, KEEPALIVE_PROBES)?;
+    Ok(())
+}

@@ -1,0 +1,178 @@
+//! Counters of the kernel's text files under `/proc`. Pure: text in, numbers out. A line that makes no sense is left
+//! out, never guessed: missing is not 0.
+
+use serde::Serialize;
+
+/// Time of one CPU (or of all: `cpu`) since boot, in jiffies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CpuTimes {
+    /// `cpu`, `cpu0`, …
+    pub cpu: String,
+    /// In programs.
+    pub user: u64,
+    /// In programs of low priority.
+    pub nice: u64,
+    /// In the kernel.
+    pub system: u64,
+    /// Doing nothing.
+    pub idle: u64,
+    /// Doing nothing while a disk is waited for.
+    pub iowait: u64,
+    /// In interrupts.
+    pub irq: u64,
+    /// In soft interrupts.
+    pub softirq: u64,
+    /// Taken by the hypervisor.
+    pub steal: u64,
+}
+
+/// Counters of one block device since boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DiskCounters {
+    /// `nvme0n1`
+    pub name: String,
+    /// Reads that completed.
+    pub reads: u64,
+    /// Sectors of 512 bytes read.
+    pub read_sectors: u64,
+    /// Writes that completed.
+    pub writes: u64,
+    /// Sectors of 512 bytes written.
+    pub written_sectors: u64,
+    /// Milliseconds with anything under way.
+    pub io_ms: u64,
+}
+
+/// Counters of one network interface since boot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NetworkCounters {
+    /// `eth0`
+    pub name: String,
+    /// Bytes received.
+    pub rx_bytes: u64,
+    /// Bytes sent.
+    pub tx_bytes: u64,
+    /// Packets dropped on receipt.
+    pub rx_drops: u64,
+    /// Packets dropped on sending.
+    pub tx_drops: u64,
+}
+
+/// `/proc/stat`: times of all CPUs, and how many processes can run.
+#[must_use]
+pub fn stat(text: &str) -> (Vec<CpuTimes>, Option<u64>) {
+    let cpus = text.lines().filter(|line| line.starts_with("cpu")).filter_map(cpu_times).collect();
+    let running = text.lines().find_map(|line| line.strip_prefix("procs_running "));
+    (cpus, running.and_then(|number| number.trim().parse().ok()))
+}
+
+fn cpu_times(line: &str) -> Option<CpuTimes> {
+    let mut words = line.split_ascii_whitespace();
+    let cpu = words.next()?.to_owned();
+    let numbers: Vec<u64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let [user, nice, system, idle, iowait, irq, softirq, steal, ..] = *numbers.as_slice() else { return None };
+    Some(CpuTimes { cpu, user, nice, system, idle, iowait, irq, softirq, steal })
+}
+
+/// `/proc/diskstats`, without devices that never did anything.
+#[must_use]
+pub fn diskstats(text: &str) -> Vec<DiskCounters> {
+    let used = |disk: &DiskCounters| disk.reads > 0 || disk.writes > 0;
+    text.lines().filter_map(disk).filter(used).collect()
+}
+
+fn disk(line: &str) -> Option<DiskCounters> {
+    let mut words = line.split_ascii_whitespace().skip(2); // major, minor
+    let name = words.next()?.to_owned();
+    let numbers: Vec<u64> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let [reads, _, read_sectors, _, writes, _, written_sectors, _, _, io_ms, ..] = *numbers.as_slice() else {
+        return None;
+    };
+    Some(DiskCounters { name, reads, read_sectors, writes, written_sectors, io_ms })
+}
+
+/// `/proc/net/dev`.
+#[must_use]
+pub fn net_dev(text: &str) -> Vec<NetworkCounters> {
+    text.lines().filter_map(network).collect()
+}
+
+fn network(line: &str) -> Option<NetworkCounters> {
+    let (name, counters) = line.split_once(':')?;
+    let numbers: Vec<u64> = counters.split_ascii_whitespace().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let [rx_bytes, _, _, rx_drops, _, _, _, _, tx_bytes, _, _, tx_drops, ..] = *numbers.as_slice() else { return None };
+    Some(NetworkCounters { name: name.trim().to_owned(), rx_bytes, tx_bytes, rx_drops, tx_drops })
+}
+
+/// The load of the last minute, from `/proc/loadavg`.
+#[must_use]
+pub fn load_1m(text: &str) -> Option<f64> {
+    text.split_ascii_whitespace().next()?.parse().ok()
+}
+
+/// Microseconds in which some process waited for a CPU, from `/proc/pressure/cpu`.
+#[must_use]
+pub fn pressure_some_us(text: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    line.split_ascii_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STAT: &str = "cpu  100 2 30 4000 5 0 7 8 0 0\n\
+                        cpu0 60 1 20 2000 3 0 4 5 0 0\n\
+                        cpu1 x 1 10 2000 2 0 3 3 0 0\n\
+                        cpu2 40 1 10\n\
+                        intr 12345 0 0\n\
+                        procs_running 3\n";
+
+    #[test]
+    fn cpu_times_and_a_damaged_line() {
+        let (cpus, running) = stat(STAT);
+        assert_eq!(running, Some(3));
+        let names: Vec<_> = cpus.iter().map(|cpu| cpu.cpu.as_str()).collect();
+        assert_eq!(names, ["cpu", "cpu0"], "cpu1 and cpu2 are damaged");
+        assert_eq!((cpus[0].user, cpus[0].idle, cpus[0].softirq, cpus[0].steal), (100, 4000, 7, 8));
+        assert_eq!(stat(""), (Vec::new(), None));
+    }
+
+    #[test]
+    fn disks() {
+        let text = " 259 0 nvme0n1 10 1 800 5 20 2 1600 9 0 77 14 0 0 0 0 0 0\n   7 0 loop0 0 0 0 0 0 0 0 0 0 0 0\n  8 0 sda 1 2\n";
+        let disk = DiskCounters {
+            name: "nvme0n1".to_owned(),
+            reads: 10,
+            read_sectors: 800,
+            writes: 20,
+            written_sectors: 1600,
+            io_ms: 77,
+        };
+        assert_eq!(diskstats(text), [disk]);
+    }
+
+    #[test]
+    fn networks() {
+        let text = "Inter-|   Receive                                                |  Transmit\n \
+            face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier compressed\n    \
+            lo: 500 5 0 0 0 0 0 0 500 5 0 0 0 0 0 0\n  \
+            eth0:1000 9 0 1 0 0 0 0 2000 8 0 2 0 0 0 0\n  eth1: 3\n";
+        let networks = net_dev(text);
+        assert_eq!(networks.len(), 2);
+        let eth0 =
+            NetworkCounters { name: "eth0".to_owned(), rx_bytes: 1000, tx_bytes: 2000, rx_drops: 1, tx_drops: 2 };
+        assert_eq!(networks[1], eth0);
+    }
+
+    #[test]
+    fn load_and_pressure() {
+        assert_eq!(load_1m("0.42 0.30 0.10 1/234 5678\n"), Some(0.42));
+        assert_eq!(load_1m("nonsense"), None);
+        assert_eq!(
+            pressure_some_us("some avg10=0.00 avg60=0.00 avg300=0.00 total=98765\nfull total=1\n"),
+            Some(98_765)
+        );
+        assert_eq!(pressure_some_us("full avg10=0.00 total=1\n"), None);
+    }
+}

@@ -1,0 +1,64 @@
+//! From a spec to a workload: the one place that knows them all.
+
+use super::point_select::{PointSelect, PointSelectData};
+use super::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
+use super::tpcc::population::{Population, PopulationOptions};
+use super::tpcc::worker::Clock;
+use super::tpcc::{Tpcc, TpccOptions};
+use super::{DataError, Dataset, Workload};
+use crate::spec::{Spec, WorkloadSpec};
+use crate::target::postgres::TextRows;
+use std::sync::Arc;
+
+/// What a spec's workload consists of. The workload itself may depend on constants that are stored with the data
+/// set (TPC-C's C_load), so it is built only when they have been read.
+pub struct Parts {
+    spec: Spec,
+    /// Writes the tables.
+    pub dataset: Arc<dyn Dataset>,
+    /// Reads the stored constants; `None` when the workload has none.
+    pub stored_constants: Option<&'static str>,
+}
+
+/// Finds the parts of the workload that a spec asks for.
+#[must_use]
+pub fn parts(spec: &Spec) -> Parts {
+    let (dataset, stored_constants): (Arc<dyn Dataset>, _) = match &spec.workload {
+        WorkloadSpec::PointSelect(select) => (Arc::new(PointSelectData::new(select.rows, spec.seed)), None),
+        WorkloadSpec::Tpcc(tpcc) => {
+            let options = PopulationOptions::new(tpcc.warehouses, spec.seed);
+            (Arc::new(Population::new(options)), Some(STORED_CONSTANTS_QUERY))
+        }
+    };
+    Parts { spec: spec.clone(), dataset, stored_constants }
+}
+
+impl Parts {
+    /// Builds the workload. `stored` is the answer to [`Parts::stored_constants`], empty when there is no query.
+    ///
+    /// # Errors
+    /// [`DataError`] when the data set is not the one that the spec describes.
+    pub fn workload(&self, stored: &TextRows) -> Result<Arc<dyn Workload>, DataError> {
+        match &self.spec.workload {
+            WorkloadSpec::PointSelect(select) => Ok(Arc::new(PointSelect::new(select.rows, self.spec.seed))),
+            WorkloadSpec::Tpcc(tpcc) => {
+                let stored = StoredConstants::from_rows(pairs(stored)).map_err(DataError)?;
+                let options = TpccOptions {
+                    warehouses: tpcc.warehouses,
+                    active_warehouses: tpcc.active_warehouses,
+                    seed: self.spec.seed,
+                    clock: Clock::Wall,
+                };
+                Ok(Arc::new(Tpcc::new(options, &stored).map_err(DataError)?))
+            }
+        }
+    }
+}
+
+/// Rows of (name, value); others cannot be constants.
+fn pairs(rows: &TextRows) -> impl Iterator<Item = (&str, &str)> {
+    rows.iter().filter_map(|row| match row.as_slice() {
+        [Some(name), Some(value)] => Some((name.as_str(), value.as_str())),
+        _ => None,
+    })
+}

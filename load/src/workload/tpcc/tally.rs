@@ -1,0 +1,237 @@
+//! What terminals really drew, counted from the inputs themselves and not from the generator's own decisions, so that a
+//! damaged generator cannot vouch for itself.
+
+use super::constants::RunConstants;
+use super::input::{Customer, DeliveryInput, Inputs, NewOrderInput, OrderStatusInput, PaymentInput, UNUSED_ITEM};
+use super::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT};
+use crate::workload::{Draws, OperationId, Tally};
+
+/// Cards of a deck by operation.
+pub const DECK: [u32; 5] = [10, 10, 1, 1, 1];
+/// Names of the tallies of how often each operation was drawn.
+pub const MIX: [&str; 5] = ["mix_new_order", "mix_payment", "mix_order_status", "mix_delivery", "mix_stock_level"];
+/// Names of the tallies of how often an order had so many lines.
+pub const LINES: [&str; 11] = [
+    "lines_05", "lines_06", "lines_07", "lines_08", "lines_09", "lines_10", "lines_11", "lines_12", "lines_13",
+    "lines_14", "lines_15",
+];
+
+macro_rules! quantities {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// A quantity whose mean or share is kept.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Quantity { $($(#[$doc])* $variant,)* }
+
+        impl Quantity {
+            /// All of them, in order.
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// The name of its tally.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $name,)* }
+            }
+        }
+    };
+}
+
+quantities! {
+    /// Decks that held exactly their 23 cards.
+    DeckExact = "deck_exact",
+    /// New-Orders that must be rolled back.
+    Rollback = "rollback",
+    /// Lines per order.
+    LinesPerOrder = "lines_per_order",
+    /// Lines supplied by another warehouse.
+    RemoteLine = "remote_line",
+    /// Orders with such a line.
+    RemoteOrder = "remote_order",
+    /// Payments of a customer of another warehouse.
+    RemotePayment = "remote_payment",
+    /// Transactions that touch another warehouse.
+    RemoteTransaction = "remote_transaction",
+    /// Which of the other warehouses: 0 the next one, towards 1 the one before home.
+    RemoteRank = "remote_rank",
+    /// The square of it, so that a mean that is right by chance is not enough.
+    RemoteRankSquared = "remote_rank_squared",
+    /// Payments by last name.
+    PaymentByName = "payment_by_name",
+    /// Order-Status by last name.
+    OrderStatusByName = "order_status_by_name",
+    /// Customers with the name looked up, counted in the database's answers.
+    RowsPerName = "rows_per_name",
+    /// `NonUniform::or_bits` of items.
+    ItemBits = "item_bits",
+    /// ... of customer numbers.
+    CustomerBits = "customer_bits",
+    /// ... of last names.
+    LastNameBits = "last_name_bits",
+    /// `OL_QUANTITY`.
+    LineQuantity = "line_quantity",
+    /// Districts of New-Order, Payment and Order-Status.
+    District = "district",
+    /// `H_AMOUNT` in dollars.
+    PaymentAmount = "payment_amount",
+    /// `O_CARRIER_ID`.
+    Carrier = "carrier",
+    /// Threshold of Stock-Level.
+    Threshold = "threshold",
+    /// Orders in which an item was drawn again.
+    ItemRedrawn = "item_redrawn",
+    /// Deliveries that found a district empty.
+    SkippedDelivery = "skipped_delivery",
+    /// Districts that a Delivery found empty, of ten each.
+    SkippedDistrict = "skipped_district",
+}
+
+/// The tallies of one terminal.
+#[derive(Debug, Clone)]
+pub struct Tallies {
+    constants: RunConstants,
+    active_warehouses: i32,
+    operations: [u64; 5],
+    open_deck: [u32; 5],
+    line_counts: [u64; 11],
+    quantities: Vec<Tally>,
+}
+
+impl Tallies {
+    /// Empty tallies of one terminal.
+    #[must_use]
+    pub fn new(active_warehouses: u32, constants: RunConstants) -> Self {
+        Self {
+            constants,
+            active_warehouses: i32::try_from(active_warehouses).unwrap_or(i32::MAX),
+            operations: [0; 5],
+            open_deck: [0; 5],
+            line_counts: [0; 11],
+            quantities: vec![Tally::default(); Quantity::ALL.len()],
+        }
+    }
+
+    /// Adds one draw of `value`.
+    pub fn add(&mut self, quantity: Quantity, value: f64) {
+        let tally = &mut self.quantities[quantity as usize];
+        tally.sum += value;
+        tally.draws += 1;
+    }
+
+    fn share(&mut self, quantity: Quantity, hit: bool) {
+        self.add(quantity, f64::from(u8::from(hit)));
+    }
+
+    /// Counts a drawn operation and its inputs.
+    pub fn operation(&mut self, operation: OperationId, inputs: &Inputs) {
+        self.card(operation);
+        match operation {
+            NEW_ORDER => self.new_order(&inputs.new_order),
+            PAYMENT => self.payment(&inputs.payment),
+            ORDER_STATUS => self.order_status(&inputs.order_status),
+            DELIVERY => self.delivery(&inputs.delivery),
+            _ => self.add(Quantity::Threshold, f64::from(inputs.stock_level.threshold)),
+        }
+        let remote = match operation {
+            NEW_ORDER => inputs.new_order.is_remote(),
+            PAYMENT => inputs.payment.warehouse != inputs.payment.customer_warehouse,
+            _ => false,
+        };
+        self.share(Quantity::RemoteTransaction, remote);
+    }
+
+    /// Counts a card, and compares every 23 with a deck.
+    pub fn card(&mut self, operation: OperationId) {
+        let kind = usize::from(operation.0);
+        self.operations[kind] += 1;
+        self.open_deck[kind] += 1;
+        if self.open_deck.iter().sum::<u32>() == DECK.iter().sum::<u32>() {
+            self.share(Quantity::DeckExact, self.open_deck == DECK);
+            self.open_deck = [0; 5];
+        }
+    }
+
+    /// Counts the inputs of a New-Order.
+    pub fn new_order(&mut self, input: &NewOrderInput) {
+        let lines = input.lines.len();
+        self.share(Quantity::Rollback, input.rolls_back());
+        self.add(Quantity::LinesPerOrder, lines as f64);
+        if let Some(count) = lines.checked_sub(5).and_then(|index| self.line_counts.get_mut(index)) {
+            *count += 1;
+        }
+        self.share(Quantity::RemoteOrder, input.is_remote());
+        self.share(Quantity::ItemRedrawn, input.redrawn > 0);
+        self.add(Quantity::District, f64::from(input.district));
+        self.add(Quantity::CustomerBits, f64::from(self.constants.customer().or_bits(input.customer)));
+        let items = self.constants.item();
+        for line in &input.lines {
+            self.share(Quantity::RemoteLine, line.supply_warehouse != input.warehouse);
+            self.remote(input.warehouse, line.supply_warehouse);
+            self.add(Quantity::LineQuantity, f64::from(line.quantity));
+            if line.item != UNUSED_ITEM {
+                self.add(Quantity::ItemBits, f64::from(items.or_bits(line.item)));
+            }
+        }
+    }
+
+    fn payment(&mut self, input: &PaymentInput) {
+        self.share(Quantity::RemotePayment, input.customer_warehouse != input.warehouse);
+        self.remote(input.warehouse, input.customer_warehouse);
+        self.add(Quantity::District, f64::from(input.district));
+        self.add(Quantity::PaymentAmount, f64::from(input.cents) / 100.0);
+        self.customer(Quantity::PaymentByName, input.customer);
+    }
+
+    fn order_status(&mut self, input: &OrderStatusInput) {
+        self.add(Quantity::District, f64::from(input.district));
+        self.customer(Quantity::OrderStatusByName, input.customer);
+    }
+
+    fn delivery(&mut self, input: &DeliveryInput) {
+        self.add(Quantity::Carrier, f64::from(input.carrier));
+    }
+
+    fn customer(&mut self, by_name: Quantity, customer: Customer) {
+        match customer {
+            Customer::Name(number) => {
+                self.share(by_name, true);
+                self.add(Quantity::LastNameBits, f64::from(self.constants.last_name().or_bits(number)));
+            }
+            Customer::Id(id) => {
+                self.share(by_name, false);
+                self.add(Quantity::CustomerBits, f64::from(self.constants.customer().or_bits(id)));
+            }
+        }
+    }
+
+    /// Where a remote warehouse lies among the others, so that "every other one alike" can be judged by two means.
+    fn remote(&mut self, home: i32, other: i32) {
+        if other == home {
+            return;
+        }
+        let others = f64::from(self.active_warehouses - 1);
+        let place = f64::from((other - home - 1).rem_euclid(self.active_warehouses));
+        let rank = (place + 0.5) / others;
+        self.add(Quantity::RemoteRank, rank);
+        self.add(Quantity::RemoteRankSquared, rank * rank);
+    }
+
+    /// The tallies by name.
+    #[must_use]
+    pub fn draws(&self) -> Draws {
+        let mut draws = Draws::default();
+        let operations: u64 = self.operations.iter().sum();
+        let orders: u64 = self.line_counts.iter().sum();
+        draws.0.insert("terminals", Tally { sum: 1.0, draws: 1 });
+        for (name, &count) in MIX.iter().zip(&self.operations) {
+            draws.0.insert(name, Tally { sum: count as f64, draws: operations });
+        }
+        for (name, &count) in LINES.iter().zip(&self.line_counts) {
+            draws.0.insert(name, Tally { sum: count as f64, draws: orders });
+        }
+        for &quantity in Quantity::ALL {
+            draws.0.insert(quantity.name(), self.quantities[quantity as usize]);
+        }
+        draws
+    }
+}
+
+const _: () = assert!(OPERATIONS.len() == DECK.len());

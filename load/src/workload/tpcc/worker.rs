@@ -1,0 +1,149 @@
+//! A terminal as the engine sees it.
+
+use super::input::Terminal;
+use super::tally::{Quantity, Tallies};
+use super::transactions::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
+use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
+use crate::target::postgres::{Batch, Reply};
+use crate::workload::{DataError, Draws, OperationId, Step, Worker};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// Where the timestamps of new rows come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// The system's time, as the specification asks.
+    #[default]
+    Wall,
+    /// A start and a step per operation of a terminal, so that runs with one seed leave equal rows.
+    Logical {
+        /// Microseconds since the Unix epoch.
+        start_micros: i64,
+        /// Added by each operation.
+        step_micros: i64,
+    },
+}
+
+impl Clock {
+    fn now_micros(self, operations: i64) -> i64 {
+        match self {
+            Self::Wall => {
+                let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX)
+            }
+            Self::Logical { start_micros, step_micros } => start_micros + operations * step_micros,
+        }
+    }
+}
+
+/// One terminal with its transactions and tallies.
+#[derive(Debug)]
+pub struct TpccWorker {
+    terminal: Terminal,
+    clock: Clock,
+    operation: OperationId,
+    operations: i64,
+    now_micros: i64,
+    tallies: Tallies,
+    new_order: NewOrder,
+    payment: Payment,
+    order_status: OrderStatus,
+    delivery: Delivery,
+    stock_level: StockLevel,
+}
+
+impl TpccWorker {
+    pub(super) fn new(terminal: Terminal, tallies: Tallies, clock: Clock) -> Self {
+        Self {
+            terminal,
+            clock,
+            operation: NEW_ORDER,
+            operations: 0,
+            now_micros: 0,
+            tallies,
+            new_order: NewOrder::default(),
+            payment: Payment::default(),
+            order_status: OrderStatus::default(),
+            delivery: Delivery::default(),
+            stock_level: StockLevel::default(),
+        }
+    }
+
+    /// The terminal, with the inputs of its latest operations.
+    #[must_use]
+    pub fn terminal(&self) -> &Terminal {
+        &self.terminal
+    }
+
+    /// The latest New-Order.
+    #[must_use]
+    pub fn new_order(&self) -> &NewOrder {
+        &self.new_order
+    }
+
+    /// The latest Payment.
+    #[must_use]
+    pub fn payment(&self) -> &Payment {
+        &self.payment
+    }
+
+    /// The latest Order-Status.
+    #[must_use]
+    pub fn order_status(&self) -> &OrderStatus {
+        &self.order_status
+    }
+
+    /// The latest Stock-Level.
+    #[must_use]
+    pub fn stock_level(&self) -> &StockLevel {
+        &self.stock_level
+    }
+
+    /// Counts what only the database's answers tell.
+    fn count_answers(&mut self) {
+        let rows_by_name = match self.operation {
+            PAYMENT => self.payment.rows_by_name,
+            ORDER_STATUS => self.order_status.rows_by_name,
+            DELIVERY => {
+                let skipped = self.delivery.skipped();
+                self.tallies.add(Quantity::SkippedDelivery, f64::from(u8::from(skipped > 0)));
+                self.tallies.add(Quantity::SkippedDistrict, skipped as f64);
+                None
+            }
+            _ => None,
+        };
+        if let Some(rows) = rows_by_name {
+            self.tallies.add(Quantity::RowsPerName, rows as f64);
+        }
+    }
+}
+
+impl Worker for TpccWorker {
+    fn draw(&mut self) -> OperationId {
+        self.operation = self.terminal.draw();
+        self.operations += 1;
+        self.tallies.operation(self.operation, &self.terminal.inputs);
+        self.operation
+    }
+
+    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
+        if reply.is_none() {
+            self.now_micros = self.clock.now_micros(self.operations);
+        }
+        let (inputs, now) = (&self.terminal.inputs, self.now_micros);
+        let step = match self.operation {
+            NEW_ORDER => self.new_order.step(&inputs.new_order, now, reply, batch),
+            PAYMENT => self.payment.step(&inputs.payment, now, reply, batch),
+            ORDER_STATUS => self.order_status.step(&inputs.order_status, reply, batch),
+            DELIVERY => self.delivery.step(&inputs.delivery, now, reply, batch),
+            _ => self.stock_level.step(&inputs.stock_level, reply, batch),
+        }?;
+        if matches!(step, Step::Done(_)) {
+            self.count_answers();
+        }
+        Ok(step)
+    }
+
+    fn draws(&self) -> Draws {
+        self.tallies.draws()
+    }
+}

@@ -1,0 +1,159 @@
+//! A throw-away PostgreSQL for tests: its own data directory, port and password, gone when dropped.
+//!
+//! The binaries come from `NEPHOSCOPE_PG_BIN` (a directory), else from `/usr/lib/postgresql/*/bin`.
+
+#![allow(dead_code, missing_docs, reason = "each test binary uses a part of it")]
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub const USER: &str = "bench";
+pub const PASSWORD: &str = "s3cret-of-the-test";
+pub const DATABASE: &str = "postgres";
+
+pub struct Server {
+    child: Child,
+    directory: PathBuf,
+    pub port: u16,
+}
+
+/// Starts a server, or says why the test is skipped.
+pub fn server() -> Option<Server> {
+    let Some(binaries) = find_binaries() else {
+        eprintln!("SKIPPED: no PostgreSQL here; set NEPHOSCOPE_PG_BIN to a directory with initdb and postgres");
+        return None;
+    };
+    Some(Server::start(&binaries))
+}
+
+fn find_binaries() -> Option<PathBuf> {
+    if let Some(directory) = std::env::var_os("NEPHOSCOPE_PG_BIN") {
+        let directory = PathBuf::from(directory);
+        assert!(directory.join("postgres").exists(), "NEPHOSCOPE_PG_BIN={} has no postgres", directory.display());
+        return Some(directory);
+    }
+    let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
+    let mut found: Vec<PathBuf> = versions
+        .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
+        .filter(|bin| bin.join("postgres").exists())
+        .collect();
+    found.sort();
+    found.pop()
+}
+
+/// PostgreSQL refuses to run as root: root runs it as another user of a namespace, in which its files stay its own.
+fn as_ordinary_user(program: &Path) -> Command {
+    if !rustix::process::geteuid().is_root() {
+        return Command::new(program);
+    }
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-user=65534", "--map-group=65534"]).arg(program);
+    command
+}
+
+fn fresh_directory() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    // Short: the path of a unix socket must stay below 108 bytes.
+    let directory = std::env::temp_dir().join(format!("nlt-{}-{count}", std::process::id()));
+    fs::create_dir_all(&directory).expect("a temporary directory");
+    directory
+}
+
+pub fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
+}
+
+impl Server {
+    fn start(binaries: &Path) -> Self {
+        let directory = fresh_directory();
+        let data = directory.join("data");
+        let password_file = directory.join("password");
+        fs::write(&password_file, PASSWORD).expect("the password file");
+        let initdb = as_ordinary_user(&binaries.join("initdb"))
+            .args(["--no-sync", "--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--username", USER])
+            .arg("--pwfile")
+            .arg(&password_file)
+            .arg("-D")
+            .arg(&data)
+            .output()
+            .expect("initdb starts");
+        assert!(initdb.status.success(), "initdb: {}", String::from_utf8_lossy(&initdb.stderr));
+        let port = free_port();
+        let mut server = Self { child: spawn(binaries, &data, &directory, port), directory, port };
+        server.wait_until_up();
+        server
+    }
+
+    fn wait_until_up(&mut self) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while nephoscope_load::target::postgres::Connection::open(&self.parsed(), None).is_err() {
+            let ended = self.child.try_wait().expect("the server can be asked");
+            let log = || fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+            assert!(ended.is_none(), "the server ended: {}", log());
+            assert!(Instant::now() < deadline, "the server does not answer: {}", log());
+            thread::sleep(Duration::from_millis(30));
+        }
+    }
+
+    pub fn dsn(&self) -> String {
+        format!("postgresql://{USER}@127.0.0.1:{}/{DATABASE}", self.port)
+    }
+
+    pub fn socket_dsn(&self) -> String {
+        format!("postgresql://{USER}@/{DATABASE}?host={}&port={}", self.directory.display(), self.port)
+    }
+
+    pub fn parsed(&self) -> nephoscope_load::target::postgres::Dsn {
+        parse(&self.dsn())
+    }
+
+    pub fn connect(&self) -> nephoscope_load::target::postgres::Connection {
+        nephoscope_load::target::postgres::Connection::open(&self.parsed(), Some(Duration::from_secs(20)))
+            .expect("the test's own connection")
+    }
+
+    /// The end of a machine: no farewell, no more answers. (The postmaster leads the session that `spawn` made.)
+    pub fn kill(&mut self) {
+        let group = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        let _ = self.child.wait();
+    }
+}
+
+pub fn parse(dsn: &str) -> nephoscope_load::target::postgres::Dsn {
+    let environment = |name: &str| (name == "PGPASSWORD").then(|| PASSWORD.to_owned());
+    nephoscope_load::target::postgres::Dsn::parse(dsn, environment).expect("a DSN")
+}
+
+fn spawn(binaries: &Path, data: &Path, directory: &Path, port: u16) -> Child {
+    use std::os::unix::process::CommandExt;
+    let log = fs::File::create(directory.join("log")).expect("the log file");
+    as_ordinary_user(&binaries.join("postgres"))
+        .arg("-D")
+        .arg(data)
+        .args(["-p", &port.to_string(), "-k", &directory.to_string_lossy()])
+        .args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=60"])
+        .args(["-c", "shared_buffers=32MB"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .process_group(0)
+        .spawn()
+        .expect("the server starts")
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Immediate shutdown: nothing here is worth a checkpoint, and the postmaster takes its children with it.
+        let _ =
+            rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), rustix::process::Signal::QUIT);
+        let _ = self.child.wait();
+        let _ = fs::remove_dir_all(&self.directory);
+    }
+}

@@ -1,0 +1,149 @@
+//! Loads and drives TPC-C without the engine: a few connections, each with one terminal.
+
+#![allow(dead_code, missing_docs, reason = "each test binary uses a part of it")]
+
+use super::support::{self, Server};
+use nephoscope_load::target::TargetError;
+use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
+use nephoscope_load::workload::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
+use nephoscope_load::workload::tpcc::population::Population;
+use nephoscope_load::workload::tpcc::worker::{Clock, TpccWorker};
+use nephoscope_load::workload::tpcc::{Tpcc, TpccOptions};
+use nephoscope_load::workload::{Completion, Condition, Dataset, Draws, OperationId, Step, Worker, Workload};
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub const WAREHOUSES: u32 = 2;
+
+pub fn connect(server: &Server, database: &str) -> Connection {
+    let dsn = server.dsn().replace(&format!("/{}", support::DATABASE), &format!("/{database}"));
+    Connection::open(&support::parse(&dsn), Some(Duration::from_secs(120))).expect("a connection")
+}
+
+pub fn one(connection: &mut Connection, sql: &str) -> String {
+    let rows = connection.query(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
+    rows[0].iter().map(|value| value.clone().unwrap_or_default()).collect::<Vec<_>>().join("|")
+}
+
+pub fn number(connection: &mut Connection, sql: &str) -> i64 {
+    one(connection, sql).parse().expect("a number")
+}
+
+pub fn load(connection: &mut Connection, population: &Population) {
+    let run = |connection: &mut Connection, statements: Vec<String>| {
+        for sql in statements {
+            connection.query(&sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
+        }
+    };
+    run(connection, population.create());
+    for piece in population.pieces() {
+        let mut writer = CopyWriter::start(connection, piece.columns).unwrap();
+        population.write(&piece, &mut writer).unwrap();
+        writer.finish().unwrap_or_else(|error| panic!("{error}: {}", piece.table));
+    }
+    run(connection, population.index());
+    run(connection, population.finish());
+}
+
+pub fn workload(connection: &mut Connection, seed: u64) -> Tpcc {
+    let rows = connection.query(STORED_CONSTANTS_QUERY).unwrap();
+    let texts = rows.iter().map(|row| (row[0].as_deref().unwrap(), row[1].as_deref().unwrap()));
+    let stored = StoredConstants::from_rows(texts).unwrap();
+    let clock = Clock::Logical { start_micros: 1_750_000_000_000_000, step_micros: 1_000 };
+    Tpcc::new(TpccOptions { warehouses: WAREHOUSES, active_warehouses: None, seed, clock }, &stored).unwrap()
+}
+
+/// Completions by operation, round trips by operation, and retries.
+#[derive(Default)]
+pub struct Log {
+    pub committed: BTreeMap<OperationId, u64>,
+    pub rolled_back: u64,
+    pub round_trips: BTreeMap<OperationId, Vec<u32>>,
+    pub retries: u64,
+    pub draws: Draws,
+}
+
+impl Log {
+    fn merge(&mut self, other: Self) {
+        for (operation, count) in other.committed {
+            *self.committed.entry(operation).or_default() += count;
+        }
+        self.rolled_back += other.rolled_back;
+        self.retries += other.retries;
+        self.draws.merge(&other.draws);
+    }
+}
+
+/// Runs one operation to its end, repeating it with the same inputs when the server asks for that.
+pub fn operate(connection: &mut Connection, worker: &mut TpccWorker, batch: &mut Batch, log: &mut Log) -> OperationId {
+    let operation = worker.draw();
+    let mut round_trips = 0;
+    batch.clear();
+    let mut step = worker.step(None, batch).unwrap();
+    loop {
+        if let Step::Done(completion) = step {
+            match completion {
+                Completion::Committed => *log.committed.entry(operation).or_default() += 1,
+                Completion::RolledBackByDesign => log.rolled_back += 1,
+            }
+            log.round_trips.entry(operation).or_default().push(round_trips);
+            return operation;
+        }
+        round_trips += 1;
+        step = match connection.exchange(batch) {
+            Ok(reply) => {
+                batch.clear();
+                worker.step(Some(reply), batch).unwrap()
+            }
+            Err(TargetError::Database { sqlstate, message }) => {
+                assert!(sqlstate == "40001" || sqlstate == "40P01", "{sqlstate} {message}");
+                log.retries += 1;
+                round_trips = 0;
+                connection.reset().unwrap();
+                batch.clear();
+                worker.step(None, batch).unwrap()
+            }
+            Err(error) => panic!("{error}"),
+        };
+    }
+}
+
+pub fn drive(connection: &mut Connection, tpcc: &Tpcc, index: u32, operations: u32, isolation: Isolation) -> Log {
+    connection.prepare(tpcc.statements(), isolation).unwrap();
+    let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(index), Batch::new(), Log::default());
+    for _ in 0..operations {
+        operate(connection, &mut worker, &mut batch, &mut log);
+    }
+    log.draws = worker.draws();
+    log
+}
+
+pub fn drive_many(server: &Server, database: &str, tpcc: &Tpcc, workers: u32, each: u32, isolation: Isolation) -> Log {
+    thread::scope(|scope| {
+        let handles: Vec<_> = (0..workers)
+            .map(|index| scope.spawn(move || drive(&mut connect(server, database), tpcc, index, each, isolation)))
+            .collect();
+        let mut total = Log::default();
+        for handle in handles {
+            total.merge(handle.join().expect("no worker panics"));
+        }
+        total
+    })
+}
+
+pub fn check(connection: &mut Connection, condition: &Condition) -> (i64, String) {
+    let row = connection.query(&condition.sql).unwrap_or_else(|error| panic!("{}: {error}", condition.number));
+    (row[0][0].as_ref().unwrap().parse().unwrap(), row[0][1].clone().unwrap_or_default())
+}
+
+pub fn assert_all_hold(connection: &mut Connection, tpcc: &Tpcc, after_load: bool) {
+    let began = Instant::now();
+    for condition in tpcc.conditions().iter().filter(|condition| after_load || !condition.only_after_load) {
+        let started = Instant::now();
+        let (violations, example) = check(connection, condition);
+        eprintln!("condition {:2}: {:?}", condition.number, started.elapsed());
+        assert_eq!(violations, 0, "condition {}: {}: {example}", condition.number, condition.text);
+    }
+    eprintln!("all conditions: {:?}", began.elapsed());
+}

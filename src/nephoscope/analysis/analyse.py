@@ -1,0 +1,137 @@
+"""Stored trials -> everything a report shows. Pure: equal input, equal bytes."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from nephoscope.analysis.cells import Metrics
+from nephoscope.analysis.comparisons import comparisons_of
+from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.analysis.machines import machines_of, split_names
+from nephoscope.analysis.results import AnalysedStudy, CheckRow, CommandRow, MeasurementRow, TrialRow
+from nephoscope.analysis.statistics import statistics_of
+from nephoscope.analysis.tables import ordered
+from nephoscope.insights.base import Findings
+from nephoscope.insights.registry import insights_of
+from nephoscope.records import CommandRecord, Verdict, VerdictKind
+
+
+def analyse(inputs: StudyInputs) -> AnalysedStudy:
+    """Statistics, comparisons and sentences of a study.
+
+    Replicates on machines whose observed facts differ are split into configurations of their own, by name, before
+    anything is computed; rows of trials, measurements, commands, machines and statistics carry the split name, the plan
+    keeps the one of the study.
+
+    Raises:
+        ValueError: the rows contradict each other; see `cells_of`.
+    """
+    names = split_names(inputs.machines)
+    trials = ordered([_renamed_trial(row, names) for row in inputs.trials], TrialRow)
+    measurements = ordered([_renamed_measurement(row, names) for row in inputs.measurements], MeasurementRow)
+    metrics: Metrics = {row.benchmark: row.metrics for row in inputs.benchmarks}
+    margin_percent = inputs.study.equivalence_margin_percent
+    findings = Findings(
+        trials=trials,
+        measurements=measurements,
+        statistics=statistics_of(trials, measurements, metrics),
+        comparisons=comparisons_of(trials, measurements, metrics, margin_percent=margin_percent),
+        machines=machines_of(inputs.machines),
+        metrics=metrics,
+        margin_percent=margin_percent,
+        seed=inputs.study.seed,
+    )
+    started = [row.started_unix_ms for row in trials if row.started_unix_ms is not None]
+    ended = [end for row in trials if (end := _ended_unix_ms(row)) is not None]
+    return AnalysedStudy(
+        study=inputs.study.name,
+        title=inputs.study.title,
+        description=inputs.study.description,
+        seed=inputs.study.seed,
+        replicates=inputs.study.replicates,
+        equivalence_margin_percent=margin_percent,
+        study_toml=inputs.study_toml,
+        nephoscope_version=inputs.nephoscope_version,
+        tool_versions=dict(sorted(inputs.tool_versions.items())),
+        started_unix_ms=min(started, default=None),
+        ended_unix_ms=max(ended, default=None),
+        plan=inputs.plan,
+        benchmarks=sorted(inputs.benchmarks, key=lambda row: row.benchmark),
+        trials=trials,
+        measurements=measurements,
+        statistics=findings.statistics,
+        comparisons=findings.comparisons,
+        insights=insights_of(findings),
+        machines=findings.machines,
+        commands=commands_of(trials, inputs.commands),
+        checks=checks_of(inputs.verdicts, inputs.check_texts),
+        database_settings=_settings(inputs, trials),
+    )
+
+
+def commands_of(trials: Sequence[TrialRow], commands: Mapping[str, Sequence[CommandRecord]]) -> list[CommandRow]:
+    """What ran for each benchmark on each configuration: of the first trial that counts, else of the first that ran.
+
+    Args:
+        trials: in any order; the plan's position decides which is first.
+        commands: trial id -> its commands, in the order of execution.
+
+    Returns:
+        Sorted by configuration and benchmark; commands of a trial stay in their order.
+    """
+    first: dict[tuple[str, str], TrialRow] = {}
+    for row in sorted(trials, key=lambda row: (not row.counts, row.position, row.trial)):
+        if commands.get(row.trial):
+            first.setdefault((row.configuration, row.benchmark), row)
+    return [
+        CommandRow(
+            configuration=row.configuration,
+            benchmark=row.benchmark,
+            argv=command.argv,
+            machine=command.machine,
+            trial=row.trial,
+        )
+        for _, row in sorted(first.items())
+        for command in commands[row.trial]
+    ]
+
+
+def checks_of(verdicts: Mapping[str, Sequence[Verdict]], texts: Mapping[str, str]) -> list[CheckRow]:
+    """How often each check said what, sorted by name; a check that never applied has three zeros."""
+    counts = Counter((verdict.check, verdict.verdict) for many in verdicts.values() for verdict in many)
+    return [
+        CheckRow(
+            check=check,
+            text=texts.get(check, ""),
+            valid=counts[check, VerdictKind.VALID],
+            invalid=counts[check, VerdictKind.INVALID],
+            unknown=counts[check, VerdictKind.UNKNOWN],
+        )
+        for check in sorted({*texts, *(name for name, _ in counts)})
+    ]
+
+
+def _renamed_trial(row: TrialRow, names: Mapping[str, str]) -> TrialRow:
+    name = names.get(row.trial, row.configuration)
+    return row if name == row.configuration else row.model_copy(update={"configuration": name})
+
+
+def _renamed_measurement(row: MeasurementRow, names: Mapping[str, str]) -> MeasurementRow:
+    name = names.get(row.trial, row.configuration)
+    return row if name == row.configuration else row.model_copy(update={"configuration": name})
+
+
+def _ended_unix_ms(row: TrialRow) -> int | None:
+    if row.started_unix_ms is None or row.duration_s is None:
+        return None
+    return row.started_unix_ms + round(row.duration_s * 1000)
+
+
+def _settings(inputs: StudyInputs, trials: Sequence[TrialRow]) -> dict[str, dict[str, str]]:
+    """Settings by configuration; a split configuration has those of the one it was split from."""
+    original = {row.trial: row.configuration for row in inputs.trials}
+    settings = {name: dict(sorted(values.items())) for name, values in inputs.database_settings.items()}
+    for row in trials:
+        base = original[row.trial]
+        if row.configuration != base and base in settings:
+            settings[row.configuration] = settings[base]
+    return dict(sorted(settings.items()))

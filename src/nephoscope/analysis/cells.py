@@ -1,0 +1,99 @@
+"""A cell: the values of one metric of one configuration, one of each valid replicate."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nephoscope.analysis.results import MeasurementRow, TrialRow
+from nephoscope.records import Direction, Metric
+
+Metrics = Mapping[str, Sequence[Metric]]
+"""The study's name of a benchmark -> the metrics it declares."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Values of one metric, smallest first; `trials` names the trial of each."""
+
+    configuration: str
+    benchmark: str
+    metric: str
+    unit: str
+    direction: Direction
+    per_cpu: bool
+    headline: bool
+    cpus: int | None
+    """CPUs of every trial of the cell; None when unknown or not the same."""
+    values: tuple[float, ...]
+    trials: tuple[str, ...]
+    n_excluded: int
+
+
+def declared(metrics: Metrics) -> dict[tuple[str, str], Metric]:
+    """(benchmark, metric) -> its declaration."""
+    return {(benchmark, metric.name): metric for benchmark, many in metrics.items() for metric in many}
+
+
+def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow], metrics: Metrics) -> list[Cell]:
+    """Groups the per-trial numbers of the trials that count.
+
+    A metric that says that dividing by CPUs means something gets a second cell, each value divided by the CPUs of its
+    own trial; a trial whose CPUs were not observed is missing from that one. A metric that nobody declares (an old
+    result, a newer parser) is taken as its rows describe it, and is neither headline nor per CPU.
+
+    Returns:
+        Cells with at least one value, sorted by benchmark, metric, plain before per CPU, and configuration.
+
+    Raises:
+        ValueError: a measurement of an unknown trial; two values of one metric in one trial; two units in one cell.
+    """
+    by_id = {row.trial: row for row in trials}
+    planned = Counter((row.configuration, row.benchmark) for row in trials)
+    grouped: dict[tuple[str, str, str], dict[str, MeasurementRow]] = defaultdict(dict)
+    for row in measurements:
+        if row.at_s is not None:
+            continue
+        if row.trial not in by_id:
+            raise ValueError(f"a measurement of {row.metric} belongs to trial {row.trial}, which is not in the study")
+        trial = by_id[row.trial]
+        if not trial.counts:
+            continue
+        group = grouped[trial.benchmark, row.metric, trial.configuration]
+        if row.trial in group:
+            raise ValueError(f"trial {row.trial} has two values of {row.metric}; a metric has one value per trial")
+        group[row.trial] = row
+    declarations = declared(metrics)
+    cells: list[Cell] = []
+    for (benchmark, metric, configuration), rows in sorted(grouped.items()):
+        declaration = declarations.get((benchmark, metric))
+        pairs = [(by_id[trial], row) for trial, row in sorted(rows.items())]
+        expected = planned[configuration, benchmark]
+        cells.append(_cell(pairs, declaration, expected, per_cpu=False))
+        with_cpus = [(trial, row) for trial, row in pairs if trial.cpus]
+        if declaration is not None and declaration.per_cpu and with_cpus:
+            cells.append(_cell(with_cpus, declaration, expected, per_cpu=True))
+    return sorted(cells, key=lambda cell: (cell.benchmark, cell.metric, cell.per_cpu, cell.configuration))
+
+
+def _cell(
+    pairs: Sequence[tuple[TrialRow, MeasurementRow]], declaration: Metric | None, expected: int, *, per_cpu: bool
+) -> Cell:
+    trial, row = pairs[0]
+    units = sorted({row.unit for _, row in pairs})
+    if len(units) > 1:
+        raise ValueError(f"{row.metric} of {trial.configuration} comes in {' and '.join(units)}; nothing is converted")
+    cpus = {trial.cpus for trial, _ in pairs}
+    valued = sorted((row.value / (trial.cpus or 1) if per_cpu else row.value, trial.trial) for trial, row in pairs)
+    return Cell(
+        configuration=trial.configuration,
+        benchmark=trial.benchmark,
+        metric=row.metric,
+        unit=row.unit,
+        direction=declaration.direction if declaration else row.direction,
+        per_cpu=per_cpu,
+        headline=declaration is not None and declaration.headline,
+        cpus=cpus.pop() if len(cpus) == 1 else None,
+        values=tuple(value for value, _ in valued),
+        trials=tuple(name for _, name in valued),
+        n_excluded=expected - len(valued),
+    )

@@ -1,0 +1,223 @@
+"""Stored trials -> the inputs of the analysis: the only module here that reads a results folder."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.analysis.results import BenchmarkRow, MeasurementRow, TrialRow
+from nephoscope.benchmarks.base import Benchmark, HasOperations
+from nephoscope.checks.base import Check
+from nephoscope.checks.registry import overall
+from nephoscope.errors import InputError
+from nephoscope.records import Metric, Plan, PlannedTrial, TrialIntent, VerdictKind
+from nephoscope.store.attempt import Attempt
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.model import Study
+
+NOT_RUN_CLASSES = frozenset({"tool_missing"})
+"""Failures that say that a benchmark could not even begin on this machine."""
+
+Metrics = Mapping[str, Mapping[str, Metric]]
+"""Benchmark of the study -> metric by its name."""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A planned trial and the attempt that counts; None: it was never begun."""
+
+    planned: PlannedTrial
+    attempt: Attempt | None
+    attempts: int
+
+    @property
+    def intent(self) -> TrialIntent:
+        """What it was to be."""
+        return self.planned.intent
+
+
+def stored_trials(folder: ResultsFolder) -> list[Stored]:
+    """Every planned trial, in the plan's order."""
+    return [Stored(planned, trial.decisive_attempt(), len(trial.attempts())) for planned, trial in folder.planned()]
+
+
+def collect(
+    folder: ResultsFolder,
+    study: Study,
+    benchmarks: Mapping[str, Benchmark],
+    checks: Sequence[Check],
+    version: str,
+) -> StudyInputs:
+    """Everything the analysis starts from.
+
+    Raises:
+        InputError: the plan names a benchmark that this version does not know.
+        DamagedFile, NewerSchema: a stored file cannot be read.
+    """
+    plan = folder.plan()
+    rows = stored_trials(folder)
+    used = _benchmark_rows(plan, benchmarks)
+    metrics = {row.benchmark: {metric.name: metric for metric in row.metrics} for row in used}
+    trials = {row.intent.id: trial_row(folder, row, benchmarks) for row in rows}
+    begun = [(row.intent, row.attempt) for row in rows if row.attempt is not None]
+    return StudyInputs(
+        study=study,
+        study_toml=folder.study_text(),
+        plan=plan,
+        nephoscope_version=version,
+        benchmarks=used,
+        trials=list(trials.values()),
+        measurements=[
+            found
+            for intent, attempt in begun
+            if trials[intent.id].state == "finished"
+            for found in _measurement_rows(intent, attempt, trials[intent.id], metrics)
+        ],
+        machines=[seen for intent, attempt in begun for seen in _observed(intent, attempt)],
+        commands={intent.id: attempt.commands() for intent, attempt in begun},
+        verdicts={intent.id: attempt.verdicts() for intent, attempt in begun if trials[intent.id].state == "finished"},
+        check_texts={check.name: check.text for check in checks},
+        database_settings=_settings(begun),
+        tool_versions={
+            tool: said
+            for _, attempt in begun
+            if (started := attempt.started()) is not None
+            for tool, said in started.tool_versions.items()
+        },
+    )
+
+
+def trial_row(folder: ResultsFolder, row: Stored, benchmarks: Mapping[str, Benchmark]) -> TrialRow:
+    """One row of trials.parquet."""
+    intent, attempt = row.intent, row.attempt
+    status = attempt.status() if attempt else None
+    started = attempt.started() if attempt else None
+    state = _state(row)
+    verdicts = attempt.verdicts() if attempt and state == "finished" else []
+    cpus = started.measured_cpus.get(started.machines.get("database", "")) if started else None
+    return TrialRow(
+        trial=intent.id,
+        configuration=intent.configuration_name,
+        benchmark=intent.benchmark.name,
+        uses=intent.benchmark.uses,
+        replicate=intent.replicate,
+        block=intent.block,
+        position=intent.position,
+        position_in_block=intent.position_in_block,
+        cpus=len(cpus) if cpus else None,
+        state=state,
+        verdict=overall(verdicts) if state == "finished" else None,
+        reasons=_reasons(row),
+        attempt=attempt.number if attempt else None,
+        attempts=row.attempts,
+        started_unix_ms=started.at_unix_ms if started else None,
+        duration_s=status.duration_s if status else None,
+        client_cpu_share=_client_cpu_share(row, benchmarks) if state == "finished" else None,
+        conditions=started.conditions if started else [],
+        folder=folder.relative(attempt) if attempt else None,
+    )
+
+
+def _state(row: Stored) -> Literal["finished", "failed", "interrupted", "not run", "planned"]:
+    if row.attempt is None:
+        return "planned"
+    status = row.attempt.status()
+    if status is None:
+        return "interrupted"
+    return "not run" if status.failure_class in NOT_RUN_CLASSES else status.state
+
+
+def _reasons(row: Stored) -> list[str]:
+    if row.attempt is None:
+        return ["not begun yet"]
+    status = row.attempt.status()
+    if status is None:
+        return ["killed before it ended, or running now"]
+    if status.state == "finished":
+        verdicts = row.attempt.verdicts()
+        return [f"{said.check}: {said.reason}" for said in verdicts if said.verdict is not VerdictKind.VALID]
+    said = "not run" if status.failure_class in NOT_RUN_CLASSES else status.failure_class or status.state
+    return [": ".join(filter(None, (said, status.message))) + (f"; hint: {status.hint}" if status.hint else "")]
+
+
+def _client_cpu_share(row: Stored, benchmarks: Mapping[str, Benchmark]) -> float | None:
+    """From the verdicts' own evidence: measured client CPU / CPUs of its machine."""
+    benchmark = benchmarks.get(row.intent.benchmark.uses)
+    attempt = row.attempt
+    started = attempt.started() if attempt else None
+    if attempt is None or started is None or not isinstance(benchmark, HasOperations):
+        return None
+    cpus = started.measured_cpus.get(started.machines.get("load", ""))
+    found = [said.value for said in attempt.measurements() if said.metric == "client_cpu" and said.at_s is None]
+    return found[0] / len(cpus) if found and cpus else None
+
+
+def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[BenchmarkRow]:
+    rows: dict[str, BenchmarkRow] = {}
+    for planned in plan.trials:
+        use = planned.intent.benchmark
+        if use.name in rows:
+            continue
+        if use.uses not in benchmarks:
+            raise InputError(
+                f"the plan uses the benchmark {use.uses!r}, which this nephoscope does not know",
+                hint="use the version that ran the study; its number is in every started.json",
+            )
+        benchmark = benchmarks[use.uses]
+        parameters = benchmark.parameters.model_validate(use.parameters)
+        rows[use.name] = BenchmarkRow(
+            benchmark=use.name,
+            uses=use.uses,
+            version=use.version,
+            title=benchmark.title,
+            parameters=use.parameters,
+            metrics=list(benchmark.metrics(parameters)),
+        )
+    return list(rows.values())
+
+
+def _measurement_rows(intent: TrialIntent, attempt: Attempt, trial: TrialRow, metrics: Metrics) -> list[MeasurementRow]:
+    return [
+        MeasurementRow(
+            trial=intent.id,
+            configuration=intent.configuration_name,
+            benchmark=intent.benchmark.name,
+            metric=found.metric,
+            unit=found.unit,
+            direction=metrics[intent.benchmark.name][found.metric].direction,
+            value=found.value,
+            role=found.role,
+            at_s=found.at_s,
+            replicate=intent.replicate,
+            block=intent.block,
+            position=intent.position,
+            valid=trial.counts,
+        )
+        for found in attempt.measurements()
+        if found.metric in metrics[intent.benchmark.name]
+    ]
+
+
+def _observed(intent: TrialIntent, attempt: Attempt) -> list[ObservedMachine]:
+    started = attempt.started()
+    roles = {name: role for role, name in reversed(started.machines.items())} if started else {}
+    return [
+        ObservedMachine(
+            trial=intent.id,
+            configuration=intent.configuration_name,
+            role=roles.get(record.machine, "database"),
+            machine=record.machine,
+            facts=record.before,
+        )
+        for record in attempt.facts()
+    ]
+
+
+def _settings(begun: Sequence[tuple[TrialIntent, Attempt]]) -> dict[str, dict[str, str]]:
+    """Settings in force of each configuration, as its first trial with a database saw them."""
+    found: dict[str, dict[str, str]] = {}
+    for intent, attempt in begun:
+        if intent.configuration_name not in found and (settings := attempt.settings()):
+            found[intent.configuration_name] = settings
+    return found

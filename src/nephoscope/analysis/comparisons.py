@@ -1,0 +1,119 @@
+"""Every pair of configurations within one benchmark and metric, with a verdict that survives many comparisons."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from nephoscope.analysis.cells import Cell, Metrics, cells_of
+from nephoscope.analysis.results import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
+from nephoscope.records import Direction
+from nephoscope.stats.decide import (
+    ALPHA,
+    Relation,
+    benjamini_hochberg,
+    holm,
+    minimum_detectable_share,
+    pooled_log_deviation,
+    relation,
+    replicates_to_decide,
+)
+from nephoscope.stats.ratio import RatioEstimate, compare
+
+
+@dataclass(frozen=True)
+class _Pair:
+    left: Cell
+    right: Cell
+    estimate: RatioEstimate
+
+
+def comparisons_of(
+    trials: Sequence[TrialRow],
+    measurements: Sequence[MeasurementRow],
+    metrics: Metrics,
+    *,
+    margin_percent: float,
+    alpha: float = ALPHA,
+) -> list[Comparison]:
+    """Compares all pairs of configurations, metric by metric, plain and per CPU.
+
+    Corrections for many comparisons, in four families that answer four questions: the headline metrics by Holm (not
+    one false claim, at 95 %), once plain and once per CPU; all other metrics by Benjamini-Hochberg (at most 5 % of the
+    claims false), again plain and per CPU. A pair with too few replicates for any claim (its smallest possible p-value
+    is above alpha) makes none and is in no family, so it takes no power from the others (Tarone 1990).
+
+    A metric with a zero or negative value in either configuration is not compared: its ratio means nothing.
+
+    Args:
+        trials: every planned trial.
+        measurements: of these trials, in any order.
+        metrics: what each benchmark declares.
+        margin_percent: the study's equivalence margin, above 0.
+        alpha: level of the claims of one family.
+
+    Returns:
+        Sorted by benchmark, metric, plain before per CPU, left, right; left is the first by name.
+
+    Raises:
+        ValueError: as `cells_of`, or a margin that is not above 0.
+    """
+    families: dict[tuple[bool, bool], list[_Pair]] = defaultdict(list)
+    for left, right in combinations(cells_of(trials, measurements, metrics), 2):
+        same = (left.benchmark, left.metric, left.per_cpu) == (right.benchmark, right.metric, right.per_cpu)
+        if same and left.values[0] > 0 and right.values[0] > 0:
+            if left.unit != right.unit:
+                raise ValueError(f"{left.metric} comes in {left.unit} and in {right.unit}; nothing is converted")
+            pair = _Pair(left, right, compare(left.values, right.values, 1 - alpha))
+            families[left.headline, left.per_cpu].append(pair)
+    rows: list[Comparison] = []
+    for (headline, _), pairs in families.items():
+        adjust = holm if headline else benjamini_hochberg
+        claims = [pair for pair in pairs if pair.estimate.interval is not None]
+        adjusted = adjust([pair.estimate.p_value for pair in claims])
+        rows += [_row(pair, p, margin_percent, alpha) for pair, p in zip(claims, adjusted, strict=True)]
+        rows += [_row(pair, 1.0, margin_percent, alpha) for pair in pairs if pair.estimate.interval is None]
+    return sorted(rows, key=lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right))
+
+
+def _row(pair: _Pair, p_adjusted: float, margin_percent: float, alpha: float) -> Comparison:
+    left, right, estimate = pair.left, pair.right, pair.estimate
+    interval, n_left, n_right = estimate.interval, len(left.values), len(right.values)
+    margin = margin_percent / 100
+    verdict = _verdict(relation(interval, p_adjusted, equivalence_margin=margin, alpha=alpha), left.direction)
+    deviation = pooled_log_deviation(left.values, right.values)
+    detectable = minimum_detectable_share(deviation, n_left, n_right, alpha=alpha)
+    more = None
+    if verdict is ComparisonVerdict.UNRESOLVED:
+        level = alpha if interval is None else alpha * estimate.p_value / p_adjusted
+        each = replicates_to_decide(estimate.ratio, deviation, equivalence_margin=margin, alpha=level)
+        more = None if each is None else max(1, each - min(n_left, n_right))
+    return Comparison(
+        benchmark=left.benchmark,
+        metric=left.metric,
+        unit=left.unit,
+        direction=left.direction,
+        per_cpu=left.per_cpu,
+        left=left.configuration,
+        right=right.configuration,
+        n_left=n_left,
+        n_right=n_right,
+        ratio=estimate.ratio,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        coverage=interval.coverage if interval else None,
+        p_value=estimate.p_value,
+        p_adjusted=p_adjusted,
+        verdict=verdict,
+        margin_percent=margin_percent,
+        minimum_detectable_percent=None if detectable is None else 100 * detectable,
+        more_replicates_needed=more,
+        trials=sorted({*left.trials, *right.trials}),
+    )
+
+
+def _verdict(found: Relation, direction: Direction) -> ComparisonVerdict:
+    if found in {"tie", "unresolved"}:
+        return ComparisonVerdict(found)
+    more_is_better = direction is Direction.HIGHER
+    return ComparisonVerdict.BETTER if (found == "above") == more_is_better else ComparisonVerdict.WORSE

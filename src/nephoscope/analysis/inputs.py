@@ -1,0 +1,35 @@
+"""What analysis starts from: a study with its stored trials, as plain rows; who reads them is not known here."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.analysis.results import BenchmarkRow, MeasurementRow, TrialRow
+from nephoscope.records import CommandRecord, Plan, Verdict
+from nephoscope.study.model import Study
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyInputs:
+    """One study, as stored. The order of rows does not matter."""
+
+    study: Study
+    study_toml: str
+    """The study file, verbatim."""
+    plan: Plan
+    nephoscope_version: str
+    benchmarks: Sequence[BenchmarkRow]
+    trials: Sequence[TrialRow]
+    """Every trial of the plan, whatever became of it."""
+    measurements: Sequence[MeasurementRow]
+    machines: Sequence[ObservedMachine] = ()
+    """Facts before the attempt that counts, of every machine of every trial that has some."""
+    commands: Mapping[str, Sequence[CommandRecord]] = field(default_factory=dict)
+    """Trial id -> what was executed in the attempt that counts, in order."""
+    verdicts: Mapping[str, Sequence[Verdict]] = field(default_factory=dict)
+    """Trial id -> what every check said of the attempt that counts."""
+    check_texts: Mapping[str, str] = field(default_factory=dict)
+    """Every check by name -> its sentence for the report; also those that had nothing to judge."""
+    database_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Configuration -> settings in force."""
+    tool_versions: Mapping[str, str] = field(default_factory=dict)

@@ -1,0 +1,131 @@
+"""What machines really were; replicates on machines that differ are different configurations."""
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from nephoscope.analysis.results import MachineRow
+from nephoscope.frozen import Frozen
+from nephoscope.records import Facts
+
+IDENTIFYING_FACTS = (
+    "cpu_model",
+    "cpus_online",
+    "cpus_allowed",
+    "numa_nodes",
+    "l2_bytes",
+    "l3_bytes",
+    "kernel",
+    "clock_source",
+)
+"""Two machines that differ in one of these are not replicates of each other."""
+
+_WORDS = {
+    "cpu_model": "{}",
+    "cpus_online": "{} CPUs online",
+    "cpus_allowed": "{} CPUs allowed",
+    "numa_nodes": "{} NUMA nodes",
+    "l2_bytes": "L2 of {} bytes",
+    "l3_bytes": "L3 of {} bytes",
+    "kernel": "kernel {}",
+    "clock_source": "clock source {}",
+}
+
+Signature = tuple[tuple[str, str, tuple[str, ...]], ...]
+"""(role, fact, its values on the machines of that role), sorted."""
+
+
+class ObservedMachine(Frozen):
+    """The facts of one machine before one trial."""
+
+    trial: str
+    configuration: str
+    role: str
+    machine: str
+    facts: Facts
+
+
+def split_names(observed: Sequence[ObservedMachine]) -> dict[str, str]:
+    """Trial id -> name of its configuration, split where observed facts differ: 'n2-standard-8 (Intel Xeon 8373C)'.
+
+    The name says the facts in which the splits differ, and no others. A fact that one machine does not say counts as a
+    value of its own. Configurations whose machines agree keep their names; so do trials without facts.
+    """
+    signatures: dict[str, dict[str, Signature]] = defaultdict(dict)
+    for trial, machines in _grouped(observed, lambda seen: seen.trial).items():
+        signatures[machines[0].configuration][trial] = _signature(machines)
+    names: dict[str, str] = {}
+    for configuration, by_trial in signatures.items():
+        entries = [set(signature) for signature in by_trial.values()]
+        shared = set.intersection(*entries)
+        for trial, signature in by_trial.items():
+            own = [entry for entry in signature if entry not in shared]
+            names[trial] = f"{configuration} ({_label(own)})" if own else configuration
+    return dict(sorted(names.items()))
+
+
+def machines_of(observed: Sequence[ObservedMachine]) -> list[MachineRow]:
+    """One row per configuration, role and set of identifying facts; the row of most trials comes first.
+
+    `machine` is the machine's name, or its role when every replicate had a machine of another name. `facts` are those
+    before the first of its trials. `differs_in` holds the facts in which a row differs from the first row of the
+    configuration and role as the study names them; its `configuration` is the split name.
+
+    Returns:
+        Sorted by configuration (as the study names it), role, then number of trials, most first.
+    """
+    names = split_names(observed)
+    rows: list[MachineRow] = []
+    for _, seen in sorted(_grouped(observed, lambda one: (one.configuration, one.role)).items()):
+        groups = _grouped(seen, lambda one: (names[one.trial], *_identity(one.facts)))
+        ordered = sorted(groups.values(), key=lambda group: (-len(group), group[0].trial, group[0].machine))
+        first = ordered[0][0].facts
+        for group in ordered:
+            machines = sorted({one.machine for one in group})
+            differing = [f for f in IDENTIFYING_FACTS if getattr(group[0].facts, f) != getattr(first, f)]
+            rows.append(
+                MachineRow(
+                    configuration=names[group[0].trial],
+                    machine=machines[0] if len(machines) == 1 else group[0].role,
+                    facts=group[0].facts,
+                    trials=sorted({one.trial for one in group}),
+                    differs_in=differing,
+                )
+            )
+    return rows
+
+
+def _grouped(
+    observed: Sequence[ObservedMachine], key: Callable[[ObservedMachine], Hashable]
+) -> dict[Any, list[ObservedMachine]]:
+    """Groups by a key, each group sorted by trial, role and machine."""
+    groups: dict[Any, list[ObservedMachine]] = defaultdict(list)
+    for seen in sorted(observed, key=lambda one: (one.trial, one.role, one.machine)):
+        groups[key(seen)].append(seen)
+    return groups
+
+
+def _identity(facts: Facts) -> tuple[str, ...]:
+    """The identifying facts as text; 'unknown' where the machine does not say."""
+    values = (getattr(facts, fact) for fact in IDENTIFYING_FACTS)
+    return tuple("unknown" if value is None else str(value) for value in values)
+
+
+def _signature(machines: Sequence[ObservedMachine]) -> Signature:
+    values: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for seen in machines:
+        for fact, value in zip(IDENTIFYING_FACTS, _identity(seen.facts), strict=True):
+            values[seen.role, fact].append(value)
+    return tuple((role, fact, tuple(sorted(many))) for (role, fact), many in sorted(values.items()))
+
+
+def _label(entries: Sequence[tuple[str, str, tuple[str, ...]]]) -> str:
+    """Words for the facts in which a split differs, the machine under test first and without its role."""
+    ordered = sorted(entries, key=lambda entry: (entry[0] != "database", entry[0], IDENTIFYING_FACTS.index(entry[1])))
+    words: list[str] = []
+    for role, fact, values in ordered:
+        prefix = "" if role == "database" else f"{role}: "
+        value = "/".join(dict.fromkeys(values)) if len(set(values)) == 1 else "/".join(values)
+        template = _WORDS[fact] if value != "unknown" else f"{fact} {{}}"
+        words.append(prefix + template.format(value))
+    return ", ".join(words)

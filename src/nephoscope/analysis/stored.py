@@ -1,0 +1,48 @@
+"""What `analyze` leaves in a results folder and `report` reads: four tables and one document. All rebuildable."""
+
+from collections.abc import Mapping
+
+from nephoscope.analysis import tables
+from nephoscope.analysis.results import AnalysedStudy, Comparison, MeasurementRow, Statistic, TrialRow
+from nephoscope.errors import InputError
+from nephoscope.frozen import Frozen
+from nephoscope.store import files
+from nephoscope.store.folder import ResultsFolder
+
+DOCUMENT = "analysis.json"
+TABLES: Mapping[str, type[Frozen]] = {
+    "trials": TrialRow,
+    "measurements": MeasurementRow,
+    "statistics": Statistic,
+    "comparisons": Comparison,
+}
+
+
+def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
+    """Stores an analysis; the document last, so that it is never newer than its tables."""
+    for name, kind in TABLES.items():
+        folder.write_derived(f"{name}.parquet", tables.to_parquet(getattr(study, name), kind))
+    rest = study.model_copy(update={name: [] for name in TABLES})
+    folder.write_derived(DOCUMENT, files.dump(rest).encode())
+
+
+def read(folder: ResultsFolder) -> AnalysedStudy:
+    """Reads it back.
+
+    Raises:
+        InputError: the folder was not analysed yet.
+        DamagedFile, NewerSchema: a file cannot be read.
+    """
+    path = folder.path / DOCUMENT
+    if not path.exists():
+        raise InputError(f"{folder.path} was not analysed yet", hint=f"nephoscope analyze {folder.path}")
+    rest = files.read(path, AnalysedStudy)
+    found = {
+        name: tables.from_parquet((folder.path / f"{name}.parquet").read_bytes(), kind) for name, kind in TABLES.items()
+    }
+    return rest.model_copy(update=found)
+
+
+def forget(folder: ResultsFolder) -> None:
+    """Removes an analysis that no longer fits what is stored."""
+    (folder.path / DOCUMENT).unlink(missing_ok=True)

@@ -1,0 +1,167 @@
+r"""Rows of the analysis as Parquet and as CSV, and back, without losing a digit.
+
+Equal rows give equal bytes, whatever their order: a table has its own order. CSV floats stand in their shortest form
+that reads back as the same number, so that a person can recompute a median to the last digit. Lists in CSV are joined
+by ';', with a backslash before a ';' or a backslash inside an element and '\e' for an empty one. Names of files and
+atomic writes belong to `store`; here are only bytes.
+"""
+
+import io
+import types
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
+
+import polars as pl
+
+from nephoscope.analysis.results import Comparison, MeasurementRow, Statistic, TrialRow
+from nephoscope.errors import DamagedFile
+from nephoscope.frozen import Frozen
+
+Row = TypeVar("Row", bound=Frozen)
+
+_ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
+    TrialRow: lambda row: (row.position, row.trial),
+    MeasurementRow: lambda row: (
+        *(row.configuration, row.benchmark, row.metric, row.position, row.trial),
+        *(row.at_s is not None, row.at_s or 0.0, row.role or "", row.value),
+    ),
+    Statistic: lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu),
+    Comparison: lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right),
+}
+
+
+def ordered(rows: Sequence[Row], kind: type[Row]) -> list[Row]:
+    """The rows in the order of their table.
+
+    Raises:
+        KeyError: there is no table of this kind.
+    """
+    return sorted(rows, key=_ORDER[kind])
+
+
+def schema_of(kind: type[Frozen]) -> dict[str, pl.DataType]:
+    """Column -> type, in the order of the fields; also of an empty table.
+
+    Raises:
+        TypeError: a field that no column can hold.
+    """
+    return {name: _column(field.annotation) for name, field in kind.model_fields.items()}
+
+
+def to_frame(rows: Sequence[Row], kind: type[Row]) -> pl.DataFrame:
+    """The rows as a polars frame, in the order of their table."""
+    plain = [row.model_dump(mode="json") for row in ordered(rows, kind)]
+    return pl.DataFrame(plain, schema=schema_of(kind), orient="row")
+
+
+def from_frame(frame: pl.DataFrame, kind: type[Row]) -> list[Row]:
+    """Rows of a frame.
+
+    Raises:
+        DamagedFile: a column is missing or holds what the rows cannot.
+    """
+    if frame.columns != list(kind.model_fields):
+        raise _damaged(kind, ValueError(f"its columns are {', '.join(frame.columns) or 'none'}"))
+    try:
+        return [kind.model_validate(row) for row in frame.iter_rows(named=True)]
+    except ValueError as error:
+        raise _damaged(kind, error) from error
+
+
+def to_parquet(rows: Sequence[Row], kind: type[Row]) -> bytes:
+    """The rows as a Parquet file; equal rows and versions, equal bytes."""
+    buffer = io.BytesIO()
+    to_frame(rows, kind).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def from_parquet(content: bytes, kind: type[Row]) -> list[Row]:
+    """Rows of `to_parquet`.
+
+    Raises:
+        DamagedFile: not Parquet, or not of this kind.
+    """
+    try:
+        frame = pl.read_parquet(io.BytesIO(content))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise _damaged(kind, error) from error
+    return from_frame(frame, kind)
+
+
+def to_csv(rows: Sequence[Row], kind: type[Row]) -> bytes:
+    """The rows as CSV: UTF-8, a header, floats in shortest round-trip form, an empty cell for None."""
+    columns = [
+        pl.Series(name, [None if many is None else _join(many) for many in column], dtype=pl.String())
+        if isinstance(column.dtype, pl.List)
+        else column
+        for name, column in to_frame(rows, kind).to_dict().items()
+    ]
+    buffer = io.BytesIO()
+    pl.DataFrame(columns).write_csv(buffer)
+    return buffer.getvalue()
+
+
+def from_csv(content: bytes, kind: type[Row]) -> list[Row]:
+    """Rows of `to_csv`.
+
+    Raises:
+        DamagedFile: not CSV, or not of this kind.
+    """
+    schema = schema_of(kind)
+    lists = [name for name, column in schema.items() if isinstance(column, pl.List)]
+    flat: dict[str, pl.DataType] = {name: pl.String() if name in lists else column for name, column in schema.items()}
+    try:
+        frame = pl.read_csv(io.BytesIO(content), schema_overrides=flat, infer_schema=False)
+    except pl.exceptions.PolarsError as error:
+        raise _damaged(kind, error) from error
+    columns = [
+        pl.Series(name, [None if text is None else _split(text) for text in column], dtype=pl.List(pl.String()))
+        if name in lists
+        else column
+        for name, column in frame.to_dict().items()
+    ]
+    return from_frame(pl.DataFrame(columns), kind)
+
+
+def _damaged(kind: type[Frozen], error: Exception) -> DamagedFile:
+    return DamagedFile(
+        f"this is no table of {kind.__name__}: {error}", hint="rebuild it from the trials with `nephoscope analyze`"
+    )
+
+
+def _column(annotation: Any) -> pl.DataType:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin in {Union, types.UnionType}:
+        inner = [argument for argument in arguments if argument is not types.NoneType]
+        if len(inner) == 1:
+            return _column(inner[0])
+    if origin is list:
+        return pl.List(_column(arguments[0]))
+    if origin is Literal or (isinstance(annotation, type) and issubclass(annotation, StrEnum)):
+        return pl.String()
+    by_type: dict[Any, pl.DataType] = {str: pl.String(), bool: pl.Boolean(), int: pl.Int64(), float: pl.Float64()}
+    if annotation not in by_type:
+        raise TypeError(f"no column holds {annotation}")
+    return by_type[annotation]
+
+
+def _join(elements: Sequence[str]) -> str:
+    return ";".join(element.replace("\\", "\\\\").replace(";", "\\;") or "\\e" for element in elements)
+
+
+def _split(text: str) -> list[str]:
+    if not text:
+        return []
+    elements, current, escaped = [], "", False
+    for character in text:
+        if escaped:
+            current, escaped = current + {"e": ""}.get(character, character), False
+        elif character == "\\":
+            escaped = True
+        elif character == ";":
+            elements.append(current)
+            current = ""
+        else:
+            current += character
+    return [*elements, current]

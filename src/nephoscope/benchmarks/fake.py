@@ -1,0 +1,93 @@
+"""A benchmark whose numbers are computed, not measured. It ships, for rehearsals and tests, under its true name."""
+
+import json
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field, ValidationError
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.databases.base import Endpoint
+from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.machines.fake import Answer
+from nephoscope.records import Direction, Measurement, Metric
+
+PROGRAM = "fake-benchmark"
+
+
+class FakeParameters(Frozen):
+    """Parameters of `fake`."""
+
+    value: float = Field(default=1000.0, gt=0, description="on one CPU")
+    cpu_exponent: float = Field(default=0.9, ge=0, le=2, description="value x CPUs ** this")
+    spread_percent: float = Field(default=1.0, ge=0, lt=100, description="standard deviation of the replicates")
+    duration_s: float = Field(default=10.0, ge=0, description="of the fake clock")
+    database: bool = Field(default=False, description="start the database of the configuration too")
+
+
+RATE = Metric(
+    name="rate",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    title="fake operations per second",
+    clock="none: the number is computed",
+    headline=True,
+    per_cpu=True,
+)
+
+
+class _Output(Frozen):
+    rate: float = Field(gt=0)
+
+
+class Fake:
+    """See the module's text."""
+
+    name = "fake"
+    version = 1
+    title = "Fake benchmark (computed numbers)"
+    parameters = FakeParameters
+
+    def metrics(self, parameters: Any) -> tuple[Metric, ...]:  # noqa: ARG002 - always the same
+        """See `Benchmark.metrics`."""
+        return (RATE,)
+
+    def needs(self, parameters: Any) -> Needs:
+        """See `Benchmark.needs`."""
+        return Needs(tools=(PROGRAM,), database=bool(parameters.database))
+
+    def expected_duration_s(self, parameters: Any) -> float:
+        """See `Benchmark.expected_duration_s`."""
+        return float(parameters.duration_s)
+
+    async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:  # noqa: ARG002 - nothing to make
+        """See `Benchmark.prepare`."""
+        return None
+
+    async def run(self, site: Site, parameters: Any) -> None:
+        """See `Benchmark.run`."""
+        machine = site.cluster.database[0]
+        argv = [PROGRAM, str(len(machine.cpus)), str(site.seed), parameters.model_dump_json()]
+        completed = await site.execute(machine, "fake", argv, timeout_s=600)
+        completed.require()
+
+    def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:  # noqa: ARG002 - the output says it all
+        """See `Benchmark.parse`."""
+        try:
+            output = _Output.model_validate_json(raw.get("fake.stdout", b""))
+        except ValidationError as error:
+            raise OutputUnreadable(f"{PROGRAM} wrote something else: {error.errors()[0]['msg']}") from error
+        return [Measurement(metric=RATE.name, unit=RATE.unit, value=output.rate, role="database")]
+
+
+def fake_program(argv: Sequence[str], stdin: bytes) -> Answer:  # noqa: ARG001 - as every program of a fake machine
+    """The program itself: a pure function of its arguments."""
+    if argv[1:] == ["--version"]:
+        return Answer(b"fake-benchmark 1\n")
+    cpus, seed = int(argv[1]), int(argv[2])
+    parameters = FakeParameters.model_validate_json(argv[3])
+    noise = random.Random(f"{cpus}/{seed}").gauss(0, parameters.spread_percent / 100)  # noqa: S311 - a fake
+    rate = parameters.value * cpus**parameters.cpu_exponent * max(0.01, 1 + noise)
+    return Answer(json.dumps({"rate": rate}).encode(), takes_s=parameters.duration_s)

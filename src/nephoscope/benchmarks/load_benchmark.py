@@ -1,0 +1,222 @@
+"""What every benchmark driven by `nephoscope-load` shares: fixture, run, parse. One subclass a workload."""
+
+import contextlib
+import hashlib
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Literal
+
+from pydantic import ValidationError
+
+from nephoscope.benchmarks import load_contract as contract
+from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.load_contract import LoadSpec, PostgresTarget
+from nephoscope.databases.base import Endpoint, HasFixtures
+from nephoscope.errors import DatabaseFailed, TargetLost, TargetUnreachable, ToolFailed
+from nephoscope.frozen import Frozen
+from nephoscope.machines.remote import Completed
+from nephoscope.records import Direction, Measurement, Metric, OperationEvidence
+
+RUN = "load-run"
+"""Name of the raw output of the measured run."""
+FIXTURE = "load-fixture"
+"""Name of the raw output of loading the data set, in the trial that needed it first."""
+
+LOAD_TIMEOUT_S = 3600.0
+GRACE_S = 120.0
+"""For connecting, the operations in flight at the end, and the consistency conditions."""
+
+_COMPLETE = (contract.EXIT_FINISHED, contract.EXIT_RATE_NOT_KEPT, contract.EXIT_CONSISTENCY_BROKEN)
+"""The data are complete: what they are worth is for the checks to say."""
+
+
+class RunParameters(Frozen):
+    """What a workload's parameters must hold."""
+
+    ramp_s: float
+    duration_s: float
+
+
+class LoadBenchmark(ABC):
+    """A workload of the load generator on a database; stateless."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    title: ClassVar[str]
+    parameters: ClassVar[type[Frozen]]
+
+    @abstractmethod
+    def workload(self, parameters: Any) -> contract.TpccWorkload | contract.PointSelectWorkload:
+        """The workload of the contract."""
+
+    @abstractmethod
+    def fixture_bytes(self, parameters: Any) -> int:
+        """Disk that the loaded data set needs."""
+
+    @abstractmethod
+    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
+        """See `Benchmark.metrics`."""
+
+    @abstractmethod
+    def rates(self, output: load_output.LoadOutput) -> list[Measurement]:
+        """The workload's own rates, of the whole trial and (with `at_s`) of each interval."""
+
+    def needs(self, parameters: Any) -> Needs:
+        """See `Benchmark.needs`: the template and one copy of it."""
+        return Needs(tools=("nephoscope-load",), database=True, disk_bytes=2 * self.fixture_bytes(parameters))
+
+    def expected_duration_s(self, parameters: Any) -> float:
+        """See `Benchmark.expected_duration_s`."""
+        return float(parameters.ramp_s + parameters.duration_s) + _SET_UP_S
+
+    async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:
+        """Loads the data set when this database has none like it, then gives the trial a fresh copy."""
+        if site.database is None or site.endpoint is None or not isinstance(site.database, HasFixtures):
+            raise DatabaseFailed(f"{self.name} needs a database that can keep a data set")
+        workload = self.workload(parameters)
+        fixture = self.fixture_name(parameters, site.data_seed)
+        if not await site.database.has_fixture(site.cluster, site.endpoint, fixture):
+            site.progress(f"loading {fixture}")
+            empty = await site.database.create_fixture(site.cluster, site.endpoint, fixture)
+            streams = max(1, min(len(site.cluster.load.cpus), 8))
+            spec = _spec(empty, "load", workload, seed=site.data_seed, connections=streams)
+            completed = await self._execute(site, FIXTURE, empty, spec, LOAD_TIMEOUT_S)
+            if completed.exit_code != contract.EXIT_FINISHED:
+                raise DatabaseFailed(f"loading {fixture} failed: {_said(completed)}")
+            await site.database.seal_fixture(site.cluster, site.endpoint, fixture)
+        return await site.database.clone_fixture(site.cluster, site.endpoint, fixture)
+
+    async def run(self, site: Site, parameters: Any) -> None:
+        """Drives the workload; raw output is `load-run.stdout`."""
+        if site.endpoint is None:
+            raise DatabaseFailed(f"{self.name} was given no database")
+        workload = self.workload(parameters)
+        spec = _spec(site.endpoint, "run", workload, seed=site.seed, connections=site.connections).model_copy(
+            update={"ramp_s": parameters.ramp_s, "duration_s": parameters.duration_s}
+        )
+        timeout_s = parameters.ramp_s + parameters.duration_s + GRACE_S
+        completed = await self._execute(site, RUN, site.endpoint, spec, timeout_s)
+        if completed.exit_code in _COMPLETE:
+            return
+        failure = {contract.EXIT_CANNOT_CONNECT: TargetUnreachable, contract.EXIT_TARGET_LOST: TargetLost}
+        raise failure.get(completed.exit_code, ToolFailed)(
+            f"nephoscope-load ended with exit code {completed.exit_code}: {_said(completed)}",
+            hint="the database's log stands beside its raw output",
+        )
+
+    def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:  # noqa: ARG002 - the output says it all
+        """See `Benchmark.parse`."""
+        output = load_output.read(raw.get(f"{RUN}.stdout", b""))
+        ended = load_output.count(output, outcomes=("committed", "rolled_back_by_design"))
+        found = [*self.rates(output), *load_output.operation_latencies(output)]
+        found.append(_load(CLIENT_CPU.name, CLIENT_CPU.unit, output.finished.client_cpu_s / output.measured_s))
+        if ended:
+            per_operation = output.finished.client_cpu_s / ended
+            found.append(_load(CLIENT_CPU_PER_OPERATION.name, CLIENT_CPU_PER_OPERATION.unit, per_operation))
+        return found
+
+    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int) -> OperationEvidence:  # noqa: ARG002
+        """See `HasOperations.operations`."""
+        return load_output.evidence(load_output.read(raw.get(f"{RUN}.stdout", b"")), client_cpus)
+
+    def fixture_name(self, parameters: Any, data_seed: int) -> str:
+        """A database name that two data sets share only when they are equal."""
+        text = f"{self.version} {self.workload(parameters).model_dump_json()} {data_seed}"
+        return f"nephoscope_{self.name.replace('-', '_')}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+    async def _execute(self, site: Site, name: str, endpoint: Endpoint, spec: LoadSpec, timeout_s: float) -> Completed:
+        return await site.execute(
+            site.cluster.load,
+            name,
+            [site.load_program, "exec"],
+            timeout_s=timeout_s,
+            stdin=spec.model_dump_json(by_alias=True).encode(),
+            environment=endpoint.environment,
+            on_line=lambda line: _show(site, line),
+        )
+
+
+def _spec(
+    endpoint: Endpoint,
+    action: Literal["load", "run"],
+    workload: contract.TpccWorkload | contract.PointSelectWorkload,
+    *,
+    seed: int,
+    connections: int,
+) -> LoadSpec:
+    target = PostgresTarget(dsn=endpoint.dsn)
+    return LoadSpec(action=action, target=target, workload=workload, seed=seed, connections=connections)
+
+
+_SET_UP_S = 4.0
+"""Facts, start and stop of the database, copying the data set, checking it; an estimate for plan and progress."""
+
+CLIENT_CPU = Metric(
+    name="client_cpu",
+    unit="CPU",
+    direction=Direction.LOWER,
+    title="CPUs the load generator kept busy",
+    clock="user + system time of nephoscope-load / measurement interval",
+)
+CLIENT_CPU_PER_OPERATION = Metric(
+    name="client_cpu_per_operation",
+    unit="s",
+    direction=Direction.LOWER,
+    title="client CPU time per operation",
+    clock="user + system time of nephoscope-load / operations ended",
+)
+
+
+def latency_metrics(operation: str) -> tuple[Metric, ...]:
+    """The metrics `load_output.operation_latencies` may yield for one operation."""
+    words = operation.replace("_", " ")
+    service = "from the first byte sent to the last byte read, retries included"
+    queue = "from the intended start (closed pace: the end of the operation before) to the first byte sent"
+    return (
+        *(_latency(operation, words, "service", which, service) for which in ("mean", "p50", "p90", "p95", "p99")),
+        *(_latency(operation, words, "queue", which, queue) for which in ("mean", "p99")),
+    )
+
+
+def _latency(operation: str, words: str, clock_name: str, which: str, clock: str) -> Metric:
+    return Metric(
+        name=f"{operation}.{clock_name}_{which}",
+        unit="s",
+        direction=Direction.LOWER,
+        title=f"{words}: {clock_name} time, {which}",
+        clock=clock,
+    )
+
+
+def _load(metric: str, unit: str, value: float, at_s: float | None = None) -> Measurement:
+    return Measurement(metric=metric, unit=unit, value=value, role="load", at_s=at_s)
+
+
+def rate(metric: Metric, output: load_output.LoadOutput, factor: float, operation: str | None) -> list[Measurement]:
+    """Operations ended (committed, or rolled back by design) per second x `factor`: of the trial and each interval."""
+    outcomes = ("committed", "rolled_back_by_design")
+    total = load_output.count(output, operation=operation, outcomes=outcomes)
+    found = [_load(metric.name, metric.unit, factor * total / output.measured_s)]
+    for interval in output.intervals:
+        ended = sum(
+            row.count for row in interval.operations if row.outcome in outcomes and operation in (None, row.operation)
+        )
+        length_s = interval.end_s - interval.start_s
+        if length_s > 0:
+            found.append(_load(metric.name, metric.unit, factor * ended / length_s, at_s=interval.end_s))
+    return found
+
+
+def _show(site: Site, line: str) -> None:
+    """Progress from an interval line; a line that cannot be read here is reported by `parse`, not by progress."""
+    with contextlib.suppress(ValidationError):
+        read = contract.OUTPUT_LINE.validate_json(line)
+        if isinstance(read, contract.Interval):
+            ended = sum(row.count for row in read.operations if row.outcome != "failed")
+            length_s = read.end_s - read.start_s
+            if length_s > 0:
+                site.progress(f"{ended / length_s:,.0f} operations/s")
+
+
+def _said(completed: Completed) -> str:
+    return completed.stderr.decode(errors="replace").strip()[-600:] or "it said nothing"

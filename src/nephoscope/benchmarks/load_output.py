@@ -1,0 +1,120 @@
+"""Reads what `nephoscope-load` wrote; pure."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from nephoscope.benchmarks.histograms import latencies, merged
+from nephoscope.benchmarks.load_contract import OUTPUT_LINE, Finished, Interval, Started
+from nephoscope.errors import OutputUnreadable
+from nephoscope.records import Measurement, OperationEvidence
+
+
+@dataclass(frozen=True)
+class LoadOutput:
+    """One complete output."""
+
+    started: Started
+    intervals: tuple[Interval, ...]
+    finished: Finished
+
+    @property
+    def measured(self) -> tuple[Interval, ...]:
+        """Intervals of the measurement interval, the ramp left out."""
+        return tuple(interval for interval in self.intervals if interval.phase == "measure")
+
+    @property
+    def measured_s(self) -> float:
+        """Length of the measurement interval that was really driven.
+
+        Raises:
+            OutputUnreadable: nothing was measured.
+        """
+        measured_s = self.finished.measured_s
+        if measured_s is None or measured_s <= 0:
+            raise OutputUnreadable("nephoscope-load measured nothing")
+        return measured_s
+
+
+def read(text: bytes) -> LoadOutput:
+    """Reads a whole output.
+
+    Raises:
+        OutputUnreadable: it is empty, cut short, or not of this contract.
+    """
+    lines = [_line(number, line) for number, line in enumerate(text.splitlines(), start=1)]
+    if not lines:
+        raise OutputUnreadable("nephoscope-load wrote nothing")
+    first, *middle = lines
+    last = middle.pop() if middle else None
+    if not isinstance(first, Started) or not isinstance(last, Finished):
+        raise OutputUnreadable(
+            "the output of nephoscope-load is not complete: "
+            f"it begins with {first.event!r} and ends with {last.event if last else first.event!r}",
+            hint="the program died or was killed; its stderr stands beside it",
+        )
+    intervals = tuple(line for line in middle if isinstance(line, Interval))
+    if len(intervals) != len(middle):
+        raise OutputUnreadable("the output of nephoscope-load holds several outputs")
+    return LoadOutput(first, intervals, last)
+
+
+def _line(number: int, line: bytes) -> Started | Interval | Finished:
+    try:
+        return OUTPUT_LINE.validate_json(line)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the line"
+        raise OutputUnreadable(f"line {number} of nephoscope-load: {where}: {first['msg']}") from error
+
+
+def operation_latencies(output: LoadOutput) -> Iterator[Measurement]:
+    """Service and queue time of each operation's committed completions: `<operation>.service_p99` ...
+
+    Closed pace shows service and queue time; response time is their sum and says nothing more.
+    """
+    encoded: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for interval in output.measured:
+        for row in interval.operations:
+            if row.outcome == "committed":
+                encoded[row.operation, "service"].append(row.histograms.service)
+                encoded[row.operation, "queue"].append(row.histograms.queue)
+    for (operation, clock), texts in encoded.items():
+        histogram = merged(texts)
+        found = latencies(f"{operation}.{clock}", histogram)
+        yield from found if clock == "service" else [row for row in found if row.metric.endswith(("_mean", "_p99"))]
+
+
+def count(output: LoadOutput, *, operation: str | None = None, outcomes: tuple[str, ...]) -> int:
+    """Operations that ended in the measurement interval, summed from its intervals."""
+    return sum(
+        row.count
+        for interval in output.measured
+        for row in interval.operations
+        if row.outcome in outcomes and operation in (None, row.operation)
+    )
+
+
+def evidence(output: LoadOutput, client_cpus: int) -> OperationEvidence:
+    """What the checks want to know."""
+    finished = output.finished
+    failed = count(output, outcomes=("failed",))
+    return OperationEvidence(
+        attempted=count(output, outcomes=("committed", "rolled_back_by_design")) + failed,
+        failed=failed,
+        client_cpu_share=finished.client_cpu_s / (output.measured_s * client_cpus),
+        broken_conditions=[f"{row.number}: {row.text}" for row in finished.conditions if not row.holds],
+        conditions_checked=len(finished.conditions),
+        disagreeing_counters=[
+            f"{row.name}: server {row.server}, client {row.client}" for row in finished.counters if not row.agrees
+        ],
+        failed_audits=[
+            f"{row.name}: {row.observed:.6g} outside {row.low:.6g}..{row.high:.6g}"
+            for row in finished.audit
+            if row.passed is False
+        ],
+        exit_code=finished.exit_code,
+        message=finished.message,
+    )

@@ -1,0 +1,15 @@
+"""Every benchmark by the name a study uses. To add one: one file here, one line below, one recorded output in tests."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.fake import Fake
+from nephoscope.benchmarks.fio import Fio
+from nephoscope.benchmarks.point_select import PointSelect
+from nephoscope.benchmarks.stress_ng import StressNg
+from nephoscope.benchmarks.tpcc import Tpcc
+
+_ALL: tuple[Benchmark, ...] = (StressNg(), Fio(), Tpcc(), PointSelect(), Fake())
+
+BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({benchmark.name: benchmark for benchmark in _ALL})

@@ -1,0 +1,173 @@
+"""Is the machine what was asked for, and did it stay what it was?
+
+`Expected` speaks of the database machines. Where a cluster has several machines the load machine may differ from them,
+so there an expectation is broken when no machine meets it.
+"""
+
+from collections.abc import Callable
+
+from nephoscope.checks.thresholds import MEMORY_MISSING
+from nephoscope.checks.verdicts import invalid, over_machines, unknown, valid
+from nephoscope.records import Evidence, Facts, Verdict, VerdictKind
+from nephoscope.units import GIB
+
+_NO_FACTS = "no facts were taken"
+_STABLE = (
+    "hostname",
+    "cpu_model",
+    "architecture",
+    "cpus_online",
+    "cpus_allowed",
+    "memory_bytes",
+    "swap_bytes",
+    "kernel",
+    "virtualization",
+    "clock_source",
+    "frequency_governor",
+    "congestion_control",
+    "cgroup_cpu_limit",
+)
+_STABLE_OF_DISK = ("device", "filesystem", "mount_options", "size_bytes", "scheduler")
+
+
+def _looks(evidence: Evidence) -> list[tuple[str, str, Facts]]:
+    before = [(machine, "before", facts) for machine, facts in sorted(evidence.facts_before.items())]
+    return before + [(machine, "after", facts) for machine, facts in sorted(evidence.facts_after.items())]
+
+
+def _as_expected(check: str, evidence: Evidence, judge: Callable[[Facts], tuple[bool | None, str]]) -> Verdict:
+    """Holds the facts before the trial against an expectation: (met or None for not known, what was seen)."""
+    seen = [(machine, *judge(facts)) for machine, facts in sorted(evidence.facts_before.items())]
+    if len(seen) > 1 and any(met for _, met, _ in seen):
+        seen = [one for one in seen if one[1]]
+    made = {True: valid, False: invalid, None: unknown}
+    return over_machines(check, [made[met](check, f"{machine}: {said}") for machine, met, said in seen], _NO_FACTS)
+
+
+class CpuCount:
+    """The affinity mask in force, before and after."""
+
+    name = "cpu-count"
+    text = "Refuses a trial whose processes could use more or fewer CPUs than the configuration asked for."
+
+    def __call__(self, evidence: Evidence) -> Verdict:
+        """Allowed CPUs as observed, against the mask of the machine and the count asked for."""
+        looks = [self._look(evidence, *look) for look in _looks(evidence)]
+        verdict = over_machines(self.name, looks, _NO_FACTS)
+        asked = evidence.expected.cpus
+        if verdict.verdict is not VerdictKind.VALID or asked == "all":
+            return verdict
+        counts = {facts.cpus_allowed for facts in evidence.facts_before.values()}
+        if asked not in counts:
+            return invalid(self.name, f"{asked} CPUs were asked for, {_numbers(counts)} may be used")
+        return verdict
+
+    def _look(self, evidence: Evidence, machine: str, when: str, facts: Facts) -> Verdict:
+        mask = evidence.measured_cpus.get(machine)
+        wanted = len(mask) if mask else facts.cpus_online if evidence.expected.cpus == "all" else evidence.expected.cpus
+        if facts.cpus_allowed is None or wanted is None:
+            return unknown(self.name, f"{machine}: the machine does not say how many CPUs may be used")
+        if facts.cpus_allowed != wanted:
+            return invalid(
+                self.name, f"{machine}: {facts.cpus_allowed} CPUs may be used {when} the trial, not {wanted}"
+            )
+        return valid(self.name, f"{machine}: {wanted} of {facts.cpus_online} CPUs {when} the trial")
+
+
+def _numbers(counts: set[int | None]) -> str:
+    return " or ".join(str(count) for count in sorted(counts, key=str))
+
+
+class CpuModel:
+    """The CPU model, as far as the study names one."""
+
+    name = "cpu-model"
+    text = "Refuses a machine with another CPU model than the study expects (`expect_cpu_model`)."
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """The part of the name, in any case; None when the study expects no model."""
+        expected = evidence.expected.cpu_model_contains
+        if expected is None:
+            return None
+
+        def judge(facts: Facts) -> tuple[bool | None, str]:
+            if facts.cpu_model is None:
+                return None, "the machine does not say its CPU model"
+            met = expected.casefold() in facts.cpu_model.casefold()
+            return met, facts.cpu_model if met else f"{facts.cpu_model!r} is not {expected!r}"
+
+        return _as_expected(self.name, evidence, judge)
+
+
+class Memory:
+    """The memory, as far as the study names it."""
+
+    name = "memory"
+    text = f"Refuses a machine with over {MEMORY_MISSING.percent} less memory than asked for (`expect_memory_gib`)."
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Memory observed against asked for; None when the study expects no size."""
+        expected = evidence.expected.memory_bytes
+        if expected is None:
+            return None
+
+        def judge(facts: Facts) -> tuple[bool | None, str]:
+            if facts.memory_bytes is None:
+                return None, "the machine does not say its memory"
+            met = facts.memory_bytes >= expected * (1 - MEMORY_MISSING.value)
+            return met, f"{facts.memory_bytes / GIB:.1f} GiB of {expected / GIB:.1f} GiB asked for"
+
+        return _as_expected(self.name, evidence, judge)
+
+
+class CgroupLimit:
+    """A CPU quota below the CPUs that are measured throttles in periods of 100 ms."""
+
+    name = "cgroup-limit"
+    text = "Refuses a trial below a cgroup CPU quota smaller than its CPUs: throttling, not the machine, was measured."
+
+    def __call__(self, evidence: Evidence) -> Verdict:
+        """The lowest quota found against the number of measured CPUs."""
+        looks = [self._look(evidence, machine, facts) for machine, _, facts in _looks(evidence)]
+        return over_machines(self.name, looks, _NO_FACTS)
+
+    def _look(self, evidence: Evidence, machine: str, facts: Facts) -> Verdict:
+        cpus = len(evidence.measured_cpus.get(machine, [])) or facts.cpus_allowed
+        if facts.cgroup_cpu_limit is None:
+            return valid(self.name, f"{machine}: no CPU quota found")
+        if cpus is None:
+            return unknown(
+                self.name, f"{machine}: a quota of {facts.cgroup_cpu_limit:g} CPUs, of how many is not known"
+            )
+        said = f"{machine}: a quota of {facts.cgroup_cpu_limit:g} CPUs on {cpus}"
+        if facts.cgroup_cpu_limit < cpus:
+            return invalid(self.name, f"{said}: set `cpus` to no more than the quota")
+        return valid(self.name, said)
+
+
+class MachineUnchanged:
+    """Live migration, CPU hot-plug, a remount, a changed governor: the trial would have seen two machines."""
+
+    name = "machine-unchanged"
+    text = "Refuses a trial during which a fact about the machine changed (CPUs, memory, kernel, clock, disk, limits)."
+
+    def __call__(self, evidence: Evidence) -> Verdict:
+        """Facts before against facts after, in all that should be stable."""
+        machines = [self._machine(evidence, machine) for machine in sorted(evidence.facts_before)]
+        return over_machines(self.name, machines, _NO_FACTS)
+
+    def _machine(self, evidence: Evidence, machine: str) -> Verdict:
+        before, after = evidence.facts_before[machine], evidence.facts_after.get(machine)
+        if after is None:
+            return unknown(self.name, f"{machine}: no facts were taken after the trial")
+        pairs = {name: (getattr(before, name), getattr(after, name)) for name in _STABLE}
+        pairs |= {f"disk {name}": (getattr(before.disk, name), getattr(after.disk, name)) for name in _STABLE_OF_DISK}
+        changed = [
+            f"{name} from {old} to {new}" for name, (old, new) in pairs.items() if old != new and None not in {old, new}
+        ]
+        unseen = [name for name, (old, new) in pairs.items() if (old is None) != (new is None)]
+        if changed:
+            return invalid(self.name, f"{machine}: changed {', '.join(changed)}")
+        if unseen:
+            return unknown(self.name, f"{machine}: seen only once: {', '.join(unseen)}")
+        return valid(self.name, f"{machine}: the same before and after")

@@ -1,0 +1,118 @@
+"""What a database benchmark says of itself: errors, consistency, counters, audit, and whether the client was the limit.
+
+None of these applies to a benchmark without operations.
+"""
+
+from nephoscope.checks.thresholds import CLIENT_BUSY, ERRORS
+from nephoscope.checks.verdicts import invalid, percent, unknown, valid
+from nephoscope.records import Evidence, Verdict
+
+
+class LoadExit:
+    """The load generator's own verdict on its interval."""
+
+    name = "generator-exit"
+    text = "Refuses a trial whose load generator did not finish with 0 (rate not kept, target lost, interrupted)."
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Its exit code, with its message."""
+        if evidence.operations is None:
+            return None
+        code, message = evidence.operations.exit_code, evidence.operations.message
+        if code == 0:
+            return valid(self.name, "finished with 0")
+        return invalid(self.name, f"ended with {code}: {message or 'it said nothing'}")
+
+
+class Errors:
+    """Operations that failed are not throughput."""
+
+    name = "errors"
+    text = f"Refuses a trial without operations, or with over {ERRORS.percent} of them failed."
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Failed over attempted."""
+        operations = evidence.operations
+        if operations is None:
+            return None
+        if operations.attempted == 0:
+            return invalid(self.name, "no operation ended in the measurement interval")
+        share = operations.failed / operations.attempted
+        said = f"{operations.failed} of {operations.attempted} operations failed"
+        if share > ERRORS.value:
+            return invalid(self.name, f"{said} ({percent(share)}), over {ERRORS.percent}")
+        return valid(self.name, said)
+
+
+class Consistency:
+    """A fast database that loses writes is not fast."""
+
+    name = "consistency"
+    text = "Refuses a trial after which a consistency condition of the workload does not hold."
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Broken conditions by name; None when the workload has none."""
+        operations = evidence.operations
+        if operations is None:
+            return None
+        if operations.broken_conditions:
+            return invalid(self.name, f"do not hold: {', '.join(operations.broken_conditions)}")
+        if operations.conditions_checked == 0:
+            return None
+        return valid(self.name, f"{operations.conditions_checked} conditions hold")
+
+
+class Counters:
+    """The server's own count, against the client's."""
+
+    name = "counters"
+    text = "Refuses a trial in which the server counted other transactions than the client."
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Counters that disagree, by name."""
+        if evidence.operations is None:
+            return None
+        bad = evidence.operations.disagreeing_counters
+        if bad:
+            return invalid(self.name, f"server and client disagree: {', '.join(bad)}")
+        return valid(self.name, "no counter of the server disagrees")
+
+
+class Audit:
+    """The random draws, against the ranges of their specification."""
+
+    name = "audit"
+    text = "Refuses a trial whose random inputs fell outside the ranges of the workload's specification."
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Draws outside their range, by name."""
+        if evidence.operations is None:
+            return None
+        bad = evidence.operations.failed_audits
+        if bad:
+            return invalid(self.name, f"outside their specification: {', '.join(bad)}")
+        return valid(self.name, "no draw is outside its specification")
+
+
+class ClientSaturated:
+    """Was the load generator the limit?"""
+
+    name = "client-saturated"
+    text = (
+        f"Refuses a trial whose load generator used over {CLIENT_BUSY.percent} of its own machine. On a shared machine "
+        "client and server compete by design: there it states the client's share instead."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """The client's CPU share; stated, not judged, when client and server share a machine."""
+        if evidence.operations is None:
+            return None
+        share = evidence.operations.client_cpu_share
+        if share is None:
+            return unknown(self.name, "the load generator's CPU time is not known")
+        if evidence.expected.co_located:
+            return valid(self.name, f"co-located: client used {percent(share)} of the CPUs it shares with the server")
+        said = f"client used {percent(share)} of its CPUs"
+        if share > CLIENT_BUSY.value:
+            return invalid(self.name, f"generator bound: {said}, over {CLIENT_BUSY.percent}")
+        return valid(self.name, said)

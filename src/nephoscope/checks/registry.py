@@ -1,0 +1,53 @@
+"""All checks, in the order of the report, and how they are asked."""
+
+from collections.abc import Sequence
+
+from nephoscope.checks.base import Check
+from nephoscope.checks.interference import ForeignLoad, SamplerCost, Steal
+from nephoscope.checks.machine import CgroupLimit, CpuCount, CpuModel, MachineUnchanged, Memory
+from nephoscope.checks.operations import Audit, ClientSaturated, Consistency, Counters, Errors, LoadExit
+from nephoscope.checks.tools import ToolExit
+from nephoscope.checks.verdicts import overall, unknown
+from nephoscope.records import Evidence, Verdict
+
+__all__ = ["CHECKS", "overall", "run_checks"]
+
+CHECKS: tuple[Check, ...] = (
+    CpuCount(),
+    CpuModel(),
+    Memory(),
+    CgroupLimit(),
+    MachineUnchanged(),
+    ForeignLoad(),
+    Steal(),
+    SamplerCost(),
+    ToolExit(),
+    LoadExit(),
+    Errors(),
+    Consistency(),
+    Counters(),
+    Audit(),
+    ClientSaturated(),
+)
+
+
+def run_checks(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> list[Verdict]:
+    """Asks every check; never raises and never returns nothing.
+
+    Args:
+        evidence: all that is known of one attempt.
+        checks: which ones; all by default.
+
+    Returns:
+        One verdict for each check that applies. A check that crashed is `unknown`, with its exception; when no check
+        applies there is one `unknown` that says so.
+    """
+    verdicts = [verdict for check in checks if (verdict := _ask(check, evidence)) is not None]
+    return verdicts or [unknown("checks", "no check applies to this attempt")]
+
+
+def _ask(check: Check, evidence: Evidence) -> Verdict | None:
+    try:
+        return check(evidence)
+    except Exception as error:  # whatever a check does, an attempt gets its verdicts
+        return unknown(check.name, f"the check crashed: {type(error).__name__}: {error}")

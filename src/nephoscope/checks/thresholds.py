@@ -1,0 +1,68 @@
+"""Every limit a check holds evidence against, in one table, each with the reason it has this value."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A limit: its value (a share unless `of` says otherwise) and why it is this one."""
+
+    value: float
+    of: str
+    why: str
+
+    @property
+    def percent(self) -> str:
+        """The value for people: '2 %'."""
+        return f"{self.value * 100:g} %"
+
+
+MEMORY_MISSING = Threshold(
+    0.10,
+    "of the memory asked for",
+    "firmware, kernel and hypervisor keep a few percent of what a machine type advertises; a tenth is another machine",
+)
+BUSY_BEFORE = Threshold(
+    0.10,
+    "of all CPU time of the machine, just before the trial",
+    "a judgement: an idle Linux guest uses one or two percent; on two CPUs a tenth is a fifth of one of them, more "
+    "than the differences that a study looks for. The look lasts 0.2 s, so that two CPUs give steps of 2.5 %",
+)
+BUSY_OUTSIDE = Threshold(
+    0.25,
+    "of the time of the CPUs outside the affinity mask, during the trial",
+    "a judgement: interrupts and write-back of the measured processes land there and must pass; a foreign process "
+    "beyond a quarter shares caches, memory channels, SMT siblings and the power budget with what is measured",
+)
+STEAL = Threshold(
+    0.02,
+    "of all CPU time, over the trial",
+    "time the hypervisor gave to others: with two percent a CPU-bound rate is wrong by about as much, which is more "
+    "than the default margin of a tie (1.5 %)",
+)
+ERRORS = Threshold(
+    0.001,
+    "of the operations attempted",
+    "a failed operation is cheaper than a real one, so errors flatter a rate; one in a thousand moves it by less than "
+    "the margin of a tie, and is the limit that the search for the highest rate uses too",
+)
+CLIENT_BUSY = Threshold(
+    0.80,
+    "of the CPU time of the load generator's machine",
+    "above it queueing in the generator shows in latencies, and the rate is the client's and not the server's",
+)
+SAMPLER_COST = Threshold(
+    0.005,
+    "of one core",
+    "an observer must cost less than what it tells apart: on one CPU this is a third of the default margin of a tie",
+)
+
+THRESHOLDS: dict[str, Threshold] = {
+    "memory-missing": MEMORY_MISSING,
+    "busy-before": BUSY_BEFORE,
+    "busy-outside": BUSY_OUTSIDE,
+    "steal": STEAL,
+    "errors": ERRORS,
+    "client-busy": CLIENT_BUSY,
+    "sampler-cost": SAMPLER_COST,
+}

@@ -1,0 +1,25 @@
+"""Did every tool end well?"""
+
+import shlex
+
+from nephoscope.checks.verdicts import invalid, unknown, valid
+from nephoscope.records import Evidence, Verdict
+
+
+class ToolExit:
+    """A tool that failed may still have printed numbers."""
+
+    name = "tool-exit"
+    text = "Refuses a trial in which any command failed, was killed or never ended."
+
+    def __call__(self, evidence: Evidence) -> Verdict:
+        """Exit codes of all recorded commands."""
+        if not evidence.commands:
+            return unknown(self.name, "no command was recorded")
+        bad = [
+            f"{shlex.join(command.argv)[:120]} on {command.machine} "
+            + ("was killed or never ended" if command.exit_code is None else f"ended with {command.exit_code}")
+            for command in evidence.commands
+            if command.exit_code != 0
+        ]
+        return invalid(self.name, "; ".join(bad)) if bad else valid(self.name, f"{len(evidence.commands)} ended with 0")

@@ -1,0 +1,84 @@
+"""Making verdicts: the three constructors, percentages, and judging several machines as one."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from nephoscope.records import TelemetrySample, Verdict, VerdictKind
+
+
+def valid(check: str, reason: str) -> Verdict:
+    """Nothing speaks against the numbers."""
+    return Verdict(check=check, verdict=VerdictKind.VALID, reason=reason)
+
+
+def invalid(check: str, reason: str) -> Verdict:
+    """The numbers must not count."""
+    return Verdict(check=check, verdict=VerdictKind.INVALID, reason=reason)
+
+
+def unknown(check: str, reason: str) -> Verdict:
+    """The evidence is not there, so nobody can say."""
+    return Verdict(check=check, verdict=VerdictKind.UNKNOWN, reason=reason)
+
+
+def percent(share: float) -> str:
+    """A share for people, two digits: '3.1 %'."""
+    return f"{share * 100:.2g} %" if share < 1 else f"{share * 100:.0f} %"
+
+
+def overall(verdicts: Sequence[Verdict]) -> VerdictKind:
+    """Any invalid makes all invalid; else any unknown makes all unknown; nothing checked is unknown."""
+    kinds = {verdict.verdict for verdict in verdicts}
+    if VerdictKind.INVALID in kinds:
+        return VerdictKind.INVALID
+    return VerdictKind.VALID if kinds == {VerdictKind.VALID} else VerdictKind.UNKNOWN
+
+
+def over_machines(check: str, verdicts: Sequence[Verdict], nothing: str) -> Verdict:
+    """One verdict over those of single machines: the worst kind, with the reasons of that kind.
+
+    Args:
+        check: its name.
+        verdicts: one per machine.
+        nothing: reason of the unknown verdict when there is no machine at all.
+    """
+    if not verdicts:
+        return unknown(check, nothing)
+    worst = overall(verdicts)
+    return Verdict(check=check, verdict=worst, reason="; ".join(v.reason for v in verdicts if v.verdict is worst))
+
+
+def mean_over_time(
+    samples: Sequence[TelemetrySample], value_of: Callable[[TelemetrySample], float | None]
+) -> float | None:
+    """Mean weighted by the length of intervals; None when no sample has the value."""
+    known = [(value, sample.duration_s) for sample in samples if (value := value_of(sample)) is not None]
+    length_s = sum(duration_s for _, duration_s in known)
+    return sum(value * duration_s for value, duration_s in known) / length_s if length_s > 0 else None
+
+
+def below_limit(
+    check: str,
+    telemetry: Mapping[str, Sequence[TelemetrySample]],
+    value_of: Callable[[TelemetrySample], float | None],
+    limit: float,
+    what: str,
+) -> Verdict:
+    """Holds the mean of a telemetry share against a limit on every machine; unknown where it was not recorded.
+
+    Args:
+        check: its name.
+        telemetry: samples by machine.
+        value_of: the share in one sample.
+        limit: the highest share that passes.
+        what: words after the number: 'of CPU time was stolen'.
+    """
+
+    def judge(machine: str, samples: Sequence[TelemetrySample]) -> Verdict:
+        share = mean_over_time(samples, value_of)
+        if share is None:
+            return unknown(check, f"{machine}: not recorded during the trial")
+        said = f"{machine}: {percent(share)} {what}"
+        return invalid(check, f"{said}, over {percent(limit)}") if share > limit else valid(check, said)
+
+    verdicts = [judge(machine, samples) for machine, samples in sorted(telemetry.items())]
+    return over_machines(check, verdicts, "no machine was sampled during the trial")

@@ -1,0 +1,265 @@
+"""The command line: arguments and wiring, no decisions. Data on stdout, talk on stderr."""
+
+import asyncio
+import json
+import os
+import sys
+import traceback
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from typer.exceptions import TyperException
+
+import nephoscope
+from nephoscope import stages
+from nephoscope.console import LiveProgress, duration
+from nephoscope.errors import EXIT_DEFECT, EXIT_INTERRUPTED, EXIT_OK, EXIT_TRIALS_FAILED, InputError, NephoscopeError
+from nephoscope.machines.doctor import Finding, Health
+from nephoscope.records import Plan
+from nephoscope.run.clock import SystemClock
+from nephoscope.run.signals import Stopped, run_until_stopped
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.starter import starter_study
+from nephoscope.wiring import real_world, shipped_study
+
+EXIT_CODES = """
+Exit codes: 0 done · 1 a defect in nephoscope · 2 the input is wrong · 3 something needed is missing or unreachable ·
+4 the study ended with failed trials · 5 the results folder is in use · 6 results could not be stored ·
+130/143 stopped by Ctrl-C/SIGTERM (`run` again resumes).
+"""
+
+app = typer.Typer(
+    help="Which cloud machine should my database run on, what does it cost, and how sure are we?\n\n"
+    "study --plan--> plan --run--> trials --parse--> measurements --analyze--> statistics --report--> report",
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="a study file (TOML); `nephoscope init` writes one")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="a results folder, as `run --out` wrote it")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="results folder [default: results/<study>]")]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines instead of a table for people")]
+Replan = Annotated[bool, typer.Option("--replan", help="replace the plan of a folder that holds another one")]
+
+
+def _out() -> Console:
+    return Console(soft_wrap=True)
+
+
+def _talk() -> Console:
+    return Console(stderr=True)
+
+
+@app.callback(invoke_without_command=True)
+def _top(version: Annotated[bool, typer.Option("--version", help="print the version and leave")] = False) -> None:
+    if version:
+        _out().print(nephoscope.__version__, highlight=False)
+        raise typer.Exit(EXIT_OK)
+
+
+@app.command(epilog="Example: nephoscope plan studies/laptop.toml")
+def plan(study: StudyFile, as_json: AsJson = False) -> None:
+    """Print what a study would do: trials in order, hours, dollars. Starts nothing."""
+    planned = stages.plan(stages.read_study(study))
+    if as_json:
+        _print_json(planned.model_dump(mode="json", by_alias=True))
+        return
+    table = Table("#", "block", "configuration", "benchmark", "replicate", "expected", "trial")
+    for row in planned.trials:
+        intent = row.intent
+        table.add_row(
+            *(str(intent.position), str(intent.block), intent.configuration_name, intent.benchmark.name),
+            *(str(intent.replicate), duration(row.expected_duration_s), intent.id),
+        )
+    _out().print(table)
+    _out().print(_summary(planned), highlight=False)
+    _warn(planned)
+
+
+@app.command(epilog="Example: nephoscope run studies/laptop.toml --out results/laptop")
+def run(study: StudyFile, out: Out = None, replan: Replan = False) -> None:
+    """Run a study; run it again to resume. Finished trials are never repeated, killed ones are begun anew."""
+    text = stages.read_text(study)
+    _run(text, str(study), out, replan=replan)
+
+
+@app.command(epilog="Example: nephoscope demo --out results/laptop")
+def demo(out: Out = None) -> None:
+    """Measure this machine with the laptop study and write its report: plan, run and report in one."""
+    text = shipped_study("laptop")
+    folder = out or Path("results/laptop")
+    try:
+        _run(text, "laptop.toml", folder, replan=False)
+    except typer.Exit as ended:
+        if ended.exit_code != EXIT_TRIALS_FAILED:
+            raise
+        _talk().print("some trials failed: the report says which, and why")
+    report(folder)
+
+
+@app.command(epilog="Example: nephoscope status results/laptop --json")
+def status(folder: Folder, as_json: AsJson = False) -> None:
+    """Show how far a study is: every trial's state and verdict, from what is stored."""
+    rows = stages.status(ResultsFolder.existing(folder))
+    if as_json:
+        _print_json([row.model_dump(mode="json") for row in rows])
+        return
+    table = Table("#", "configuration", "benchmark", "replicate", "state", "verdict", "attempts", "why")
+    for row in rows:
+        table.add_row(
+            *(str(row.position), row.configuration, row.benchmark, str(row.replicate), row.state),
+            *(str(row.verdict or "-"), str(row.attempts), "; ".join(row.reasons)),
+        )
+    _out().print(table)
+    states = [row.state for row in rows]
+    counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
+    counting = sum(row.counts for row in rows)
+    _out().print(f"{len(rows)} trials: {counts}; {counting} count", highlight=False)
+
+
+@app.command(epilog="Example: nephoscope parse results/laptop")
+def parse(folder: Folder) -> None:
+    """Read the raw output of every trial again: measurements and verdicts anew, without any machine."""
+    outcome = stages.parse(ResultsFolder.existing(folder), SystemClock())
+    _talk().print(f"{outcome.parsed} trials parsed; {len(outcome.unreadable)} could not be read", highlight=False)
+    for line in outcome.unreadable:
+        _talk().print(f"    {line}", highlight=False, markup=False)
+
+
+@app.command(epilog="Example: nephoscope analyze results/laptop --json")
+def analyze(folder: Folder, as_json: AsJson = False) -> None:
+    """Compute statistics, comparisons and sentences from the measurements."""
+    study = stages.analyze(ResultsFolder.existing(folder))
+    if as_json:
+        _print_json(
+            {
+                "statistics": [row.model_dump(mode="json") for row in study.statistics],
+                "comparisons": [row.model_dump(mode="json") for row in study.comparisons],
+                "insights": [row.model_dump(mode="json") for row in study.insights],
+            }
+        )
+        return
+    for insight in study.insights:
+        if insight.kind != "note":
+            _out().print(f"- {insight.text}", highlight=False, markup=False)
+
+
+@app.command(epilog="Example: nephoscope report results/laptop")
+def report(folder: Folder) -> None:
+    """Write the report (one HTML file, CSV, Parquet) and print its path. Touches no machine."""
+    page = stages.report(ResultsFolder.existing(folder))
+    _out().print(str(page), highlight=False, markup=False)
+
+
+@app.command(epilog="Example: nephoscope doctor --folder /mnt/data")
+def doctor(
+    folder: Annotated[Path, typer.Option("--folder", help="where results and data would go")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Is this machine fit to measure? Governor, steal, foreign load, clock source, free disk, tools."""
+    findings = asyncio.run(stages.doctor(folder))
+    if as_json:
+        _print_json([finding.model_dump(mode="json") for finding in findings])
+        return
+    table = Table("", "what", "found", "hint")
+    for finding in findings:
+        table.add_row(_MARKS[finding.health], finding.what, finding.found, finding.hint)
+    _out().print(table)
+    _out().print(_diagnosis(findings), highlight=False)
+
+
+@app.command(epilog="Example: nephoscope init my-study.toml")
+def init(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="the file to write")] = Path("study.toml"),
+) -> None:
+    """Write a starter study with every key explained."""
+    stages.write_new(file, starter_study())
+    _talk().print(f"wrote {file}; now: nephoscope plan {file}", highlight=False)
+
+
+_MARKS = {Health.GOOD: "[green]ok[/green]", Health.WARNING: "[yellow]warning[/yellow]", Health.BAD: "[red]bad[/red]"}
+
+
+def _run(text: str, name: str, out: Path | None, *, replan: bool) -> None:
+    study = stages.load(text, name)
+    planned = stages.plan(study)
+    _talk().print(_summary(planned), highlight=False)
+    _warn(planned)
+    folder = ResultsFolder(out or Path("results") / study.name)
+    with folder.lock():
+        stages.adopt(folder, text, study, planned, replan=replan)
+        left_s = stages.expected_left_s(folder)
+        with LiveProgress(_talk(), SystemClock(), len(planned.trials), left_s) as progress:
+            outcome = run_until_stopped(stages.run(folder, study, real_world(progress)))
+    _talk().print(
+        f"{outcome.finished} of {len(planned.trials)} trials finished, {outcome.valid} of them count, "
+        f"{outcome.failed} failed; results in {folder.path}",
+        highlight=False,
+    )
+    if outcome.failed:
+        raise typer.Exit(EXIT_TRIALS_FAILED)
+
+
+def _summary(planned: Plan) -> str:
+    price = "not priced" if planned.price_usd is None else f"${planned.price_usd:.2f}"
+    if planned.price_usd is None and planned.unpriced:
+        price += f" ({'; '.join(planned.unpriced)})"
+    return f"{len(planned.trials)} trials, about {duration(planned.expected_duration_s)}, {price}"
+
+
+def _warn(planned: Plan) -> None:
+    for warning in planned.warnings:
+        _talk().print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
+
+
+def _diagnosis(findings: list[Finding]) -> str:
+    bad = [finding.what for finding in findings if finding.health is Health.BAD]
+    warned = [finding.what for finding in findings if finding.health is Health.WARNING]
+    if bad:
+        return f"not fit yet: {', '.join(bad)}"
+    return f"fit, with reservations: {', '.join(warned)}" if warned else "fit to measure"
+
+
+def _print_json(content: Any) -> None:
+    sys.stdout.write(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line and returns its exit code."""
+    try:
+        result = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
+    except NephoscopeError as error:
+        return _tell(error)
+    except TyperException as error:
+        return _tell(InputError(error.format_message(), hint="nephoscope --help, nephoscope COMMAND --help"))
+    except (Stopped, KeyboardInterrupt, typer.Abort) as stopped:
+        _talk().print("stopped; the same command resumes", style="yellow", highlight=False)
+        return stopped.exit_code if isinstance(stopped, Stopped) else EXIT_INTERRUPTED
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: be silent at exit too
+        return EXIT_OK
+    except Exception:
+        traceback.print_exc()
+        _talk().print("this is a defect in nephoscope: please report it with the lines above", style="red")
+        return EXIT_DEFECT
+    return result if isinstance(result, int) else EXIT_OK
+
+
+def _tell(error: NephoscopeError) -> int:
+    console = _talk()
+    console.print("error: ", style="bold red", end="")
+    console.print(error.message, highlight=False, markup=False)
+    if error.hint:
+        console.print(f"hint: {error.hint}", highlight=False, markup=False)
+    return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""What a person sees while a study runs: one live line on a terminal, plain lines elsewhere; all of it on stderr."""
+
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from nephoscope.records import PlannedTrial, Status, VerdictKind
+from nephoscope.run.clock import Clock
+from nephoscope.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+
+
+def duration(seconds: float) -> str:
+    """'8 s', '2 min 05 s', '3 h 10 min'."""
+    whole = round(seconds)
+    if whole < SECONDS_PER_MINUTE:
+        return f"{whole} s"
+    if whole < SECONDS_PER_HOUR:
+        return f"{whole // SECONDS_PER_MINUTE} min {whole % SECONDS_PER_MINUTE:02d} s"
+    return f"{whole // SECONDS_PER_HOUR} h {whole % SECONDS_PER_HOUR // SECONDS_PER_MINUTE:02d} min"
+
+
+class Remaining:
+    """Estimates the time left: what the plan expected of the rest, scaled by how the done part went."""
+
+    def __init__(self, expected_s: float) -> None:
+        self._left_s = expected_s
+        self._done_expected_s = 0.0
+        self._done_s = 0.0
+
+    def done(self, expected_s: float, took_s: float) -> None:
+        """One trial ended."""
+        self._left_s = max(0.0, self._left_s - expected_s)
+        self._done_expected_s += expected_s
+        self._done_s += took_s
+
+    @property
+    def seconds(self) -> float:
+        """Of the rest of the study."""
+        scale = self._done_s / self._done_expected_s if self._done_expected_s > 0 else 1.0
+        return self._left_s * scale
+
+
+class LiveProgress:
+    """A `Listener` for people. Use it as a context manager."""
+
+    def __init__(self, console: Console, clock: Clock, planned: int, expected_left_s: float) -> None:
+        self._console = console
+        self._clock = clock
+        self._planned = planned
+        self._done = 0
+        self._remaining = Remaining(expected_left_s)
+        self._title = ""
+        self._task: TaskID | None = None
+        self._progress = Progress(
+            SpinnerColumn(),
+            MofNCompleteColumn(),
+            BarColumn(bar_width=20),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            TextColumn("[dim]{task.fields[left]}[/dim]"),
+            TextColumn("[cyan]{task.fields[value]}[/cyan]"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def study_started(self, planned: int, finished_before: int) -> None:
+        """See `Listener.study_started`."""
+        self._planned, self._done = planned, finished_before
+        self._task = self._progress.add_task("", total=planned, completed=finished_before, value="", left="")
+        if finished_before:
+            self._console.print(f"resuming: {finished_before} of {planned} trials are finished already")
+
+    def trial_started(self, trial: PlannedTrial) -> None:
+        """See `Listener.trial_started`."""
+        intent = trial.intent
+        self._title = (
+            f"block {intent.block} · {intent.configuration_name} · {intent.benchmark.name} · "
+            f"replicate {intent.replicate}"
+        )
+        self._update(description=self._title, value="", left=f"about {duration(self._remaining.seconds)} left")
+
+    def value(self, text: str) -> None:
+        """See `Listener.value`."""
+        self._update(value=text)
+
+    def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
+        """See `Listener.trial_ended`."""
+        self._done += 1
+        self._remaining.done(trial.expected_duration_s, status.duration_s)
+        self._update(completed=self._done, left=f"about {duration(self._remaining.seconds)} left")
+        said = str(verdict or status.state)
+        colour = "green" if verdict is VerdictKind.VALID else "yellow" if verdict else "red"
+        left = "" if self._console.is_terminal else f"; about {duration(self._remaining.seconds)} left"
+        self._console.print(
+            f"[{self._done}/{self._planned}] {self._title}: [{colour}]{said}[/{colour}] "
+            f"after {status.duration_s:.1f} s{left}",
+            highlight=False,
+        )
+        for reason in reasons:
+            self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
+
+    def _update(self, **fields: object) -> None:
+        if self._task is not None:
+            self._progress.update(self._task, **fields)  # type: ignore[arg-type]  # rich takes any field

@@ -1,0 +1,63 @@
+"""What a rule is: findings in, sentences out; pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from nephoscope.analysis.results import Comparison, Insight, MachineRow, MeasurementRow, Statistic, TrialRow
+from nephoscope.records import Metric
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """All that rules may look at, of one study; lists are sorted."""
+
+    trials: list[TrialRow]
+    measurements: list[MeasurementRow]
+    statistics: list[Statistic]
+    comparisons: list[Comparison]
+    machines: list[MachineRow]
+    metrics: Mapping[str, Sequence[Metric]]
+    """The study's name of a benchmark -> the metrics it declares."""
+    margin_percent: float
+    """The study's equivalence margin."""
+    seed: int
+
+    def headlines(self) -> Iterator[tuple[str, Metric]]:
+        """(benchmark, metric) of all that benchmarks are ranked by, sorted."""
+        for benchmark, metrics in sorted(self.metrics.items()):
+            for metric in metrics:
+                if metric.headline:
+                    yield benchmark, metric
+
+    def title(self, benchmark: str, metric: str) -> str:
+        """What people call a metric; its name when nobody declares it."""
+        titles = {declared.name: declared.title for declared in self.metrics.get(benchmark, ())}
+        return titles.get(metric, metric)
+
+    def statistics_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Statistic]:
+        """One metric's statistics, by configuration."""
+        wanted = (benchmark, metric, per_cpu)
+        return [row for row in self.statistics if (row.benchmark, row.metric, row.per_cpu) == wanted]
+
+    def comparisons_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Comparison]:
+        """One metric's comparisons, by left and right."""
+        wanted = (benchmark, metric, per_cpu)
+        return [row for row in self.comparisons if (row.benchmark, row.metric, row.per_cpu) == wanted]
+
+    def headline_statistics(self) -> list[Statistic]:
+        """The plain statistics of all headline metrics."""
+        return [row for benchmark, metric in self.headlines() for row in self.statistics_of(benchmark, metric.name)]
+
+    def claims(self, *, per_cpu: bool) -> list[Comparison]:
+        """The headline comparisons that are corrected together: those with enough replicates for a claim at all."""
+        many = [row for b, metric in self.headlines() for row in self.comparisons_of(b, metric.name, per_cpu=per_cpu)]
+        return [row for row in many if row.high is not None]
+
+
+class Rule(Protocol):
+    """One rule; its module in `insights` says what it tells, and never tells more than the verdict."""
+
+    def __call__(self, findings: Findings) -> list[Insight]:
+        """Its sentences, in a stable order; none when it has nothing to say."""
+        ...

@@ -1,0 +1,49 @@
+"""How many trials do not count, and why."""
+
+from collections import defaultdict
+
+from nephoscope.analysis.results import Insight, TrialRow
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.records import VerdictKind
+
+NAME = "exclusions"
+
+
+def exclusions(findings: Findings) -> list[Insight]:
+    """One sentence on all trials of the study; each excluded trial stands under one reason."""
+    excluded: dict[str, list[str]] = defaultdict(list)
+    for row in findings.trials:
+        if not row.counts:
+            excluded[_reason(row)].append(row.trial)
+    total = len(findings.trials)
+    if not total:
+        return []
+    if not excluded:
+        ending = "The only trial counts." if total == 1 else "All {total:count} trials count."
+        trials = [row.trial for row in findings.trials]
+        return [say(NAME, "note", ending, numbers={"total": total}, trials=trials)]
+    ids = [trial for many in excluded.values() for trial in many]
+    numbers: dict[str, float] = {"total": total, "excluded": len(ids)}
+    words: dict[str, str] = {}
+    parts: list[str] = []
+    for reason, trials in sorted(excluded.items(), key=lambda item: (-len(item[1]), item[0])):
+        key = "x" * (len(parts) + 1)
+        numbers[f"count_{key}"], words[f"reason_{key}"] = len(trials), reason
+        parts.append(f"{{count_{key}:count}} {{reason_{key}}}")
+    template = (
+        "{excluded:count} of {total:count} "
+        + plural(total, "trial")
+        + plural(len(ids), " does", " do")
+        + " not count: "
+    )
+    return [say(NAME, "warning", template + enumeration(parts) + ".", numbers=numbers, trials=ids, **words)]
+
+
+def _reason(row: TrialRow) -> str:
+    if row.state != "finished":
+        return "not run" if row.state == "planned" else row.state
+    checks = sorted({reason.partition(":")[0].strip() for reason in row.reasons})
+    if row.verdict is VerdictKind.INVALID:
+        return f"refused by {enumeration(checks)}" if checks else "refused"
+    return f"not judged by {enumeration(checks)}" if checks else "not judged"

@@ -1,0 +1,29 @@
+"""Replicates that did not run on the same machine."""
+
+from nephoscope.analysis.results import Insight
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, plural, say
+
+NAME = "machines"
+
+
+def machines(findings: Findings) -> list[Insight]:
+    """One warning per machine that differs from the first one of its configuration."""
+    return [
+        say(
+            NAME,
+            "warning",
+            "{count:count} "
+            + plural(len(row.trials), "trial")
+            + " of {name} ran on a machine ({machine}) that differs "
+            "from that of the other replicates in {facts}; trials whose machines differ are taken as different "
+            "configurations.",
+            numbers={"count": len(row.trials)},
+            trials=row.trials,
+            name=row.configuration,
+            machine=row.machine,
+            facts=enumeration([fact.replace("_", " ") for fact in row.differs_in]),
+        )
+        for row in findings.machines
+        if row.differs_in
+    ]

@@ -1,0 +1,102 @@
+"""How precise the study is, and which metrics are noisier than the difference it cares about."""
+
+from nephoscope.analysis.results import Insight, Statistic
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, say
+
+NAME = "noise"
+
+
+def noise(findings: Findings) -> list[Insight]:
+    """The least and the most precise headline median; warnings beyond the margin; a count of the rest."""
+    rows = [row for row in findings.headline_statistics() if row.margin_percent is not None and row.n > 1]
+    if not rows:
+        return []
+    return [*_extremes(findings, rows), *_wide(findings), *_others(findings)]
+
+
+def _place(findings: Findings, row: Statistic) -> str:
+    return f"{findings.title(row.benchmark, row.metric)} in {row.benchmark} on {row.configuration}"
+
+
+def _extremes(findings: Findings, rows: list[Statistic]) -> list[Insight]:
+    ordered = sorted(rows, key=lambda row: (row.margin_percent or 0, row.benchmark, row.metric, row.configuration))
+    best, worst = ordered[0], ordered[-1]
+    if best is worst:
+        return []
+    template = (
+        "The margins of error of the headline medians lie between {best:percent} % ({best_place}) and "
+        "{worst:percent} % ({worst_place})."
+    )
+    return [
+        say(
+            NAME,
+            "note",
+            template,
+            numbers={"best": best.margin_percent or 0.0, "worst": worst.margin_percent or 0.0},
+            trials=[*best.trials, *worst.trials],
+            best_place=_place(findings, best),
+            worst_place=_place(findings, worst),
+        )
+    ]
+
+
+def _wide(findings: Findings) -> list[Insight]:
+    """One warning per headline metric, naming every configuration whose margin of error is too wide."""
+    insights: list[Insight] = []
+    for benchmark, metric in findings.headlines():
+        rows = [
+            row
+            for row in findings.statistics_of(benchmark, metric.name)
+            if row.n > 1 and (row.margin_percent or 0) > findings.margin_percent
+        ]
+        if rows:
+            keys = ["x" * place for place in range(1, len(rows) + 1)]
+            parts = [f"{{name_{key}}} {{margin_{key}:percent}} %" for key in keys]
+            widths = {f"margin_{key}": row.margin_percent or 0.0 for key, row in zip(keys, rows, strict=True)}
+            names = {f"name_{key}": row.configuration for key, row in zip(keys, rows, strict=True)}
+            insights.append(
+                say(
+                    NAME,
+                    "warning",
+                    "{benchmark_name}: margins of error of {title} are wider than the equivalence margin of "
+                    "{margin:percent} %: " + enumeration(parts) + ".",
+                    numbers={"margin": findings.margin_percent} | widths,
+                    trials=[trial for row in rows for trial in row.trials],
+                    benchmark=benchmark,
+                    benchmark_name=benchmark,
+                    title=metric.title,
+                    **names,
+                )
+            )
+    return insights
+
+
+def _others(findings: Findings) -> list[Insight]:
+    """The metrics beside the headlines, in one sentence."""
+    headlines = {(benchmark, metric.name) for benchmark, metric in findings.headlines()}
+    rows = [
+        row
+        for row in findings.statistics
+        if not row.per_cpu and row.margin_percent is not None and (row.benchmark, row.metric) not in headlines
+    ]
+    wide = [row for row in rows if (row.margin_percent or 0) > findings.margin_percent]
+    if not wide:
+        return []
+    worst = max(wide, key=lambda row: (row.margin_percent or 0, row.benchmark, row.metric, row.configuration))
+    return [
+        say(
+            NAME,
+            "note",
+            "Of {total:count} medians of other metrics, {wide:count} have a margin of error wider than "
+            "{margin:percent} %; the widest is {worst:percent} % ({place}).",
+            numbers={
+                "total": len(rows),
+                "wide": len(wide),
+                "margin": findings.margin_percent,
+                "worst": worst.margin_percent or 0.0,
+            },
+            trials=worst.trials,
+            place=_place(findings, worst),
+        )
+    ]

@@ -1,0 +1,88 @@
+"""Traces that the order of execution left in the values."""
+
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from nephoscope.analysis.results import Insight, TrialRow
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import say
+from nephoscope.stats.decide import ALPHA, holm
+from nephoscope.stats.order import OrderEffect, group_effect, serial_effect, standardised
+from nephoscope.stats.samples import Floats
+
+NAME = "order"
+
+
+@dataclass(frozen=True)
+class _Series:
+    """Standardised headline values in the order of the plan; one value per trial."""
+
+    values: Floats
+    cells: list[int]
+    trials: list[TrialRow]
+
+
+def order(findings: Findings) -> list[Insight]:
+    """Warnings for effects of the block, of the position in the block, and of the replicate before.
+
+    Three questions of one study, so their p-values are corrected by Holm. Silence means that no effect was found, which
+    few replicates make likely.
+    """
+    series = _series(findings)
+    if series is None:
+        return []
+    asked: list[tuple[str, Callable[[], OrderEffect | None]]] = [
+        ("block", lambda: _grouped(series, lambda row: row.block, findings.seed)),
+        ("position within the block", lambda: _grouped(series, lambda row: row.position_in_block, findings.seed)),
+        ("", lambda: serial_effect(series.values, series.cells, seed=findings.seed)),
+    ]
+    effects = [(what, effect) for what, ask in asked if (effect := ask()) is not None]
+    adjusted = holm([effect.p_value for _, effect in effects])
+    trials = [row.trial for row in series.trials]
+    return [_warning(what, effect, p, trials) for (what, effect), p in zip(effects, adjusted, strict=True) if p < ALPHA]
+
+
+def _warning(what: str, effect: OrderEffect, p_adjusted: float, trials: list[str]) -> Insight:
+    template = (
+        "The headline values depend on the {what} in which they were measured (Kruskal-Wallis H = {statistic:ratio}, "
+        "p = {p:probability}). The randomised order spreads this over all configurations; it widens their intervals."
+        if what
+        else "A headline value depends on the replicate before it (autocorrelation {statistic:ratio}, "
+        "p = {p:probability}): replicates are not independent, and intervals may be too narrow."
+    )
+    return say(
+        NAME, "warning", template, numbers={"statistic": effect.statistic, "p": p_adjusted}, trials=trials, what=what
+    )
+
+
+def _grouped(series: _Series, group: Callable[[TrialRow], int], seed: int) -> OrderEffect | None:
+    return group_effect(series.values, [group(row) for row in series.trials], series.cells, seed=seed)
+
+
+def _series(findings: Findings) -> _Series | None:
+    """One headline metric of each benchmark, so that no trial enters twice."""
+    trials = {row.trial: row for row in findings.trials if row.counts}
+    chosen: dict[str, str] = {}
+    for benchmark, metric in findings.headlines():
+        chosen.setdefault(benchmark, metric.name)
+    cells: dict[tuple[str, str], list[tuple[TrialRow, float]]] = defaultdict(list)
+    for row in findings.measurements:
+        if row.at_s is None and row.trial in trials and chosen.get(row.benchmark) == row.metric:
+            trial = trials[row.trial]
+            cells[trial.configuration, trial.benchmark].append((trial, row.value))
+    entries: list[tuple[TrialRow, int, float]] = []
+    for number, (_, pairs) in enumerate(sorted(cells.items())):
+        scores = standardised([value for _, value in pairs])
+        if scores is not None:
+            entries += [(row, number, float(score)) for (row, _), score in zip(pairs, scores, strict=True)]
+    if not entries:
+        return None
+    entries.sort(key=lambda entry: (entry[0].position, entry[0].trial))
+    return _Series(
+        values=np.array([score for _, _, score in entries]),
+        cells=[cell for _, cell, _ in entries],
+        trials=[row for row, _, _ in entries],
+    )

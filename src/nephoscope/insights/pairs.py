@@ -1,0 +1,100 @@
+"""What the rules about two configurations share: who stands where, and why a verdict is open."""
+
+from dataclasses import dataclass
+
+from nephoscope.analysis.results import Comparison, ComparisonVerdict, Insight
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import plural, say
+from nephoscope.records import Metric
+from nephoscope.stats.decide import ALPHA, POWER
+from nephoscope.stats.rank_sum import least_n_each
+
+_OPPOSITE = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
+
+
+@dataclass(frozen=True)
+class Oriented:
+    """A comparison told from the side of one of its configurations."""
+
+    first: str
+    second: str
+    verdict: ComparisonVerdict
+    numbers: dict[str, float]
+    """ratio, n_first, n_second; and low, high, coverage (percent) when there is an interval."""
+
+
+def oriented(comparison: Comparison, first: str) -> Oriented:
+    """The comparison with `first` as the numerator of its ratio."""
+    if comparison.left == first:
+        ends, ratio = (comparison.low, comparison.high), comparison.ratio
+        counts, verdict = (comparison.n_left, comparison.n_right), comparison.verdict
+    else:
+        ends = (_inverse(comparison.high), _inverse(comparison.low))
+        ratio, counts = 1 / comparison.ratio, (comparison.n_right, comparison.n_left)
+        verdict = _OPPOSITE.get(comparison.verdict, comparison.verdict)
+    numbers: dict[str, float] = {"ratio": ratio, "n_first": counts[0], "n_second": counts[1]}
+    if ends[0] is not None and ends[1] is not None and comparison.coverage is not None:
+        numbers |= {"low": ends[0], "high": ends[1], "coverage": 100 * comparison.coverage}
+    second = comparison.right if comparison.left == first else comparison.left
+    return Oriented(first, second, verdict, numbers)
+
+
+def _inverse(value: float | None) -> float | None:
+    return None if value is None else 1 / value
+
+
+def winner_first(comparison: Comparison) -> Oriented:
+    """The comparison from the better side; from the left when neither is better."""
+    return oriented(comparison, comparison.right if comparison.verdict is ComparisonVerdict.WORSE else comparison.left)
+
+
+INTERVAL = "{coverage:coverage} % interval {low:ratio} to {high:ratio}, n = {n_first:count} against {n_second:count}"
+
+
+def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Metric, *, title: str) -> Insight:
+    """Says what is open between two configurations, why, and what would close it."""
+    told = oriented(comparison, comparison.left)
+    numbers = dict(told.numbers)
+    template = "{benchmark_name}: {first} against {second} in {title} is unresolved: "
+    if comparison.low is None or comparison.high is None:
+        numbers["least"] = least_n_each(ALPHA)
+        template += (
+            "n = {n_first:count} against {n_second:count} is too few for any claim; "
+            "{least:count} against {least:count} are the least."
+        )
+    else:
+        numbers |= {"margin": comparison.margin_percent, "p_adjusted": comparison.p_adjusted}
+        numbers["claims"] = len(findings.claims(per_cpu=comparison.per_cpu))
+        template += "the ratio {ratio:ratio} (" + INTERVAL + ") does not lie within ±{margin:percent} %, and "
+        excludes_one = comparison.low > 1 or comparison.high < 1
+        template += (
+            "its difference does not survive the correction for {claims:count} comparisons "
+            "(adjusted p = {p_adjusted:probability})."
+            if excludes_one
+            else "the interval does not exclude equality."
+        )
+    if comparison.minimum_detectable_percent is not None:
+        numbers |= {"detectable": comparison.minimum_detectable_percent, "power": 100 * POWER}
+        template += (
+            " With these replicates a difference of {detectable:percent} % is seen with a chance of {power:count} %"
+            " (one comparison alone)."
+        )
+    if comparison.more_replicates_needed is not None:
+        more = comparison.more_replicates_needed
+        numbers |= {"more": more, "power": 100 * POWER}
+        template += (
+            " About {more:count} more " + plural(more, "replicate") + " of each would decide it with a chance of "
+            "{power:count} %, if ratio and spread are what they seem now."
+        )
+    return say(
+        rule,
+        "answer",
+        template,
+        numbers=numbers,
+        trials=comparison.trials,
+        benchmark=comparison.benchmark,
+        benchmark_name=comparison.benchmark,
+        first=told.first,
+        second=told.second,
+        title=title or metric.title,
+    )

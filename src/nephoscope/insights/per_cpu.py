@@ -1,0 +1,65 @@
+"""Small against large: does a configuration with more CPUs give as much per CPU?"""
+
+from nephoscope.analysis.results import Comparison, ComparisonVerdict, Insight
+from nephoscope.insights.base import Findings
+from nephoscope.insights.pairs import INTERVAL, oriented, unresolved
+from nephoscope.insights.words import plural, say
+from nephoscope.records import Direction, Metric
+
+NAME = "per_cpu"
+_ENDINGS = {
+    ComparisonVerdict.BETTER: "; it grows more than in proportion to its CPUs.",
+    ComparisonVerdict.WORSE: "; it grows less than in proportion to its CPUs.",
+    ComparisonVerdict.TIE: "; it grows in proportion to its CPUs, within ±{margin:percent} %.",
+}
+
+
+def per_cpu(findings: Findings) -> list[Insight]:
+    """One sentence per pair of configurations with different numbers of CPUs, where more is better.
+
+    The ratio of the values per CPU, larger over smaller, is the efficiency of scaling.
+    """
+    insights: list[Insight] = []
+    for benchmark, metric in findings.headlines():
+        cpus = {row.configuration: row.cpus for row in findings.statistics_of(benchmark, metric.name, per_cpu=True)}
+        if metric.direction is not Direction.HIGHER:
+            continue
+        for comparison in findings.comparisons_of(benchmark, metric.name, per_cpu=True):
+            left, right = cpus.get(comparison.left), cpus.get(comparison.right)
+            if left is not None and right is not None and left != right:
+                insights.append(_sentence(findings, comparison, metric, left, right))
+    return insights
+
+
+def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: int, right: int) -> Insight:
+    title = f"{metric.title} per CPU"
+    if comparison.verdict is ComparisonVerdict.UNRESOLVED:
+        return unresolved(NAME, findings, comparison, metric, title=title)
+    larger = comparison.left if left > right else comparison.right
+    told = oriented(comparison, larger)
+    numbers = told.numbers | {
+        "cpus_large": max(left, right),
+        "cpus_small": min(left, right),
+        "margin": comparison.margin_percent,
+    }
+    template = (
+        "{benchmark_name}: {first}, with {cpus_large:count} CPUs, has {ratio:ratio} \N{MULTIPLICATION SIGN} the "
+        "{title} of {second}, with {cpus_small:count} "
+        + plural(min(left, right), "CPU")
+        + " ("
+        + INTERVAL
+        + ")"
+        + _ENDINGS[told.verdict]
+    )
+    return say(
+        NAME,
+        "answer",
+        template,
+        numbers=numbers,
+        trials=comparison.trials,
+        benchmark=comparison.benchmark,
+        benchmark_name=comparison.benchmark,
+        first=told.first,
+        second=told.second,
+        title=title,
+    )

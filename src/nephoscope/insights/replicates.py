@@ -1,0 +1,35 @@
+"""Too few replicates for the interval that a report should show."""
+
+from collections import defaultdict
+
+from nephoscope.analysis.results import Insight, Statistic
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.stats.median import CONFIDENCE
+
+NAME = "replicates"
+
+
+def replicates(findings: Findings) -> list[Insight]:
+    """One warning per number of replicates below the least, naming the benchmarks and configurations concerned."""
+    by_n: dict[int, list[Statistic]] = defaultdict(list)
+    for row in findings.headline_statistics():
+        if row.more_replicates_needed:
+            by_n[row.n].append(row)
+    return [_warning(n, rows) for n, rows in sorted(by_n.items())]
+
+
+def _warning(n: int, rows: list[Statistic]) -> Insight:
+    more = rows[0].more_replicates_needed
+    where = enumeration(sorted({f"{row.benchmark} on {row.configuration}" for row in rows}))
+    return say(
+        NAME,
+        "warning",
+        "With {n:count} valid " + plural(n, "replicate") + " the interval shown is the range of the values and covers "
+        "the median with {coverage:coverage} %, not {wanted:coverage} %; {more:count} more "
+        + plural(more, "is", "are")
+        + " needed: {where}.",
+        numbers={"n": n, "coverage": 100 * rows[0].coverage, "wanted": 100 * CONFIDENCE, "more": more},
+        trials=[trial for row in rows for trial in row.trials],
+        where=where,
+    )

@@ -1,0 +1,98 @@
+"""Is this machine fit to measure? Facts in, findings out; pure."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from nephoscope.frozen import Frozen
+from nephoscope.machines.tools import install_hint
+from nephoscope.records import Facts
+from nephoscope.units import GIB
+
+LEAST_FREE_BYTES = 2 * GIB
+MOST_BUSY_SHARE = 0.05
+MOST_STEAL_SHARE = 0.02
+GOOD_CLOCK_SOURCES = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})
+
+
+class Health(StrEnum):
+    """Of one finding."""
+
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+class Finding(Frozen):
+    """One thing looked at."""
+
+    what: str
+    health: Health
+    found: str
+    hint: str = ""
+
+
+def examine(facts: Facts, tools: Mapping[str, bool]) -> list[Finding]:
+    """Findings about the machine and the tools that a study needs (tool -> installed)."""
+    return [
+        _governor(facts),
+        _share("foreign load", facts.busy_share, MOST_BUSY_SHARE, "stop what runs, then look again"),
+        _share("steal", facts.steal_share, MOST_STEAL_SHARE, "a neighbour takes CPU time: use another host"),
+        _clock_source(facts),
+        _disk(facts),
+        _cgroup(facts),
+        *(_tool(tool, present) for tool, present in tools.items()),
+    ]
+
+
+def _governor(facts: Facts) -> Finding:
+    what = "frequency governor"
+    if facts.frequency_governor is None:
+        return Finding(what=what, health=Health.GOOD, found="none visible (usual in a virtual machine)")
+    if facts.frequency_governor == "performance":
+        return Finding(what=what, health=Health.GOOD, found="performance")
+    hint = "cpupower frequency-set -g performance, so that the clock does not depend on the load before"
+    return Finding(what=what, health=Health.WARNING, found=facts.frequency_governor, hint=hint)
+
+
+def _share(what: str, share: float | None, most: float, hint: str) -> Finding:
+    if share is None:
+        return Finding(what=what, health=Health.WARNING, found="not known", hint="/proc/stat could not be read")
+    health = Health.GOOD if share <= most else Health.WARNING
+    found = f"{share:.1%} of the machine's CPU time (at most {most:.0%} is quiet)"
+    return Finding(what=what, health=health, found=found, hint="" if health is Health.GOOD else hint)
+
+
+def _clock_source(facts: Facts) -> Finding:
+    if facts.clock_source in GOOD_CLOCK_SOURCES:
+        return Finding(what="clock source", health=Health.GOOD, found=str(facts.clock_source))
+    hint = "reading this clock may cost a system call, which slows the client: prefer tsc or kvm-clock"
+    found = facts.clock_source or "not known"
+    return Finding(what="clock source", health=Health.WARNING, found=found, hint=hint)
+
+
+def _disk(facts: Facts) -> Finding:
+    free = facts.disk.free_bytes
+    if free is None:
+        return Finding(what="free disk", health=Health.WARNING, found="not known", hint="findmnt could not tell")
+    place = f"{facts.disk.filesystem or 'unknown file system'} on {facts.disk.device or 'an unknown device'}"
+    found = f"{free / GIB:.1f} GiB on {place}"
+    if free < LEAST_FREE_BYTES:
+        hint = f"the laptop study needs {LEAST_FREE_BYTES / GIB:.0f} GiB: free some space or use --out elsewhere"
+        return Finding(what="free disk", health=Health.BAD, found=found, hint=hint)
+    if facts.disk.filesystem == "tmpfs":
+        return Finding(what="free disk", health=Health.WARNING, found=found, hint="tmpfs is memory, not a disk")
+    return Finding(what="free disk", health=Health.GOOD, found=found)
+
+
+def _cgroup(facts: Facts) -> Finding:
+    limit = facts.cgroup_cpu_limit
+    if limit is None:
+        return Finding(what="CPU quota", health=Health.GOOD, found="none found")
+    hint = "a quota throttles in bursts: measurements near it are not steady"
+    return Finding(what="CPU quota", health=Health.WARNING, found=f"{limit:g} CPUs (cgroup)", hint=hint)
+
+
+def _tool(tool: str, present: bool) -> Finding:
+    if present:
+        return Finding(what=tool, health=Health.GOOD, found="installed")
+    return Finding(what=tool, health=Health.BAD, found="not installed", hint=install_hint(tool))

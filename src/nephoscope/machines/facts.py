@@ -1,0 +1,146 @@
+"""What is observed on a machine: four commands that only look, and one short watch of its CPU time.
+
+`head -v` reads many files in one command; a file that is not there costs nothing. The second look at /proc/stat comes
+with the files whose names only the first answers tell (cgroup limits, the disk's queue).
+"""
+
+import asyncio
+import shlex
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nephoscope.errors import ToolMissing, TrialFailure
+from nephoscope.machines import facts_text as text
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.records import Facts
+
+_TIMEOUT_S = 10.0
+_ENVIRONMENT = {"LC_ALL": "C"}
+"""lscpu translates its field names."""
+_LSCPU = ("lscpu", "-J", "-B")
+_HEAD = ("head", "-v", "-c", "65536", "--")
+_WATCHED = ("/proc/stat", "/proc/uptime")
+_FILES = (
+    *_WATCHED,
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/self/cgroup",
+    "/proc/self/limits",
+    "/proc/self/status",
+    "/proc/sys/kernel/hostname",
+    "/proc/sys/kernel/osrelease",
+    "/proc/sys/net/ipv4/tcp_congestion_control",
+    "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+    "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+    "/etc/os-release",
+)
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Verbatim answers of one machine; an empty text is a command that could not answer."""
+
+    at_unix_ms: int
+    lscpu: str
+    findmnt: str
+    files_first: str
+    files_second: str
+
+
+async def gather_facts(machine: MachineHandle, observe_s: float = 0.2) -> tuple[Facts, dict[str, str]]:
+    """Looks at a machine, in about `observe_s` + 0.1 s.
+
+    Args:
+        machine: where to look.
+        observe_s: seconds between the two looks at its CPU time; /proc/stat counts in steps of 10 ms per CPU.
+
+    Returns:
+        The facts, and each command with its verbatim output. What the machine does not say is None.
+
+    Raises:
+        TargetUnreachable: the machine does not answer.
+    """
+    verbatim: dict[str, str] = {}
+
+    async def look(argv: tuple[str, ...], *, pinned: bool = False) -> str:
+        try:
+            done = await machine.remote.execute(argv, timeout_s=_TIMEOUT_S, environment=_ENVIRONMENT, pinned=pinned)
+        except (ToolMissing, TrialFailure) as error:
+            verbatim[shlex.join(argv)] = f"({error})"
+            return ""
+        said = done.stdout.decode(errors="replace")
+        verbatim[shlex.join(argv)] = said
+        return said
+
+    findmnt_argv = ("findmnt", "-J", "-b", "-o", "SOURCE,FSTYPE,OPTIONS,SIZE,AVAIL,MAJ:MIN", "-T", machine.data_dir)
+    # Before the watch, so that the watch does not see them; `head` last, with the affinity of what is measured.
+    lscpu, findmnt = await asyncio.gather(look(_LSCPU), look(findmnt_argv))
+    at_unix_ms = time.time_ns() // 1_000_000
+    files_first = await look((*_HEAD, *_FILES), pinned=True)
+    await asyncio.sleep(observe_s)
+    files_second = await look((*_HEAD, *_WATCHED, *_more_files(files_first, findmnt)))
+    return facts_of(Looks(at_unix_ms, lscpu, findmnt, files_first, files_second)), verbatim
+
+
+def _more_files(files_first: str, findmnt: str) -> list[str]:
+    folders = text.cgroup_folders(text.split_files(files_first).get("/proc/self/cgroup"))
+    limits = [f"{folder}/{name}" for folder in folders for name in text.CGROUP_FILES]
+    return [*limits, *text.queue_files(text.filesystem_of(findmnt))]
+
+
+def facts_of(looks: Looks) -> Facts:
+    """Verbatim answers -> facts; pure.
+
+    Memory is the lower of the machine's and its cgroup's limit; cache sizes are the sum over all instances.
+    """
+    first, second = text.split_files(looks.files_first), text.split_files(looks.files_second)
+    meminfo, status = text.keyed_lines(first.get("/proc/meminfo")), text.keyed_lines(first.get("/proc/self/status"))
+    allowed = text.cpu_list(status.get("Cpus_allowed_list"))
+    busy, steal = text.shares_between(*(text.cpu_times(files.get("/proc/stat")) for files in (first, second)))
+    memory = [text.kib_field(meminfo, "MemTotal"), text.cgroup_memory_limit_bytes(second)]
+    return Facts(
+        at_unix_ms=looks.at_unix_ms,
+        hostname=text.word(first.get("/proc/sys/kernel/hostname")),
+        cpus_allowed=len(allowed) if allowed else None,
+        memory_bytes=min((size for size in memory if size is not None), default=None),
+        memory_available_bytes=text.kib_field(meminfo, "MemAvailable"),
+        kernel=text.word(first.get("/proc/sys/kernel/osrelease")),
+        os=text.word(text.keyed_lines(first.get("/etc/os-release")).get("PRETTY_NAME")),
+        clock_source=text.word(first.get("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
+        frequency_governor=text.word(first.get("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
+        congestion_control=text.word(first.get("/proc/sys/net/ipv4/tcp_congestion_control")),
+        swap_bytes=text.kib_field(meminfo, "SwapTotal"),
+        open_files_limit=text.open_files_limit(first.get("/proc/self/limits")),
+        load_1m=text.load_1m(first.get("/proc/loadavg")),
+        steal_share=steal,
+        busy_share=busy,
+        observed_for_s=_seconds_between(first, second),
+        cgroup_cpu_limit=text.cgroup_cpu_limit(second),
+        disk=text.disk_of(text.filesystem_of(looks.findmnt), second),
+        **_cpu_facts(text.lscpu_fields(looks.lscpu)),
+    )
+
+
+def _cpu_facts(lscpu: Mapping[str, str]) -> dict[str, str | int | None]:
+    online = text.cpu_list(lscpu.get("On-line CPU(s) list"))
+    return {
+        "cpu_model": text.word(lscpu.get("Model name")),
+        "cpu_vendor": text.word(lscpu.get("Vendor ID")),
+        "architecture": text.word(lscpu.get("Architecture")),
+        "cpus_online": len(online) if online else None,
+        "sockets": text.whole_number(lscpu.get("Socket(s)")),
+        "cores_per_socket": text.whole_number(lscpu.get("Core(s) per socket")),
+        "threads_per_core": text.whole_number(lscpu.get("Thread(s) per core")),
+        "numa_nodes": text.whole_number(lscpu.get("NUMA node(s)")),
+        "l2_bytes": text.whole_number(lscpu.get("L2 cache") or lscpu.get("L2")),
+        "l3_bytes": text.whole_number(lscpu.get("L3 cache") or lscpu.get("L3")),
+        "virtualization": text.virtualization(lscpu),
+    }
+
+
+def _seconds_between(first: Mapping[str, str], second: Mapping[str, str]) -> float | None:
+    looks = text.uptime_s(first.get("/proc/uptime")), text.uptime_s(second.get("/proc/uptime"))
+    if looks[0] is None or looks[1] is None or looks[1] <= looks[0]:
+        return None
+    return round(looks[1] - looks[0], 2)

@@ -1,0 +1,212 @@
+"""Text that a Linux machine says of itself -> values. Pure; whatever is absent or unreadable is None, never 0.
+
+Formats: `lscpu -J -B` (util-linux), `findmnt -J -b`, proc(5), and the kernel's Documentation/admin-guide (cgroup-v1,
+cgroup-v2, numastat). `head -v` writes `==> name <==` before each file: that is how many files come in one answer.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from nephoscope.records import Disk
+from nephoscope.units import KIB
+
+_MARKER = re.compile(r"^==> (/[^\n]*) <==\n", re.MULTILINE)
+_UNLIMITED_BYTES = 2**60
+"""cgroup v1 says 'no limit' as the largest multiple of a page below 2^63."""
+
+
+def split_files(text: str) -> dict[str, str]:
+    """Path -> content of every file in the output of `head -v`; files that could not be read are not in it."""
+    parts = _MARKER.split(text)
+    return {path: content.strip() for path, content in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def whole_number(text: str | None) -> int | None:
+    """The leading whole number of `text`, as in '1048576 (2 instances)'; None when there is none."""
+    found = re.match(r"\s*(\d+)", text or "")
+    return int(found[1]) if found else None
+
+
+def word(text: str | None) -> str | None:
+    """`text` without blanks around it; None when nothing is left, or when the tool wrote '-' for nothing."""
+    stripped = (text or "").strip()
+    return stripped if stripped not in {"", "-"} else None
+
+
+def cpu_list(text: str | None) -> tuple[int, ...] | None:
+    """CPU ids of a kernel list such as '0-2,8'; None when it is not one."""
+    ids: list[int] = []
+    for part in (text or "").strip().split(","):
+        span = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
+        if span is None:
+            return None
+        ids.extend(range(int(span[1]), int(span[2] or span[1]) + 1))
+    return tuple(ids)
+
+
+def lscpu_fields(text: str) -> dict[str, str]:
+    """Field -> data of `lscpu -J`, nested fields of newer versions included; empty when it is not its JSON."""
+    try:
+        rows = json.loads(text)["lscpu"]
+    except (ValueError, KeyError, TypeError):
+        return {}
+    found: dict[str, str] = {}
+    waiting: list[Any] = list(rows) if isinstance(rows, list) else []
+    while waiting:
+        row = waiting.pop()
+        if isinstance(row, dict) and isinstance(row.get("field"), str):
+            found.setdefault(row["field"].strip().rstrip(":"), str(row.get("data") or ""))
+            waiting.extend(row.get("children") or [])
+    return found
+
+
+def virtualization(lscpu: Mapping[str, str]) -> str | None:
+    """Hypervisor vendor; 'none' when the CPU flags are known and say no hypervisor; None when nothing is known."""
+    vendor = word(lscpu.get("Hypervisor vendor"))
+    if vendor is not None:
+        return vendor
+    flags = lscpu.get("Flags", "").split()
+    return "none" if flags and "hypervisor" not in flags else None
+
+
+def keyed_lines(text: str | None) -> dict[str, str]:
+    """Key -> value of lines 'key: value' or 'key=value' (/proc/meminfo, /proc/self/status, /etc/os-release)."""
+    pairs = (re.match(r"([^:=]+?)\s*[:=]\s*(.*)", line) for line in (text or "").splitlines())
+    return {pair[1]: pair[2].strip().strip('"') for pair in pairs if pair}
+
+
+def kib_field(fields: Mapping[str, str], key: str) -> int | None:
+    """A field of /proc/meminfo in bytes; the file writes KiB and calls them kB."""
+    kib = whole_number(fields.get(key))
+    return None if kib is None else kib * KIB
+
+
+def open_files_limit(limits: str | None) -> int | None:
+    """The soft limit of open files in /proc/self/limits."""
+    found = re.search(r"^Max open files\s+(\d+)", limits or "", re.MULTILINE)
+    return int(found[1]) if found else None
+
+
+def load_1m(loadavg: str | None) -> float | None:
+    """First number of /proc/loadavg."""
+    found = re.match(r"\d+(?:\.\d+)?", loadavg or "")
+    return float(found[0]) if found else None
+
+
+def uptime_s(text: str | None) -> float | None:
+    """First number of /proc/uptime, in seconds."""
+    return load_1m(text)
+
+
+@dataclass(frozen=True)
+class CpuTimes:
+    """The `cpu` line of /proc/stat in clock ticks. Guest time is inside user time and not counted twice."""
+
+    busy: int
+    steal: int
+    total: int
+
+
+def cpu_times(stat: str | None) -> CpuTimes | None:
+    """The first line of /proc/stat; None when it is not there or too short."""
+    found = re.match(r"cpu\s+((?:\d+\s*)+)", stat or "")
+    ticks = [int(one) for one in found[1].split()] if found else []
+    if len(ticks) < 8:
+        return None
+    user, nice, system, idle, iowait, irq, softirq, steal = ticks[:8]
+    busy = user + nice + system + irq + softirq
+    return CpuTimes(busy=busy, steal=steal, total=busy + idle + iowait + steal)
+
+
+def shares_between(first: CpuTimes | None, second: CpuTimes | None) -> tuple[float | None, float | None]:
+    """(busy, steal) shares of all CPU time between two looks; None when no time passed or a look is missing."""
+    if first is None or second is None or second.total <= first.total:
+        return None, None
+    total = second.total - first.total
+    return (
+        min(1.0, max(0, second.busy - first.busy) / total),
+        min(1.0, max(0, second.steal - first.steal) / total),
+    )
+
+
+def cgroup_folders(self_cgroup: str | None) -> list[str]:
+    """Folders whose limits hold for a process, from its own up to the root, of cgroup v1 (cpu, memory) and v2.
+
+    Args:
+        self_cgroup: /proc/self/cgroup. In a container its path may not exist below /sys/fs/cgroup: roots are always in.
+    """
+    mounts = {"cpu": "/sys/fs/cgroup/cpu", "memory": "/sys/fs/cgroup/memory", "": "/sys/fs/cgroup"}
+    paths = dict.fromkeys(mounts, "/")
+    for line in (self_cgroup or "").splitlines():
+        parts = line.split(":", 2)
+        if len(parts) == 3:
+            for controller in parts[1].split(","):
+                if controller in paths and ".." not in parts[2]:
+                    paths[controller] = parts[2]
+    folders: list[str] = []
+    for controller, mount in mounts.items():
+        steps = [step for step in paths[controller].split("/") if step]
+        folders.extend("/".join([mount, *steps[:depth]]) for depth in range(len(steps), -1, -1))
+    return folders
+
+
+CGROUP_FILES = ("cpu.max", "memory.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "memory.limit_in_bytes")
+
+
+def cgroup_cpu_limit(files: Mapping[str, str]) -> float | None:
+    """The lowest CPU limit in force, in CPUs; None: no limit found."""
+    limits: list[float] = []
+    for path, content in files.items():
+        folder, _, name = path.rpartition("/")
+        quota, period = None, None
+        if name == "cpu.max":
+            quota, period = (whole_number(part) for part in [*content.split(), "", ""][:2])
+        elif name == "cpu.cfs_quota_us":
+            quota, period = whole_number(content), whole_number(files.get(f"{folder}/cpu.cfs_period_us"))
+        if quota and period:
+            limits.append(quota / period)
+    return min(limits, default=None)
+
+
+def cgroup_memory_limit_bytes(files: Mapping[str, str]) -> int | None:
+    """The lowest memory limit in force, in bytes; None: no limit found."""
+    named = (
+        whole_number(text) for path, text in files.items() if path.endswith(("memory.max", "memory.limit_in_bytes"))
+    )
+    return min((limit for limit in named if limit is not None and limit < _UNLIMITED_BYTES), default=None)
+
+
+def filesystem_of(findmnt: str) -> dict[str, Any]:
+    """The one filesystem of `findmnt -J -b -T folder`; empty when it is not its JSON."""
+    try:
+        found = json.loads(findmnt)["filesystems"][0]
+    except (ValueError, KeyError, IndexError, TypeError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def queue_files(filesystem: Mapping[str, Any]) -> list[str]:
+    """Where the kernel describes the device below a filesystem: its own queue, or its disk's (a partition has none)."""
+    number = str(filesystem.get("maj:min") or "").strip()
+    if not re.fullmatch(r"\d+:\d+", number):
+        return []
+    base = f"/sys/dev/block/{number}"
+    return [f"{folder}/queue/{name}" for folder in (base, f"{base}/..") for name in ("rotational", "scheduler")]
+
+
+def disk_of(filesystem: Mapping[str, Any], files: Mapping[str, str]) -> Disk:
+    """The disk below a data folder, out of `findmnt` and the kernel's files."""
+    queue = {path.rpartition("/")[2]: files[path] for path in reversed(queue_files(filesystem)) if path in files}
+    active = re.search(r"\[([^\]]+)\]", queue.get("scheduler", ""))
+    return Disk(
+        device=word(filesystem.get("source")),
+        filesystem=word(filesystem.get("fstype")),
+        mount_options=word(filesystem.get("options")),
+        size_bytes=whole_number(str(filesystem.get("size") or "")),
+        free_bytes=whole_number(str(filesystem.get("avail") or "")),
+        rotational={"0": False, "1": True}.get(queue.get("rotational", "")),
+        scheduler=active[1] if active else word(queue.get("scheduler")),
+    )

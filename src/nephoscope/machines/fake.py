@@ -1,0 +1,112 @@
+"""A machine that is a table of answers: it ships, so that a whole study can be rehearsed without machine or clock."""
+
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from nephoscope.errors import NephoscopeError, ToolMissing, ToolTimedOut
+from nephoscope.machines.remote import Background, Completed
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a program says, how long it takes (in the fake clock's time), or the error that it ends in."""
+
+    stdout: bytes = b""
+    stderr: bytes = b""
+    exit_code: int = 0
+    takes_s: float = 0.0
+    error: NephoscopeError | None = None
+
+
+AnswerTo = Callable[[Sequence[str], bytes], Answer]
+"""argv and stdin -> answer."""
+
+
+class Elapses(Protocol):
+    """A clock that can be told that time passes."""
+
+    def elapse(self, seconds: float) -> None:
+        """Lets time pass."""
+        ...
+
+
+class FakeRemote:
+    """Answers by the program's name; a program that is not in the table is not installed."""
+
+    def __init__(self, answers: Mapping[str, AnswerTo], clock: Elapses) -> None:
+        self._answers = answers
+        self._clock = clock
+        self.executed: list[str] = []
+        """Every command line so far, for tests to look at."""
+
+    async def execute(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,  # noqa: ARG002 - answers do not depend on it
+        save_as: Path | None = None,
+        on_line: Callable[[str], None] | None = None,
+        pinned: bool = True,  # noqa: ARG002 - nor on this
+    ) -> Completed:
+        """See `Remote.execute`."""
+        answer = self._answer(argv, stdin)
+        self._clock.elapse(min(answer.takes_s, timeout_s))
+        if answer.error is not None:
+            raise answer.error
+        if answer.takes_s > timeout_s:
+            raise ToolTimedOut(f"{argv[0]} did not end within {timeout_s:.0f} s and was killed")
+        if save_as is not None:
+            save_as.parent.mkdir(parents=True, exist_ok=True)
+            save_as.with_name(f"{save_as.name}.stdout").write_bytes(answer.stdout)
+            save_as.with_name(f"{save_as.name}.stderr").write_bytes(answer.stderr)
+        for line in answer.stdout.decode(errors="replace").splitlines() if on_line else ():
+            on_line(line)  # type: ignore[misc]  # on_line is there, or the loop is empty
+        return Completed(tuple(argv), answer.exit_code, answer.stdout, answer.stderr, answer.takes_s)
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        log: Path,
+        errors: Path | None = None,  # noqa: ARG002 - a fake has nothing to say there
+        environment: Mapping[str, str] | None = None,  # noqa: ARG002 - as in execute
+        pinned: bool = True,  # noqa: ARG002 - as in execute
+    ) -> Background:
+        """See `Remote.start`."""
+        answer = self._answer(argv, b"")
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.write_bytes(answer.stdout)
+        return _FakeBackground()
+
+    async def upload(self, local: Path, remote: str) -> None:
+        """See `Remote.upload`: nothing is kept."""
+
+    async def download(self, remote: str, local: Path) -> None:
+        """See `Remote.download`: there is nothing."""
+        raise ToolMissing(f"{remote} is not on this fake machine, so {local} was not written")
+
+    def _answer(self, argv: Sequence[str], stdin: bytes) -> Answer:
+        self.executed.append(shlex.join(argv))
+        program = Path(argv[0]).name
+        if program not in self._answers:
+            raise ToolMissing(f"{program} is not installed", hint="add it to the fake machine's answers")
+        return self._answers[program](argv, stdin)
+
+
+class _FakeBackground:
+    """A process that runs until it is stopped."""
+
+    def __init__(self) -> None:
+        self._running = True
+
+    def running(self) -> bool:
+        return self._running
+
+    async def stop(self, *, signal: int, timeout_s: float) -> int | None:  # noqa: ARG002 - it obeys at once
+        self._running = False
+        return 0

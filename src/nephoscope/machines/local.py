@@ -1,0 +1,194 @@
+"""This machine as a `Remote`: child processes with CPU affinity that cannot outlive the controller.
+
+Every child gets its own session (so that a kill reaches all it started) and a parent-death signal through `setpriv`
+(so that a controller killed with -9 leaves nothing running).
+"""
+
+import asyncio
+import os
+import shutil
+import signal as signals
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import IO
+
+from nephoscope.errors import StorageFailed, ToolMissing, ToolTimedOut
+from nephoscope.machines.remote import Background, Completed
+from nephoscope.machines.tools import install_hint
+
+_KILL_WAIT_S = 5.0
+_READ_BYTES = 1 << 16
+
+
+class LocalRemote:
+    """Runs commands here, pinned to `cpus` where asked."""
+
+    def __init__(self, cpus: Sequence[int]) -> None:
+        self._cpus = tuple(cpus)
+
+    async def execute(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        save_as: Path | None = None,
+        on_line: Callable[[str], None] | None = None,
+        pinned: bool = True,
+    ) -> Completed:
+        """See `Remote.execute`."""
+        started = time.monotonic()
+        process = await self._spawn(argv, environment, pinned=pinned, stdout=asyncio.subprocess.PIPE)
+        out = _Sink(save_as and save_as.with_name(save_as.name + ".stdout"), on_line)
+        err = _Sink(save_as and save_as.with_name(save_as.name + ".stderr"), None)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await asyncio.gather(
+                    _feed(process.stdin, stdin), _drain(process.stdout, out), _drain(process.stderr, err)
+                )
+                exit_code = await process.wait()
+        except TimeoutError as error:
+            said = err.content().decode(errors="replace").strip()[-300:]
+            raise ToolTimedOut(
+                f"{argv[0]} did not end within {timeout_s:.0f} s and was killed{f'; it said: {said}' if said else ''}",
+                hint="look at its raw output; give it more time in the study if the machine is just slow",
+            ) from error
+        finally:
+            await _end(process, signals.SIGKILL, 0)
+            with suppress(TimeoutError):  # what a killed tool had said is kept, and its pipes are read to their end
+                async with asyncio.timeout(_KILL_WAIT_S):
+                    await asyncio.gather(_drain(process.stdout, out), _drain(process.stderr, err))
+            out.close()
+            err.close()
+        return Completed(tuple(argv), exit_code, out.content(), err.content(), time.monotonic() - started)
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        log: Path,
+        errors: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        pinned: bool = True,
+    ) -> Background:
+        """See `Remote.start`."""
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("ab") as out, (errors or log).open("ab") as err:
+            process = await self._spawn(argv, environment, pinned=pinned, stdout=out, stderr=err)
+        return _LocalBackground(process)
+
+    async def upload(self, local: Path, remote: str) -> None:
+        """See `Remote.upload`."""
+        await asyncio.to_thread(shutil.copyfile, local, remote)
+
+    async def download(self, remote: str, local: Path) -> None:
+        """See `Remote.download`."""
+        await asyncio.to_thread(shutil.copyfile, remote, local)
+
+    async def _spawn(
+        self,
+        argv: Sequence[str],
+        environment: Mapping[str, str] | None,
+        *,
+        pinned: bool,
+        stdout: int | IO[bytes],
+        stderr: int | IO[bytes] = asyncio.subprocess.PIPE,
+    ) -> asyncio.subprocess.Process:
+        if shutil.which(argv[0]) is None:
+            raise ToolMissing(f"{argv[0]} is not installed", hint=install_hint(argv[0]))
+        pin = ("taskset", "--cpu-list", ",".join(map(str, self._cpus))) if pinned else ()
+        return await asyncio.create_subprocess_exec(
+            *("setpriv", "--pdeathsig", "KILL", "--"),
+            *pin,
+            *argv,
+            stdin=asyncio.subprocess.PIPE if stdout is asyncio.subprocess.PIPE else asyncio.subprocess.DEVNULL,
+            stdout=stdout,
+            stderr=stderr,
+            env={**os.environ, "LC_ALL": "C", **(environment or {})},
+            start_new_session=True,
+        )
+
+
+class _LocalBackground:
+    """A child that goes on."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    def running(self) -> bool:
+        return self._process.returncode is None
+
+    async def stop(self, *, signal: int, timeout_s: float) -> int | None:
+        return await _end(self._process, signal, timeout_s)
+
+
+class _Sink:
+    """Takes a stream: into memory, into a file as it arrives, and line by line to a listener."""
+
+    def __init__(self, path: Path | None, on_line: Callable[[str], None] | None) -> None:
+        self._path = path
+        self._file = None
+        self._on_line = on_line
+        self._chunks: list[bytes] = []
+        self._partial = b""
+        if path is not None:
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = path.open("wb", buffering=0)
+            except OSError as error:
+                raise StorageFailed.of(path, error) from error
+
+    def write(self, chunk: bytes) -> None:
+        self._chunks.append(chunk)
+        if self._file is not None and self._path is not None:
+            try:
+                self._file.write(chunk)
+            except OSError as error:
+                raise StorageFailed.of(self._path, error) from error
+        if self._on_line is not None:
+            *lines, self._partial = (self._partial + chunk).split(b"\n")
+            for line in lines:
+                self._on_line(line.decode(errors="replace"))
+
+    def content(self) -> bytes:
+        return b"".join(self._chunks)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+async def _feed(stream: asyncio.StreamWriter | None, content: bytes) -> None:
+    if stream is None:
+        return
+    with suppress(BrokenPipeError, ConnectionResetError):  # a tool need not read what it is given
+        stream.write(content)
+        await stream.drain()
+    stream.close()
+    with suppress(BrokenPipeError, ConnectionResetError):
+        await stream.wait_closed()
+
+
+async def _drain(stream: asyncio.StreamReader | None, sink: _Sink) -> None:
+    while stream is not None and (chunk := await stream.read(_READ_BYTES)):
+        sink.write(chunk)
+
+
+async def _end(process: asyncio.subprocess.Process, signal: int, timeout_s: float) -> int | None:
+    """Ends a process, then whatever is left of its session; None when it had to be killed."""
+    killed = False
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.send_signal(signal)
+        try:
+            async with asyncio.timeout(timeout_s or _KILL_WAIT_S):
+                await process.wait()
+        except TimeoutError:
+            killed = True
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signals.SIGKILL)
+    await process.wait()
+    return None if killed else process.returncode

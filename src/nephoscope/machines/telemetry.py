@@ -1,0 +1,154 @@
+"""JSON lines of `nephoscope-load telemetry` (raw counters, one line an interval) -> rates. Pure.
+
+The counters are the kernel's: /proc/stat in clock ticks, /proc/diskstats in sectors of 512 bytes, /proc/net/dev in
+bytes. Disks: whole disks alone, as a partition, a loop device or a device-mapper volume would count the same bytes
+twice. Network: every interface but loopback; on a machine with bridges the same bytes may be seen twice.
+"""
+
+import re
+from itertools import pairwise
+
+from pydantic import ConfigDict, Field, ValidationError
+
+from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.records import TelemetrySample
+from nephoscope.units import SECTOR_BYTES
+
+_MICROSECONDS_PER_SECOND = 1_000_000
+_WHOLE_DISK = re.compile(r"(?:[shv]d|xvd)[a-z]+|nvme\d+n\d+|mmcblk\d+|nbd\d+|pmem\d+")
+
+
+class _Counters(Frozen):
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+class _Cpu(_Counters):
+    cpu: str
+    user: int = Field(ge=0)
+    nice: int = Field(ge=0)
+    system: int = Field(ge=0)
+    idle: int = Field(ge=0)
+    iowait: int = Field(ge=0)
+    irq: int = Field(ge=0)
+    softirq: int = Field(ge=0)
+    steal: int = Field(ge=0)
+
+
+class _Disk(_Counters):
+    name: str
+    read_sectors: int = Field(ge=0)
+    written_sectors: int = Field(ge=0)
+
+
+class _Interface(_Counters):
+    name: str
+    rx_bytes: int = Field(ge=0)
+    tx_bytes: int = Field(ge=0)
+
+
+class _Line(_Counters):
+    elapsed_s: float = Field(ge=0)
+    cpu: list[_Cpu]
+    disks: list[_Disk]
+    network: list[_Interface]
+    own_cpu_us: int | None = Field(default=None, ge=0)
+
+
+def parse_telemetry(text: str) -> list[TelemetrySample]:
+    """Differences of consecutive lines, as rates over each interval.
+
+    Args:
+        text: the sampler's whole stdout. Its last line may be cut off, as the sampler is stopped by a signal.
+
+    Returns:
+        One sample per interval; empty when the sampler wrote fewer than two lines.
+
+    Raises:
+        OutputUnreadable: a line before the last one is damaged, or time runs backwards.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    read: list[_Line] = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            read.append(_Line.model_validate_json(line))
+        except ValidationError as error:
+            if number == len(lines):
+                break
+            problem = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in problem["loc"])
+            raise OutputUnreadable(f"telemetry line {number}: {where}: {problem['msg']}") from error
+    samples: list[TelemetrySample] = []
+    for before, after in pairwise(read):
+        if after.elapsed_s <= before.elapsed_s:
+            raise OutputUnreadable(f"telemetry: time went from {before.elapsed_s} s to {after.elapsed_s} s")
+        samples.append(_between(before, after))
+    return samples
+
+
+def _between(before: _Line, after: _Line) -> TelemetrySample:
+    duration_s = after.elapsed_s - before.elapsed_s
+    earlier = {cpu.cpu: cpu for cpu in before.cpu}
+    shares = {cpu.cpu: _shares(earlier[cpu.cpu], cpu) for cpu in after.cpu if cpu.cpu in earlier}
+    machine = shares.pop("cpu", None)
+    if machine is None:
+        raise OutputUnreadable(f"telemetry: no CPU time passed between {before.elapsed_s} s and {after.elapsed_s} s")
+    read, written = _disk_bytes(before, after)
+    received, sent = _network_bytes(before, after)
+    own_us = None if after.own_cpu_us is None or before.own_cpu_us is None else after.own_cpu_us - before.own_cpu_us
+    return TelemetrySample(
+        at_s=after.elapsed_s,
+        duration_s=duration_s,
+        cpu_busy_share=machine["busy"],
+        cpu_user_share=machine["user"],
+        cpu_system_share=machine["system"],
+        cpu_iowait_share=machine["iowait"],
+        cpu_steal_share=machine["steal"],
+        cpus_busy_share={name: share["busy"] for name, share in shares.items() if share is not None},
+        disk_read_bytes_per_s=None if read is None else read / duration_s,
+        disk_write_bytes_per_s=None if written is None else written / duration_s,
+        network_receive_bytes_per_s=None if received is None else received / duration_s,
+        network_send_bytes_per_s=None if sent is None else sent / duration_s,
+        sampler_cpu_share=None if own_us is None else max(0, own_us) / _MICROSECONDS_PER_SECOND / duration_s,
+    )
+
+
+def _shares(before: _Cpu, after: _Cpu) -> dict[str, float] | None:
+    """Shares of the time that passed; None when none did (a CPU that is off).
+
+    The kernel's idle and iowait counters may run backwards by a tick (proc(5)): such a difference counts as none.
+    """
+    fields = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+    ticks = {name: max(0, getattr(after, name) - getattr(before, name)) for name in fields}
+    total = sum(ticks.values())
+    if total == 0:
+        return None
+    busy = total - ticks["idle"] - ticks["iowait"] - ticks["steal"]
+    return {
+        "busy": busy / total,
+        "user": (ticks["user"] + ticks["nice"]) / total,
+        "system": (ticks["system"] + ticks["irq"] + ticks["softirq"]) / total,
+        "iowait": ticks["iowait"] / total,
+        "steal": ticks["steal"] / total,
+    }
+
+
+def _disk_bytes(before: _Line, after: _Line) -> tuple[int | None, int | None]:
+    earlier = {disk.name: disk for disk in before.disks}
+    pairs = [
+        (earlier[disk.name], disk) for disk in after.disks if disk.name in earlier and _WHOLE_DISK.fullmatch(disk.name)
+    ]
+    if not pairs:
+        return None, None
+    read = sum(max(0, new.read_sectors - old.read_sectors) for old, new in pairs)
+    written = sum(max(0, new.written_sectors - old.written_sectors) for old, new in pairs)
+    return read * SECTOR_BYTES, written * SECTOR_BYTES
+
+
+def _network_bytes(before: _Line, after: _Line) -> tuple[int | None, int | None]:
+    earlier = {interface.name: interface for interface in before.network}
+    pairs = [(earlier[one.name], one) for one in after.network if one.name in earlier and one.name != "lo"]
+    if not pairs:
+        return None, None
+    received = sum(max(0, new.rx_bytes - old.rx_bytes) for old, new in pairs)
+    return received, sum(max(0, new.tx_bytes - old.tx_bytes) for old, new in pairs)

@@ -1,0 +1,24 @@
+"""Which package brings which tool: for hints, for `doctor`, for the set-up."""
+
+DEBIAN_PACKAGES = {
+    "fio": "fio",
+    "stress-ng": "stress-ng",
+    "sysbench": "sysbench",
+    "iperf3": "iperf3",
+    "sockperf": "sockperf",
+    "ping": "iputils-ping",
+    "numactl": "numactl",
+    "taskset": "util-linux",
+    "setpriv": "util-linux",
+    "unshare": "util-linux",
+    "lscpu": "util-linux",
+    "findmnt": "util-linux",
+}
+
+
+def install_hint(tool: str) -> str:
+    """What to try when `tool` is not installed."""
+    if tool == "nephoscope-load":
+        return "it comes with nephoscope's wheel: install nephoscope again, or put nephoscope-load on your PATH"
+    package = DEBIAN_PACKAGES.get(tool)
+    return f"apt-get install {package}" if package else f"install {tool} or put it on your PATH"

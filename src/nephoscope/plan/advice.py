@@ -1,0 +1,70 @@
+"""What a plan can tell before anything starts: whether its replicates carry the claims it will make."""
+
+import itertools
+import math
+from collections import defaultdict
+
+from nephoscope.study.model import Configuration, Study
+
+LEAST_REPLICATES_FOR_95_PERCENT = 6
+"""The median of n values lies in [min, max] with probability 1 - 2 / 2^n: 93.75 % for 5, 96.88 % for 6."""
+
+_TWO_SIDED_ORDERINGS_PER_CLAIM = 40
+"""2 / 0.05: Holm's first step asks p <= 0.05 / claims of a smallest p of 2 / C(2n, n)."""
+
+
+def warnings_for(study: Study, headline_metrics: int) -> list[str]:
+    """Warnings about a study; `headline_metrics` is how many metrics its configurations are ranked by."""
+    return [*_few_replicates(study), *_many_claims(study, headline_metrics), *_equal_configurations(study)]
+
+
+def coverage_of_range(n: int) -> float:
+    """Probability that the median of the population lies between the least and the greatest of n values."""
+    return 1 - 2 * 0.5**n
+
+
+def claims_decidable(n: int) -> int:
+    """How many comparisons of n against n replicates Holm can decide at once at 5 %, at best; 23 for n = 6."""
+    return math.comb(2 * n, n) // _TWO_SIDED_ORDERINGS_PER_CLAIM
+
+
+def replicates_for(claims: int) -> int:
+    """The least n with which so many comparisons can be decided at once."""
+    return next(n for n in itertools.count(1) if claims_decidable(n) >= claims)
+
+
+def _few_replicates(study: Study) -> list[str]:
+    n = study.replicates
+    if n >= LEAST_REPLICATES_FOR_95_PERCENT:
+        return []
+    missing = LEAST_REPLICATES_FOR_95_PERCENT - n
+    if n == 1:
+        what = "1 replicate has no interval at all"
+    else:
+        what = f"{n} replicates give intervals of the median with {coverage_of_range(n):.2%} coverage, not 95 %"
+    return [f"{what}; {LEAST_REPLICATES_FOR_95_PERCENT} are needed, {missing} more"]
+
+
+def _many_claims(study: Study, headline_metrics: int) -> list[str]:
+    pairs, n = math.comb(len(study.configurations), 2), study.replicates
+    claims = pairs * headline_metrics
+    if claims <= claims_decidable(n):
+        return []
+    what = f"{claims} comparisons ({pairs} pairs of configurations x {headline_metrics} headline metrics)"
+    most = f"{n} against {n} replicates decide at most {claims_decidable(n)} at once (Holm, 5 %)"
+    return [f"{what}, but {most}; {replicates_for(claims)} replicates are needed"]
+
+
+def _equal_configurations(study: Study) -> list[str]:
+    groups: dict[str, list[str]] = defaultdict(list)
+    for configuration in study.configurations:
+        groups[_what_is_measured(configuration)].append(configuration.name)
+    return [
+        f"configurations {', '.join(names)} differ in name or price alone: an A/A comparison: differences are noise"
+        for names in groups.values()
+        if len(names) > 1
+    ]
+
+
+def _what_is_measured(configuration: Configuration) -> str:
+    return configuration.model_dump_json(exclude={"name", "price_usd_per_hour", "price_basis"})

@@ -1,0 +1,137 @@
+"""Study -> Plan: every configuration x benchmark x replicate, in randomised blocks, with hours and dollars."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from pydantic import ValidationError
+
+from nephoscope.errors import InputError
+from nephoscope.frozen import Frozen
+from nephoscope.plan.advice import warnings_for
+from nephoscope.plan.order import Cell, shuffled
+from nephoscope.prices.quote import quote
+from nephoscope.records import BenchmarkUse, Metric, Plan, PlannedTrial, TrialIntent
+from nephoscope.study.model import BenchmarkEntry, Configuration, Study
+from nephoscope.units import SECONDS_PER_HOUR
+
+
+class Plannable(Protocol):
+    """What a plan asks of a benchmark; every `benchmarks.base.Benchmark` has it."""
+
+    @property
+    def version(self) -> int:
+        """Rises when the numbers of two versions must not be compared."""
+        ...
+
+    @property
+    def parameters(self) -> type[Frozen]:
+        """Model of the parameters."""
+        ...
+
+    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
+        """Everything it may report."""
+        ...
+
+    def expected_duration_s(self, parameters: Any) -> float:
+        """Of one trial, with its set-up."""
+        ...
+
+
+def expand(study: Study, benchmarks: Mapping[str, Plannable]) -> Plan:
+    """The plan of a study; pure: equal study and benchmarks, equal bytes.
+
+    One block for each replicate; a block holds every configuration x benchmark once, in an order drawn from the
+    study's seed and the block's number. Durations are in seconds, one trial after the other; prices in US dollars,
+    `None` as soon as one configuration has no price.
+
+    Raises:
+        InputError: the study uses a benchmark that is not in `benchmarks`, or its parameters do not fit.
+    """
+    entries = {entry.label: _resolve(entry, benchmarks) for entry in study.benchmarks}
+    configurations = {configuration.name: configuration for configuration in study.configurations}
+    trials: list[PlannedTrial] = []
+    for block in range(1, study.replicates + 1):
+        cells: list[Cell] = [(name, label) for name in configurations for label in entries]
+        for position, (name, label) in enumerate(shuffled(cells, seed=study.seed, block=block), start=1):
+            entry, place = entries[label], (len(trials) + 1, position)
+            intent = _intent(study, configurations[name], entry.use, block, place)
+            cost = quote(configurations[name], entry.duration_s / SECONDS_PER_HOUR)
+            trials.append(PlannedTrial(intent=intent, expected_duration_s=entry.duration_s, price_usd=cost.price_usd))
+    prices_usd = [trial.price_usd for trial in trials if trial.price_usd is not None]
+    quotes = {name: quote(configuration, 0) for name, configuration in configurations.items()}
+    return Plan(
+        study=study.name,
+        seed=study.seed,
+        trials=trials,
+        expected_duration_s=math.fsum(trial.expected_duration_s for trial in trials),
+        price_usd=math.fsum(prices_usd) if len(prices_usd) == len(trials) else None,
+        unpriced=[f"{name}: {found.reason_missing}" for name, found in quotes.items() if found.reason_missing],
+        warnings=warnings_for(study, sum(entry.headline_metrics for entry in entries.values())),
+    )
+
+
+def trial_id(configuration: Configuration, use: BenchmarkUse, *, replicate: int, seed: int) -> str:
+    """12 hexadecimal digits of the SHA-256 of everything a trial depends on, and of nothing else.
+
+    Neither the order nor other trials enter: more replicates or another configuration keep the ids there are.
+    Keys of the configuration that are not given are left out, so that a key added by a later version keeps them too.
+    """
+    inputs = {
+        "configuration": configuration.model_dump(mode="json", exclude_none=True),
+        "benchmark": use.model_dump(mode="json"),
+        "replicate": replicate,
+        "seed": seed,
+    }
+    canonical = json.dumps(inputs, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:12]
+
+
+@dataclass(frozen=True)
+class _Resolved:
+    """One benchmark of the study with what its benchmark says of it."""
+
+    use: BenchmarkUse
+    duration_s: float
+    headline_metrics: int
+
+
+def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Resolved:
+    """The entry with its parameters filled in (a study made in code may leave some out)."""
+    benchmark = benchmarks.get(entry.uses)
+    if benchmark is None:
+        raise InputError(f"no benchmark {entry.uses!r}", hint=f"there are: {', '.join(sorted(benchmarks))}")
+    try:
+        parameters = benchmark.parameters.model_validate(entry.parameters)
+    except ValidationError as error:
+        raise InputError(f"parameters of benchmark {entry.label!r} do not fit: {error}") from error
+    plain = parameters.model_dump(mode="json", by_alias=True)
+    return _Resolved(
+        use=BenchmarkUse(name=entry.label, uses=entry.uses, version=benchmark.version, parameters=plain),
+        duration_s=benchmark.expected_duration_s(parameters),
+        headline_metrics=sum(metric.headline for metric in benchmark.metrics(parameters)),
+    )
+
+
+def _intent(
+    study: Study, configuration: Configuration, use: BenchmarkUse, block: int, place: tuple[int, int]
+) -> TrialIntent:
+    """One trial, at its place in the plan and in its block.
+
+    The replicate is the block. Every trial has the study's seed, so that all of them do the same work on the same data.
+    """
+    position, position_in_block = place
+    return TrialIntent(
+        id=trial_id(configuration, use, replicate=block, seed=study.seed),
+        study=study.name,
+        configuration=configuration.model_dump(mode="json"),
+        benchmark=use,
+        replicate=block,
+        block=block,
+        position=position,
+        position_in_block=position_in_block,
+        seed=study.seed,
+    )

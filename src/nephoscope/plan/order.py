@@ -1,0 +1,23 @@
+"""The order of trials: a shuffle that is the same on every platform and in every version.
+
+Each cell of a block gets the key sha256("nephoscope/order/1", seed, block, configuration, benchmark), and the cells
+are sorted by it. The keys are independent and uniform, so every permutation is equally likely (Abedi & Brecht, ICPE
+'17, randomised blocks). And a cell's key does not depend on the other cells: adding a configuration leaves the order of
+those already there as it was.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+
+Cell = tuple[str, str]
+"""Name of a configuration, label of a benchmark."""
+
+
+def shuffled(cells: Sequence[Cell], *, seed: int, block: int) -> list[Cell]:
+    """The cells of one block (counted from 1) in their random order; cells must be unique."""
+    return sorted(cells, key=lambda cell: _key(seed, block, cell))
+
+
+def _key(seed: int, block: int, cell: Cell) -> bytes:
+    return hashlib.sha256(json.dumps(["nephoscope/order/1", seed, block, *cell]).encode()).digest()

@@ -1,0 +1,103 @@
+"""A cloud that is none: machines of answers, with failures on demand. It ships, for rehearsals and tests."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import repeat
+
+from nephoscope.errors import NephoscopeError
+from nephoscope.machines.fake import Answer, AnswerTo, Elapses, FakeRemote
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.providers.base import Cluster, ClusterRequest
+
+CPUS_OF_ALL = 8
+_TICKS_BETWEEN_LOOKS = 1000
+
+
+@dataclass
+class FakeProvider:
+    """`programs` are what is installed on its machines; `failures` yields an error to raise, or None, per `create`."""
+
+    programs: Mapping[str, AnswerTo]
+    clock: Elapses
+    failures: Iterator[NephoscopeError | None] = field(default_factory=lambda: repeat(None))
+    name: str = "fake"
+    existing: dict[str, Cluster] = field(default_factory=dict)
+
+    async def create(self, request: ClusterRequest) -> Cluster:
+        """See `Provider.create`."""
+        failure = next(self.failures)
+        if failure is not None:
+            raise failure
+        configuration = request.configuration
+        key = f"{request.study}/{configuration.name}"
+        if key not in self.existing:
+            asked = configuration.database_machine
+            database = tuple(
+                self._machine(f"fake-{number}", request, asked.cpus) for number in range(1, asked.count + 1)
+            )
+            load = configuration.load_machine
+            client = self._machine("fake-load", request, load.cpus) if load else database[0]
+            self.existing[key] = Cluster(key, database, client)
+        return self.existing[key]
+
+    async def list(self, study: str) -> list[str]:
+        """See `Provider.list`."""
+        return [key for key in self.existing if key.startswith(f"{study}/")]
+
+    async def delete(self, cluster: Cluster) -> None:
+        """See `Provider.delete`."""
+        self.existing.pop(cluster.key, None)
+
+    def _machine(self, name: str, request: ClusterRequest, cpus: int | str) -> MachineHandle:
+        count = CPUS_OF_ALL if isinstance(cpus, str) else cpus
+        remote = FakeRemote({**_looks(count), **self.programs}, self.clock)
+        return MachineHandle(name, remote, "192.0.2.1", tuple(range(count)), f"/fake/{request.configuration.name}")
+
+
+def _looks(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]:
+    """What the machine says of itself: an idle one of eight CPUs, `cpus` of them in the affinity mask."""
+    idle_ticks = iter(range(0, 1 << 40, _TICKS_BETWEEN_LOOKS))
+    lscpu = {
+        "On-line CPU(s) list": f"0-{CPUS_OF_ALL - 1}",
+        "Model name": "Fake CPU",
+        "Socket(s)": "1",
+        "NUMA node(s)": "1",
+        "Architecture": "fake",
+    }
+
+    def head(_argv: Sequence[str], _stdin: bytes) -> Answer:
+        files = {
+            "/proc/stat": f"cpu  0 0 0 {next(idle_ticks)} 0 0 0 0 0 0\n",
+            "/proc/self/status": f"Cpus_allowed_list:\t0-{cpus - 1}\n",
+            "/proc/sys/kernel/osrelease": "0.0-fake\n",
+        }
+        return Answer("\n".join(f"==> {name} <==\n{content}" for name, content in files.items()).encode())
+
+    def telemetry(_argv: Sequence[str], _stdin: bytes) -> Answer:
+        return Answer("".join(json.dumps(_idle_counters(second)) + "\n" for second in range(3)).encode())
+
+    fields = [{"field": f"{name}:", "data": value} for name, value in lscpu.items()]
+    return {
+        "lscpu": lambda _argv, _stdin: Answer(json.dumps({"lscpu": fields}).encode()),
+        "head": head,
+        "nephoscope-load": telemetry,
+    }
+
+
+def _idle_counters(second: int) -> dict[str, object]:
+    """A line of `nephoscope-load telemetry` on an idle machine."""
+    busy = dict.fromkeys(("user", "nice", "system", "iowait", "irq", "softirq", "steal"), 0)
+    cpus = ["cpu", *(f"cpu{number}" for number in range(CPUS_OF_ALL))]
+    return {
+        "at_unix_ms": 1000 * second,
+        "elapsed_s": float(second),
+        "cpu": [{"cpu": cpu, **busy, "idle": _TICKS_BETWEEN_LOOKS * second} for cpu in cpus],
+        "jiffies_per_s": 100,
+        "disks": [],
+        "network": [],
+        "load_1m": 0.0,
+        "procs_running": 1,
+        "psi_cpu_some_us": None,
+        "own_cpu_us": 100 * second,
+    }

@@ -1,0 +1,51 @@
+"""This machine as a cluster of one: database, load generator and microbenchmarks share it, within a CPU affinity."""
+
+import os
+
+from nephoscope.errors import EnvironmentProblem, InputError
+from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.providers.base import Cluster, ClusterRequest
+
+LOOPBACK = "127.0.0.1"
+
+
+class LocalProvider:
+    """Nothing is created and nothing is deleted but folders of ours."""
+
+    name = "local"
+
+    async def create(self, request: ClusterRequest) -> Cluster:
+        """See `Provider.create`.
+
+        Raises:
+            InputError: more than one machine is asked for.
+            EnvironmentProblem: more CPUs are asked for than this process may use.
+        """
+        configuration = request.configuration
+        asked = configuration.database_machine
+        if asked.count != 1 or configuration.load_machine is not None:
+            raise InputError(
+                f"configuration {configuration.name!r} asks for several machines, and provider 'local' has one",
+                hint="leave out load_machine and count, or use another provider",
+            )
+        allowed = sorted(os.sched_getaffinity(0))
+        wanted = len(allowed) if asked.cpus == "all" else asked.cpus
+        if wanted > len(allowed):
+            raise EnvironmentProblem(
+                f"configuration {configuration.name!r} asks for {wanted} CPUs, and this machine lets us use "
+                f"{len(allowed)}",
+                hint="lower database_machine.cpus",
+            )
+        folder = request.scratch / configuration.name
+        folder.mkdir(parents=True, exist_ok=True)
+        cpus = tuple(allowed[:wanted])
+        machine = MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(folder.resolve()))
+        return Cluster(f"{request.study}/{configuration.name}", (machine,), machine)
+
+    async def list(self, study: str) -> list[str]:  # noqa: ARG002 - nothing is ever created
+        """See `Provider.list`: always empty."""
+        return []
+
+    async def delete(self, cluster: Cluster) -> None:
+        """See `Provider.delete`: data folders stay until the study ends, as fixtures live there."""

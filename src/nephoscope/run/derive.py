@@ -1,0 +1,78 @@
+"""Raw output -> measurements and verdicts: the second half of a trial, which `parse` repeats without any machine."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from nephoscope.benchmarks.base import Benchmark, HasOperations
+from nephoscope.checks.registry import overall, run_checks
+from nephoscope.errors import OutputUnreadable
+from nephoscope.machines.telemetry import parse_telemetry
+from nephoscope.records import Evidence, Expected, OperationEvidence, TelemetrySample, TrialIntent, Verdict, VerdictKind
+from nephoscope.store.attempt import Attempt
+from nephoscope.study.model import Configuration
+from nephoscope.units import GIB
+
+TELEMETRY_PREFIX = "telemetry-"
+TELEMETRY_SUFFIX = ".jsonl"
+
+
+def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple[VerdictKind, list[Verdict]]:
+    """Parses and checks one attempt and stores both.
+
+    Raises:
+        OutputUnreadable: the raw output is not what the benchmark's tool writes; nothing is stored.
+        StorageFailed: the results could not be stored.
+    """
+    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
+    raw = attempt.raw()
+    measurements = benchmark.parse(raw, parameters)
+    known = {metric.name: metric.unit for metric in benchmark.metrics(parameters)}
+    for row in measurements:
+        if known.get(row.metric) != row.unit:
+            raise OutputUnreadable(f"{benchmark.name} reported {row.metric} in {row.unit}, which it does not declare")
+    if not any(row.at_s is None for row in measurements):
+        raise OutputUnreadable(f"{benchmark.name} left nothing to measure in its output")
+    verdicts = run_checks(_evidence(attempt, intent, benchmark, parameters, raw))
+    attempt.write_measurements(measurements)
+    attempt.write_verdicts(verdicts)
+    return overall(verdicts), verdicts
+
+
+def _evidence(
+    attempt: Attempt, intent: TrialIntent, benchmark: Benchmark, parameters: Any, raw: Mapping[str, bytes]
+) -> Evidence:
+    configuration = Configuration.model_validate(intent.configuration)
+    facts = attempt.facts()
+    started = attempt.started()
+    machine = configuration.database_machine
+    operations: OperationEvidence | None = None
+    if isinstance(benchmark, HasOperations):
+        load_machine = started.machines.get("load", "") if started else ""
+        client_cpus = len(started.measured_cpus.get(load_machine, [])) if started else 0
+        operations = benchmark.operations(raw, parameters, client_cpus or 1)
+    return Evidence(
+        expected=Expected(
+            cpus=machine.cpus,
+            memory_bytes=None if machine.expect_memory_gib is None else int(machine.expect_memory_gib * GIB),
+            cpu_model_contains=machine.expect_cpu_model,
+            co_located="co-located" in (started.conditions if started else []),
+        ),
+        facts_before={record.machine: record.before for record in facts},
+        facts_after={record.machine: record.after for record in facts if record.after is not None},
+        telemetry={
+            name.removeprefix(TELEMETRY_PREFIX).removesuffix(TELEMETRY_SUFFIX): _telemetry(content)
+            for name, content in raw.items()
+            if name.startswith(TELEMETRY_PREFIX)
+        },
+        commands=attempt.commands(),
+        operations=operations,
+        measured_cpus=started.measured_cpus if started else {},
+    )
+
+
+def _telemetry(text: bytes) -> list[TelemetrySample]:
+    """The samples; none when the sampler's output is damaged: the checks then say `unknown`."""
+    try:
+        return parse_telemetry(text.decode(errors="replace"))
+    except OutputUnreadable:
+        return []

@@ -1,0 +1,61 @@
+"""Executes a trial's commands and writes down each one, also those that fail or are killed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from nephoscope.errors import NephoscopeError
+from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.records import CommandRecord
+from nephoscope.run.clock import Clock
+from nephoscope.store.attempt import Attempt
+
+
+class Recorder:
+    """An `Execute` for one attempt."""
+
+    def __init__(self, attempt: Attempt, clock: Clock) -> None:
+        self._attempt = attempt
+        self._clock = clock
+
+    async def __call__(
+        self,
+        machine: MachineHandle,
+        name: str,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        on_line: Callable[[str], None] | None = None,
+    ) -> Completed:
+        """See `Execute`; the environment is not written down, as secrets travel in it."""
+        started_unix_ms, started_s = self._clock.unix_ms(), self._clock.monotonic_s()
+        exit_code: int | None = None
+        missing = False
+        try:
+            completed = await machine.remote.execute(
+                argv,
+                timeout_s=timeout_s,
+                stdin=stdin,
+                environment=environment,
+                save_as=self._attempt.raw_dir / name,
+                on_line=on_line,
+            )
+            exit_code = completed.exit_code
+        except NephoscopeError as error:
+            missing = error.failure_class == "tool_missing"
+            raise
+        else:
+            return completed
+        finally:
+            if not missing:
+                self._attempt.add_command(
+                    CommandRecord(
+                        argv=[Path(argv[0]).name, *argv[1:]],
+                        machine=machine.name,
+                        started_unix_ms=started_unix_ms,
+                        duration_s=self._clock.monotonic_s() - started_s,
+                        exit_code=exit_code,
+                        output=name,
+                    )
+                )

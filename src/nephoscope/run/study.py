@@ -1,0 +1,75 @@
+"""A whole study: every planned trial that is not finished yet, in the plan's order."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from nephoscope.errors import InputError
+from nephoscope.records import Plan, VerdictKind
+from nephoscope.run.trial import run_trial
+from nephoscope.run.world import World
+from nephoscope.store.folder import ResultsFolder
+
+
+@dataclass(frozen=True)
+class StudyOutcome:
+    """Counts over the whole plan after a run."""
+
+    finished: int
+    valid: int
+    failed: int
+
+
+def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bool) -> None:
+    """Stores study and plan in a fresh folder; in a used one, makes sure they are the ones it holds.
+
+    Raises:
+        InputError: the folder holds another plan and `replan` is not set.
+    """
+    if folder.plan_path.exists():
+        held = folder.plan()
+        if held == plan:
+            return
+        kept = {row.intent.id for row in held.trials} & {row.intent.id for row in plan.trials}
+        if not replan:
+            raise InputError(
+                f"{folder.path} holds another plan (study {held.study!r}, {len(held.trials)} trials, of which "
+                f"{len(kept)} are also in this one)",
+                hint="choose another folder with --out, or --replan to replace the plan: finished trials that both "
+                "plans hold are kept, the others stay in the folder and no longer count",
+            )
+    folder.write_plan(study_text, plan)
+
+
+async def run_study(folder: ResultsFolder, world: World) -> StudyOutcome:
+    """Runs what is left of the plan in `folder`. A failed trial does not end the study.
+
+    Raises:
+        StorageFailed: the results could not be stored.
+        asyncio.CancelledError: it was interrupted; running it again resumes.
+    """
+    rows = list(folder.planned())
+    finished_before = sum(trial.finished() for _, trial in rows)
+    world.listener.study_started(len(rows), finished_before)
+    for planned, trial in rows:
+        if trial.finished():
+            continue
+        world.listener.trial_started(planned)
+        ended = await run_trial(planned.intent, trial, folder.scratch, world)
+        world.listener.trial_ended(planned, ended.status, ended.verdict, ended.reasons)
+    folder.remove_scratch()
+    return count(folder)
+
+
+def count(folder: ResultsFolder) -> StudyOutcome:
+    """Counts over the plan, from what is stored."""
+    states: Counter[str] = Counter()
+    for _, trial in folder.planned():
+        attempt = trial.decisive_attempt()
+        status = attempt.status() if attempt else None
+        if attempt is None or status is None:
+            continue
+        states[status.state] += 1
+        verdicts = attempt.verdicts()
+        if status.state == "finished" and verdicts and all(row.verdict is VerdictKind.VALID for row in verdicts):
+            states["valid"] += 1
+    return StudyOutcome(states["finished"], states["valid"], states["failed"])

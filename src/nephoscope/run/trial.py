@@ -1,0 +1,229 @@
+"""One trial from its intent to its commit mark. The body of `_measure` is the lifecycle: read it first."""
+
+import asyncio
+import hashlib
+import signal
+import traceback
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from nephoscope.benchmarks.base import Benchmark, Needs, Site
+from nephoscope.databases.base import Database, Endpoint, HasSettings
+from nephoscope.errors import NephoscopeError, NoSpaceOnMachine, StorageFailed
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.records import FactsRecord, StartedRecord, Status, TrialIntent, Verdict, VerdictKind
+from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
+from nephoscope.run.recorder import Recorder
+from nephoscope.run.world import World
+from nephoscope.store.attempt import Attempt
+from nephoscope.store.folder import Trial
+from nephoscope.study.model import Configuration
+
+CO_LOCATED = "co-located"
+"""Stated condition: client and server share a machine."""
+
+QUIET_BUSY_SHARE = 0.10
+SETTLE_TRIES = 10
+"""Looks at a machine before a trial begins although it is not quiet; the checks then judge what was seen."""
+
+VERSION_TIMEOUT_S = 20.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a trial ended."""
+
+    status: Status
+    verdict: VerdictKind | None
+    reasons: list[str]
+    """Why it does not count; empty when it does."""
+
+
+async def run_trial(intent: TrialIntent, trial: Trial, scratch: Path, world: World) -> Ended:
+    """Runs one trial to its commit mark; whatever happens to it is in the attempt's `status.json`.
+
+    Raises:
+        StorageFailed: the results could not be stored; the attempt then has no commit mark.
+        asyncio.CancelledError: after the attempt was marked interrupted.
+    """
+    attempt = trial.new_attempt(intent)
+    started_s = world.clock.monotonic_s()
+    verdict: VerdictKind | None = None
+    verdicts: list[Verdict] = []
+    state: Literal["finished", "failed"] = "finished"
+    failure: NephoscopeError | None = None
+    try:
+        benchmark = world.benchmarks[intent.benchmark.uses]
+        await _measure(intent, benchmark, attempt, scratch, world)
+        verdict, verdicts = derive(attempt, intent, benchmark)
+    except asyncio.CancelledError:
+        attempt.write_status(_status("interrupted", None, world, started_s))
+        raise
+    except StorageFailed:
+        raise
+    except NephoscopeError as error:
+        state, failure = "failed", error
+    except Exception as error:
+        state, failure = "failed", _defect(attempt, error)
+    status = _status(state, failure, world, started_s)
+    attempt.write_status(status)
+    refused = [f"{row.check}: {row.reason}" for row in verdicts if row.verdict is not VerdictKind.VALID]
+    return Ended(status, verdict, [str(failure)] if failure else refused)
+
+
+async def _measure(intent: TrialIntent, benchmark: Benchmark, attempt: Attempt, scratch: Path, world: World) -> None:
+    """Cluster -> facts -> gate -> database -> prepare -> run -> settings and logs -> leave -> facts again."""
+    configuration = Configuration.model_validate(intent.configuration)
+    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
+    needs = benchmark.needs(parameters)
+    provider = world.providers[configuration.provider]
+    async with AsyncExitStack() as leave:
+        request = ClusterRequest(intent.study, configuration, scratch)
+        cluster = await provider.create(request)
+        leave.push_async_callback(_quietly, attempt, "giving the cluster back", lambda: provider.delete(cluster))
+        site = _site(intent, configuration, cluster, attempt, world)
+        attempt.write_started(await _started(cluster, needs, world))
+        before = {machine.name: await _settle(machine, world) for machine in cluster.machines}
+        for record in before.values():
+            attempt.write_facts(record)
+            _require_space(record, needs)
+        async with _database_up(configuration, cluster, needs, attempt, world) as (database, endpoint):
+            site = replace(site, database=database, endpoint=endpoint)
+            made = await benchmark.prepare(site, parameters)
+            site = replace(site, endpoint=made or endpoint)
+            async with _telemetry(cluster, attempt, world):
+                await benchmark.run(site, parameters)
+        for machine in cluster.machines:
+            after, _ = await world.observe(machine)
+            attempt.write_facts(before[machine.name].model_copy(update={"after": after}))
+
+
+def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, attempt: Attempt, world: World) -> Site:
+    return Site(
+        cluster=cluster,
+        execute=Recorder(attempt, world.clock),
+        raw_dir=attempt.raw_dir,
+        seed=draw_seed(intent.seed, intent.benchmark.name, intent.replicate),
+        data_seed=intent.seed,
+        connections=configuration.database.connections,
+        load_program=world.load_program,
+        progress=world.listener.value,
+    )
+
+
+def draw_seed(study_seed: int, benchmark: str, replicate: int) -> int:
+    """Seed of one replicate's draws: equal for all configurations, so that all face the same operations."""
+    digest = hashlib.sha256(f"{study_seed}/{benchmark}/{replicate}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1
+
+
+async def _settle(machine: MachineHandle, world: World) -> FactsRecord:
+    """Facts of a machine once it is quiet, or after some looks: a trial's own predecessor may still be writing."""
+    for tries_left in reversed(range(SETTLE_TRIES)):
+        facts, verbatim = await world.observe(machine)
+        if tries_left == 0 or facts.busy_share is None or facts.busy_share <= QUIET_BUSY_SHARE:
+            break
+        world.listener.value(f"waiting for {machine.name} to be quiet ({facts.busy_share:.0%} busy)")
+    return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
+
+
+async def _started(cluster: Cluster, needs: Needs, world: World) -> StartedRecord:
+    """What really begins; a tool that is missing is found here, before anything is prepared."""
+    versions = {"nephoscope": world.version}
+    machine = cluster.database[0]
+    for tool in needs.tools:
+        program = world.load_program if tool == "nephoscope-load" else tool
+        said = await machine.remote.execute([program, "--version"], timeout_s=VERSION_TIMEOUT_S, pinned=False)
+        lines = (said.stdout or said.stderr).decode(errors="replace").strip().splitlines()
+        versions[tool] = lines[0] if lines else "it does not say"
+    return StartedRecord(
+        at_unix_ms=world.clock.unix_ms(),
+        nephoscope_version=world.version,
+        machines={"database": machine.name, "load": cluster.load.name},
+        measured_cpus={handle.name: [f"cpu{cpu}" for cpu in handle.cpus] for handle in cluster.machines},
+        tool_versions=versions,
+        conditions=[CO_LOCATED] if cluster.co_located and needs.database else [],
+    )
+
+
+def _require_space(record: FactsRecord, needs: Needs) -> None:
+    free = record.before.disk.free_bytes
+    if free is not None and free < needs.disk_bytes:
+        raise NoSpaceOnMachine(
+            f"{record.machine} has {free:,} bytes free, and the benchmark needs {needs.disk_bytes:,}",
+            hint="free some space, choose another --out folder, or lower the data set's size in the study",
+        )
+
+
+@asynccontextmanager
+async def _database_up(
+    configuration: Configuration, cluster: Cluster, needs: Needs, attempt: Attempt, world: World
+) -> AsyncIterator[tuple[Database | None, Endpoint | None]]:
+    """The database for the time of the block; its settings and log are kept, also after a failure."""
+    if not needs.database:
+        yield None, None
+        return
+    database = world.databases[configuration.database.system]
+    log = attempt.log_dir / f"{database.name}.log"
+    try:
+        endpoint = await database.start(cluster, configuration.database, log)
+        if isinstance(database, HasSettings):
+            attempt.write_settings(await database.settings(cluster, endpoint))
+        yield database, endpoint
+    finally:
+        await _quietly(attempt, f"stopping {database.name}", lambda: database.stop(cluster))
+
+
+@asynccontextmanager
+async def _telemetry(cluster: Cluster, attempt: Attempt, world: World) -> AsyncIterator[None]:
+    """Per-second counters of every machine for the time of the block; a sampler that fails is noted, not fatal."""
+    async with AsyncExitStack() as leave:
+        for machine in cluster.machines:
+            log = attempt.raw_dir / f"{TELEMETRY_PREFIX}{machine.name}{TELEMETRY_SUFFIX}"
+            errors = attempt.log_dir / f"{TELEMETRY_PREFIX}{machine.name}.stderr"
+
+            async def start(machine: MachineHandle = machine, log: Path = log, errors: Path = errors) -> None:
+                sampler = await machine.remote.start(
+                    [world.load_program, "telemetry"], log=log, errors=errors, pinned=False
+                )
+                leave.push_async_callback(
+                    _quietly, attempt, "stopping the sampler", lambda: sampler.stop(signal=signal.SIGTERM, timeout_s=5)
+                )
+
+            await _quietly(attempt, "starting the sampler", start)
+        yield
+
+
+async def _quietly(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> None:
+    """Does something whose failure must not hide the trial's own outcome; the failure is kept in a log."""
+    try:
+        await action()
+    except Exception as error:
+        with (attempt.log_dir / "teardown.txt").open("a", encoding="utf-8") as file:
+            file.write(f"{what} failed: {error!r}\n")
+
+
+def _status(
+    state: Literal["finished", "failed", "interrupted"], failure: NephoscopeError | None, world: World, started_s: float
+) -> Status:
+    return Status(
+        state=state,
+        failure_class=failure.failure_class if failure else None,
+        message=failure.message if failure else None,
+        hint=(failure.hint or None) if failure else None,
+        at_unix_ms=world.clock.unix_ms(),
+        duration_s=world.clock.monotonic_s() - started_s,
+    )
+
+
+def _defect(attempt: Attempt, error: Exception) -> NephoscopeError:
+    log = attempt.log_dir / "defect.txt"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(traceback.format_exc(), encoding="utf-8")
+    return NephoscopeError(
+        f"a defect in nephoscope: {error!r}", hint=f"please report it with {log.name} of the attempt"
+    )

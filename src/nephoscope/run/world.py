@@ -1,0 +1,51 @@
+"""Everything a trial touches that is not a value, handed in: ports, clock, listeners."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from nephoscope.benchmarks.base import Benchmark
+from nephoscope.databases.base import Database
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.providers.base import Provider
+from nephoscope.records import Facts, PlannedTrial, Status, VerdictKind
+from nephoscope.run.clock import Clock
+
+Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]
+"""Looks at a machine: facts, and the verbatim answers they were read from."""
+
+
+class Listener(Protocol):
+    """Who is told how a study goes on."""
+
+    def study_started(self, planned: int, finished_before: int) -> None:
+        """The first call."""
+        ...
+
+    def trial_started(self, trial: PlannedTrial) -> None:
+        """A trial begins."""
+        ...
+
+    def value(self, text: str) -> None:
+        """The last thing seen inside the trial ('12,345 operations/s')."""
+        ...
+
+    def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
+        """A trial ended; `reasons` say why it does not count, if so."""
+        ...
+
+
+@dataclass(frozen=True)
+class World:
+    """The shell around the pure core; a test builds one of fakes."""
+
+    providers: Mapping[str, Provider]
+    databases: Mapping[str, Database]
+    benchmarks: Mapping[str, Benchmark]
+    observe: Observe
+    clock: Clock
+    listener: Listener
+    load_program: str
+    """Path of nephoscope-load on the machines."""
+    version: str
+    """Of nephoscope."""

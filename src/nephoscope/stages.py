@@ -1,0 +1,177 @@
+"""Each arrow of the flow as one function from files to files; `cli` calls them, and so may a notebook."""
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import nephoscope
+from nephoscope.analysis import stored as stored_analysis
+from nephoscope.analysis.analyse import analyse
+from nephoscope.analysis.collect import collect, stored_trials, trial_row
+from nephoscope.analysis.results import AnalysedStudy, TrialRow
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.checks.registry import CHECKS
+from nephoscope.errors import InputError, NephoscopeError, OutputUnreadable, StorageFailed
+from nephoscope.machines.doctor import Finding, examine
+from nephoscope.machines.facts import gather_facts
+from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.tools import DEBIAN_PACKAGES
+from nephoscope.plan.budget import check_budget
+from nephoscope.plan.expand import expand
+from nephoscope.providers.local import LOOPBACK
+from nephoscope.records import Plan, Status
+from nephoscope.report.files import write_report
+from nephoscope.run.clock import Clock
+from nephoscope.run.derive import derive
+from nephoscope.run.preflight import preflight
+from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
+from nephoscope.run.world import World
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.load import load_study
+from nephoscope.study.model import Study
+from nephoscope.wiring import load_program
+
+
+def read_text(file: Path) -> str:
+    """A study file's text.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {file}: {error}", hint="`nephoscope init` writes a starter study") from error
+
+
+def load(text: str, name: str) -> Study:
+    """A study from its text; see `load_study`."""
+    return load_study(text, name, {benchmark.name: benchmark.parameters for benchmark in BENCHMARKS.values()})
+
+
+def read_study(file: Path) -> Study:
+    """A study from its file."""
+    return load(read_text(file), str(file))
+
+
+def plan(study: Study) -> Plan:
+    """study -> plan."""
+    return expand(study, BENCHMARKS)
+
+
+def adopt(folder: ResultsFolder, text: str, study: Study, planned: Plan, *, replan: bool) -> None:
+    """Checks the budget and puts study and plan into the folder; what was analysed before no longer fits."""
+    check_budget(planned, study.budget)
+    adopt_plan(folder, text, planned, replan=replan)
+    stored_analysis.forget(folder)
+
+
+def expected_left_s(folder: ResultsFolder) -> float:
+    """What the plan expects of the trials that are not finished."""
+    return sum(planned.expected_duration_s for planned, trial in folder.planned() if not trial.finished())
+
+
+async def run(folder: ResultsFolder, study: Study, world: World) -> StudyOutcome:
+    """plan -> stored trials."""
+    await preflight(folder, study, world)
+    return await run_study(folder, world)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """What `parse` did."""
+
+    parsed: int
+    unreadable: list[str]
+
+
+def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
+    """Raw output -> measurements and verdicts, of every attempt that counts.
+
+    A trial that failed because its output could not be read is finished when it now can; one that can no longer be
+    read becomes failed. Nothing else of an attempt changes, and raw output never.
+    """
+    parsed, unreadable = 0, []
+    with folder.lock():
+        stored_analysis.forget(folder)
+        for row in stored_trials(folder):
+            status = row.attempt.status() if row.attempt else None
+            if row.attempt is None or status is None:
+                continue
+            if status.state != "finished" and status.failure_class != OutputUnreadable.failure_class:
+                continue
+            try:
+                derive(row.attempt, row.intent, BENCHMARKS[row.intent.benchmark.uses])
+                new = _finished(status, clock)
+                parsed += 1
+            except OutputUnreadable as error:
+                new = _unreadable(status, error, clock)
+                unreadable.append(f"trial {row.intent.id}: {error}")
+            if (new.state, new.message) != (status.state, status.message):
+                row.attempt.write_status(new)
+    return Parsed(parsed, unreadable)
+
+
+def _finished(status: Status, clock: Clock) -> Status:
+    return Status(state="finished", at_unix_ms=clock.unix_ms(), duration_s=status.duration_s)
+
+
+def _unreadable(status: Status, error: NephoscopeError, clock: Clock) -> Status:
+    return Status(
+        state="failed",
+        failure_class=error.failure_class,
+        message=error.message,
+        hint=error.hint or None,
+        at_unix_ms=clock.unix_ms(),
+        duration_s=status.duration_s,
+    )
+
+
+def status(folder: ResultsFolder) -> list[TrialRow]:
+    """Every planned trial as it stands."""
+    return [trial_row(folder, row, BENCHMARKS) for row in stored_trials(folder)]
+
+
+def analyze(folder: ResultsFolder) -> AnalysedStudy:
+    """Measurements -> statistics and sentences."""
+    study = load(folder.study_text(), str(folder.path / "study.toml"))
+    analysed = analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__))
+    stored_analysis.write(folder, analysed)
+    return analysed
+
+
+def report(folder: ResultsFolder) -> Path:
+    """Statistics and sentences -> report; analyses first when nothing fitting is stored."""
+    if not (folder.path / stored_analysis.DOCUMENT).exists():
+        analyze(folder)
+    write_report(stored_analysis.read(folder), folder.report_dir)
+    return folder.report_dir / "index.html"
+
+
+async def doctor(folder: Path) -> list[Finding]:
+    """Looks at this machine."""
+    place = folder.resolve()
+    while not place.exists():
+        place = place.parent
+    cpus = tuple(sorted(os.sched_getaffinity(0)))
+    facts, _ = await gather_facts(MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(place)), observe_s=1.0)
+    tools = {tool: shutil.which(tool) is not None for tool in DEBIAN_PACKAGES}
+    return examine(facts, {**tools, "nephoscope-load": shutil.which(load_program()) is not None})
+
+
+def write_new(file: Path, content: str) -> None:
+    """Writes a file that must not exist yet.
+
+    Raises:
+        InputError: it exists.
+        StorageFailed: it cannot be written.
+    """
+    try:
+        with file.open("x", encoding="utf-8") as new:
+            new.write(content)
+    except FileExistsError as error:
+        raise InputError(f"{file} exists already", hint="name another file; nothing was changed") from error
+    except OSError as error:
+        raise StorageFailed.of(file, error) from error

@@ -1,0 +1,149 @@
+"""Did the order in which trials were executed leave a trace in their values?"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nephoscope.stats.distributions import chi_square_sf
+from nephoscope.stats.samples import Floats, sample
+
+PERMUTATIONS = 4999
+MOST_NUMBERS = 4_000_000
+"""Permutations x values: fewer permutations beyond it, so that a long study still fits into memory."""
+
+
+@dataclass(frozen=True)
+class KruskalWallis:
+    """H, corrected for ties, and its p-value from chi-square with (groups - 1) degrees of freedom."""
+
+    h: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class OrderEffect:
+    """A statistic of order and the share of re-orderings that give one as large."""
+
+    statistic: float
+    p_value: float
+
+
+def kruskal_wallis(values: Sequence[float] | Floats, groups: Sequence[int]) -> KruskalWallis:
+    """Do the groups come from one distribution?
+
+    Args:
+        values: shape (n,).
+        groups: shape (n,), the group of each value.
+
+    Raises:
+        ValueError: lengths differ, fewer than two groups, NaN or infinity.
+
+    Source: Kruskal & Wallis (1952); Hollander et al. (2014), section 6.1.
+    """
+    array, labels = _grouped(values, groups)
+    if array.min() == array.max():
+        return KruskalWallis(0.0, 1.0)
+    h = float(_kruskal_h(_midranks(array)[np.newaxis, :], labels)[0])
+    return KruskalWallis(h, chi_square_sf(h, int(labels.max())))
+
+
+def standardised(values: Sequence[float] | Floats) -> Floats | None:
+    """(x - mean) / standard deviation, shape (n,); None below three values or when all are equal."""
+    array = sample(values, least=0)
+    if array.size < 3 or array.min() == array.max():
+        return None
+    return np.asarray((array - array.mean()) / array.std(ddof=1), dtype=np.float64)
+
+
+def group_effect(values: Floats, groups: Sequence[int], cells: Sequence[int], *, seed: int) -> OrderEffect | None:
+    """Kruskal-Wallis over groups (blocks, positions in block), judged by permuting values within their cells.
+
+    A cell is one configuration x benchmark, whose values were standardised together; their sum is 0 by construction, so
+    chi-square would find effects too often. Permuting inside cells gives the exact null distribution, up to the number
+    of permutations.
+
+    Args:
+        values: shape (n,), standardised within cells.
+        groups: shape (n,).
+        cells: shape (n,).
+        seed: of the permutations.
+
+    Returns:
+        None when there are fewer than two groups.
+    """
+    if len(set(groups)) < 2:
+        return None
+    array, labels = _grouped(values, groups)
+    return _permuted(_midranks(array), cells, lambda ranks: _kruskal_h(ranks, labels), seed)
+
+
+def serial_effect(values: Floats, cells: Sequence[int], *, seed: int) -> OrderEffect | None:
+    """Lag-1 autocorrelation of replicates within their cells, judged by permuting values within cells.
+
+    Large values in either direction count, measured from the mean under permutation (which lies below 0).
+
+    Args:
+        values: shape (n,), standardised within cells, in the order in which they were measured.
+        cells: shape (n,).
+        seed: of the permutations.
+
+    Returns:
+        The pooled autocorrelation, in [-1, 1]; None when no cell holds three values.
+    """
+    labels = np.asarray(cells)
+    indices = [np.flatnonzero(labels == cell) for cell in np.unique(labels)]
+    if not indices or max(i.size for i in indices) < 3:
+        return None
+
+    def autocorrelation(rows: Floats) -> Floats:
+        products = sum(np.sum(rows[:, i[:-1]] * rows[:, i[1:]], axis=1) for i in indices)
+        return np.asarray(products / np.sum(rows**2, axis=1))
+
+    expected = float(np.mean(autocorrelation(_permutations(values, labels, seed))))
+    distance = _permuted(values, cells, lambda rows: np.abs(autocorrelation(rows) - expected), seed)
+    return OrderEffect(float(autocorrelation(values[np.newaxis, :])[0]), distance.p_value)
+
+
+def _permuted(values: Floats, cells: Sequence[int], statistic: Callable[[Floats], Floats], seed: int) -> OrderEffect:
+    observed = float(statistic(values[np.newaxis, :])[0])
+    others = statistic(_permutations(values, np.asarray(cells), seed))
+    as_large = int(np.sum(others >= observed - 1e-9 * max(1.0, abs(observed))))
+    return OrderEffect(observed, (1 + as_large) / (1 + others.size))
+
+
+def _permutations(values: Floats, cells: np.ndarray[tuple[int], np.dtype[np.int64]], seed: int) -> Floats:
+    """Shape (permutations, n): the values permuted within their cells."""
+    generator = np.random.default_rng(seed)
+    rows = np.tile(values, (max(99, min(PERMUTATIONS, MOST_NUMBERS // values.size)), 1))
+    for cell in np.unique(cells):
+        inside = np.flatnonzero(cells == cell)
+        rows[:, inside] = generator.permuted(rows[:, inside], axis=1)
+    return rows
+
+
+def _midranks(values: Floats) -> Floats:
+    _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(sizes) - (sizes - 1) / 2)[group], dtype=np.float64)
+
+
+def _kruskal_h(ranks: Floats, labels: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
+    """H of every row of ranks, shape (rows, n); variance of the midranks in place of a correction for ties."""
+    n = ranks.shape[1]
+    sizes = np.bincount(labels)
+    membership = np.eye(sizes.size)[labels]
+    means = ranks @ membership / sizes
+    between = (sizes * (means - (n + 1) / 2) ** 2).sum(axis=1)
+    return np.asarray(between / ranks.var(axis=1, ddof=1), dtype=np.float64)
+
+
+def _grouped(
+    values: Sequence[float] | Floats, groups: Sequence[int]
+) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    array = sample(values)
+    if len(groups) != array.size:
+        raise ValueError(f"{array.size} values and {len(groups)} groups")
+    names, labels = np.unique(np.asarray(groups), return_inverse=True)
+    if names.size < 2:
+        raise ValueError("at least two groups are needed")
+    return array, labels.astype(np.int64)

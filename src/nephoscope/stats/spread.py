@@ -1,0 +1,84 @@
+"""How far the replicates of one configuration lie apart, and which of them to look at twice."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nephoscope.stats.samples import Floats, sample
+
+OUTLIER_THRESHOLD = 3.5
+"""Of the modified z-score (Iglewicz & Hoaglin 1993)."""
+NORMAL_MAD = 0.6745
+"""MAD / standard deviation of a normal distribution: its third quartile."""
+NORMAL_MEAN_DEVIATION = 0.797885
+"""Mean absolute deviation / standard deviation of a normal distribution: sqrt(2 / pi)."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """Measures of spread. Shares are of the mean (cv) or the median (range); None: not defined for these values."""
+
+    minimum: float
+    maximum: float
+    cv: float | None
+    """Standard deviation (n - 1) / |mean|; None below two values or when the mean is 0."""
+    relative_range: float | None
+    """(max - min) / |median|; None when the median is 0."""
+    mad: float
+    """Median absolute deviation from the median, in the unit of the values, not scaled to a normal distribution."""
+
+
+def spread(values: Sequence[float] | Floats) -> Spread:
+    """CV, range and MAD of a sample.
+
+    Args:
+        values: shape (n,), n >= 1; the order does not matter.
+
+    Raises:
+        ValueError: no values, NaN or infinity.
+    """
+    ordered = np.sort(sample(values))
+    median, mean = float(np.median(ordered)), float(np.mean(ordered))
+    smallest, largest = float(ordered[0]), float(ordered[-1])
+    constant = smallest == largest
+    deviation = 0.0 if constant or ordered.size < 2 else float(np.std(ordered, ddof=1))
+    return Spread(
+        minimum=smallest,
+        maximum=largest,
+        cv=None if ordered.size < 2 or mean == 0 else deviation / abs(mean),
+        relative_range=None if median == 0 else (largest - smallest) / abs(median),
+        mad=float(np.median(np.abs(ordered - median))),
+    )
+
+
+def modified_z_scores(values: Sequence[float] | Floats) -> Floats:
+    """0.6745 |x - median| / MAD of every value, in the order given.
+
+    More than half of the values being equal makes MAD 0; the mean absolute deviation then takes its place, each scaled
+    by its value for a normal distribution. All values equal: all scores are 0.
+
+    Args:
+        values: shape (n,), n >= 1.
+
+    Returns:
+        Shape (n,), no unit.
+
+    Raises:
+        ValueError: no values, NaN or infinity.
+
+    Source: Iglewicz & Hoaglin, How to Detect and Handle Outliers (1993), section 3.3.
+    """
+    array = sample(values)
+    deviations = np.abs(array - np.median(array))
+    mad, mean_deviation = float(np.median(deviations)), float(np.mean(np.sort(deviations)))
+    if mad > 0:
+        return np.asarray(NORMAL_MAD * deviations / mad, dtype=np.float64)
+    if mean_deviation > 0:
+        return np.asarray(NORMAL_MEAN_DEVIATION * deviations / mean_deviation, dtype=np.float64)
+    return np.zeros_like(array)
+
+
+def outliers(values: Sequence[float] | Floats) -> list[int]:
+    """Indices of the values with a modified z-score over 3.5: to be flagged and looked at, never dropped."""
+    return [int(i) for i in np.flatnonzero(modified_z_scores(values) > OUTLIER_THRESHOLD)]

@@ -1,0 +1,40 @@
+"""Writing so that a reader sees the old bytes or the new ones, also after a power cut."""
+
+import os
+from pathlib import Path
+
+from nephoscope.errors import StorageFailed
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replaces `path` by `content`: temporary file, fsync, rename, fsync of the folder.
+
+    Raises:
+        StorageFailed: the disk is full, read-only or broken; the old file is untouched.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise StorageFailed.of(path, error) from error
+
+
+def write_text(path: Path, content: str) -> None:
+    """As `write_bytes`, in UTF-8."""
+    write_bytes(path, content.encode())
+
+
+def sync_folder(folder: Path) -> None:
+    """Makes renames and new names in `folder` durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

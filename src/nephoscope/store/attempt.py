@@ -1,0 +1,131 @@
+"""One attempt at a trial: its folder, written as it happens and committed by `status.json`."""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from nephoscope.errors import DamagedFile, StorageFailed
+from nephoscope.records import CommandRecord, FactsRecord, Measurement, StartedRecord, Status, Verdict
+from nephoscope.store import atomic, files
+
+_VERDICTS = TypeAdapter(list[Verdict])
+_SAFE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
+
+
+class Attempt:
+    """`trials/<trial id>/attempts/<n>/`. Raw output is only ever added."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def number(self) -> int:
+        """1 for the first attempt."""
+        return int(self.folder.name)
+
+    @property
+    def raw_dir(self) -> Path:
+        """Where tools' verbatim output goes."""
+        return self.folder / "raw"
+
+    @property
+    def log_dir(self) -> Path:
+        """Where logs of databases go."""
+        return self.raw_dir / "logs"
+
+    # written while the trial runs
+
+    def write_started(self, record: StartedRecord) -> None:
+        """What really began; makes the folders."""
+        self.log_dir.mkdir(parents=True, exist_ok=True)
+        files.write(self.folder / "started.json", record)
+
+    def write_facts(self, record: FactsRecord) -> None:
+        """Facts of one machine, before and (when known) after."""
+        files.write(self.folder / "facts" / f"{_safe(record.machine)}.json", record)
+
+    def add_command(self, record: CommandRecord) -> None:
+        """Appends one executed command."""
+        path = self.folder / "commands.jsonl"
+        try:
+            with path.open("a", encoding="utf-8") as file:
+                file.write(files.dump_line(record))
+        except OSError as error:
+            raise StorageFailed.of(path, error) from error
+
+    def write_settings(self, settings: dict[str, str]) -> None:
+        """The database's settings in force."""
+        text = "".join(f"{name}\t{settings[name]}\n" for name in sorted(settings))
+        atomic.write_text(self.folder / "database-settings.tsv", text)
+
+    def write_measurements(self, measurements: Sequence[Measurement]) -> None:
+        """Derived: may be written again by `parse`."""
+        atomic.write_text(self.folder / "measurements.jsonl", "".join(map(files.dump_line, measurements)))
+
+    def write_verdicts(self, verdicts: Sequence[Verdict]) -> None:
+        """Derived: may be written again by `parse`."""
+        text = "[\n" + ",\n".join(verdict.model_dump_json() for verdict in verdicts) + "\n]\n"
+        atomic.write_text(self.folder / "verdict.json", text)
+
+    def write_status(self, status: Status) -> None:
+        """The commit mark: everything else of the attempt must be stored before."""
+        files.write(self.folder / "status.json", status)
+
+    # read afterwards
+
+    def started(self) -> StartedRecord | None:
+        """None: it was killed before anything started."""
+        return _or_none(self.folder / "started.json", StartedRecord)
+
+    def status(self) -> Status | None:
+        """None: it was killed, or still runs."""
+        return _or_none(self.folder / "status.json", Status)
+
+    def facts(self) -> list[FactsRecord]:
+        """Of all machines, by name."""
+        return [files.read(path, FactsRecord) for path in sorted((self.folder / "facts").glob("*.json"))]
+
+    def commands(self) -> list[CommandRecord]:
+        """In the order they ended."""
+        return files.read_lines(self.folder / "commands.jsonl", CommandRecord)
+
+    def settings(self) -> dict[str, str]:
+        """The database's settings in force; empty when there was none."""
+        path = self.folder / "database-settings.tsv"
+        if not path.exists():
+            return {}
+        rows = (line.partition("\t") for line in path.read_text(encoding="utf-8").splitlines())
+        return {name: value for name, _, value in rows}
+
+    def measurements(self) -> list[Measurement]:
+        """As last parsed."""
+        return files.read_lines(self.folder / "measurements.jsonl", Measurement)
+
+    def verdicts(self) -> list[Verdict]:
+        """As last checked; empty when it was never checked."""
+        path = self.folder / "verdict.json"
+        if not path.exists():
+            return []
+        try:
+            return _VERDICTS.validate_json(path.read_bytes())
+        except ValueError as error:
+            raise DamagedFile(f"{path} is damaged: {error}", hint="`nephoscope parse` writes it again") from error
+
+    def raw(self) -> dict[str, bytes]:
+        """Every raw file by its name; logs are not among them."""
+        if not self.raw_dir.is_dir():
+            return {}
+        return {path.name: path.read_bytes() for path in sorted(self.raw_dir.iterdir()) if path.is_file()}
+
+
+def _or_none(path: Path, model: type[files.Value]) -> files.Value | None:
+    return files.read(path, model) if path.exists() else None
+
+
+def _safe(name: str) -> str:
+    """A machine's name as a file name."""
+    if not _SAFE_NAME.match(name):
+        raise AssertionError(f"{name!r} cannot be a file name")
+    return name

@@ -1,0 +1,139 @@
+"""A results folder: the only truth about what was measured. Folders of two machines merge by copying.
+
+study.toml  plan.json
+trials/<trial id>/trial.json
+trials/<trial id>/attempts/<n>/...          see attempt.py
+trials.parquet measurements.parquet statistics.parquet comparisons.parquet insights.json  report/   rebuildable
+scratch/                                    data of databases and files under test; gone when the study is done
+"""
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from nephoscope.errors import InputError, StorageFailed
+from nephoscope.records import Plan, PlannedTrial, TrialIntent
+from nephoscope.store import atomic, files, lock
+from nephoscope.store.attempt import Attempt
+
+_TRIAL_ID = re.compile(r"^[0-9a-f]{12}$")
+
+
+class Trial:
+    """`trials/<trial id>/`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def attempts(self) -> list[Attempt]:
+        """In order; also killed ones."""
+        numbers = sorted(int(path.name) for path in (self.folder / "attempts").glob("*") if path.name.isdigit())
+        return [Attempt(self.folder / "attempts" / str(number)) for number in numbers]
+
+    def new_attempt(self, intent: TrialIntent) -> Attempt:
+        """The folder of the next attempt; the intent is on disk before it exists."""
+        files.write(self.folder / "trial.json", intent)
+        earlier = self.attempts()
+        number = earlier[-1].number + 1 if earlier else 1
+        folder = self.folder / "attempts" / str(number)
+        try:
+            folder.mkdir(parents=True)
+        except OSError as error:
+            raise StorageFailed.of(folder, error) from error
+        return Attempt(folder)
+
+    def decisive_attempt(self) -> Attempt | None:
+        """The attempt that counts: the first finished one, else the last."""
+        attempts = self.attempts()
+        for attempt in attempts:
+            status = attempt.status()
+            if status is not None and status.state == "finished":
+                return attempt
+        return attempts[-1] if attempts else None
+
+    def finished(self) -> bool:
+        """True when `run` must not repeat it."""
+        attempt = self.decisive_attempt()
+        status = attempt.status() if attempt else None
+        return status is not None and status.state == "finished"
+
+
+class ResultsFolder:
+    """`results/<study>/`. Nothing else in nephoscope knows a file name in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @classmethod
+    def existing(cls, path: Path) -> "ResultsFolder":
+        """A folder that a `run` made.
+
+        Raises:
+            InputError: there is no plan in it.
+        """
+        folder = cls(path)
+        if not folder.plan_path.exists():
+            raise InputError(
+                f"{path} is not a results folder: it has no plan.json",
+                hint="name the folder that `nephoscope run STUDY --out DIR` wrote",
+            )
+        return folder
+
+    @property
+    def plan_path(self) -> Path:
+        """plan.json."""
+        return self.path / "plan.json"
+
+    @property
+    def scratch(self) -> Path:
+        """For what outlives a trial but not the study."""
+        return self.path / "scratch"
+
+    @property
+    def report_dir(self) -> Path:
+        """report/."""
+        return self.path / "report"
+
+    def lock(self) -> AbstractContextManager[None]:
+        """See `lock.exclusive`."""
+        return lock.exclusive(self.path / "lock")
+
+    def write_plan(self, study_text: str, plan: Plan) -> None:
+        """Stores the study as the person wrote it, and its plan."""
+        atomic.write_text(self.path / "study.toml", study_text)
+        files.write(self.plan_path, plan)
+
+    def study_text(self) -> str:
+        """study.toml."""
+        return (self.path / "study.toml").read_text(encoding="utf-8")
+
+    def plan(self) -> Plan:
+        """plan.json."""
+        return files.read(self.plan_path, Plan)
+
+    def trial(self, trial_id: str) -> Trial:
+        """The folder of one trial, which need not exist yet."""
+        if not _TRIAL_ID.match(trial_id):
+            raise InputError(f"{trial_id!r} is not a trial id (12 hexadecimal digits)")
+        return Trial(self.path / "trials" / trial_id)
+
+    def planned(self) -> Iterator[tuple[PlannedTrial, Trial]]:
+        """Every planned trial with its folder, in the plan's order."""
+        for planned in self.plan().trials:
+            yield planned, self.trial(planned.intent.id)
+
+    def remove_scratch(self) -> None:
+        """Gives the space back; no error when it is gone."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def write_derived(self, name: str, content: bytes) -> Path:
+        """Stores a rebuildable file of the folder (`statistics.parquet`) and returns its path."""
+        path = self.path / name
+        atomic.write_bytes(path, content)
+        return path
+
+    def relative(self, attempt: Attempt) -> str:
+        """An attempt's folder as the report links it."""
+        return attempt.folder.relative_to(self.path).as_posix()

@@ -1,0 +1,38 @@
+"""One process per results folder; the kernel takes the lock back when its holder dies, however it dies."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nephoscope.errors import FolderInUse, StorageFailed
+
+
+@contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Holds the lock file `path` while the block runs; the holder's process id stands in it, for people.
+
+    Raises:
+        FolderInUse: another process holds it.
+        StorageFailed: the lock file cannot be made.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError as error:
+        raise StorageFailed.of(path, error) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
+            raise FolderInUse(
+                f"another nephoscope (process {holder}) works on {path.parent}",
+                hint="wait for it, stop it, or choose another folder with --out",
+            ) from error
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(descriptor)

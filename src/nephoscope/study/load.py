@@ -1,0 +1,136 @@
+"""Study file -> Study: every problem at once, each with its line and what to write instead."""
+
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from nephoscope.errors import StudyError
+from nephoscope.frozen import Frozen
+from nephoscope.study import rules
+from nephoscope.study.explain import Problem, below, explain
+from nephoscope.study.locate import Path, line_of, locate, show
+from nephoscope.study.model import Study
+from nephoscope.study.wanted import Schema
+
+_SYNTAX_HINTS = (
+    ("Cannot overwrite", "a key may stand only once in its table"),
+    ("Cannot declare", "a table may stand only once; a list of tables is written [[name]]"),
+    ("Cannot mutate", "an inline table { ... } is complete: add the key inside its braces"),
+    ("Duplicate inline", "a key may stand only once in its table"),
+    ("Unclosed", "a closing bracket or brace is missing"),
+    ("Unterminated", "a closing quote is missing"),
+    ("Illegal character", "a closing quote is missing, or a character that must not stand there"),
+    ("Expected '='", "write `key = value`; a key with spaces or other signs needs quotes"),
+    ("Expected newline", "one `key = value` a line; text needs quotes, a number has no unit behind it"),
+    ("Expected ']'", "a table is written [name], a list of tables [[name]]"),
+    (
+        "Invalid initial character",
+        "write `key = value`; an inline table { ... } stands on one line, without a last comma",
+    ),
+    ("Invalid value", "text needs quotes; true and false are lower case; a number has no unit behind it"),
+    ("Invalid date", "no key of a study holds a date; text needs quotes"),
+    ("Invalid statement", "write `key = value`, [table] or [[list of tables]]; comments begin with #"),
+)
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_NO_STUDY = "no study: nested too deeply, or a number too long to be one"
+
+Model = TypeVar("Model", bound=Frozen)
+
+
+def load_study(text: str, file_name: str, parameter_models: Mapping[str, type[Frozen]]) -> Study:
+    """Reads a study file's text; pure.
+
+    `parameter_models` maps what `uses` may say to the model of that benchmark's parameters. The study returned holds
+    all parameters with their defaults filled in, as plain JSON values.
+
+    Raises:
+        StudyError: with one line `file:line: key: what is wrong and what to try` for each problem.
+    """
+    text = text.removeprefix("\ufeff")
+    data = _parse(text, file_name)
+    lines = locate(text)
+    study, problems = _validate(data, parameter_models)
+    across = list(rules.across_keys(data, lines, parameter_models))
+    told = {problem.path for problem in across}
+    problems = across + [problem for problem in problems if problem.path not in told]
+    if problems or study is None:
+        raise StudyError("\n".join(_in_order(problems, file_name, lines)))
+    return study
+
+
+def _parse(text: str, file_name: str) -> dict[str, Any]:
+    try:
+        text.encode()
+        data = tomllib.loads(text)
+        from_json(_as_json(data))
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise StudyError(f"{file_name}:{line}: not UTF-8 text; save the file as UTF-8") from error
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(_syntax(str(error), text, file_name)) from error
+    except (RecursionError, ValueError) as error:
+        raise StudyError(f"{file_name}:1: {_NO_STUDY}") from error
+    return data
+
+
+def _as_json(data: dict[str, Any]) -> str:
+    """Dates become text here; `rules` refuses them."""
+    return json.dumps(data, default=str)
+
+
+def _syntax(message: str, text: str, file_name: str) -> str:
+    """`laptop.toml:3: not TOML: Invalid value (column 10); text needs quotes`."""
+    place = _PLACE.search(message)
+    line, column = (
+        (place[1], f" (column {place[2]})") if place and place[1] else (str(text.rstrip().count("\n") + 1), "")
+    )
+    what = message[: place.start()] if place else message
+    hint = next((f"; {hint}" for start, hint in _SYNTAX_HINTS if what.startswith(start)), "")
+    return f"{file_name}:{line}: not TOML: {what}{column}{hint}"
+
+
+def _validate(data: dict[str, Any], parameter_models: Mapping[str, type[Frozen]]) -> tuple[Study | None, list[Problem]]:
+    """The study, if it and all parameters of its benchmarks are right, and everything that is wrong."""
+    study, problems = _value(Study, data)
+    filled = []
+    entries = data.get("benchmarks")
+    for index, entry in enumerate(entries if isinstance(entries, list) else []):
+        model = parameter_models.get(str(entry.get("uses"))) if isinstance(entry, dict) else None
+        given = entry.get("parameters", {}) if model else None
+        if model is None or not isinstance(given, dict):
+            continue
+        parameters, wrong = _value(model, given)
+        problems += below(("benchmarks", index, "parameters"), wrong)
+        if study is not None and parameters is not None:
+            plain = parameters.model_dump(mode="json", by_alias=True)
+            filled.append(study.benchmarks[index].model_copy(update={"parameters": plain}))
+    if study is None or len(filled) < len(study.benchmarks):
+        return None, problems
+    return study.model_copy(update={"benchmarks": filled}), problems
+
+
+def _value(model: type[Model], data: dict[str, Any]) -> tuple[Model | None, list[Problem]]:
+    """Strict, as JSON is: "8" is no number and 1 is no text; but a list may become a tuple and 3 may become 3.0."""
+    try:
+        return model.model_validate_json(_as_json(data), strict=True), []
+    except ValidationError as error:
+        return None, explain(error.errors(include_url=False), data, _schema(model))
+
+
+@cache
+def _schema(model: type[Frozen]) -> Schema:
+    return model.model_json_schema()
+
+
+def _in_order(problems: list[Problem], file_name: str, lines: dict[Path, int]) -> list[str]:
+    places = [(line_of(problem.path, lines), problem) for problem in problems]
+    return [
+        f"{file_name}:{line}: {show(problem.path) or 'the file'}: {problem.text}"
+        for line, problem in sorted(places, key=lambda place: place[0])
+    ]

@@ -1,0 +1,89 @@
+"""Rules that hold between several keys of a study file. They look at raw values: other keys may be wrong as well."""
+
+import datetime
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from nephoscope.study.explain import Problem
+from nephoscope.study.locate import Path, line_of
+from nephoscope.study.suggest import nearest, shown
+
+_SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
+_NEWEST = 1
+_ONLY_ELSEWHERE = ("region", "zone")
+
+
+def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mapping[str, Any]) -> Iterator[Problem]:
+    """Every rule; `known` holds the benchmarks there are."""
+    yield from _newer_schema(data)
+    yield from _dates((), data)
+    yield from _twice("configurations", data, lines)
+    yield from _twice("benchmarks", data, lines)
+    for index, entry in _tables(data, "benchmarks"):
+        uses = entry.get("uses")
+        if isinstance(uses, str) and uses not in known:
+            near = nearest(uses, known)
+            hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(sorted(known))}"
+            yield Problem(("benchmarks", index, "uses"), f"no benchmark {shown(uses)}; {hint}")
+    for index, configuration in _tables(data, "configurations"):
+        if configuration.get("provider", "local") == "local":
+            yield from _local(("configurations", index), configuration)
+
+
+def _newer_schema(data: Mapping[str, Any]) -> Iterator[Problem]:
+    match = _SCHEMA.fullmatch(str(data.get("schema")))
+    if match and int(match[1]) > _NEWEST:
+        text = f"{match[0]} is newer than this nephoscope, which reads up to version {_NEWEST}; install a later one"
+        yield Problem(("schema",), text)
+
+
+def _tables(data: Mapping[str, Any], key: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    entries = data.get(key)
+    for index, entry in enumerate(entries if isinstance(entries, list) else []):
+        if isinstance(entry, Mapping):
+            yield index, entry
+
+
+def _twice(key: str, data: Mapping[str, Any], lines: Mapping[Path, int]) -> Iterator[Problem]:
+    """Names that two entries share. A benchmark without a name goes by what it uses."""
+    first: dict[str, Path] = {}
+    for index, entry in _tables(data, key):
+        own = "name" if "name" in entry or key == "configurations" else "uses"
+        name, path = entry.get(own), (key, index, own)
+        if not isinstance(name, str):
+            continue
+        if name in first:
+            hint = "names must be unique" if own == "name" else "give one of them a `name` of its own"
+            line = line_of(first[name], lines)
+            yield Problem(path, f"{shown(name)} stands twice, first at line {line}; {hint}")
+        first.setdefault(name, path)
+
+
+def _local(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
+    """What asks a provider for something has no meaning on the machine at hand, and must not look as if it had."""
+    for key in _ONLY_ELSEWHERE:
+        if key in configuration:
+            yield Problem((*path, key), 'provider "local" is this machine and has none; leave it out')
+    for role in ("database_machine", "load_machine"):
+        machine = configuration.get(role)
+        if not isinstance(machine, Mapping):
+            continue
+        if "type" in machine:
+            text = 'provider "local" is this machine and cannot change its type; use `expect_cpu_model` to check it'
+            yield Problem((*path, role, "type"), text)
+        count = machine.get("count", 1)
+        if isinstance(count, int) and count > 1:
+            yield Problem((*path, role, "count"), f'{shown(count)} is not allowed; provider "local" is one machine')
+
+
+def _dates(path: Path, value: Any) -> Iterator[Problem]:
+    """TOML has dates, a study has none: `version = 2024-01-01` would be text without quotes."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _dates((*path, key), inner)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _dates((*path, index), inner)
+    elif isinstance(value, datetime.date | datetime.time):
+        yield Problem(path, f"{value} is a date or a time, and no key holds one; as text it needs quotes")

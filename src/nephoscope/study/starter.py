@@ -1,0 +1,91 @@
+"""The study that `nephoscope init` writes: every key, explained, ready to be run."""
+
+_STARTER = """\
+# A study says what is compared (configurations), how it is measured (benchmarks) and how often (replicates).
+# All keys, their defaults and limits: docs/reference/study.md. Units stand at the end of a key (duration_s: seconds).
+
+schema = "nephoscope/study/1"      # format of this file
+name = "@NAME@"
+title = ""                         # heads the report; default: the name
+description = ""                   # shown at the top of the report: what the study is, and what it is not
+seed = 1                           # of the order of trials, of data and of operations; keep it, to repeat a study
+
+# How often each benchmark is repeated on each configuration. 6 is the least with a 95 % interval of the median.
+# More may be added later: `nephoscope run` then runs only what is missing.
+replicates = 6
+
+# Two configurations closer than this are a tie: say here which difference would not change your decision.
+equivalence_margin_percent = 1.5
+
+# `nephoscope run` refuses a plan beyond the budget. max_usd needs a price for every configuration.
+[budget]
+max_hours = 2
+# max_usd = 20
+
+
+# ---- What is compared: one [[configurations]] for each ----
+
+[[configurations]]
+name = "one-cpu"                   # lower-case letters, digits, dots and dashes
+provider = "local"                 # local: this machine; fake: no machine at all, for a rehearsal
+# region, zone: where a cloud's machines are made; "local" has none.
+# price_usd_per_hour = 0.34        # of the whole cluster; without it, no cost is computed (missing is never 0)
+# price_basis = "on-demand list price, us-east-1, 2025-01-31"
+
+# The machine of the database. It runs the microbenchmarks as well.
+[configurations.database_machine]
+cpus = 1                           # CPU affinity of everything measured: a number, or "all"
+# type, count: a cloud's machine type, and how many; "local" is this one machine.
+# expect_cpu_model = "Xeon"        # part of the CPU model; a trial on another CPU does not count
+# expect_memory_gib = 16           # 10 % less is allowed
+
+# A machine of its own for the load generator. Without it, client and server share a machine (co-located), and the
+# report says so. It takes the keys of database_machine.
+# [configurations.load_machine]
+# cpus = "all"
+
+[configurations.database]
+system = "postgres"
+connections = 8                    # of the load generator
+# version = "17"                   # refused when the server found has another major version
+# dsn = "postgresql://me@localhost:5432/bench"   # a server of your own; its password goes into PGPASSWORD, never here
+
+[configurations.database.settings] # server settings, on top of the ones nephoscope sets; always text
+# shared_buffers = "1GB"
+
+[[configurations]]
+name = "all-cpus"
+database_machine = { cpus = "all" }
+database = { connections = 8 }
+
+
+# ---- How it is measured: one [[benchmarks]] for each ----
+
+[[benchmarks]]
+uses = "stress-ng"                 # which benchmark
+name = "cpu"                       # what this study calls it; default: as in `uses`. One benchmark may stand here twice
+parameters = { stressor = "matrix", duration_s = 10 }
+
+[[benchmarks]]
+uses = "fio"
+
+[benchmarks.parameters]
+file_size_mib = 1024               # larger than the caches of the disk
+jobs = [
+  { name = "random-read", mode = "randread", block_size_kib = 4, queue_depth = 16, duration_s = 10 },
+  { name = "fsynced-write", mode = "randwrite", block_size_kib = 4, queue_depth = 1, fsync_every = 1, duration_s = 10 },
+]
+
+[[benchmarks]]
+uses = "tpcc"
+parameters = { warehouses = 2, ramp_s = 5, duration_s = 20 }    # ramp_s: driven but not measured
+
+[[benchmarks]]
+uses = "point-select"
+parameters = { rows = 100_000, ramp_s = 2, duration_s = 10 }
+"""
+
+
+def starter_study(name: str = "my-study") -> str:
+    """Text of a study file that explains every key and can be run as it is; `name` must be a name a study may have."""
+    return _STARTER.replace("@NAME@", name)

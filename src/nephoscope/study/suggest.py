@@ -1,0 +1,122 @@
+"""Suggestions for a key nobody knows and for a value with its unit inside."""
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import Any
+
+from nephoscope.study.wanted import number, unit_in_words, unit_of
+from nephoscope.units import GIB, KIB, MIB, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+
+_SECONDS = {
+    "ns": Fraction(1, 1_000_000_000),
+    "us": Fraction(1, 1_000_000),
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "sec": Fraction(1),
+    "secs": Fraction(1),
+    "seconds": Fraction(1),
+    "m": Fraction(SECONDS_PER_MINUTE),
+    "min": Fraction(SECONDS_PER_MINUTE),
+    "minutes": Fraction(SECONDS_PER_MINUTE),
+    "h": Fraction(SECONDS_PER_HOUR),
+    "hours": Fraction(SECONDS_PER_HOUR),
+}
+_BYTES = {
+    "b": Fraction(1),
+    "bytes": Fraction(1),
+    "k": Fraction(KIB),
+    "kib": Fraction(KIB),
+    "kb": Fraction(1000),
+    "mib": Fraction(MIB),
+    "mb": Fraction(1_000_000),
+    "g": Fraction(GIB),
+    "gib": Fraction(GIB),
+    "gb": Fraction(1_000_000_000),
+    "tib": Fraction(1024 * GIB),
+    "tb": Fraction(1_000_000_000_000),
+}
+_SHARES = {"%": Fraction(1), "percent": Fraction(1)}
+_SCALES = (_SECONDS, _BYTES, _SHARES)
+_QUANTITY = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*|%)\s*")
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """The word most like `word`; None when none is near."""
+    found = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def meant(key: str, allowed: Sequence[str]) -> list[str]:
+    """The allowed keys that an unknown one may mean: the same with another unit or none, else the nearest."""
+    base, unit = _split(key)
+    same = [word for word in allowed if unit_of(word) and _split(word)[0] == base]
+    same_kind = [word for word in same if _scale_of(unit, unit_of(word))]
+    near = nearest(key, allowed)
+    return same_kind or same or ([near] if near else [])
+
+
+def unknown_key(key: str, value: Any, allowed: Sequence[str]) -> str:
+    """What to say of an unknown key: the key that was meant, with its unit, or every key that there is."""
+    suggestions = meant(key, allowed)
+    if not suggestions:
+        return f"unknown key; allowed here: {', '.join(allowed)}" if allowed else "unknown key; no key is allowed here"
+    question = f"unknown key; did you mean {' or '.join(json.dumps(word) for word in suggestions)}?"
+    base, unit = _split(key)
+    if len(suggestions) > 1 or _split(suggestions[0]) == (base, unit) or _split(suggestions[0])[0] != base:
+        return question
+    converted = _convert(value, unit, suggestions[0])
+    example = f": {suggestions[0]} = {converted}" if converted else ""
+    return f"{question} It is in {unit_in_words(suggestions[0])}{example}"
+
+
+def as_number(text: str, key: str) -> str | None:
+    """`duration_s = 180` for the text "3 min"; None when the text is no quantity of the key's unit."""
+    match = _QUANTITY.fullmatch(text)
+    if match is None:
+        return None
+    value, unit = match.groups()
+    if unit and not unit_of(key):
+        return None
+    converted = _convert(float(value), unit.lower(), key)
+    return f"{key} = {converted}" if converted else None
+
+
+def shown(value: Any) -> str:
+    """A value as its file has it, cut to a length that fits a message."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _split(key: str) -> tuple[str, str]:
+    """`file_size_gib` -> (`file_size`, `gib`); without a unit, (key, "")."""
+    unit = unit_of(key)
+    if unit:
+        return key[: -len(unit) - 1], unit
+    base, _, tail = key.rpartition("_")
+    return (base, tail) if base and any(tail in scale for scale in _SCALES) else (key, "")
+
+
+def _convert(value: Any, unit: str, key: str) -> str | None:
+    """The value in the key's unit; a value without a unit is taken to be in it already."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    wanted = unit_of(key)
+    scale = _scale_of(unit, wanted)
+    if unit and not scale:
+        return None
+    factor = scale[unit] / scale[wanted] if unit else Fraction(1)
+    try:
+        return number(float(Fraction(value) * factor))
+    except (OverflowError, ValueError):  # inf, nan, and numbers no float can hold
+        return None
+
+
+def _scale_of(unit: str, other: str) -> dict[str, Fraction]:
+    """The scale on which two units stand; empty when one cannot be converted into the other."""
+    return next((scale for scale in _SCALES if unit in scale and other in scale), {})

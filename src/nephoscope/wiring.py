@@ -1,0 +1,68 @@
+"""Puts the real parts together: the only place that knows them all."""
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+
+import nephoscope
+from nephoscope.benchmarks.fake import PROGRAM as FAKE_PROGRAM
+from nephoscope.benchmarks.fake import fake_program
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.databases.base import Database
+from nephoscope.databases.fake import FakeDatabase
+from nephoscope.databases.postgres import PostgresDatabase
+from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
+from nephoscope.errors import InputError
+from nephoscope.machines.facts import gather_facts
+from nephoscope.providers.base import Provider
+from nephoscope.providers.fake import FakeProvider
+from nephoscope.providers.local import LocalProvider
+from nephoscope.run.clock import FakeClock, SystemClock
+from nephoscope.run.world import Listener, World
+
+LOAD_PROGRAM = "nephoscope-load"
+
+
+def load_program() -> str:
+    """nephoscope-load of this installation (beside this Python), else whatever PATH has."""
+    beside = Path(sys.executable).with_name(LOAD_PROGRAM)
+    return str(beside) if beside.exists() else shutil.which(LOAD_PROGRAM) or LOAD_PROGRAM
+
+
+def real_world(listener: Listener) -> World:
+    """The world of a command line."""
+    providers: Mapping[str, Provider] = {
+        "local": LocalProvider(),
+        "fake": FakeProvider({FAKE_PROGRAM: fake_program}, FakeClock()),
+    }
+    databases: Mapping[str, Database] = {
+        "postgres": PostgresDatabase(lambda: find_binaries(embedded_folder()), os.environ),
+        "fake": FakeDatabase(),
+    }
+    return World(
+        providers=providers,
+        databases=databases,
+        benchmarks=BENCHMARKS,
+        observe=gather_facts,
+        clock=SystemClock(),
+        listener=listener,
+        load_program=load_program(),
+        version=nephoscope.__version__,
+    )
+
+
+def shipped_study(name: str) -> str:
+    """Text of a study that ships with nephoscope ('laptop').
+
+    Raises:
+        InputError: there is none of that name.
+    """
+    inside = resources.files("nephoscope").joinpath("studies", f"{name}.toml")
+    beside_sources = Path(__file__).parents[2] / "studies" / f"{name}.toml"
+    for place in (inside, beside_sources):
+        if place.is_file():
+            return place.read_text(encoding="utf-8")
+    raise InputError(f"no study named {name!r} ships with nephoscope")

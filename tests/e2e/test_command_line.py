@@ -1,0 +1,167 @@
+import json
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from nephoscope.errors import FolderInUse, InputError
+from nephoscope.store import lock
+from tests.support.command_line import nephoscope
+from tests.support.fake_world import STUDY
+
+COMMANDS = ("plan", "run", "status", "parse", "analyze", "report", "doctor", "demo", "init")
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    file = tmp_path / "study.toml"
+    file.write_text(STUDY)
+    return file
+
+
+def test_every_command_teaches_itself() -> None:
+    top = nephoscope("--help")
+    assert top.exit_code == 0
+    assert "Exit codes: 0 done" in top.stdout
+    for command in COMMANDS:
+        assert f" {command} " in top.stdout
+        said = nephoscope(command, "--help")
+        assert said.exit_code == 0
+        assert f"Example: nephoscope {command}" in " ".join(said.stdout.split())
+
+
+def test_the_whole_flow_on_fakes(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    planned = nephoscope("plan", study, "--json")
+    assert planned.exit_code == 0
+    assert len(json.loads(planned.stdout)["trials"]) == 24
+    assert not out.exists()
+    ran = nephoscope("run", study, "--out", out)
+    assert ran.exit_code == 0, ran.stderr
+    assert "[24/24]" in ran.stderr
+    assert "24 of 24 trials finished, 24 of them count" in ran.stderr
+    rows = json.loads(nephoscope("status", out, "--json").stdout)
+    assert [row["state"] for row in rows] == ["finished"] * 24
+    for command in ("parse", "analyze", "report"):
+        said = nephoscope(command, out)
+        assert said.exit_code == 0, said.stderr
+    assert said.stdout.strip() == str(out / "report" / "index.html")
+    again = nephoscope("run", study, "--out", out)
+    assert again.exit_code == 0
+    assert "24 of 24 trials are finished already" in again.stderr
+
+
+def test_data_is_on_stdout_without_colours_and_talk_on_stderr(study: Path, tmp_path: Path) -> None:
+    for environment in ({}, {"NO_COLOR": "1"}):
+        said = nephoscope("plan", study, environment=environment)
+        assert "\x1b" not in said.stdout + said.stderr
+    ran = nephoscope("run", study, "--out", tmp_path / "out")
+    assert ran.stdout == ""
+
+
+def test_a_typo_prints_line_key_and_suggestion(tmp_path: Path) -> None:
+    file = tmp_path / "typo.toml"
+    file.write_text(STUDY.replace("replicates = 6", "replicats = 6"))
+    said = nephoscope("plan", file)
+    assert said.exit_code == InputError.exit_code == 2
+    assert re.search(r"typo\.toml:4: replicats: .*did you mean.*replicates", " ".join(said.stderr.split())), said.stderr
+    assert said.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("replicates = 6", "replicates = 0", "replicates"),
+        ('name = "large"', 'name = "small"', "small"),
+        ("value = 1000.0", 'value = "many"', "value"),
+        ('uses = "fake"\nparameters', 'uses = "fkae"\nparameters', "fake"),
+    ],
+)
+def test_bad_input_is_refused_with_its_place(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    file = tmp_path / "bad.toml"
+    file.write_text(STUDY.replace(old, new, 1))
+    said = nephoscope("run", file, "--out", tmp_path / "out")
+    assert said.exit_code == 2
+    assert "bad.toml:" in said.stderr
+    assert expected in said.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_few_replicates_are_allowed_and_warned_about(tmp_path: Path) -> None:
+    file = tmp_path / "few.toml"
+    file.write_text(STUDY.replace("replicates = 6", "replicates = 4"))
+    said = nephoscope("plan", file)
+    assert said.exit_code == 0
+    assert "87.5" in said.stderr
+
+
+@pytest.mark.parametrize("arguments", [["run"], ["nonsense"], ["plan", "no-such-file.toml"], ["status", "/nowhere"]])
+def test_wrong_arguments_are_one_clear_error(arguments: list[str]) -> None:
+    said = nephoscope(*arguments)
+    assert said.exit_code == 2
+    assert said.stderr.startswith("error: ")
+    assert "Traceback" not in said.stderr
+
+
+def test_a_second_run_on_the_same_folder_refuses(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with lock.exclusive(out / "lock"):
+        said = nephoscope("run", study, "--out", out)
+    assert said.exit_code == FolderInUse.exit_code == 5
+    assert "another nephoscope" in said.stderr
+
+
+def test_a_folder_of_a_newer_schema_is_refused_and_untouched(study: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    nephoscope("run", study, "--out", out)
+    plan = out / "plan.json"
+    newer = plan.read_text().replace("nephoscope/plan/1", "nephoscope/plan/9")
+    plan.write_text(newer)
+    commands: list[list[str | Path]] = [["status", out], ["report", out], ["parse", out], ["run", study, "--out", out]]
+    for command in commands:
+        said = nephoscope(*command)
+        assert said.exit_code == 2
+        assert "written by a newer nephoscope" in said.stderr
+    assert plan.read_text() == newer
+
+
+def test_an_unreachable_dsn_is_told_before_anything_is_measured(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    file = tmp_path / "dsn.toml"
+    file.write_text(
+        f"""
+        name = "dsn"
+        replicates = 1
+        [[configurations]]
+        name = "mine"
+        database = {{ dsn = "postgresql://somebody@127.0.0.1:{port}/db" }}
+        [[benchmarks]]
+        uses = "point-select"
+        parameters = {{ rows = 10, ramp_s = 0, duration_s = 1 }}
+        """
+    )
+    said = nephoscope("run", file, "--out", tmp_path / "out")
+    assert said.exit_code == 3
+    assert f"127.0.0.1:{port}" in said.stderr
+    assert "does not answer" in said.stderr
+    assert "hint:" in said.stderr
+    assert json.loads(nephoscope("status", tmp_path / "out", "--json").stdout)[0]["state"] == "planned"
+
+
+def test_init_writes_a_study_that_plans_and_never_overwrites(tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    assert nephoscope("init", file).exit_code == 0
+    assert nephoscope("plan", file).exit_code == 0
+    text = file.read_text()
+    said = nephoscope("init", file)
+    assert said.exit_code == 2
+    assert "exists already" in said.stderr
+    assert file.read_text() == text
+
+
+def test_doctor_looks_at_this_machine() -> None:
+    findings = {row["what"]: row for row in json.loads(nephoscope("doctor", "--json").stdout)}
+    assert {"frequency governor", "foreign load", "steal", "clock source", "free disk", "fio"} <= set(findings)
+    assert all(row["hint"] for row in findings.values() if row["health"] != "good")

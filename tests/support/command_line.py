@@ -1,0 +1,54 @@
+"""The command line as a person starts it: a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+NEPHOSCOPE = (sys.executable, "-m", "nephoscope.cli")
+
+
+@dataclass(frozen=True)
+class Said:
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+def nephoscope(*arguments: str | Path, environment: Mapping[str, str] | None = None, timeout_s: float = 300) -> Said:
+    done = subprocess.run(
+        [*NEPHOSCOPE, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
+        env={**os.environ, "COLUMNS": "200", **(environment or {})},
+    )
+    return Said(done.returncode, done.stdout, done.stderr)
+
+
+def start_nephoscope(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [*NEPHOSCOPE, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **(environment or {})},
+    )
+
+
+def processes_naming(text: str) -> list[str]:
+    """Command lines of living processes that hold `text`; zombies are dead."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        try:
+            state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+            line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if text in line and state != "Z":
+            found.append(line)
+    return found

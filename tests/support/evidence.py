@@ -1,0 +1,76 @@
+"""Good evidence of one attempt, and its parts with changes, for tests of the checks."""
+
+from typing import Any
+
+from nephoscope.records import CommandRecord, Disk, Evidence, Expected, Facts, OperationEvidence, TelemetrySample
+from nephoscope.units import GIB
+
+GOOD_FACTS = Facts(
+    at_unix_ms=1,
+    cpu_model="AMD EPYC 9454",
+    cpus_online=4,
+    cpus_allowed=2,
+    memory_bytes=16 * GIB,
+    busy_share=0.01,
+    disk=Disk(device="/dev/sda"),
+)
+
+
+def facts(**changes: Any) -> dict[str, Facts]:
+    return {"db": GOOD_FACTS.model_copy(update=changes)}
+
+
+def sample(**changes: Any) -> TelemetrySample:
+    values: dict[str, Any] = {
+        "at_s": 1,
+        "duration_s": 1,
+        "cpu_busy_share": 0.5,
+        "cpu_user_share": 0.4,
+        "cpu_system_share": 0.1,
+        "cpu_iowait_share": 0,
+        "cpu_steal_share": 0.0,
+        "cpus_busy_share": {"cpu0": 1.0, "cpu1": 1.0, "cpu2": 0.02, "cpu3": 0.04},
+        "disk_read_bytes_per_s": None,
+        "disk_write_bytes_per_s": None,
+        "network_receive_bytes_per_s": None,
+        "network_send_bytes_per_s": None,
+        "sampler_cpu_share": 0.001,
+    }
+    return TelemetrySample(**{**values, **changes})
+
+
+def telemetry(**changes: Any) -> dict[str, list[TelemetrySample]]:
+    return {"db": [sample(), sample(**changes)]}
+
+
+def command(exit_code: int | None) -> CommandRecord:
+    return CommandRecord(argv=["fio", "x.fio"], machine="db", started_unix_ms=1, duration_s=1, exit_code=exit_code)
+
+
+def operations(**changes: Any) -> OperationEvidence:
+    values: dict[str, Any] = {
+        "attempted": 10_000,
+        "failed": 0,
+        "client_cpu_share": 0.3,
+        "broken_conditions": [],
+        "conditions_checked": 12,
+        "exit_code": 0,
+    }
+    return OperationEvidence(**{**values, **changes})
+
+
+def evidence(**changes: Any) -> Evidence:
+    values: dict[str, Any] = {
+        "expected": Expected(cpus=2, memory_bytes=16 * GIB, cpu_model_contains="epyc"),
+        "facts_before": facts(),
+        "facts_after": facts(),
+        "telemetry": telemetry(),
+        "commands": [command(0)],
+        "operations": operations(),
+        "measured_cpus": {"db": ["cpu0", "cpu1"]},
+    }
+    return Evidence(**{**values, **changes})
+
+
+def expected(**changes: Any) -> Expected:
+    return Expected(**{"cpus": 2, **changes})

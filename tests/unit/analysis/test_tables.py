@@ -1,0 +1,78 @@
+"""Tables: nothing is lost, and equal rows give equal bytes."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nephoscope.analysis import tables
+from nephoscope.analysis.analyse import analyse
+from nephoscope.analysis.results import Comparison, MeasurementRow, Statistic, TrialRow
+from nephoscope.errors import DamagedFile
+from nephoscope.frozen import Frozen
+from tests.unit.analysis.study_builder import inputs, measurement, rows, shuffled, trial
+
+FOUND = rows({"a": [1.1, 2.2, 3.3, 4.4, 5.5, 1 / 3], "b": [2.0, 3, 4, 5, 6, 7], "c": [1.0, 2.0]})
+STUDY = analyse(inputs(FOUND))
+TABLES: list[tuple[type[Frozen], list[Frozen]]] = [
+    (TrialRow, list(STUDY.trials)),
+    (MeasurementRow, list(STUDY.measurements)),
+    (Statistic, list(STUDY.statistics)),
+    (Comparison, list(STUDY.comparisons)),
+]
+
+
+@pytest.mark.parametrize(("kind", "many"), TABLES)
+def test_round_trips_and_has_one_order(kind: type[Frozen], many: list[Frozen]) -> None:
+    assert many
+    for write, read in ((tables.to_parquet, tables.from_parquet), (tables.to_csv, tables.from_csv)):
+        content = write(many, kind)
+        assert read(content, kind) == many
+        assert write(shuffled(many, 3), kind) == content
+
+
+@pytest.mark.parametrize(("kind", "many"), TABLES)
+def test_an_empty_table_has_the_same_columns(kind: type[Frozen], many: list[Frozen]) -> None:
+    assert tables.from_parquet(tables.to_parquet([], kind), kind) == []
+    assert tables.from_csv(tables.to_csv([], kind), kind) == []
+    head = tables.to_csv(many, kind).splitlines()[0]
+    assert tables.to_csv([], kind).splitlines() == [head]
+    assert head.decode().split(",") == list(kind.model_fields)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_csv_floats_are_python_s_shortest_round_trip(value: float) -> None:
+    row = measurement(trial("t", "a"), value)
+    content = tables.to_csv([row], MeasurementRow).decode()
+    text = next(csv.DictReader(io.StringIO(content)))["value"]
+    assert float(text) == value
+    assert len(text.replace("+", "").removesuffix(".0")) <= len(repr(value).replace("+", "").replace("e-0", "e-")) + 5
+    assert tables.from_csv(content.encode(), MeasurementRow) == [row]
+
+
+@given(st.lists(st.text(st.characters(codec="utf-8"))))
+@settings(max_examples=60)
+def test_lists_of_any_text_survive_csv(reasons: list[str]) -> None:
+    row = trial("t", "a", reasons=reasons)
+    assert tables.from_csv(tables.to_csv([row], TrialRow), TrialRow) == [row]
+
+
+def test_lists_are_joined_by_semicolons() -> None:
+    content = tables.to_csv([trial("t", "a", reasons=["quiet: busy; hint: wait", "two"])], TrialRow).decode()
+    assert r"quiet: busy\; hint: wait;two" in content
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage", b"a,b\n1,2\n", b"\x00\xff"])
+def test_garbage_is_a_damaged_file(content: bytes) -> None:
+    for read in (tables.from_parquet, tables.from_csv):
+        with pytest.raises(DamagedFile, match="Statistic"):
+            read(content, Statistic)
+
+
+def test_a_truncated_parquet_is_a_damaged_file() -> None:
+    content = tables.to_parquet(STUDY.statistics, Statistic)
+    for length in (4, len(content) // 2, len(content) - 1):
+        with pytest.raises(DamagedFile):
+            tables.from_parquet(content[:length], Statistic)

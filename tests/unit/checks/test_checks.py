@@ -1,0 +1,122 @@
+"""Every check gives each of its verdicts, and says why."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from nephoscope.checks.registry import CHECKS
+from nephoscope.records import Disk, Evidence, Expected, Facts
+from nephoscope.units import GIB
+from tests.support.evidence import command, evidence, expected, facts, operations, sample, telemetry
+
+LOAD = Facts(at_unix_ms=1, cpu_model="Xeon", cpus_online=8, cpus_allowed=8, memory_bytes=2 * GIB, busy_share=0)
+WITH_LOAD_MACHINE = {"facts_before": {**facts(), "load": LOAD}, "facts_after": {**facts(), "load": LOAD}}
+
+CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
+    ("cpu-count", {}, "valid", "2 of 4"),
+    ("cpu-count", {"facts_before": facts(cpus_allowed=4)}, "invalid", "4 CPUs may be used before"),
+    ("cpu-count", {"facts_after": facts(cpus_allowed=1)}, "invalid", "1 CPUs may be used after"),
+    ("cpu-count", {"facts_before": facts(cpus_allowed=None)}, "unknown", "does not say"),
+    ("cpu-count", {"facts_before": {}, "facts_after": {}}, "unknown", "no facts"),
+    ("cpu-count", {"expected": expected(cpus=3)}, "invalid", "3 CPUs were asked for, 2 may be used"),
+    ("cpu-count", {"expected": Expected(), "measured_cpus": {}}, "invalid", "not 4"),
+    ("cpu-count", {**WITH_LOAD_MACHINE, "measured_cpus": {"db": ["cpu0", "cpu1"], "load": ["c"] * 8}}, "valid", ""),
+    ("cpu-model", {}, "valid", "EPYC 9454"),
+    ("cpu-model", {"expected": expected(cpu_model_contains="Xeon")}, "invalid", "is not 'Xeon'"),
+    ("cpu-model", {"facts_before": facts(cpu_model=None)}, "unknown", "does not say"),
+    ("cpu-model", {"facts_before": {}}, "unknown", "no facts"),
+    ("cpu-model", {"expected": expected()}, None, ""),
+    ("cpu-model", WITH_LOAD_MACHINE, "valid", "db"),
+    ("memory", {}, "valid", "16.0 GiB of 16.0"),
+    ("memory", {"facts_before": facts(memory_bytes=int(14.5 * GIB))}, "valid", "14.5"),
+    ("memory", {"facts_before": facts(memory_bytes=14 * GIB)}, "invalid", "14.0 GiB of 16.0"),
+    ("memory", {"facts_before": facts(memory_bytes=None)}, "unknown", "does not say"),
+    ("memory", {"expected": expected()}, None, ""),
+    ("memory", WITH_LOAD_MACHINE, "valid", "db"),
+    ("cgroup-limit", {}, "valid", "no CPU quota"),
+    ("cgroup-limit", {"facts_before": facts(cgroup_cpu_limit=2.0)}, "valid", ""),
+    ("cgroup-limit", {"facts_after": facts(cgroup_cpu_limit=1.5)}, "invalid", "1.5 CPUs on 2"),
+    (
+        "cgroup-limit",
+        {"facts_before": facts(cgroup_cpu_limit=1.5, cpus_allowed=None), "measured_cpus": {}},
+        "unknown",
+        "not known",
+    ),
+    ("machine-unchanged", {}, "valid", "the same"),
+    ("machine-unchanged", {"facts_after": facts(cpus_online=8)}, "invalid", "cpus_online from 4 to 8"),
+    ("machine-unchanged", {"facts_after": facts(disk=Disk(device="/dev/sdb"))}, "invalid", "/dev/sda to /dev/sdb"),
+    ("machine-unchanged", {"facts_after": facts(cpu_model=None)}, "unknown", "seen only once: cpu_model"),
+    ("machine-unchanged", {"facts_after": {}}, "unknown", "after the trial"),
+    ("machine-unchanged", {"facts_after": facts(busy_share=0.9, at_unix_ms=9)}, "valid", ""),
+    ("foreign-load", {}, "valid", "1 % busy before"),
+    ("foreign-load", {"facts_before": facts(busy_share=0.2)}, "invalid", "20 % busy before the trial, over 10 %"),
+    ("foreign-load", {"facts_before": facts(busy_share=None)}, "unknown", "before the trial"),
+    (
+        "foreign-load",
+        {"telemetry": telemetry(cpus_busy_share={"cpu0": 0, "cpu2": 1.0, "cpu3": 0.5})},
+        "invalid",
+        "outside the affinity mask 39 % busy",
+    ),
+    ("foreign-load", {"telemetry": {}}, "unknown", "were not watched"),
+    ("foreign-load", {"telemetry": {}, "measured_cpus": {"db": ["a", "b", "c", "d"]}}, "valid", ""),
+    ("foreign-load", {"telemetry": {}, "facts_before": facts(cpus_online=None)}, "valid", "no CPU outside"),
+    ("foreign-load", {"facts_before": {}}, "unknown", "no facts"),
+    ("steal", {}, "valid", "0 %"),
+    ("steal", {"telemetry": telemetry(cpu_steal_share=0.05)}, "invalid", "2.5 % of CPU time was stolen, over 2 %"),
+    ("steal", {"telemetry": {"db": []}}, "unknown", "not recorded"),
+    ("steal", {"telemetry": {}}, "unknown", "no machine"),
+    ("sampler-cost", {}, "valid", "0.1 %"),
+    ("sampler-cost", {"telemetry": telemetry(sampler_cpu_share=0.02)}, "invalid", "over 0.5 %"),
+    ("sampler-cost", {"telemetry": {"db": [sample(sampler_cpu_share=None)]}}, "unknown", "not recorded"),
+    ("tool-exit", {}, "valid", "1 ended with 0"),
+    ("tool-exit", {"commands": [command(0), command(1)]}, "invalid", "fio x.fio on db ended with 1"),
+    ("tool-exit", {"commands": [command(None)]}, "invalid", "killed"),
+    ("tool-exit", {"commands": []}, "unknown", "no command"),
+    ("generator-exit", {}, "valid", ""),
+    ("generator-exit", {"operations": operations(exit_code=4, message="rate not kept")}, "invalid", "4: rate not kept"),
+    ("generator-exit", {"operations": None}, None, ""),
+    ("errors", {}, "valid", "0 of 10000"),
+    ("errors", {"operations": operations(failed=10)}, "valid", "10 of 10000"),
+    ("errors", {"operations": operations(failed=11)}, "invalid", "0.11 %"),
+    ("errors", {"operations": operations(attempted=0)}, "invalid", "no operation"),
+    ("errors", {"operations": None}, None, ""),
+    ("consistency", {}, "valid", "12 conditions hold"),
+    ("consistency", {"operations": operations(broken_conditions=["3.3.2.1"])}, "invalid", "3.3.2.1"),
+    ("consistency", {"operations": operations(conditions_checked=0)}, None, ""),
+    ("consistency", {"operations": None}, None, ""),
+    ("counters", {}, "valid", ""),
+    ("counters", {"operations": operations(disagreeing_counters=["xact_commit"])}, "invalid", "xact_commit"),
+    ("counters", {"operations": None}, None, ""),
+    ("audit", {}, "valid", ""),
+    ("audit", {"operations": operations(failed_audits=["remote warehouses"])}, "invalid", "remote warehouses"),
+    ("audit", {"operations": None}, None, ""),
+    ("client-saturated", {}, "valid", "client used 30 %"),
+    ("client-saturated", {"operations": operations(client_cpu_share=0.81)}, "invalid", "generator bound"),
+    ("client-saturated", {"operations": operations(client_cpu_share=None)}, "unknown", "not known"),
+    (
+        "client-saturated",
+        {"operations": operations(client_cpu_share=0.9), "expected": expected(co_located=True)},
+        "valid",
+        "co-located: client used 90 %",
+    ),
+    ("client-saturated", {"operations": None}, None, ""),
+]
+BY_NAME: dict[str, Callable[[Evidence], Any]] = {check.name: check for check in CHECKS}
+
+
+@pytest.mark.parametrize(("name", "changes", "kind", "reason"), CASES)
+def test_verdict(name: str, changes: dict[str, Any], kind: str | None, reason: str) -> None:
+    verdict = BY_NAME[name](evidence(**changes))
+    if kind is None:
+        assert verdict is None
+        return
+    assert verdict is not None
+    assert (verdict.check, verdict.verdict) == (name, kind), verdict.reason
+    assert reason in verdict.reason
+
+
+def test_every_check_is_shown_to_refuse_and_to_pass() -> None:
+    shown = {(name, kind) for name, _, kind, _ in CASES}
+    for check in CHECKS:
+        assert {(check.name, "valid"), (check.name, "invalid")} <= shown

@@ -1,0 +1,213 @@
+"""Every rule: what it says, when it is silent, and that it never says more than the verdict."""
+
+import re
+
+import numpy as np
+import pytest
+
+from nephoscope.analysis.analyse import analyse
+from nephoscope.analysis.results import AnalysedStudy, ComparisonVerdict, Insight
+from nephoscope.insights import words
+from nephoscope.insights.registry import RULES
+from nephoscope.records import VerdictKind
+from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, Rows, inputs, measurement, observed, rows, trial
+
+UNITS = ("New-Orders/min", "s")
+
+
+def noisy(
+    factors: dict[str, float], deviation: float = 0.004, n: int = 6, seed: int = 1, cpus: dict[str, int] | None = None
+) -> Rows:
+    generator = np.random.default_rng(seed)
+    values = {
+        name: [float(1000 * factor * value) for value in generator.lognormal(0, deviation, n)]
+        for name, factor in factors.items()
+    }
+    return rows(values, cpus=cpus)
+
+
+def sharing(found: Rows) -> Rows:
+    shares = {"client_cpu_share": 0.12, "conditions": ["co-located"]}
+    return [row.model_copy(update=shares) for row in found[0]], found[1]
+
+
+def refused() -> Rows:
+    trials, measurements = noisy({"a": 1, "b": 1.2}, n=5)
+    trials[0] = trials[0].model_copy(update={"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"]})
+    trials[1] = trials[1].model_copy(update={"verdict": VerdictKind.UNKNOWN, "reasons": ["audit: crashed"]})
+    trials[2] = trials[2].model_copy(update={"state": "failed", "verdict": None})
+    trials.append(trial("planned", "b", 6, state="planned", verdict=None))
+    return trials, measurements
+
+
+def drifting() -> Rows:
+    generator = np.random.default_rng(3)
+    drift = 10 * np.arange(6)
+    return rows({name: [float(v) for v in 100 + drift + generator.normal(0, 1, 6)] for name in "abcd"})
+
+
+def split() -> AnalysedStudy:
+    found = noisy({"a": 1.0})
+    seen = [observed(row, cpu_model="Xeon 8" if row.replicate < 3 else "Xeon 9") for row in found[0]]
+    return analyse(inputs(found, machines=seen))
+
+
+def latency(factors: dict[str, float]) -> AnalysedStudy:
+    metric = LATENCY.model_copy(update={"headline": True})
+    trials, measurements = noisy(factors)
+    values = [measurement(row, one.value / 1e6, metric) for row, one in zip(trials, measurements, strict=True)]
+    return analyse(inputs((trials, values), metrics={"tpcc": [metric]}))
+
+
+def with_latency(found: Rows) -> Rows:
+    generator = np.random.default_rng(9)
+    return found[0], found[1] + [measurement(row, float(generator.lognormal(-5, 0.3)), LATENCY) for row in found[0]]
+
+
+STUDIES: dict[str, AnalysedStudy] = {
+    "clear": analyse(inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))),
+    "tie": analyse(inputs(noisy({"a": 1, "b": 1.0001}, 0.0005))),
+    "open": analyse(inputs(noisy({"a": 1, "b": 1.01}, 0.03, cpus={"a": 2}))),
+    "few": analyse(inputs(noisy({"a": 1, "b": 2}, n=3))),
+    "many": analyse(inputs(noisy({name: 1 + index / 10 for index, name in enumerate("abcde")}, n=7))),
+    "too many claims": analyse(inputs(noisy({name: 1 + index / 10 for index, name in enumerate("abcdefgh")}))),
+    "three pairs": analyse(inputs(noisy({"a": 1, "b": 1.03, "c": 1.5}, 0.02))),
+    "alone": analyse(inputs(noisy({"a": 1}))),
+    "refused": analyse(inputs(refused())),
+    "drifting": analyse(inputs(drifting())),
+    "split": split(),
+    "latency": latency({"a": 1, "b": 1.2}),
+    "zeros": analyse(inputs(rows({"a": [0.0, 1, 2, 3, 4, 5], "b": [1.0, 2, 3, 4, 5, 100]}))),
+    "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
+    "empty": analyse(inputs(([], []))),
+}
+ALL = [(name, insight) for name, study in STUDIES.items() for insight in study.insights]
+
+
+def told(study: str, rule: str) -> list[Insight]:
+    return [insight for insight in STUDIES[study].insights if insight.rule == rule]
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_every_rule_speaks_in_some_study_and_is_silent_in_an_empty_one(rule: str) -> None:
+    assert any(insight.rule == rule for _, insight in ALL)
+    assert told("empty", rule) == []
+
+
+@pytest.mark.parametrize(("study", "insight"), ALL)
+def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styles(
+    study: str, insight: Insight
+) -> None:
+    rows_ = STUDIES[study].trials
+    names = {row.configuration for row in rows_} | {row.benchmark for row in rows_} | {LATENCY.title, TPMC.title}
+    rest = insight.text
+    for name in sorted(names, key=len, reverse=True):
+        rest = rest.replace(name, " ") if any(character.isdigit() for character in name) else rest
+    possible = {style(value) for value in insight.numbers.values() for style in words.STYLES.values()}
+    possible |= {words.quantity(value, unit).split()[0] for value in insight.numbers.values() for unit in UNITS}
+    written = re.findall(r"\d[\d,]*(?:\.\d+)?", rest)
+    assert [number.rstrip(",") for number in written if number.rstrip(",") not in possible] == []
+    assert insight.numbers
+
+
+@pytest.mark.parametrize(("study", "insight"), ALL)
+def test_evidence_exists_and_texts_are_sentences(study: str, insight: Insight) -> None:
+    assert insight.trials
+    assert set(insight.trials) <= {row.trial for row in STUDIES[study].trials}
+    assert insight.trials == sorted(set(insight.trials))
+    assert insight.text.endswith(".")
+    assert "{" not in insight.text
+    assert "  " not in insight.text
+    assert "None" not in insight.text
+
+
+@pytest.mark.parametrize("study", ["clear", "tie", "open", "few", "three pairs", "latency", "constant"])
+def test_an_answer_says_what_the_verdict_says_and_no_more(study: str) -> None:
+    answers = told(study, "answer")
+    comparisons = [row for row in STUDIES[study].comparisons if not row.per_cpu and row.metric in headline_names(study)]
+    assert len(answers) == len(comparisons)
+    for insight, comparison in zip(answers, comparisons, strict=True):
+        assert ("is unresolved" in insight.text) == (comparison.verdict is ComparisonVerdict.UNRESOLVED)
+        assert ("a tie" in insight.text) == (comparison.verdict is ComparisonVerdict.TIE)
+        claims = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
+        assert ("\N{MULTIPLICATION SIGN} the" in insight.text) == (comparison.verdict in claims)
+
+
+def headline_names(study: str) -> set[str]:
+    return {metric.name for row in STUDIES[study].benchmarks for metric in row.metrics if metric.headline}
+
+
+def test_the_answer_starts_with_the_winner() -> None:
+    (answer,) = told("clear", "answer")
+    assert answer.text.startswith("tpcc: local-4cpu has 2.0")
+    assert "of local-1cpu (95.8 % interval" in answer.text
+    assert answer.text.endswith("n = 6 against 6).")
+    (lower,) = told("latency", "answer")
+    assert lower.text.startswith("tpcc: a has 0.83")
+    assert lower.text.endswith("lower is better.")
+
+
+def test_open_verdicts_say_what_they_need() -> None:
+    (open_one,) = told("open", "answer")
+    assert "does not exclude equality" in open_one.text
+    assert open_one.numbers["more"] > 0
+    assert open_one.numbers["detectable"] > 1.5
+    (few,) = told("few", "answer")
+    assert "too few for any claim; 4 against 4 are the least" in few.text
+
+
+def test_many_configurations_get_ranks_as_intervals() -> None:
+    (ranks,) = told("many", "answer")
+    assert ranks.text.endswith("certain: e 1, d 2, c 3, b 4, a 5.")
+    (uncertain,) = told("too many claims", "answer")
+    assert "h 1 to 8" in uncertain.text
+    assert [insight.numbers["least"] for insight in told("too many claims", "claims")] == [7, 7]
+
+
+def test_scaling_is_told_from_the_larger_one() -> None:
+    (scaling,) = told("clear", "per_cpu")
+    assert "local-4cpu, with 4 CPUs, has 0.50" in scaling.text
+    assert "less than in proportion" in scaling.text
+    assert told("three pairs", "per_cpu") == []
+
+
+def test_exclusions_by_reason() -> None:
+    (excluded,) = told("refused", "exclusions")
+    assert excluded.kind == "warning"
+    assert excluded.text == (
+        "4 of 11 trials do not count: 1 failed, 1 not judged by audit, 1 not run and 1 refused by quiet."
+    )
+    (fine,) = told("clear", "exclusions")
+    assert (fine.kind, fine.text) == ("note", "All 12 trials count.")
+
+
+def test_fewer_than_six_replicates_are_told_with_their_true_coverage() -> None:
+    (few,) = told("few", "replicates")
+    assert "covers the median with 75 %, not 95 %; 3 more are needed" in few.text
+    assert told("clear", "replicates") == []
+
+
+def test_drift_is_told_and_its_absence_is_not() -> None:
+    assert len(told("drifting", "order")) == 2
+    assert told("clear", "order") == []
+
+
+def test_split_machines_client_share_and_outliers() -> None:
+    (machines,) = told("split", "machines")
+    assert "differs from that of the other replicates in cpu model" in machines.text
+    assert len(told("clear", "colocated")) == 2
+    assert "a median of 12 %" in told("clear", "colocated")[0].text
+    (outlier,) = told("zeros", "outliers")
+    assert outlier.trials == ["tpcc-b-6"]
+
+
+def test_a_metric_without_a_ratio_is_named() -> None:
+    (note,) = told("zeros", "claims")
+    assert "not compared by ratio: New-Orders committed in tpcc" in note.text
+
+
+def test_noise_names_the_widest_and_the_margin() -> None:
+    kinds = [insight.kind for insight in told("open", "noise")]
+    assert kinds == ["note", "warning"]
+    assert "Of 2 medians of other metrics, 2 have" in told("clear", "noise")[-1].text
+    assert METRICS["tpcc"][0].headline

@@ -1,0 +1,102 @@
+"""Telemetry: raw counters become rates; a cut last line is normal, other damage is not."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nephoscope.errors import OutputUnreadable
+from nephoscope.machines.telemetry import parse_telemetry
+
+TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+
+
+def cpu(name: str, *ticks: int) -> dict[str, Any]:
+    return {"cpu": name, **dict(zip(TICKS, ticks, strict=True))}
+
+
+def line(elapsed_s: float, cpus: list[dict[str, Any]], **more: Any) -> str:
+    base = {"at_unix_ms": 1, "elapsed_s": elapsed_s, "cpu": cpus, "jiffies_per_s": 100, "disks": [], "network": []}
+    return json.dumps({**base, "load_1m": 0.1, "procs_running": 1, "psi_cpu_some_us": None, "own_cpu_us": 0, **more})
+
+
+ZERO = [cpu("cpu", *[0] * 8), cpu("cpu0", *[0] * 8), cpu("cpu1", *[0] * 8)]
+LATER = [cpu("cpu", 60, 10, 20, 80, 10, 5, 5, 10), cpu("cpu0", 90, 0, 0, 10, 0, 0, 0, 0), cpu("cpu1", *[0] * 8)]
+
+
+def disk(name: str, read: int, written: int) -> dict[str, Any]:
+    return {"name": name, "reads": 1, "read_sectors": read, "writes": 1, "written_sectors": written, "io_ms": 1}
+
+
+def network(name: str, received: int, sent: int) -> dict[str, Any]:
+    return {"name": name, "rx_bytes": received, "tx_bytes": sent, "rx_drops": 0, "tx_drops": 0}
+
+
+def test_shares_are_of_all_time_of_the_interval() -> None:
+    (sample,) = parse_telemetry(line(1, ZERO) + "\n" + line(3, LATER, own_cpu_us=20_000))
+    assert (sample.at_s, sample.duration_s) == (3, 2)
+    assert sample.cpu_busy_share == 0.5
+    assert sample.cpu_user_share == 0.35
+    assert sample.cpu_system_share == 0.15
+    assert sample.cpu_iowait_share == 0.05
+    assert sample.cpu_steal_share == 0.05
+    assert sample.cpus_busy_share == {"cpu0": 0.9}, "a CPU without any time is off, not idle"
+    assert sample.sampler_cpu_share == 0.01
+
+
+def test_only_whole_disks_and_no_loopback() -> None:
+    names = ["sda", "sda1", "nvme0n1", "nvme0n1p2", "loop0", "dm-0", "zram0"]
+    before = line(0, ZERO, disks=[disk(n, 0, 0) for n in names], network=[network(n, 0, 0) for n in ("lo", "eth0")])
+    after = line(2, LATER, disks=[disk(n, 4, 8) for n in names], network=[network(n, 10, 20) for n in ("lo", "eth0")])
+    (sample,) = parse_telemetry(f"{before}\n{after}\n")
+    assert sample.disk_read_bytes_per_s == 2 * 4 * 512 / 2
+    assert sample.disk_write_bytes_per_s == 2 * 8 * 512 / 2
+    assert (sample.network_receive_bytes_per_s, sample.network_send_bytes_per_s) == (5, 10)
+
+
+def test_what_is_not_there_is_none() -> None:
+    (sample,) = parse_telemetry(f"{line(0, ZERO, own_cpu_us=None)}\n{line(1, LATER, own_cpu_us=None)}")
+    assert sample.disk_read_bytes_per_s is None
+    assert sample.network_send_bytes_per_s is None
+    assert sample.sampler_cpu_share is None
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", line(0, ZERO), line(0, ZERO) + '\n{"at_unix'])
+def test_fewer_than_two_lines_are_no_samples(text: str) -> None:
+    assert parse_telemetry(text) == []
+
+
+def test_a_cut_last_line_is_dropped_wherever_it_was_cut() -> None:
+    whole = line(2, [cpu("cpu", *[200] * 8)])
+    start = f"{line(0, ZERO)}\n{line(1, LATER)}\n"
+    for length in range(len(whole)):
+        assert len(parse_telemetry(start + whole[:length])) == 1
+    assert len(parse_telemetry(start + whole)) == 2
+
+
+@pytest.mark.parametrize("damaged", ["garbage", "{}", line(1, LATER)[:-9], line(1, LATER).replace("60", '"many"')])
+def test_damage_in_the_middle_is_refused_with_its_line(damaged: str) -> None:
+    with pytest.raises(OutputUnreadable, match="line 2"):
+        parse_telemetry(f"{line(0, ZERO)}\n{damaged}\n{line(2, LATER)}")
+
+
+@pytest.mark.parametrize("text", [f"{line(2, ZERO)}\n{line(1, LATER)}", f"{line(0, ZERO)}\n{line(1, ZERO)}"])
+def test_time_that_does_not_pass_is_refused(text: str) -> None:
+    with pytest.raises(OutputUnreadable):
+        parse_telemetry(text)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 1000)] * 8).filter(any), min_size=1, max_size=5))
+def test_shares_add_up_to_one(steps: list[tuple[int, ...]]) -> None:
+    counters = [0] * 8
+    lines = [line(0, [cpu("cpu", *counters)])]
+    for index, step in enumerate(steps, start=1):
+        counters = [old + new for old, new in zip(counters, step, strict=True)]
+        lines.append(line(index, [cpu("cpu", *counters)]))
+    for sample, step in zip(parse_telemetry("\n".join(lines)), steps, strict=True):
+        idle = step[3] / sum(step)
+        total = sample.cpu_busy_share + sample.cpu_iowait_share + sample.cpu_steal_share + idle
+        assert total == pytest.approx(1)
+        assert sample.cpu_busy_share == pytest.approx(sample.cpu_user_share + sample.cpu_system_share)

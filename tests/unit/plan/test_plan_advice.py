@@ -1,0 +1,56 @@
+"""Warnings: too few replicates, too many claims, configurations that are the same."""
+
+import math
+
+import pytest
+
+from nephoscope.plan.advice import claims_decidable, coverage_of_range, replicates_for
+from nephoscope.plan.expand import expand
+from nephoscope.study.model import Configuration
+from tests.unit.plan.plan_example import BENCHMARKS, configurations, study
+
+
+def test_a_sound_study_has_no_warning() -> None:
+    assert expand(study(), BENCHMARKS).warnings == []
+
+
+@pytest.mark.parametrize(
+    ("replicates", "expected"),
+    [
+        (5, "5 replicates give intervals of the median with 93.75% coverage, not 95 %; 6 are needed, 1 more"),
+        (4, "4 replicates give intervals of the median with 87.50% coverage, not 95 %; 6 are needed, 2 more"),
+        (1, "1 replicate has no interval at all; 6 are needed, 5 more"),
+    ],
+)
+def test_few_replicates(replicates: int, expected: str) -> None:
+    assert expand(study(replicates=replicates), BENCHMARKS).warnings[0] == expected
+
+
+@pytest.mark.parametrize("n", range(2, 12))
+def test_coverage_agrees_with_the_binomial_distribution(n: int) -> None:
+    """The median lies inside unless all values fall on one side of it."""
+    assert coverage_of_range(n) == pytest.approx(sum(math.comb(n, below) for below in range(1, n)) / 2**n)
+
+
+def test_six_against_six_decide_23_claims() -> None:
+    assert [claims_decidable(n) for n in (1, 3, 4, 5, 6, 7)] == [0, 0, 1, 6, 23, 85]
+    assert [replicates_for(claims) for claims in (0, 1, 2, 23, 24, 85)] == [1, 4, 5, 6, 7, 7]
+
+
+def test_many_claims() -> None:
+    at_limit = study(configurations=configurations("a", "b", "c", "d"))
+    assert expand(at_limit, BENCHMARKS).warnings == []
+    beyond = study(configurations=configurations("a", "b", "c", "d", "e", "f"))
+    assert expand(beyond, BENCHMARKS).warnings == [
+        (
+            "30 comparisons (15 pairs of configurations x 2 headline metrics), but 6 against 6 replicates decide at "
+            "most 23 at once (Holm, 5 %); 7 replicates are needed"
+        )
+    ]
+
+
+def test_equal_configurations_are_called_an_a_a_comparison() -> None:
+    twins = [Configuration(name="a"), Configuration(name="b", price_usd_per_hour=1), *configurations("c")]
+    assert expand(study(configurations=twins), BENCHMARKS).warnings == [
+        "configurations a, b differ in name or price alone: an A/A comparison: differences are noise"
+    ]

@@ -1,0 +1,226 @@
+import asyncio
+import json
+from collections.abc import Sequence
+from itertools import chain, cycle, repeat
+from pathlib import Path
+
+import pytest
+
+from nephoscope import stages
+from nephoscope.benchmarks.fake import PROGRAM, fake_program
+from nephoscope.errors import DatabaseFailed, InputError, StorageFailed, ToolTimedOut
+from nephoscope.machines.fake import Answer
+from nephoscope.records import VerdictKind
+from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
+from nephoscope.run.trial import draw_seed
+from nephoscope.stages import load, plan
+from nephoscope.store.attempt import Attempt
+from nephoscope.store.folder import ResultsFolder
+from tests.support.fake_world import STUDY, Rehearsal, rehearsal
+
+TRIALS = 24
+
+
+def run(study: Rehearsal) -> StudyOutcome:
+    return asyncio.run(run_study(study.folder, study.world))
+
+
+def states(folder: ResultsFolder) -> list[str]:
+    return [row.state for row in stages.status(folder)]
+
+
+def test_a_study_of_fakes_runs_to_its_report(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    assert run(study) == StudyOutcome(finished=TRIALS, valid=TRIALS, failed=0)
+    assert [verdict for _, _, verdict, _ in study.heard.ended] == [VerdictKind.VALID] * TRIALS
+    analysed = stages.analyze(study.folder)
+    assert {row.n for row in analysed.statistics} == {6}
+    page = stages.report(study.folder)
+    assert page.read_text(encoding="utf-8").count("small") > 3
+    assert not study.database.running
+    assert not study.provider.existing
+    assert not study.folder.scratch.exists()
+
+
+def test_finished_trials_are_never_repeated(tmp_path: Path) -> None:
+    run(rehearsal(tmp_path / "r"))
+    again = rehearsal(tmp_path / "r")
+    assert run(again).finished == TRIALS
+    assert again.heard.ended == []
+    assert again.heard.finished_before == TRIALS
+    assert {row.attempts for row in stages.status(again.folder)} == {1}
+
+
+def test_a_killed_attempt_stays_beside_its_successor(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    planned, trial = next(study.folder.planned())
+    killed = trial.new_attempt(planned.intent)
+    killed.raw_dir.mkdir()
+    (killed.raw_dir / "half").write_text("half an output")
+    assert states(study.folder)[0] == "interrupted"
+    run(study)
+    row = stages.status(study.folder)[0]
+    assert (row.state, row.attempt, row.attempts) == ("finished", 2, 2)
+    assert (killed.raw_dir / "half").read_text() == "half an output"
+    assert killed.status() is None
+
+
+def test_a_failed_trial_is_kept_with_class_and_hint_the_study_goes_on_and_the_next_run_tries_again(
+    tmp_path: Path,
+) -> None:
+    failure = DatabaseFailed("it did not come up", hint="read its log")
+    study = rehearsal(tmp_path / "r", database_failures=chain([failure], repeat(None)))
+    assert run(study) == StudyOutcome(finished=TRIALS - 1, valid=TRIALS - 1, failed=1)
+    (failed,) = [row for row in stages.status(study.folder) if row.state == "failed"]
+    assert failed.reasons == ["database_failed: it did not come up; hint: read its log"]
+    attempt = study.folder.trial(failed.trial).decisive_attempt()
+    assert attempt is not None
+    assert (attempt.log_dir / "fake.log").read_text() == "fake database starting\n"
+    assert not study.database.running
+    assert run(rehearsal(tmp_path / "r")).finished == TRIALS
+
+
+def test_a_missing_tool_is_not_run_and_says_so(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r", programs={"other": fake_program})
+    assert run(study).failed == TRIALS
+    rows = stages.status(study.folder)
+    assert {row.state for row in rows} == {"not run"}
+    assert rows[0].reasons[0].startswith(f"not run: {PROGRAM} is not installed; hint:")
+    assert "is not installed" in stages.report(study.folder).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("output", [b"", b"garbage", b"{}", b'{"rate": 0}', b'{"rate": "NaN"}', b"\xff\xfe"])
+def test_garbage_with_exit_code_0_is_a_failed_trial_and_never_a_number(tmp_path: Path, output: bytes) -> None:
+    def program(argv: Sequence[str], stdin: bytes) -> Answer:
+        return fake_program(argv, stdin) if argv[1] == "--version" else Answer(output)
+
+    study = rehearsal(tmp_path / "r", programs={PROGRAM: program})
+    assert run(study).finished == 0
+    assert all(reason.startswith("output_unreadable") for row in stages.status(study.folder) for reason in row.reasons)
+    assert stages.analyze(study.folder).statistics == []
+
+
+def test_parse_finishes_what_a_better_parser_can_read_and_leaves_raw_output_alone(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    _, trial = next(study.folder.planned())
+    attempt = trial.decisive_attempt()
+    assert attempt is not None
+    raw = attempt.raw_dir / "fake.stdout"
+    good = raw.read_bytes()
+    raw.write_bytes(b"what an older parser could not read")
+    outcome = stages.parse(study.folder, study.clock)
+    assert (outcome.parsed, len(outcome.unreadable)) == (TRIALS - 1, 1)
+    assert states(study.folder)[0] == "failed"
+    raw.write_bytes(good)
+    assert stages.parse(study.folder, study.clock).parsed == TRIALS
+    assert set(states(study.folder)) == {"finished"}
+
+
+def test_parse_and_analyze_twice_give_identical_bytes(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    names = ["statistics.parquet", "comparisons.parquet", "measurements.parquet", "trials.parquet", "analysis.json"]
+
+    def bytes_after_all_stages() -> list[bytes]:
+        stages.parse(study.folder, study.clock)
+        stages.analyze(study.folder)
+        page = stages.report(study.folder)
+        return [*((study.folder.path / name).read_bytes() for name in names), page.read_bytes()]
+
+    assert bytes_after_all_stages() == bytes_after_all_stages()
+
+
+def test_a_full_disk_ends_the_study_and_a_later_run_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = rehearsal(tmp_path / "r")
+    real = Attempt.write_measurements
+    calls = cycle([False, False, False, True])
+
+    def full(self: Attempt, measurements: object) -> None:
+        if next(calls):
+            raise StorageFailed("could not store it: No space left on device", hint="free some space")
+        real(self, measurements)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Attempt, "write_measurements", full)
+    with pytest.raises(StorageFailed):
+        run(study)
+    assert states(study.folder).count("finished") == 3
+    assert states(study.folder).count("interrupted") == 1
+    assert not study.database.running
+    monkeypatch.undo()
+    assert run(rehearsal(tmp_path / "r")).finished == TRIALS
+
+
+def test_a_defect_in_a_benchmark_is_a_failed_trial_with_its_traceback(tmp_path: Path) -> None:
+    def program(argv: Sequence[str], stdin: bytes) -> Answer:
+        raise ZeroDivisionError("in the program")
+
+    study = rehearsal(tmp_path / "r", programs={PROGRAM: program})
+    assert run(study).failed == TRIALS
+    attempt = study.folder.trial(stages.status(study.folder)[0].trial).decisive_attempt()
+    assert attempt is not None
+    assert "ZeroDivisionError" in (attempt.log_dir / "defect.txt").read_text()
+
+
+def test_a_cancelled_trial_is_marked_interrupted_and_everything_is_given_back(tmp_path: Path) -> None:
+    def program(argv: Sequence[str], stdin: bytes) -> Answer:
+        if argv[1] == "--version":
+            return fake_program(argv, stdin)
+        raise asyncio.CancelledError
+
+    study = rehearsal(tmp_path / "r", programs={PROGRAM: program})
+    with pytest.raises(asyncio.CancelledError):
+        run(study)
+    assert states(study.folder) == ["interrupted"] + ["planned"] * (TRIALS - 1)
+    assert not study.database.running
+    assert not study.provider.existing
+
+
+def test_a_timeout_names_itself(tmp_path: Path) -> None:
+    failure = ToolTimedOut("no machine in time")
+    study = rehearsal(tmp_path / "r", provider_failures=chain([failure], repeat(None)))
+    run(study)
+    assert [row.reasons for row in stages.status(study.folder) if row.state == "failed"] == [
+        ["timeout: no machine in time"]
+    ]
+
+
+def test_another_plan_in_the_folder_is_refused_until_replan(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    text = STUDY.replace("replicates = 6", "replicates = 7")
+    bigger = plan(load(text, "s.toml"))
+    with pytest.raises(InputError, match="holds another plan") as caught:
+        adopt_plan(study.folder, text, bigger, replan=False)
+    assert "--replan" in caught.value.hint
+    adopt_plan(study.folder, text, bigger, replan=True)
+    assert states(study.folder).count("finished") == TRIALS
+    assert states(study.folder).count("planned") == 4
+
+
+def test_what_is_stored_is_the_contract(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    planned, trial = next(study.folder.planned())
+    names = {path.relative_to(trial.folder).as_posix() for path in trial.folder.rglob("*") if path.is_file()}
+    base = "attempts/1"
+    assert {
+        "trial.json",
+        f"{base}/started.json",
+        f"{base}/commands.jsonl",
+        f"{base}/measurements.jsonl",
+        f"{base}/verdict.json",
+        f"{base}/status.json",
+        f"{base}/raw/fake.stdout",
+        f"{base}/raw/fake.stderr",
+        f"{base}/raw/telemetry-fake-1.jsonl",
+        f"{base}/facts/fake-1.json",
+    } <= names
+    intent = json.loads((trial.folder / "trial.json").read_text())
+    assert intent["id"] == planned.intent.id == trial.folder.name
+
+
+def test_draws_are_shared_by_configurations_and_differ_by_replicate() -> None:
+    assert draw_seed(1, "tpcc", 1) == draw_seed(1, "tpcc", 1)
+    assert len({draw_seed(seed, name, n) for seed in (1, 2) for name in ("a", "b") for n in (1, 2)}) == 8
+    assert 0 <= draw_seed(2**63 - 1, "tpcc", 1000) < 2**63

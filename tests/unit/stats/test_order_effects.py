@@ -1,0 +1,80 @@
+"""Order effects: SciPy's Kruskal-Wallis, level under no effect, power under drift."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats as scipy_stats  # type: ignore[import-untyped]
+
+from nephoscope.stats import order
+from nephoscope.stats.order import group_effect, kruskal_wallis, serial_effect, standardised
+from nephoscope.stats.samples import Floats
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 3)), min_size=4, max_size=40))
+def test_kruskal_wallis_agrees_with_scipy(pairs: list[tuple[int, int]]) -> None:
+    values, groups = [float(v) for v, _ in pairs], [g for _, g in pairs]
+    if len(set(groups)) < 2 or len(set(values)) < 2:
+        return
+    expected = scipy_stats.kruskal(*[[v for v, g in pairs if g == group] for group in sorted(set(groups))])
+    found = kruskal_wallis(values, groups)
+    assert found.h == pytest.approx(float(expected.statistic), rel=1e-9, abs=1e-9)
+    assert found.p_value == pytest.approx(float(expected.pvalue), rel=1e-6, abs=1e-12)
+
+
+def test_kruskal_wallis_of_equal_values_and_of_nonsense() -> None:
+    assert kruskal_wallis([1.0, 1.0, 1.0], [0, 1, 1]).p_value == 1
+    with pytest.raises(ValueError, match="two groups"):
+        kruskal_wallis([1.0, 2.0], [0, 0])
+    with pytest.raises(ValueError, match="groups"):
+        kruskal_wallis([1.0, 2.0], [0])
+
+
+def test_standardised_values_have_mean_0_and_deviation_1() -> None:
+    scores = standardised([1.0, 2.0, 3.0, 10.0])
+    assert scores is not None
+    assert scores.mean() == pytest.approx(0, abs=1e-12)
+    assert scores.std(ddof=1) == pytest.approx(1)
+    assert standardised([1.0, 2.0]) is None
+    assert standardised([0.1, 0.1, 0.1]) is None
+
+
+def study(generator: np.random.Generator, drift: float, cells: int = 6, blocks: int = 6) -> tuple[Floats, list[int]]:
+    """Standardised values of cells, one per block, in the order of blocks; and the cell of each."""
+    rows = [standardised(generator.normal(0, 1, blocks) + drift * np.arange(blocks)) for _ in range(cells)]
+    return np.array(rows).T.ravel(), list(range(cells)) * blocks
+
+
+def test_no_effect_is_found_in_about_5_percent_of_studies_without_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(order, "PERMUTATIONS", 199)
+    generator = np.random.default_rng(5)
+    found = {"block": 0, "serial": 0}
+    for repeat in range(400):
+        values, cells = study(generator, 0.0)
+        blocks = [place // 6 for place in range(36)]
+        block = group_effect(values, blocks, cells, seed=repeat)
+        serial = serial_effect(values, cells, seed=repeat)
+        assert block is not None
+        assert serial is not None
+        found["block"] += block.p_value <= 0.05
+        found["serial"] += serial.p_value <= 0.05
+    assert max(found.values()) / 400 <= 0.08
+    assert min(found.values()) / 400 >= 0.02
+
+
+def test_a_drift_is_found_by_block_and_by_autocorrelation_and_the_seed_decides_everything() -> None:
+    values, cells = study(np.random.default_rng(1), 0.8)
+    blocks = [place // 6 for place in range(36)]
+    block, serial = group_effect(values, blocks, cells, seed=1), serial_effect(values, cells, seed=1)
+    assert block is not None
+    assert serial is not None
+    assert block.p_value < 0.01
+    assert serial.p_value < 0.01
+    assert serial.statistic > 0.2
+    assert group_effect(values, blocks, cells, seed=1) == block
+
+
+def test_nothing_to_ask() -> None:
+    values = np.array([1.0, -1.0, 0.0])
+    assert group_effect(values, [1, 1, 1], [0, 0, 0], seed=1) is None
+    assert serial_effect(values, [0, 1, 2], seed=1) is None

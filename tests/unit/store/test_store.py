@@ -1,0 +1,136 @@
+import errno
+import multiprocessing
+import os
+from pathlib import Path
+
+import pytest
+
+from nephoscope.errors import DamagedFile, FolderInUse, InputError, NewerSchema, StorageFailed
+from nephoscope.records import CommandRecord, Measurement, Status, Verdict, VerdictKind
+from nephoscope.store import atomic, files, lock
+from nephoscope.store.attempt import Attempt
+from nephoscope.store.folder import ResultsFolder, Trial
+
+FINISHED = Status(state="finished", at_unix_ms=1, duration_s=2.5)
+COMMAND = CommandRecord(argv=["fio"], machine="local", started_unix_ms=1, duration_s=1, exit_code=0)
+
+
+def test_write_replaces_the_whole_file_and_leaves_no_temporary_one(tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "file.json"
+    atomic.write_text(path, "old, and longer than the new text")
+    atomic.write_text(path, "new")
+    assert path.read_text() == "new"
+    assert [entry.name for entry in path.parent.iterdir()] == ["file.json"]
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO])
+def test_a_full_disk_is_a_storage_failure_with_a_hint_and_keeps_the_old_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    path = tmp_path / "file.json"
+    atomic.write_text(path, "old")
+
+    def full(_descriptor: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageFailed) as caught:
+        atomic.write_text(path, "new")
+    assert caught.value.exit_code == 6
+    assert os.strerror(number) in caught.value.message
+    assert caught.value.hint
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file.json"]
+
+
+def test_a_status_survives_the_way_through_its_file(tmp_path: Path) -> None:
+    attempt = Attempt(tmp_path / "1")
+    attempt.write_status(FINISHED)
+    assert attempt.status() == FINISHED
+
+
+def test_a_file_of_a_newer_schema_is_refused_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "status.json"
+    path.write_text(files.dump(FINISHED).replace("nephoscope/status/1", "nephoscope/status/2"))
+    with pytest.raises(NewerSchema, match=r"status\.json was written by a newer nephoscope"):
+        files.read(path, Status)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", '{"schema": "nephoscope/plan/1"}', '{"state": "finished"}', "null"])
+def test_a_damaged_file_is_named(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "status.json"
+    path.write_text(content)
+    with pytest.raises(DamagedFile, match=r"status\.json"):
+        files.read(path, Status)
+
+
+def test_a_line_cut_by_a_crash_is_left_out_and_a_damaged_one_is_named(tmp_path: Path) -> None:
+    attempt = Attempt(tmp_path)
+    attempt.add_command(COMMAND)
+    attempt.add_command(COMMAND)
+    path = tmp_path / "commands.jsonl"
+    path.write_text(path.read_text() + '{"argv": ["cut')
+    assert attempt.commands() == [COMMAND, COMMAND]
+    path.write_text("garbage\n" + path.read_text())
+    with pytest.raises(DamagedFile, match=r"commands\.jsonl:1"):
+        attempt.commands()
+
+
+def test_measurements_verdicts_and_settings_survive_the_way_through_their_files(tmp_path: Path) -> None:
+    attempt = Attempt(tmp_path)
+    measurements = [Measurement(metric="iops", unit="1/s", value=0.1 + 0.2), Measurement(metric="a", unit="s", value=0)]
+    verdicts = [Verdict(check="steal", verdict=VerdictKind.UNKNOWN, reason='said "no"\n')]
+    attempt.write_measurements(measurements)
+    attempt.write_verdicts(verdicts)
+    attempt.write_settings({"fsync": "on", "b": "with\ttab"})
+    assert attempt.measurements() == measurements
+    assert attempt.verdicts() == verdicts
+    assert attempt.settings() == {"fsync": "on", "b": "with\ttab"}
+
+
+def test_the_first_finished_attempt_counts_else_the_last(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    for number in (1, 2, 10):
+        (tmp_path / "attempts" / str(number)).mkdir(parents=True)
+    assert [attempt.number for attempt in trial.attempts()] == [1, 2, 10]
+    last = trial.decisive_attempt()
+    assert last is not None
+    assert last.number == 10
+    assert not trial.finished()
+    Attempt(tmp_path / "attempts" / "2").write_status(FINISHED)
+    decisive = trial.decisive_attempt()
+    assert decisive is not None
+    assert decisive.number == 2
+    assert trial.finished()
+
+
+def _hold(path: Path, held: "multiprocessing.synchronize.Event", leave: "multiprocessing.synchronize.Event") -> None:
+    with lock.exclusive(path):
+        held.set()
+        leave.wait(30)
+
+
+def test_a_second_process_is_refused_and_a_dead_one_holds_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    context = multiprocessing.get_context("spawn")
+    held, leave = context.Event(), context.Event()
+    holder = context.Process(target=_hold, args=(path, held, leave))
+    holder.start()
+    assert held.wait(30)
+    with pytest.raises(FolderInUse, match=f"process {holder.pid}") as caught, lock.exclusive(path):
+        pass
+    assert caught.value.exit_code == 5
+    holder.kill()
+    holder.join()
+    with lock.exclusive(path):
+        assert path.read_text() == f"{os.getpid()}\n"
+
+
+def test_a_folder_without_a_plan_is_no_results_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no plan\.json"):
+        ResultsFolder.existing(tmp_path)
+
+
+def test_a_trial_id_cannot_leave_the_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError):
+        ResultsFolder(tmp_path).trial("../../etc")

@@ -1,0 +1,252 @@
+"""What a person reads when a study is wrong: place, value, what is allowed, what to try."""
+
+import tomllib
+
+import pytest
+
+from nephoscope.errors import StudyError
+from nephoscope.study.load import load_study
+from tests.unit.study.study_example import LAPTOP, MINIMAL, MODELS, ROOT
+
+DATA = ROOT / "tests" / "data" / "studies"
+CASES = tomllib.loads((DATA / "problems.toml").read_text(encoding="utf-8"))
+NAME_WANTED = (
+    "wanted: text in quotes: lower-case letters, digits, dots and dashes, at most 63, the first one a letter or a "
+    "digit (becomes the name of the results folder)"
+)
+JOB = '{ name = "r", mode = "randread", block_size_kib = 4 }'
+
+
+def problems(text: str) -> list[str]:
+    with pytest.raises(StudyError) as caught:
+        load_study(text, "s.toml", MODELS)
+    return str(caught.value).splitlines()
+
+
+def with_benchmark(text: str) -> str:
+    """A study whose only benchmark, from line 4 on, is `text`."""
+    return f'name = "s"\nconfigurations = [{{ name = "a" }}]\n[[benchmarks]]\n{text}\n'
+
+
+def with_configuration(text: str) -> str:
+    """A study whose only configuration, from line 4 on, is `text`."""
+    return f'name = "s"\nbenchmarks = [{{ uses = "tpcc" }}]\n[[configurations]]\n{text}\n'
+
+
+def test_parameters_come_back_with_defaults_as_plain_values() -> None:
+    study = load_study(
+        with_benchmark('uses = "fio"\nparameters.jobs = [{ name = "r", mode = "randread", block_size_kib = 4 }]'),
+        "",
+        MODELS,
+    )
+    job = {"name": "r", "mode": "randread", "block_size_kib": 4, "queue_depth": 1, "fsync_every": 0, "duration_s": 60.0}
+    assert study.benchmarks[0].parameters == {"file_size_mib": 1024, "jobs": [job]}
+
+
+def test_whole_and_decimal_seconds_are_the_same_study() -> None:
+    first, second = (
+        load_study(with_benchmark(f'uses = "tpcc"\nparameters.duration_s = {value}'), "", MODELS)
+        for value in ("3", "3.0")
+    )
+    assert first.model_dump_json() == second.model_dump_json()
+
+
+def test_laptop_study_loads() -> None:
+    study = load_study(LAPTOP.read_text(), LAPTOP.name, MODELS)
+    assert [configuration.name for configuration in study.configurations] == ["local-1cpu", "local-all"]
+    assert [entry.label for entry in study.benchmarks] == ["stress-ng-matrix", "fio", "tpcc", "point-select"]
+    assert study.replicates == 6
+
+
+def test_laptop_study_loads_with_the_real_benchmarks() -> None:
+    registry = pytest.importorskip("nephoscope.benchmarks.registry", exc_type=ImportError)
+    models = {name: benchmark.parameters for name, benchmark in registry.BENCHMARKS.items()}
+    assert load_study(LAPTOP.read_text(), LAPTOP.name, models).name == "laptop"
+
+
+def test_same_configuration_under_two_names_is_allowed() -> None:
+    text = MINIMAL.replace("[[benchmarks]]", '[[configurations]]\nname = "b"\n[[benchmarks]]')
+    assert len(load_study(text, "", MODELS).configurations) == 2
+
+
+def test_byte_order_mark_and_windows_line_ends_are_fine() -> None:
+    assert load_study("\ufeff" + MINIMAL.replace("\n", "\r\n"), "", MODELS).name == "s"
+
+
+@pytest.mark.parametrize("case", CASES["benchmark"], ids=lambda case: case["text"])
+def test_benchmark_problem(case: dict[str, str]) -> None:
+    assert problems(with_benchmark(case["text"])) == [case["problem"]]
+
+
+@pytest.mark.parametrize("case", CASES["configuration"], ids=lambda case: case["text"])
+def test_configuration_problem(case: dict[str, str]) -> None:
+    assert problems(with_configuration(case["text"])) == [case["problem"]]
+
+
+def test_a_wrong_unit_in_a_list_of_inline_tables_is_found_on_its_own_line_and_is_not_missing_as_well() -> None:
+    wrong = JOB.replace("kib", "mib")
+    assert problems(with_benchmark(f'uses = "fio"\nparameters.jobs = [\n  # first\n  {JOB},\n  {wrong},\n]')) == [
+        (
+            's.toml:8: benchmarks[0].parameters.jobs[1].block_size_mib: unknown key; did you mean "block_size_kib"? '
+            "It is in KiB: block_size_kib = 4096"
+        )
+    ]
+
+
+def test_a_list_whose_elements_are_all_wrong_is_not_too_short_as_well() -> None:
+    wrong = JOB.replace("randread", "read")
+    assert problems(with_benchmark(f'uses = "fio"\nparameters.jobs = [{wrong}]')) == [
+        's.toml:5: benchmarks[0].parameters.jobs[0].mode: "read" is not allowed; wanted: "randread" or "randwrite"'
+    ]
+    assert problems(with_benchmark('uses = "fio"\nparameters.jobs = []')) == [
+        "s.toml:5: benchmarks[0].parameters.jobs: [] is not allowed; wanted: a list of at least 1, each a table"
+    ]
+
+
+def test_missing_keys_are_reported_at_their_table() -> None:
+    assert problems(with_benchmark('uses = "fio"\n\n[benchmarks.parameters]')) == [
+        "s.toml:6: benchmarks[0].parameters.jobs: missing; wanted: a list of at least 1, each a table"
+    ]
+    assert problems("") == [
+        f"s.toml:1: name: missing; {NAME_WANTED}",
+        "s.toml:1: configurations: missing; wanted: a list of at least 1, each a table (what is compared)",
+        "s.toml:1: benchmarks: missing; wanted: a list of at least 1, each a table (how it is measured)",
+    ]
+
+
+def test_a_rule_of_the_benchmark_itself_keeps_its_words() -> None:
+    assert problems(with_benchmark(f'uses = "fio"\nparameters.jobs = [{JOB}, {JOB}]')) == [
+        "s.toml:5: benchmarks[0].parameters: two jobs have the same name"
+    ]
+
+
+def test_names_that_stand_twice_show_both_lines() -> None:
+    text = MINIMAL.replace("[[benchmarks]]", '[[configurations]]\nname = "a"\n[[benchmarks]]')
+    assert problems(text + '[[benchmarks]]\nuses = "tpcc"\n') == [
+        's.toml:5: configurations[1].name: "a" stands twice, first at line 3; names must be unique',
+        's.toml:9: benchmarks[1].uses: "tpcc" stands twice, first at line 7; give one of them a `name` of its own',
+    ]
+
+
+def test_a_name_of_one_benchmark_and_a_use_of_another_clash() -> None:
+    text = MINIMAL + '[[benchmarks]]\nuses = "stress-ng"\nname = "tpcc"\n'
+    assert problems(text) == [
+        's.toml:8: benchmarks[1].name: "tpcc" stands twice, first at line 5; names must be unique'
+    ]
+
+
+def test_a_unit_of_the_same_kind_is_converted_and_a_share_has_its_sign_taken_off() -> None:
+    lines = problems('equivalence_margin_percent = "2 %"\n' + MINIMAL + "[budget]\nmax_minutes = 90\n")
+    assert lines[0].endswith("; without quotes and unit: equivalence_margin_percent = 2")
+    assert (
+        lines[1]
+        == 's.toml:8: budget.max_minutes: unknown key; did you mean "max_hours"? It is in hours: max_hours = 1.5'
+    )
+
+
+def test_a_study_of_a_newer_format() -> None:
+    (line,) = problems('schema = "nephoscope/study/2"\n' + MINIMAL)
+    assert line.startswith("s.toml:1: schema: nephoscope/study/2 is newer than this nephoscope")
+
+
+def test_zero_replicates_and_a_bad_name() -> None:
+    least = "(6 is the least with a 95 % interval of the median)"
+    assert problems("replicates = 0\n" + MINIMAL.replace('"s"', '"My Study"')) == [
+        f"s.toml:1: replicates: 0 is not allowed; wanted: a whole number from 1 to 1000 {least}",
+        f's.toml:2: name: "My Study" is not allowed; {NAME_WANTED}',
+    ]
+
+
+def test_an_ambiguous_key_names_every_candidate() -> None:
+    assert problems(MINIMAL + "[budget]\nmax = 3\n") == [
+        's.toml:7: budget.max: unknown key; did you mean "max_usd" or "max_hours"?'
+    ]
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://me:hunter2@db:5432/x",
+        "postgres://me:hun/ter2@db/x",
+        "postgresql://me:hun?ter2@db/x",
+        "postgresql://db/x?user=me&password=hunter2",
+        "postgresql://db/x?user=me&pass%77ord=hunter2",
+        "postgresql://db/x?sslpassword=hunter2",
+        "host=db user=me password=hunter2",
+        "host=db PASSWORD = 'hunter2'",
+    ],
+)
+def test_a_password_in_a_dsn_is_refused_and_never_shown(dsn: str) -> None:
+    (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
+    assert line.startswith("s.toml:5: configurations[0].database.dsn: holds a password")
+    assert "PGPASSWORD" in line
+    assert "ter2" not in line
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'database.dsn = ["postgresql://me:hunter2@db/x"]',
+        'database = "postgresql://me:hunter2@db/x"',
+        'database = ["host=db password=hunter2"]',
+        'database.dns = "postgresql://me:hunter2@db/x"',
+    ],
+)
+def test_a_dsn_in_the_wrong_place_is_never_shown(text: str) -> None:
+    (line,) = problems(with_configuration(f'name = "a"\n{text}'))
+    assert "hunter2" not in line
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql://me@db:5432/x",
+        "postgresql://db:5432/x?user=me@tenant",
+        "postgresql:///x?host=/var/run/postgresql",
+        "postgresql://me:@db/x",
+        "host=db user=me passfile=/home/me/.pgpass",
+        "postgresql://[::1]:5432/x",
+    ],
+)
+def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
+    study = load_study(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'), "", MODELS)
+    assert study.configurations[0].database.dsn == dsn
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "hint"),
+    [
+        ('name = "s"\nreplicates = 3 s\n', 2, "a number has no unit behind it"),
+        ("name = s\n", 1, "text needs quotes"),
+        ('name = "s"\nname = "t"\n', 2, "a key may stand only once"),
+        ('\nname = "s\n', 2, "a closing quote is missing"),
+        ("[budget\n", 1, "a table is written [name]"),
+        ("[budget]\n[budget]\n", 2, "a table may stand only once"),
+        ("x = [1, 2", 1, "a closing bracket"),
+        ("just words\n", 1, "write `key = value`"),
+        ("x = {\n a = 1 }", 1, "stands on one line"),
+    ],
+)
+def test_text_that_is_not_toml(text: str, line: int, hint: str) -> None:
+    (problem,) = problems(text)
+    assert problem.startswith(f"s.toml:{line}: not TOML: ")
+    assert hint in problem
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a = " + "[" * 3000 + "]" * 3000, "a = " + "[" * 300 + "]" * 300, "a = 0x" + "f" * 9000, "a = " + "9" * 5000],
+)
+def test_what_no_study_holds_is_refused_shortly(text: str) -> None:
+    assert problems(text) == ["s.toml:1: no study: nested too deeply, or a number too long to be one"]
+
+
+def test_text_that_is_not_unicode() -> None:
+    assert problems("\n# \udcff") == ["s.toml:2: not UTF-8 text; save the file as UTF-8"]
+
+
+def test_everything_wrong_at_once() -> None:
+    """One study with all kinds of problems; beside it stands what a person reads."""
+    with pytest.raises(StudyError) as caught:
+        load_study((DATA / "everything-wrong.toml").read_text(), "everything-wrong.toml", MODELS)
+    assert str(caught.value) + "\n" == (DATA / "everything-wrong.txt").read_text()

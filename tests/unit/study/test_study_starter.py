@@ -1,0 +1,67 @@
+"""The starter study loads as it is and explains every key; the reference is up to date."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nephoscope.study.load import load_study
+from nephoscope.study.model import Study
+from nephoscope.study.reference import main, study_reference
+from nephoscope.study.starter import starter_study
+from nephoscope.study.wanted import Schema
+from tests.unit.study.study_example import MODELS, ROOT
+
+
+def keys_of_a_study() -> Iterator[str]:
+    schema: Schema = Study.model_json_schema()
+    for table in (schema, *schema["$defs"].values()):
+        yield from table["properties"]
+
+
+def test_starter_loads() -> None:
+    study = load_study(starter_study("first-try"), "study.toml", MODELS)
+    assert study.name == "first-try"
+    assert study.replicates == 6
+
+
+@pytest.mark.parametrize("key", sorted(set(keys_of_a_study())))
+def test_starter_explains_every_key(key: str) -> None:
+    assert re.search(rf"\b{key}\b", starter_study())
+
+
+def test_starter_loads_with_its_optional_keys_switched_on() -> None:
+    text = re.sub(r"^# (?=[a-z_]+ = |\[)", "", starter_study(), flags=re.MULTILINE)
+    study = load_study(text, "study.toml", MODELS)
+    assert study.budget.max_usd == 20
+    first = study.configurations[0]
+    assert first.price_usd_per_hour == pytest.approx(0.34)
+    assert first.load_machine is not None
+    assert first.database.settings == {"shared_buffers": "1GB"}
+    assert first.database.dsn is not None
+
+
+def test_starter_loads_with_the_real_benchmarks() -> None:
+    registry = pytest.importorskip("nephoscope.benchmarks.registry", exc_type=ImportError)
+    models = {name: benchmark.parameters for name, benchmark in registry.BENCHMARKS.items()}
+    assert load_study(starter_study(), "study.toml", models).name == "my-study"
+
+
+def test_reference_is_up_to_date() -> None:
+    stored = (ROOT / "docs" / "reference" / "study.md").read_text(encoding="utf-8")
+    assert stored == study_reference(), "regenerate: python -m nephoscope.study.reference docs/reference/study.md"
+
+
+@pytest.mark.parametrize("key", sorted(set(keys_of_a_study())))
+def test_reference_holds_every_key_with_its_meaning(key: str) -> None:
+    (*_, row) = [line for line in study_reference().splitlines() if line.startswith(f"| `{key}` |")]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert len(cells) == 4
+    assert all(cells), "an empty cell: give the key a description in study/model.py"
+
+
+def test_reference_is_written_to_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "study.md"
+    assert main([str(path)]) == 0
+    assert path.read_text(encoding="utf-8") == study_reference()
