@@ -7,7 +7,7 @@ from nephoscope.analysis.results import BenchmarkRow, MeasurementRow
 from nephoscope.records import Direction, Metric
 from nephoscope.report import charts, panels, theme
 from nephoscope.report import format as people
-from nephoscope.report.latency import latency_figure
+from nephoscope.report.latency import latency_figures
 from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import (
     EXCLUDED_KEY,
@@ -47,7 +47,7 @@ class BenchmarkSection:
     title: str
     facts: str
     headline: list[list[Figure]]
-    latency: Figure | None
+    latency: list[Figure]
     series: list[Figure]
     table: Table | None
     table_is_long: bool
@@ -67,7 +67,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         title=row.title,
         facts=f"{version} · {count} of {people.plural(len(trials), 'trial')} count",
         headline=[figures for figures in headline if figures],
-        latency=latency_figure(book, row),
+        latency=latency_figures(book, row),
         series=[
             _series(book, row, metric) for metric in row.metrics if (row.benchmark, metric.name) in book.lookup.series
         ],
@@ -216,10 +216,11 @@ def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure:
     domain = (min(0.0, *(scale.value(v.value) for v in values)), max(scale.value(v.value) for v in values))
     drawn = []
     for name in names:
-        points = _series_points([value for value in values if value.configuration == name], scale, every)
+        mine = [value for value in values if value.configuration == name]
         colour = theme.colour(lookup.configurations.index(name), len(lookup.configurations))
         alt = f"Lines of {metric_title(metric)} by second for {name}, one per trial."
-        drawn.append((name, alt, panels.series(points, domain, colour, unit_text(scale))))
+        valid, excluded = (_series_points(mine, scale, every, counts=counts) for counts in (True, False))
+        drawn.append((name, alt, panels.series(valid, excluded, domain, colour, unit_text(scale))))
     thinned = f" Every {every}th second is drawn." if every > 1 else ""
     better = direction_arrow(metric.direction).strip("→← ")
     return book.figure(
@@ -236,13 +237,15 @@ def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure:
     )
 
 
-def _series_points(rows: list[MeasurementRow], scale: people.Scale, every: int) -> list[dict[str, Any]]:
-    points = []
-    for index, row in enumerate(sorted(rows, key=lambda row: (row.position, row.at_s or 0.0))):
-        if index % every == 0:
-            value = float(f"{scale.value(row.value):.5g}")
-            points.append({"s": row.at_s, "v": value, "trial": row.trial, "block": row.block, "counts": row.valid})
-    return points
+def _series_points(
+    rows: list[MeasurementRow], scale: people.Scale, every: int, *, counts: bool
+) -> list[dict[str, Any]]:
+    by_time = sorted((row for row in rows if row.valid is counts), key=lambda row: (row.position, row.at_s or 0.0))
+    return [
+        {"s": float(f"{row.at_s:.6g}"), "v": float(f"{scale.value(row.value):.5g}"), "trial": row.trial}
+        for index, row in enumerate(by_time)
+        if row.at_s is not None and index % every == 0
+    ]
 
 
 def _series_table(book: Book, caption: str, values: list[MeasurementRow], scale: people.Scale, every: int) -> Table:

@@ -138,7 +138,7 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
     """Ratios with their intervals on a log axis, the equivalence margin as a band around one."""
     ends = [row[end] for row in rows for end in ("ratio", "low", "high") if row[end] is not None and row[end] > 0]
     ends += [1 - margin, 1 + margin]
-    spread = max(max(ends), 1 / min(ends)) ** 0.06
+    spread = max(*ends, 1 / min(ends)) ** 0.06
     y = alt.Y(
         "label:N",
         scale=alt.Scale(domain=list(labels)),
@@ -149,7 +149,7 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
         "low:Q",
         title="ratio, left ÷ right (log axis)",
         scale=scale,
-        axis=alt.Axis(labelExpr="format(datum.value, '~r') + '×'", tickCount=6),
+        axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'", tickCount=6),
     )
     signs = {"better": "triangle-up", "worse": "triangle-down", "tie": "square", "unresolved": "circle"}
     tone = {"better": "var(--good)", "worse": "var(--bad)", "tie": "var(--muted)", "unresolved": "var(--doubt)"}

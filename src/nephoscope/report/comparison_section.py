@@ -87,8 +87,8 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
     return book.figure(
         f"{left} against {right}: headline metrics",
         f"ratio {left} ÷ {right}; ↑ higher is better, ↓ lower is better",
-        f"Points: Hodges–Lehmann ratio; bars: its interval. The band around 1× is the equivalence margin of ±{margin:g} %: "
-        "an interval inside it is a tie. The axis is logarithmic.",
+        f"Points: Hodges\N{EN DASH}Lehmann ratio; bars: its interval. The band around one is the equivalence margin of "
+        f"±{margin:g} %: an interval inside it is a tie. The axis is logarithmic.",
         [("", f"Ratios {left} to {right}. {spoken}", charts.comparisons(labels, data, margin / 100))],
         key=[
             KeyEntry({"=": "■", "?": "●"}.get(sign, sign), f"var(--{tone})", word)
@@ -100,7 +100,7 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
 def _interval(row: Comparison) -> str:
     if row.low is None or row.high is None:
         return "no interval: too few replicates"
-    return f"{people.ratio(row.low).removesuffix('×')} – {people.ratio(row.high)}"
+    return f"{people.ratio(row.low).removesuffix(people.TIMES)} \N{EN DASH} {people.ratio(row.high)}"
 
 
 def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
@@ -110,11 +110,11 @@ def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
         Column("Left"),
         Column("Right"),
         Column("Left is"),
-        Column("Ratio", numeric=True, hint="Left ÷ right, Hodges–Lehmann on logarithms."),
+        Column("Ratio", numeric=True, hint="Left ÷ right, Hodges\N{EN DASH}Lehmann on logarithms."),
         Column("Interval", numeric=True),
         Column("Coverage", numeric=True),
         Column(
-            "p, adjusted", numeric=True, hint="Holm, over the comparisons of one family; below it the p-value itself."
+            "p, adjusted", numeric=True, hint="Holm over the headline metrics, Benjamini-Hochberg over all others; below it p."
         ),
         Column("n", numeric=True, hint="Left, right."),
         Column("What would decide it"),

@@ -1,4 +1,4 @@
-"""Numbers for people: the only place where SI values become ms, GiB/s and percent. Nothing here changes a stored value."""
+"""Numbers for people: the only place where SI values become ms, GiB/s and percent; no stored value changes."""
 
 import math
 from collections.abc import Iterable
@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 from nephoscope.units import GIB, KIB, MIB, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
-MISSING = "–"
+MISSING = "\N{EN DASH}"
+TIMES = "\N{MULTIPLICATION SIGN}"
 TIB = 1024 * GIB
 BYTES = frozenset({"B", "byte", "bytes"})
 SECONDS = frozenset({"s", "second", "seconds"})
@@ -109,13 +110,13 @@ def share(value: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """Three significant digits and a times sign: 1.93×, 0.512×; finer near one, where ties are decided."""
+    """Three significant digits and a times sign: 1.93, 0.512; finer near one, where ties are decided."""
     if value is None:
         return MISSING
     if value <= 0:
-        return f"{value:g}×"
+        return f"{value:g}{TIMES}"
     decimals = 3 if 0.8 <= value < 1.25 else 2 - math.floor(math.log10(value))
-    return f"{grouped(value, max(0, min(decimals, MOST_DECIMALS)))}×"
+    return f"{grouped(value, max(0, min(decimals, MOST_DECIMALS)))}\N{MULTIPLICATION SIGN}"
 
 
 def probability(value: float | None) -> str:

@@ -4,7 +4,6 @@ from nephoscope.analysis.results import BenchmarkRow, Statistic
 from nephoscope.records import Metric
 from nephoscope.report import format as people
 from nephoscope.report import panels
-from nephoscope.report.lookup import unique
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
 from nephoscope.report.statistics_tables import STATISTIC_COLUMNS, statistic_cells
 from nephoscope.report.theme import GLYPHS, PERCENTILE_COLOURS
@@ -14,12 +13,13 @@ Group = list[tuple[str, Metric, list[Statistic]]]
 """Of one operation: percentile, metric, its statistics."""
 
 
-def latency_figure(book: Book, row: BenchmarkRow) -> Figure | None:
-    """Latency by operation and percentile, all panels on one axis; None where a benchmark has none."""
-    groups = _groups(book, row)
+def latency_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """Latency by operation and percentile; times of different clocks never share an axis."""
+    return [_figure(book, row, clock, groups) for clock, groups in _by_clock(book, row).items()]
+
+
+def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group]) -> Figure:
     statistics = [statistic for group in groups.values() for _, _, found in group for statistic in found]
-    if not statistics:
-        return None
     ends = [end for statistic in statistics for end in (statistic.low, statistic.high)]
     scale = people.scale_for("s", [statistic.median for statistic in statistics])
     domain = (scale.value(min(ends)), scale.value(max(ends)))
@@ -37,12 +37,11 @@ def latency_figure(book: Book, row: BenchmarkRow) -> Figure | None:
             f"{title}: percentiles {', '.join(name for name, _, _ in group)} of each configuration, lower is better."
         )
         drawn.append((title, spoken, spec))
-    clocks = unique(metric.clock for group in groups.values() for _, metric, _ in group if metric.clock)
     return book.figure(
         f"Latency by operation in {row.benchmark}",
         f"{scale.unit}, lower is better",
         "Signs: the median over replicates of each percentile; bars: its interval. All panels share one "
-        f"{log} axis, which does not start at zero. " + " ".join(f"Clock: {clock}" for clock in clocks),
+        f"{log} axis, which does not start at zero. " + (f"Clock: {clock}" if clock else ""),
         drawn,
         key=[
             KeyEntry(GLYPHS[i % len(GLYPHS)], PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)], name)
@@ -53,14 +52,15 @@ def latency_figure(book: Book, row: BenchmarkRow) -> Figure | None:
     )
 
 
-def _groups(book: Book, row: BenchmarkRow) -> dict[str, Group]:
-    groups: dict[str, Group] = {}
+def _by_clock(book: Book, row: BenchmarkRow) -> dict[str, dict[str, Group]]:
+    figures: dict[str, dict[str, Group]] = {}
     for metric in row.metrics:
         parsed = percentile_of(metric)
         found = book.lookup.statistics_of(row.benchmark, metric.name)
         if parsed and found:
-            groups.setdefault(parsed[0], []).append((parsed[1], metric, found))
-    return groups
+            group = figures.setdefault(metric.clock, {}).setdefault(parsed[0], [])
+            group.append((parsed[1], metric, found))
+    return figures
 
 
 def _table(book: Book, row: BenchmarkRow, groups: dict[str, Group], scale: people.Scale) -> Table:

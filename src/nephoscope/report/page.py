@@ -128,7 +128,8 @@ def _assets() -> dict[str, Markup | str]:
     behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
     scripts = {"libraries": libraries, "early": early, "behaviour": behaviour}
     sources = " ".join(f"'sha256-{_digest(text)}'" for text in scripts.values())
-    policy = f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+    policy = f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:"
+    policy += "; base-uri 'none'; form-action 'none'"
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     trusted = {name: Markup(text) for name, text in {**scripts, "style": style}.items()}  # noqa: S704  # our own files
     return {**trusted, "policy": policy}

@@ -2,14 +2,21 @@
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import altair as alt
 
-from nephoscope.report.spec import Rows, Spec, by_counting, data, finished, rows_axis
+from nephoscope.report.spec import Rows, Spec, data, finished, rows_axis
 from nephoscope.report.theme import PERCENTILE_COLOURS, SHAPES
 
 LOG_ROOM = 1.18
-MOST_MARKS = 6
+EXCLUDED_LINE: dict[str, Any] = {
+    "strokeWidth": 1.2,
+    "opacity": 0.8,
+    "color": "var(--muted)",
+    "strokeDash": [4, 3],
+}
+MOST_MARKS = 5
 
 
 def log_marks(low: float, high: float) -> list[float]:
@@ -30,7 +37,7 @@ def latency(
     log = domain[0] > 0
     ends = [domain[0] / LOG_ROOM, domain[1] * LOG_ROOM] if log else list(domain)
     scale = alt.Scale(type="log" if log else "linear", domain=ends, nice=not log)
-    marks = alt.Axis(values=log_marks(ends[0], ends[1]), format="~g") if log else alt.Axis()
+    marks = alt.Axis(values=log_marks(ends[0], ends[1]), format="~g", labelOverlap=False) if log else alt.Axis()
     x = alt.X("low:Q", title=axis, scale=scale, axis=marks)
     colours = [PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)] for i in range(len(percentiles))]
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(percentiles))]
@@ -56,9 +63,17 @@ def latency(
     return finished(alt.layer(*layers), row_height * max(1, len(configurations)) + 46, rows=rows)
 
 
-def series(rows: Rows, domain: tuple[float, float], colour: str, axis: str) -> Spec:
+def series(valid: Rows, excluded: Rows, domain: tuple[float, float], colour: str, axis: str) -> Spec:
     """A faint line per trial; a dashed one for a trial that does not count."""
-    line = alt.Chart(data("rows")).encode(
+    layers = [
+        *([_lines("valid", domain, axis).mark_line(strokeWidth=1.2, opacity=0.5, color=colour)] if valid else []),
+        *([_lines("excluded", domain, axis).mark_line(**EXCLUDED_LINE)] if excluded else []),
+    ]
+    return finished(alt.layer(*layers), 210, valid=valid, excluded=excluded)
+
+
+def _lines(rows: str, domain: tuple[float, float], axis: str) -> alt.Chart:
+    return alt.Chart(data(rows)).encode(
         x=alt.X("s:Q", title="seconds since the start of the trial", axis=alt.Axis(grid=False)),
         y=alt.Y(
             "v:Q",
@@ -69,14 +84,7 @@ def series(rows: Rows, domain: tuple[float, float], colour: str, axis: str) -> S
         detail="trial:N",
         tooltip=[
             alt.Tooltip("trial:N"),
-            alt.Tooltip("block:N"),
             alt.Tooltip("s:Q", title="second"),
             alt.Tooltip("v:Q", title=axis, format=",.4~r"),
         ],
     )
-    layers = by_counting(
-        rows,
-        line.mark_line(strokeWidth=1.2, opacity=0.5, color=colour),
-        line.mark_line(strokeWidth=1.2, opacity=0.8, color="var(--muted)", strokeDash=[4, 3]),
-    )
-    return finished(alt.layer(*layers), 210, rows=rows)

@@ -171,7 +171,9 @@ def verdict_badge(verdict: ComparisonVerdict, rest: str = "", href: str | None =
 def state_badge(row: TrialRow) -> Badge:
     """How a trial went, in one word."""
     if row.state != "finished":
-        return Badge("✕" if row.state == "failed" else "–", row.state, "bad" if row.state == "failed" else "even")
+        return Badge(
+            "✕" if row.state == "failed" else "\N{EN DASH}", row.state, "bad" if row.state == "failed" else "even"
+        )
     if row.verdict is VerdictKind.VALID:
         return Badge("✓", "counts", "good")
     if row.verdict is VerdictKind.INVALID:

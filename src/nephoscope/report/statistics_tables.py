@@ -134,7 +134,7 @@ def client_share(book: Book, benchmark: str, name: str) -> str:
     if not shares:
         return people.MISSING
     least, most = people.share(min(shares)), people.share(max(shares))
-    return least if least == most else f"{least.removesuffix(' %')} – {most}"
+    return least if least == most else f"{least.removesuffix(' %')} \N{EN DASH} {most}"
 
 
 def against(book: Book, benchmark: str, metric: Metric, name: str) -> tuple[Badge, ...]:
@@ -148,7 +148,7 @@ def against(book: Book, benchmark: str, metric: Metric, name: str) -> tuple[Badg
     counted = (
         [(kind, sum(verdict is kind for _, verdict in verdicts)) for kind in type(mine[0].verdict)] if mine else []
     )
-    return tuple(verdict_badge(kind, f"× {count}", link) for kind, count in counted if count)
+    return tuple(verdict_badge(kind, f"\N{MULTIPLICATION SIGN} {count}", link) for kind, count in counted if count)
 
 
 def _named(row: Comparison, name: str, badge: Badge) -> Badge:

@@ -35,12 +35,13 @@ def axis_title(metric: Metric, scale: Scale, *, per_cpu: bool = False) -> str:
 def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
     """For people."""
     title = metric.title or metric.name
+    title = title[:1].upper() + title[1:] if title[1:2].islower() and metric.title else title
     return f"{title}, per CPU" if per_cpu else title
 
 
 def interval_text(row: Statistic, scale: Scale) -> str:
     """Both ends of the interval of the median."""
-    return f"{scale.number(row.low)} – {scale.number(row.high)}"
+    return f"{scale.number(row.low)} \N{EN DASH} {scale.number(row.high)}"
 
 
 def coverage_note(row: Statistic) -> str:
@@ -78,7 +79,7 @@ def percentile_of(metric: Metric) -> tuple[str, str] | None:
 def operation_title(metric: Metric, operation: str) -> str:
     """The metric's title without its percentile; else its name in words."""
     if _PERCENTILE.search(metric.title):
-        return _PERCENTILE.sub("", metric.title).strip(" ,:;()–-")
+        return _PERCENTILE.sub("", metric.title).strip(" ,:;()\N{EN DASH}-")
     return operation.replace("_", " ").capitalize() or metric.name
 
 

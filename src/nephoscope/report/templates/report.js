@@ -5,7 +5,7 @@
 
   const sized = (width) => ({
     ...config,
-    axisY: { ...config.axisY, labelLimit: width < 480 ? 104 : 250 },
+    axisY: { ...config.axisY, labelLimit: Math.max(104, Math.min(250, 0.36 * width)) },
     axisX: { ...config.axisX, tickCount: width < 480 ? 4 : 6 },
   });
 
@@ -38,6 +38,9 @@
     if (target) target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });
   };
   addEventListener("hashchange", open);
+  addEventListener("beforeprint", () => {
+    for (const fold of document.querySelectorAll("main details")) if (!fold.closest("figure")) fold.open = true;
+  });
 
   const names = { "": "Auto", light: "Light", dark: "Dark" };
   const button = document.getElementById("theme");

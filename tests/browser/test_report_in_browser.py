@@ -1,0 +1,152 @@
+"""The report as a reader sees it: drawn, quiet, within the window, in both colours, on paper."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nephoscope.report import write_report
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report"))
+example = pytest.importorskip("report_example")
+api = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = Path("/usr/bin/chromium")
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+WIDTHS = (1280, 390)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    if not CHROMIUM.exists():
+        pytest.skip("no /usr/bin/chromium")
+    with api.sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="session")
+def report_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results") / "report"
+    write_report(example.laptop(), folder)
+    return folder / "index.html"
+
+
+@dataclass
+class Opened:
+    page: Any
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+
+def open_report(browser: Any, path: Path, width: int, colours: str = "light") -> Opened:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=colours, offline=True)
+    opened = Opened(context.new_page())
+    opened.page.on("console", lambda message: opened.said.append(message.text))
+    opened.page.on("pageerror", lambda error: opened.said.append(str(error)))
+    opened.page.on("dialog", lambda dialog: opened.said.append(f"dialog {dialog.message}"))
+    opened.page.on("request", lambda request: opened.asked.append(request.url))
+    opened.page.goto(path.as_uri())
+    opened.page.wait_for_selector("html[data-charts=drawn]", timeout=60_000)
+    return opened
+
+
+@pytest.fixture(scope="module", params=WIDTHS)
+def opened(request: pytest.FixtureRequest, browser: Any, report_path: Path) -> Iterator[Opened]:
+    found = open_report(browser, report_path, request.param)
+    yield found
+    found.page.context.close()
+
+
+def test_it_is_quiet_and_asks_for_nothing_but_itself(opened: Opened, report_path: Path) -> None:
+    assert opened.said == []
+    assert opened.asked == [report_path.as_uri()]
+
+
+def test_every_chart_has_marks(opened: Opened) -> None:
+    counts = opened.page.evaluate(
+        "[...document.querySelectorAll('.drawing')].map(d => d.querySelectorAll("
+        "'.mark-symbol path, .mark-rule line, .mark-line path, .mark-rect path').length)"
+    )
+    assert len(counts) > 20
+    assert min(counts) > 0
+
+
+def test_nothing_hangs_over_the_window(opened: Opened) -> None:
+    wide, window = opened.page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    assert wide <= window
+    loose = opened.page.evaluate(
+        "[...document.querySelectorAll('main svg')]"
+        ".filter(s => s.getBoundingClientRect().right > innerWidth + 1).length"
+    )
+    assert loose == 0
+
+
+def test_links_to_trials_lead_to_rows(opened: Opened) -> None:
+    missing = opened.page.evaluate(
+        "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.getAttribute('href').slice(1))"
+        ".filter(id => !document.getElementById(id))"
+    )
+    assert missing == []
+    assert opened.page.locator('a[href^="#trial-"]').count() > 48
+
+
+def test_a_point_leads_to_its_trial(browser: Any, report_path: Path) -> None:
+    page = open_report(browser, report_path, 1280).page
+    page.locator("#figure-1-1 .mark-symbol path").first.click(force=True)
+    page.wait_for_function("location.hash.startsWith('#trial-')")
+    page.context.close()
+
+
+def test_colours_follow_the_system_and_the_button(browser: Any, report_path: Path) -> None:
+    page = open_report(browser, report_path, 1280, "dark").page
+
+    def paper_and_label() -> list[str]:
+        found: list[str] = page.evaluate(
+            "[getComputedStyle(document.body).backgroundColor,"
+            " getComputedStyle(document.querySelector('.drawing .role-axis-label text')).fill]"
+        )
+        return found
+
+    dark = paper_and_label()
+    page.click("#theme")
+    page.click("#theme")
+    assert page.inner_text("#theme") == "Light"
+    light = paper_and_label()
+    assert light[0] == "rgb(255, 255, 255)"
+    assert light[0] != dark[0]
+    assert light[1] != dark[1], "charts follow"
+    page.context.close()
+
+
+def test_it_prints_from_dark_on_white(browser: Any, report_path: Path) -> None:
+    page = open_report(browser, report_path, 1280, "dark").page
+    assert len(page.pdf(format="A4")) > 50_000
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    folded = page.evaluate(
+        "[...document.querySelectorAll('main details:not(figure details)')].filter(d => !d.open).length"
+    )
+    assert folded == 0, "paper cannot unfold a table"
+    page.context.close()
+
+
+def test_without_scripts_the_tables_remain(browser: Any, report_path: Path) -> None:
+    context = browser.new_context(java_script_enabled=False, offline=True)
+    page = context.new_page()
+    page.goto(report_path.as_uri())
+    assert page.locator("noscript").count() == 1
+    assert page.locator("table").count() > 30
+    context.close()

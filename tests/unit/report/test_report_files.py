@@ -1,0 +1,44 @@
+"""Files beside the page."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+import report_example as example
+
+from nephoscope.analysis.results import Comparison, MeasurementRow, Statistic
+from nephoscope.frozen import Frozen
+from nephoscope.report import write_report
+
+NAMES: dict[str, type[Frozen]] = {"measurements": MeasurementRow, "statistics": Statistic, "comparisons": Comparison}
+
+
+@pytest.mark.parametrize("make", [example.laptop, example.empty])
+def test_csv_and_parquet_hold_the_same_rows(tmp_path: Path, make: object) -> None:
+    assert callable(make)
+    study = make()
+    write_report(study, tmp_path / "report")
+    for name, model in NAMES.items():
+        parquet = pl.read_parquet(tmp_path / "report" / f"{name}.parquet")
+        csv = pl.read_csv(tmp_path / "report" / f"{name}.csv", infer_schema_length=None)
+        assert parquet.columns == csv.columns == list(model.model_fields)
+        assert parquet.height == csv.height == len(getattr(study, name))
+
+
+def test_values_are_exact_and_missing_ones_stay_missing(tmp_path: Path) -> None:
+    study = example.not_run()
+    write_report(study, tmp_path)
+    values = pl.read_csv(tmp_path / "measurements.csv", infer_schema_length=None)
+    assert values["value"].to_list() == [row.value for row in study.measurements]
+    assert values["at_s"].null_count() == sum(row.at_s is None for row in study.measurements)
+    trials = pl.read_parquet(tmp_path / "statistics.parquet")["trials"].to_list()
+    assert trials == [row.trials for row in study.statistics]
+
+
+def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+    for folder in ("first", "second"):
+        write_report(example.laptop(), tmp_path / folder)
+    names = sorted(path.name for path in (tmp_path / "first").iterdir())
+    assert len(names) == 7
+    for name in names:
+        assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()

@@ -1,0 +1,114 @@
+"""Numbers for people."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nephoscope.records import Direction, Metric
+from nephoscope.report import format as people
+from nephoscope.report.panels import log_marks
+from nephoscope.report.spec import as_script
+from nephoscope.report.wording import operation_title, percentile_number, percentile_of
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "half_width", "expected"),
+    [
+        ("s", 0.00123456, 0.0000042, "1.2346 ms"),
+        ("s", 0.00000075, 0.0000001, "750 ns"),
+        ("s", 0.0, 0.0, "0 s"),
+        ("s", 75.3, 1.0, "75.3 s"),
+        ("B/s", 3.4 * 1024**3, 0.1 * 1024**3, "3.40 GiB/s"),
+        ("B", 0.0, 0.0, "0 B"),
+        ("IOPS", 12345.678, 120.0, "12,346 IOPS"),
+        ("bogo-op/s", 1894.25, 1.3, "1,894.2 bogo-op/s"),
+        ("share", 0.2345, 0.004, "23.45 %"),
+        ("1/min", -0.0001, 1.0, "0.0 1/min"),
+    ],
+)
+def test_values_carry_the_digits_their_interval_allows(
+    unit: str, value: float, half_width: float, expected: str
+) -> None:
+    assert people.scale_for(unit, [value], [half_width]).text(value) == expected
+
+
+@given(
+    st.sampled_from(["s", "B", "B/s", "share", "IOPS", "1"]),
+    st.floats(min_value=1e-12, max_value=1e15),
+    st.floats(min_value=0, max_value=1e15),
+)
+def test_a_written_number_is_the_number(unit: str, value: float, half_width: float) -> None:
+    scale = people.scale_for(unit, [value], [half_width])
+    read = float(scale.number(value).replace(",", "").replace("\N{MINUS SIGN}", "-"))
+    assert read == pytest.approx(scale.value(value), abs=0.51 * 10.0**-scale.decimals)
+
+
+def test_missing_is_never_zero() -> None:
+    scale = people.scale_for("s", [])
+    for text in (scale.text(None), people.percent(None), people.ratio(None), people.byte_size(None)):
+        assert text == people.MISSING
+
+
+@pytest.mark.parametrize(
+    ("percent", "expected"),
+    [(0.0, "0 %"), (0.004, "<0.01 %"), (0.344, "0.34 %"), (1.24, "1.2 %"), (9.96, "10 %"), (123.4, "123 %")],
+)
+def test_percent_has_two_digits(percent: float, expected: str) -> None:
+    assert people.percent(percent) == expected
+
+
+def test_coverage_is_cut_and_never_rounded_up_to_95() -> None:
+    assert people.coverage(0.9499) == "94.9 %"
+    assert people.coverage(0.96875) == "96.8 %"
+    assert people.coverage(0.875) == "87.5 %"
+
+
+def test_ratios_are_finer_near_one() -> None:
+    assert [people.ratio(value) for value in (1.934, 0.5123, 1.0047, 12.3)] == [
+        f"{text}{people.TIMES}" for text in ("1.93", "0.512", "1.005", "12.3")
+    ]
+
+
+def test_moments_are_utc() -> None:
+    assert people.moment(0) == "1970-01-01 00:00 UTC"
+    assert people.duration(3725) == "1 h 2 min"
+    assert people.duration(59.94) == "59.9 s"
+
+
+def latency(name: str, title: str = "") -> Metric:
+    return Metric(name=name, unit="s", direction=Direction.LOWER, title=title)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("new_order_response_p99", ("new_order_response", "p99")),
+        ("p50_response", ("response", "p50")),
+        ("random-read.latency_p99.9", ("random_read_latency", "p99.9")),
+        ("latency_p999", ("latency", "p999")),
+        ("duration", None),
+        ("stop50", None),
+    ],
+)
+def test_percentiles_are_found_in_names(name: str, expected: tuple[str, str] | None) -> None:
+    assert percentile_of(latency(name)) == expected
+
+
+def test_titles_lose_their_percentile() -> None:
+    assert operation_title(latency("x_p99", "New order response, p99"), "x") == "New order response"
+    assert operation_title(latency("x_p99"), "new_order") == "New order"
+    assert percentile_number("p999") == percentile_number("p99.9") == pytest.approx(99.9)
+
+
+@given(st.floats(min_value=1e-9, max_value=1e6), st.floats(min_value=1.001, max_value=1e9))
+def test_log_axes_have_few_round_marks(low: float, spread: float) -> None:
+    marks = log_marks(low, low * spread)
+    assert all(low <= mark <= low * spread for mark in marks)
+    assert len(marks) <= math.ceil(math.log10(spread)) + 6
+
+
+@given(st.text())
+def test_script_json_holds_no_tag(text: str) -> None:
+    assert not set("<>&") & set(as_script({"text": text}))

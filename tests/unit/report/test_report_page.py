@@ -1,0 +1,166 @@
+"""The whole page: complete, deterministic, offline, escaped, in any size."""
+
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from itertools import pairwise
+
+import pytest
+import report_example as example
+
+from nephoscope.analysis.results import AnalysedStudy
+from nephoscope.report import render_html
+
+MOST_BYTES = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def laptop() -> AnalysedStudy:
+    return example.laptop()
+
+
+@pytest.fixture(scope="module")
+def laptop_html(laptop: AnalysedStudy) -> str:
+    return render_html(laptop)
+
+
+class Outline(HTMLParser):
+    """Ids, links, loads, headings and scripts of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.loads: list[str] = []
+        self.levels: list[int] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {name: value or "" for name, value in attrs}
+        self.tags.append(tag)
+        if "id" in found:
+            self.ids.append(found["id"])
+        if tag == "a":
+            self.links.append(found.get("href", ""))
+        elif "href" in found or "src" in found:
+            self.loads.append(found.get("href") or found["src"])
+        if re.fullmatch(r"h[1-6]", tag):
+            self.levels.append(int(tag[1]))
+
+
+def outline(html: str) -> Outline:
+    found = Outline()
+    found.feed(html)
+    return found
+
+
+STUDIES: dict[str, Callable[[], AnalysedStudy]] = {
+    "laptop": example.laptop,
+    "one configuration, fio not installed": example.not_run,
+    "every trial failed": example.all_failed,
+    "nothing at all": example.empty,
+    "twenty configurations": lambda: example.many(20),
+}
+
+
+@pytest.fixture(scope="module", params=STUDIES)
+def html(request: pytest.FixtureRequest) -> str:
+    return render_html(STUDIES[request.param]())
+
+
+def test_ids_are_unique_and_links_resolve(html: str) -> None:
+    found = outline(html)
+    assert len(found.ids) == len(set(found.ids))
+    inside = {link[1:] for link in found.links if link.startswith("#")}
+    assert inside <= set(found.ids)
+
+
+def test_loads_nothing(html: str) -> None:
+    found = outline(html)
+    assert found.loads == []
+    assert not [link for link in found.links if link.startswith(("http:", "https:", "//"))]
+    assert "default-src &#39;none&#39;" in html
+    assert html.count("vegaEmbed=") == 1
+
+
+def test_headings_descend_one_step_at_a_time(html: str) -> None:
+    levels = outline(html).levels
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_equal_input_gives_equal_bytes(laptop_html: str) -> None:
+    assert render_html(example.laptop()) == laptop_html
+
+
+def test_size_is_bounded(laptop_html: str) -> None:
+    assert len(laptop_html.encode()) < MOST_BYTES
+
+
+def test_hostile_text_is_only_ever_text(laptop_html: str) -> None:
+    assert "alert(&#39;fio&#39;)" in laptop_html
+    assert "<script>alert" not in laptop_html
+    assert "img" not in outline(laptop_html).tags
+    scripts = re.findall(r"<script[^>]*>", laptop_html)
+    assert len([script for script in scripts if script == "<script>"]) == 3
+
+
+def test_hostile_names_do_not_break_out() -> None:
+    study = example.laptop()
+    name = "\"'><script>alert(1)</script>"
+    text = study.model_dump_json(by_alias=True).replace("local-1cpu", name.replace('"', '\\"'))
+    html = render_html(AnalysedStudy.model_validate_json(text))
+    assert "<script>alert" not in html
+    assert len(outline(html).ids) == len(set(outline(html).ids))
+
+
+def test_every_trial_has_a_row_that_leads_to_its_folder(laptop: AnalysedStudy, laptop_html: str) -> None:
+    found = outline(laptop_html)
+    for row in laptop.trials:
+        assert f"trial-{row.trial}" in found.ids
+        assert f"../{row.folder}/" in found.links
+
+
+def test_every_chart_has_words_and_a_table(laptop_html: str) -> None:
+    figures = re.findall(r"<figure.*?</figure>", laptop_html, re.DOTALL)
+    assert len(figures) > 15
+    for figure in figures:
+        assert "<figcaption>" in figure
+        assert 'role="img" aria-label="' in figure
+    assert sum("<table>" not in figure for figure in figures) <= 1, "the comparison chart stands above its table"
+
+
+def test_reasons_and_hints_are_shown() -> None:
+    html = render_html(example.not_run())
+    assert "fio is not installed; hint: apt install fio" in html
+    assert "It was not run" in html
+    assert "There is nothing to compare" in html
+
+
+def test_all_failed_says_so_first() -> None:
+    html = render_html(example.all_failed())
+    assert "This study answers nothing yet: 0 of 48 trials count; 48 failed." in html
+    assert html.count("no valid trial") == 10
+
+
+def test_too_few_replicates_are_called_a_range(laptop_html: str) -> None:
+    assert "range, 87.5 %" in laptop_html
+    assert "needs 2 more" in laptop_html
+
+
+def test_many_configurations_are_compared_in_grids() -> None:
+    html = render_html(example.many(20))
+    assert html.count('id="pairs-') == 5
+    assert "more comparisons stand in comparisons.csv" in html
+
+
+def test_times_of_different_clocks_never_share_a_figure(laptop: AnalysedStudy) -> None:
+    tpcc = next(row for row in laptop.benchmarks if row.benchmark == "tpcc")
+    other = [
+        m.model_copy(update={"clock": "the queue alone"}) if m.name.startswith("payment") else m for m in tpcc.metrics
+    ]
+    rows = [row.model_copy(update={"metrics": other}) if row is tpcc else row for row in laptop.benchmarks]
+    html = render_html(laptop.model_copy(update={"benchmarks": rows}))
+    assert html.count("</span> Latency by operation in tpcc") == 2
+    assert "Clock: the queue alone" in html
