@@ -140,6 +140,7 @@ class OperationEvidence(Frozen):
     client_cpu_share: float | None = Field(description="client CPU time / (CPUs of its machine x interval)")
     broken_conditions: list[str] = Field(description="consistency conditions that do not hold")
     conditions_checked: int = Field(ge=0)
+    conditions_expected: bool = Field(description="the workload has conditions, and they were to be checked")
     disagreeing_counters: list[str] = Field(default=[], description="server counters that differ from the client's")
     failed_audits: list[str] = Field(default=[], description="draws outside their specification")
     exit_code: int

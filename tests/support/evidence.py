@@ -54,6 +54,7 @@ def operations(**changes: Any) -> OperationEvidence:
         "client_cpu_share": 0.3,
         "broken_conditions": [],
         "conditions_checked": 12,
+        "conditions_expected": True,
         "exit_code": 0,
     }
     return OperationEvidence(**{**values, **changes})

@@ -107,6 +107,7 @@ def evidence(output: LoadOutput, client_cpus: int) -> OperationEvidence:
         client_cpu_share=finished.client_cpu_s / (output.measured_s * client_cpus),
         broken_conditions=[f"{row.number}: {row.text}" for row in finished.conditions if not row.holds],
         conditions_checked=len(finished.conditions),
+        conditions_expected=output.started.spec.check == "conditions",
         disagreeing_counters=[
             f"{row.name}: server {row.server}, client {row.client}" for row in finished.counters if not row.agrees
         ],

@@ -58,7 +58,7 @@ class Consistency:
         if operations.broken_conditions:
             return invalid(self.name, f"do not hold: {', '.join(operations.broken_conditions)}")
         if operations.conditions_checked == 0:
-            return None
+            return unknown(self.name, "they were to be checked and were not") if operations.conditions_expected else None
         return valid(self.name, f"{operations.conditions_checked} conditions hold")
 
 

@@ -21,8 +21,8 @@ def unknown(check: str, reason: str) -> Verdict:
 
 
 def percent(share: float) -> str:
-    """A share for people, two digits: '3.1 %'."""
-    return f"{share * 100:.2g} %" if share < 1 else f"{share * 100:.0f} %"
+    """A share for people, two digits or whole: '3.1 %', '100 %'."""
+    return f"{share * 100:.2g} %" if share < 0.0995 else f"{share * 100:.0f} %"
 
 
 def overall(verdicts: Sequence[Verdict]) -> VerdictKind:

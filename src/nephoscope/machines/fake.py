@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from nephoscope.errors import NephoscopeError, ToolMissing, ToolTimedOut
+from nephoscope.errors import NephoscopeError, OutputUnreadable, ToolMissing, ToolTimedOut
 from nephoscope.machines.remote import Background, Completed
 
 
@@ -88,7 +88,7 @@ class FakeRemote:
 
     async def download(self, remote: str, local: Path) -> None:
         """See `Remote.download`: there is nothing."""
-        raise ToolMissing(f"{remote} is not on this fake machine, so {local} was not written")
+        raise OutputUnreadable(f"{remote} is not on this fake machine, so {local} was not written")
 
     def _answer(self, argv: Sequence[str], stdin: bytes) -> Answer:
         self.executed.append(shlex.join(argv))

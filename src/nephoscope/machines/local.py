@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from nephoscope.errors import StorageFailed, ToolMissing, ToolTimedOut
+from nephoscope.errors import OutputUnreadable, StorageFailed, ToolMissing, ToolTimedOut
 from nephoscope.machines.remote import Background, Completed
 from nephoscope.machines.tools import install_hint
 
@@ -86,7 +86,10 @@ class LocalRemote:
 
     async def download(self, remote: str, local: Path) -> None:
         """See `Remote.download`."""
-        await asyncio.to_thread(shutil.copyfile, remote, local)
+        try:
+            await asyncio.to_thread(shutil.copyfile, remote, local)
+        except FileNotFoundError as error:
+            raise OutputUnreadable(f"{remote} is not there: the tool that should have written it did not") from error
 
     async def _spawn(
         self,

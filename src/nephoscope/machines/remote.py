@@ -94,7 +94,11 @@ class Remote(Protocol):
         ...
 
     async def download(self, remote: str, local: Path) -> None:
-        """Copies a file from the machine."""
+        """Copies a file from the machine.
+
+        Raises:
+            OutputUnreadable: it is not there.
+        """
         ...
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nephoscope.benchmarks.base import Benchmark, Needs, Site
+from nephoscope.checks.thresholds import BUSY_BEFORE
 from nephoscope.databases.base import Database, Endpoint, HasSettings
 from nephoscope.errors import NephoscopeError, NoSpaceOnMachine, StorageFailed
 from nephoscope.machines.remote import MachineHandle
@@ -26,7 +27,6 @@ from nephoscope.study.model import Configuration
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
 
-QUIET_BUSY_SHARE = 0.10
 SETTLE_TRIES = 10
 """Looks at a machine before a trial begins although it is not quiet; the checks then judge what was seen."""
 
@@ -88,9 +88,9 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, attempt: Attempt, 
         site = _site(intent, configuration, cluster, attempt, world)
         attempt.write_started(await _started(cluster, needs, world))
         before = {machine.name: await _settle(machine, world) for machine in cluster.machines}
-        for record in before.values():
-            attempt.write_facts(record)
-            _require_space(record, needs)
+        for machine in cluster.machines:
+            attempt.write_facts(before[machine.name])
+            await _require_space(machine, before[machine.name], needs)
         async with _database_up(configuration, cluster, needs, attempt, world) as (database, endpoint):
             site = replace(site, database=database, endpoint=endpoint)
             made = await benchmark.prepare(site, parameters)
@@ -125,7 +125,7 @@ async def _settle(machine: MachineHandle, world: World) -> FactsRecord:
     """Facts of a machine once it is quiet, or after some looks: a trial's own predecessor may still be writing."""
     for tries_left in reversed(range(SETTLE_TRIES)):
         facts, verbatim = await world.observe(machine)
-        if tries_left == 0 or facts.busy_share is None or facts.busy_share <= QUIET_BUSY_SHARE:
+        if tries_left == 0 or facts.busy_share is None or facts.busy_share <= BUSY_BEFORE.value:
             break
         world.listener.value(f"waiting for {machine.name} to be quiet ({facts.busy_share:.0%} busy)")
     return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
@@ -150,9 +150,14 @@ async def _started(cluster: Cluster, needs: Needs, world: World) -> StartedRecor
     )
 
 
-def _require_space(record: FactsRecord, needs: Needs) -> None:
+async def _require_space(machine: MachineHandle, record: FactsRecord, needs: Needs) -> None:
+    """Refuses a data set that cannot fit; what an earlier trial left in the data folder is used again."""
     free = record.before.disk.free_bytes
-    if free is not None and free < needs.disk_bytes:
+    if free is None or free >= needs.disk_bytes:
+        return
+    used = await machine.remote.execute(["du", "-sb", machine.data_dir], timeout_s=60, pinned=False)
+    ours = int(used.stdout.split()[0]) if used.exit_code == 0 and used.stdout.split() else 0
+    if free + ours < needs.disk_bytes:
         raise NoSpaceOnMachine(
             f"{record.machine} has {free:,} bytes free, and the benchmark needs {needs.disk_bytes:,}",
             hint="free some space, choose another --out folder, or lower the data set's size in the study",

@@ -132,6 +132,7 @@ OPERATIONS = st.builds(
     client_cpu_share=SHARE,
     broken_conditions=st.lists(st.text(max_size=2), max_size=2),
     conditions_checked=st.integers(0, 3),
+    conditions_expected=st.booleans(),
     exit_code=st.integers(0, 6),
     disagreeing_counters=st.just([]),
     failed_audits=st.just([]),

@@ -1,0 +1,225 @@
+"""The process boundary: the real nephoscope-load on a real PostgreSQL against the schemas that Python generates."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from nephoscope.benchmarks import load_contract as contract
+from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks.histograms import merged
+from nephoscope.benchmarks.load_contract import LoadSpec, PointSelectWorkload, PostgresTarget, TpccWorkload
+from nephoscope.wiring import load_program
+from tests.support.real_parts import needs
+from tests.support.server import Server, server
+
+pytestmark = needs("postgres", "nephoscope-load")
+
+SCHEMA = Path(__file__).parents[2] / "schema"
+OUTPUT_SCHEMA = json.loads((SCHEMA / "load-output-1.json").read_text())
+SPEC_SCHEMA = json.loads((SCHEMA / "load-spec-1.json").read_text())
+TPCC = TpccWorkload(warehouses=1)
+POINT_SELECT = PointSelectWorkload(rows=5000)
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with server(tmp_path_factory.mktemp("postgres")) as running:
+        for name, workload in (("tpcc", TPCC), ("point_select", POINT_SELECT)):
+            running.sql(f"CREATE DATABASE {name}_fixture")
+            done = execute(running, spec(running, f"{name}_fixture", "load", workload, connections=2))
+            assert done.returncode == 0, done.stderr
+        yield running
+
+
+@pytest.fixture
+def tpcc(postgres: Server) -> str:
+    return fresh_copy(postgres, "tpcc")
+
+
+@pytest.fixture
+def point_select(postgres: Server) -> str:
+    return fresh_copy(postgres, "point_select")
+
+
+def fresh_copy(postgres: Server, name: str) -> str:
+    postgres.sql(f"DROP DATABASE IF EXISTS {name}_trial WITH (FORCE)")
+    postgres.sql(f"CREATE DATABASE {name}_trial TEMPLATE {name}_fixture")
+    return f"{name}_trial"
+
+
+def spec(
+    postgres: Server, database: str, action: Any, workload: TpccWorkload | PointSelectWorkload, **more: Any
+) -> LoadSpec:
+    return LoadSpec(
+        action=action,
+        target=PostgresTarget(dsn=postgres.dsn(database)),
+        workload=workload,
+        **{"seed": 11, "connections": 4, "ramp_s": 0.2, "duration_s": 1.0, **more},
+    )
+
+
+def execute(postgres: Server, what: LoadSpec | str, password: str | None = None) -> subprocess.CompletedProcess[bytes]:
+    text = what if isinstance(what, str) else what.model_dump_json(by_alias=True)
+    environment = {**os.environ, **postgres.endpoint.environment}
+    if password is not None:
+        environment["PGPASSWORD"] = password
+    return subprocess.run(
+        [load_program(), "exec"], input=text.encode(), capture_output=True, env=environment, timeout=120, check=False
+    )
+
+
+def lines_of(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    for line in found:
+        jsonschema.validate(line, OUTPUT_SCHEMA)
+    return found
+
+
+@pytest.mark.parametrize("name", ["tpcc", "point_select"])
+def test_what_it_writes_is_the_contract_and_its_counts_agree(postgres: Server, name: str) -> None:
+    database = fresh_copy(postgres, name)
+    asked = spec(postgres, database, "run", TPCC if name == "tpcc" else POINT_SELECT)
+    jsonschema.validate(json.loads(asked.model_dump_json(by_alias=True)), SPEC_SCHEMA)
+    done = execute(postgres, asked)
+    assert done.returncode == 0, done.stderr
+    assert lines_of(done)[0]["event"] == "started"
+    output = load_output.read(done.stdout)
+    assert output.started.spec == asked
+    assert postgres.endpoint.environment["PGPASSWORD"].encode() not in done.stdout + done.stderr
+    summed: Counter[tuple[str, str]] = Counter()
+    for interval in output.intervals:
+        for row in interval.operations:
+            summed[row.operation, row.outcome] += row.count
+            for encoded in (row.histograms.queue, row.histograms.service, row.histograms.response):
+                assert merged([encoded]).get_total_count() == row.count - row.out_of_range
+    totals = {(row.operation, row.outcome): row for row in output.finished.operations}
+    for key, row in totals.items():
+        measured = load_output.count(output, operation=key[0], outcomes=(key[1],))
+        assert measured == row.measured
+        assert summed[key] <= row.all  # what was in flight at the end belongs to `all` alone
+    assert output.finished.measured_s == pytest.approx(asked.duration_s, rel=0.05)
+    assert [interval.index for interval in output.intervals] == list(range(len(output.intervals)))
+
+
+def test_new_orders_counted_by_the_client_are_the_servers(postgres: Server, tpcc: str) -> None:
+    before = int(postgres.sql("SELECT sum(d_next_o_id) FROM district", tpcc))
+    done = execute(postgres, spec(postgres, tpcc, "run", TPCC))
+    after = int(postgres.sql("SELECT sum(d_next_o_id) FROM district", tpcc))
+    output = load_output.read(done.stdout)
+    committed = sum(
+        row.all for row in output.finished.operations if (row.operation, row.outcome) == ("new_order", "committed")
+    )
+    assert committed == after - before > 0
+    (counter,) = [row for row in output.finished.counters if row.name == "sum_d_next_o_id"]
+    assert (counter.server, counter.client, counter.agrees) == (committed, committed, True)
+    assert {row.number for row in output.finished.conditions if row.holds} == set(range(1, 13)) - {11}
+
+
+def test_all_twelve_conditions_are_checked_after_loading(postgres: Server, tpcc: str) -> None:
+    done = execute(postgres, spec(postgres, tpcc, "check", TPCC))
+    assert done.returncode == 0
+    finished = load_output.read(done.stdout).finished
+    assert {row.number for row in finished.conditions if row.holds} >= set(range(1, 13)) - {11}
+
+
+@pytest.mark.parametrize(
+    ("damage", "number"),
+    [
+        ("UPDATE warehouse SET w_ytd = w_ytd + 0.01", 1),
+        ("UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_id = 3", 2),
+        ("DELETE FROM order_line WHERE ol_o_id = 5 AND ol_d_id = 1 AND ol_number = 1", 4),
+        ("UPDATE orders SET o_carrier_id = NULL WHERE o_id = 7 AND o_d_id = 2", 5),
+        ("UPDATE customer SET c_balance = c_balance + 1 WHERE c_id = 9 AND c_d_id = 4", 10),
+    ],
+)
+@pytest.mark.parametrize("action", ["check", "run"])
+def test_one_damaged_row_is_exit_5_and_the_condition_is_named(
+    postgres: Server, tpcc: str, action: str, damage: str, number: int
+) -> None:
+    postgres.sql(damage, tpcc)
+    done = execute(postgres, spec(postgres, tpcc, action, TPCC, duration_s=0.3))
+    assert done.returncode == contract.EXIT_CONSISTENCY_BROKEN, done.stderr
+    finished = load_output.read(done.stdout).finished
+    assert finished.exit_code == contract.EXIT_CONSISTENCY_BROKEN
+    assert number in {row.number for row in finished.conditions if not row.holds}
+    assert f"condition {number}" in done.stderr.decode().lower() or f"condition {number}" in finished.message.lower()
+
+
+def test_a_missing_row_is_exit_5(postgres: Server, point_select: str) -> None:
+    postgres.sql("DELETE FROM sbtest1 WHERE id = 17", point_select)
+    done = execute(postgres, spec(postgres, point_select, "check", POINT_SELECT))
+    assert done.returncode == contract.EXIT_CONSISTENCY_BROKEN
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "named"),
+    [
+        ('"seed"', '"sed"', "sed"),
+        ('"action":"run"', '"action":"rum"', "rum"),
+        ('"connections":4', '"connections":0', "connections"),
+        ('"warehouses":1', '"warehouses":"one"', "warehouses"),
+        ('"schema":"nephoscope/load-spec/1"', '"schema":"nephoscope/load-spec/2"', "load-spec/2"),
+        ("{", "", ""),
+    ],
+)
+def test_a_wrong_spec_is_exit_2_and_names_the_key(postgres: Server, old: str, new: str, named: str) -> None:
+    text = spec(postgres, "nowhere", "run", TPCC).model_dump_json(by_alias=True).replace(old, new, 1)
+    done = execute(postgres, text)
+    assert done.returncode == contract.EXIT_BAD_SPEC
+    assert named in done.stderr.decode()
+    assert done.stdout == b""
+
+
+def test_who_cannot_connect_is_exit_3(postgres: Server, point_select: str) -> None:
+    wrong = execute(postgres, spec(postgres, point_select, "run", POINT_SELECT), password="wrong")
+    assert wrong.returncode == contract.EXIT_CANNOT_CONNECT
+    assert b"password" in wrong.stderr
+    nowhere = spec(postgres, "no_such_database", "run", POINT_SELECT)
+    assert execute(postgres, nowhere).returncode == contract.EXIT_CANNOT_CONNECT
+
+
+def test_data_of_another_size_are_refused(postgres: Server, tpcc: str) -> None:
+    done = execute(postgres, spec(postgres, tpcc, "run", TpccWorkload(warehouses=7)))
+    assert done.returncode not in (0, contract.EXIT_INTERRUPTED)
+    assert b"warehouses" in done.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_is_exit_130_with_complete_lines(postgres: Server, point_select: str, number: int) -> None:
+    asked = spec(postgres, point_select, "run", POINT_SELECT, duration_s=60)
+    with subprocess.Popen(
+        [load_program(), "exec"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **postgres.endpoint.environment},
+    ) as process:
+        assert process.stdin is not None
+        process.stdin.write(asked.model_dump_json(by_alias=True).encode())
+        process.stdin.close()
+        process.stdin = None
+        time.sleep(1.5)
+        process.send_signal(number)
+        stdout, _ = process.communicate(timeout=30)
+    assert process.returncode == contract.EXIT_INTERRUPTED
+    assert load_output.read(stdout).finished.exit_code == contract.EXIT_INTERRUPTED
+
+
+def test_the_sampler_costs_less_than_half_a_percent_of_a_core() -> None:
+    with subprocess.Popen([load_program(), "telemetry", "--interval-ms", "500"], stdin=subprocess.PIPE, stdout=-1) as it:
+        time.sleep(3.2)
+        it.terminate()
+        stdout, _ = it.communicate(timeout=10)
+    lines = [json.loads(line) for line in stdout.splitlines()]
+    assert len(lines) >= 5
+    spent_s = (lines[-1]["own_cpu_us"] - lines[0]["own_cpu_us"]) / 1e6
+    assert spent_s / (lines[-1]["elapsed_s"] - lines[0]["elapsed_s"]) < 0.005
