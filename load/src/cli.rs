@@ -25,10 +25,10 @@ Examples:
   DSN=postgresql://bench@10.0.0.5:5432/bench
 
   nephoscope-load point-select load  --dsn $DSN --rows 1000000 --connections 8
-  nephoscope-load point-select run   --dsn $DSN --rows 1000000 --connections 64 --ramp-s 10 --duration-s 60
+  nephoscope-load point-select run   --dsn $DSN --rows 1000000 --ramp-s 10 --duration-s 60
   nephoscope-load point-select check --dsn $DSN --rows 1000000
   nephoscope-load tpcc load  --dsn $DSN --warehouses 100 --connections 8
-  nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --connections 64 --ramp-s 60 --duration-s 600
+  nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --connections 64 --duration-s 600
   nephoscope-load tpcc check --dsn $DSN --warehouses 100
   nephoscope-load exec < spec.json
   nephoscope-load telemetry --interval-ms 1000
