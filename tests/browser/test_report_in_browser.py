@@ -1,6 +1,5 @@
 """The report as a reader sees it: drawn, quiet, within the window, in both colours, on paper."""
 
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,9 +8,8 @@ from typing import Any
 import pytest
 
 from nephoscope.report import write_report
+from tests.unit.report import report_example as example
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "unit" / "report"))
-example = pytest.importorskip("report_example")
 api = pytest.importorskip("playwright.sync_api")
 
 CHROMIUM = Path("/usr/bin/chromium")

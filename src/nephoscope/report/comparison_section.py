@@ -113,9 +113,7 @@ def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
         Column("Ratio", numeric=True, hint="Left ÷ right, Hodges\N{EN DASH}Lehmann on logarithms."),
         Column("Interval", numeric=True),
         Column("Coverage", numeric=True),
-        Column(
-            "p, adjusted", numeric=True, hint="Holm over the headline metrics, Benjamini-Hochberg over all others; below it p."
-        ),
+        Column("p, adjusted", numeric=True, hint="Holm over headline metrics, Benjamini-Hochberg over all others."),
         Column("n", numeric=True, hint="Left, right."),
         Column("What would decide it"),
     )

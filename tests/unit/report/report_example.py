@@ -1,8 +1,5 @@
 """A made-up `AnalysedStudy` that looks like the laptop study, in any size, with trials that do not count."""
 
-from report_example_statistics import comparisons_of, statistics_of
-from report_example_trials import CATALOGUE, HOSTILE, STARTED_UNIX_MS, Sketch, cpus_of, fill
-
 from nephoscope.analysis.results import (
     AnalysedStudy,
     BenchmarkRow,
@@ -13,6 +10,8 @@ from nephoscope.analysis.results import (
     MachineRow,
 )
 from nephoscope.records import Disk, Facts, Plan
+from tests.unit.report.report_example_statistics import comparisons_of, statistics_of
+from tests.unit.report.report_example_trials import CATALOGUE, HOSTILE, STARTED_UNIX_MS, Sketch, cpus_of, fill
 
 
 def facts(cpus: int) -> Facts:

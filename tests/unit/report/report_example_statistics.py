@@ -2,10 +2,9 @@
 
 import statistics as st
 
-from report_example_trials import CATALOGUE, UP, Sketch, cpus_of
-
 from nephoscope.analysis.results import Comparison, ComparisonVerdict, MeasurementRow, Statistic
 from nephoscope.records import Metric
+from tests.unit.report.report_example_trials import CATALOGUE, UP, Sketch, cpus_of
 
 
 def statistics_of(sketch: Sketch) -> list[Statistic]:

@@ -6,10 +6,10 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
-import report_example as example
 
 from nephoscope.analysis.results import AnalysedStudy
 from nephoscope.report import render_html
+from tests.unit.report import report_example as example
 
 MOST_BYTES = 3_000_000
 
