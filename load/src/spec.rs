@@ -220,6 +220,20 @@ impl fmt::Display for SpecError {
 
 impl std::error::Error for SpecError {}
 
+/// The key inside `workload` that is wrong: a tagged enum hides the path of what it holds, so that is read once more.
+fn workload_error(json: &str) -> Option<SpecError> {
+    let mut document: serde_json::Value = serde_json::from_str(json).ok()?;
+    let workload = document.get_mut("workload")?.as_object_mut()?;
+    let kind = workload.remove("kind")?;
+    let parameters = serde_json::Value::Object(workload.clone());
+    let found = match kind.as_str()? {
+        "tpcc" => serde_path_to_error::deserialize::<_, TpccSpec>(parameters).err(),
+        "point_select" => serde_path_to_error::deserialize::<_, PointSelectSpec>(parameters).err(),
+        _ => None,
+    }?;
+    Some(SpecError(format!("workload.{}: {}", found.path(), found.inner())))
+}
+
 impl Spec {
     /// Reads and validates a spec.
     ///
@@ -229,8 +243,11 @@ impl Spec {
         let mut document = serde_json::Deserializer::from_str(json);
         let spec: Self = serde_path_to_error::deserialize(&mut document).map_err(|error| {
             let path = error.path().to_string();
-            let place = if path == "." { String::new() } else { format!("{path}: ") };
-            SpecError(format!("{place}{}", error.inner()))
+            match workload_error(json).filter(|_| path == "workload") {
+                Some(inside) => inside,
+                None if path == "." => SpecError(error.inner().to_string()),
+                None => SpecError(format!("{path}: {}", error.inner())),
+            }
         })?;
         document.end().map_err(|error| SpecError(format!("after the document: {error}")))?;
         spec.validate()?;

@@ -9,7 +9,6 @@ import nephoscope
 from nephoscope.analysis import stored as stored_analysis
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.collect import collect, stored_trials, trial_row
-from nephoscope.analysis.results import AnalysedStudy, TrialRow
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.errors import InputError, NephoscopeError, OutputUnreadable, StorageFailed
@@ -22,7 +21,8 @@ from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.providers.local import LOOPBACK
 from nephoscope.records import Plan, Status
-from nephoscope.report.files import write_report
+from nephoscope.report.files import PAGE, report_files
+from nephoscope.results import AnalysedStudy, TrialRow
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.preflight import preflight
@@ -146,8 +146,9 @@ def report(folder: ResultsFolder) -> Path:
     """Statistics and sentences -> report; analyses first when nothing fitting is stored."""
     if not (folder.path / stored_analysis.DOCUMENT).exists():
         analyze(folder)
-    write_report(stored_analysis.read(folder), folder.report_dir)
-    return folder.report_dir / "index.html"
+    for name, content in report_files(stored_analysis.read(folder)).items():
+        folder.write_derived(f"{folder.report_dir.name}/{name}", content)
+    return folder.report_dir / PAGE
 
 
 async def doctor(folder: Path) -> list[Finding]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.report import write_report
+from tests.support.report_folder import write_report
 from tests.unit.report import report_example as example
 
 api = pytest.importorskip("playwright.sync_api")

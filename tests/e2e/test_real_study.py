@@ -107,9 +107,7 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
     assert [row["state"] for row in rows] == ["finished"] * 6
     assert {row["trial"]: row["attempt"] for row in rows if row["trial"] in finished_before} == finished_before
     assert {path: path.stat().st_size for path in raw_before} == raw_before
-    finished_marks = [
-        path for path in out.rglob("status.json") if json.loads(path.read_bytes())["state"] == "finished"
-    ]
+    finished_marks = [path for path in out.rglob("status.json") if json.loads(path.read_bytes())["state"] == "finished"]
     assert len(finished_marks) == 6
     assert no_process_left(out)
 
@@ -168,7 +166,9 @@ def shadowing(folder: Path, program: str, script: str) -> Mapping[str, str]:
 @pytest.mark.parametrize("script", ["exit 0", "echo garbage; exit 0", "head -c 1000 /dev/urandom; exit 0"])
 def test_a_tool_that_talks_nonsense_fails_its_trials_alone(tmp_path: Path, script: str) -> None:
     file = tmp_path / "only.toml"
-    file.write_text('name = "only"\nreplicates = 1\n[[configurations]]\nname = "here"\n[[benchmarks]]\nuses = "stress-ng"')
+    file.write_text(
+        'name = "only"\nreplicates = 1\n[[configurations]]\nname = "here"\n[[benchmarks]]\nuses = "stress-ng"'
+    )
     out = tmp_path / "out"
     ran = nephoscope("run", file, "--out", out, environment=shadowing(tmp_path, "stress-ng", script))
     assert ran.exit_code == 4

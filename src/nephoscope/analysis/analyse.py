@@ -7,12 +7,12 @@ from nephoscope.analysis.cells import Metrics
 from nephoscope.analysis.comparisons import comparisons_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import machines_of, split_names
-from nephoscope.analysis.results import AnalysedStudy, CheckRow, CommandRow, MeasurementRow, TrialRow
 from nephoscope.analysis.statistics import statistics_of
 from nephoscope.analysis.tables import ordered
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.records import CommandRecord, Verdict, VerdictKind
+from nephoscope.results import AnalysedStudy, CheckRow, CommandRow, MeasurementRow, TrialRow
 
 
 def analyse(inputs: StudyInputs) -> AnalysedStudy:

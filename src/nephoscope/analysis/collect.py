@@ -6,12 +6,12 @@ from typing import Literal
 
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
-from nephoscope.analysis.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.benchmarks.base import Benchmark, HasOperations
 from nephoscope.checks.base import Check
 from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError
 from nephoscope.records import Metric, Plan, PlannedTrial, TrialIntent, VerdictKind
+from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Study

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from nephoscope.analysis.cells import Cell, Metrics, cells_of
-from nephoscope.analysis.results import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
 from nephoscope.records import Direction
+from nephoscope.results import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
 from nephoscope.stats.decide import (
     ALPHA,
     Relation,

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
-from nephoscope.analysis.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.records import CommandRecord, Plan, Verdict
+from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.study.model import Study
 
 

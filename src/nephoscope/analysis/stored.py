@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from nephoscope.analysis import tables
-from nephoscope.analysis.results import AnalysedStudy, Comparison, MeasurementRow, Statistic, TrialRow
 from nephoscope.errors import InputError
 from nephoscope.frozen import Frozen
+from nephoscope.results import AnalysedStudy, Comparison, MeasurementRow, Statistic, TrialRow
 from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 

@@ -14,9 +14,9 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 
 import polars as pl
 
-from nephoscope.analysis.results import Comparison, MeasurementRow, Statistic, TrialRow
 from nephoscope.errors import DamagedFile
 from nephoscope.frozen import Frozen
+from nephoscope.results import Comparison, MeasurementRow, Statistic, TrialRow
 
 Row = TypeVar("Row", bound=Frozen)
 

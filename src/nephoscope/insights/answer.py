@@ -1,10 +1,10 @@
 """The answer of each benchmark: which configuration is better in its headline metric, by what factor, how sure."""
 
-from nephoscope.analysis.results import Comparison, ComparisonVerdict, Insight, Statistic
 from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved, winner_first
 from nephoscope.insights.words import say
 from nephoscope.records import Direction, Metric
+from nephoscope.results import Comparison, ComparisonVerdict, Insight, Statistic
 
 NAME = "answer"
 MOST_PAIRED = 3

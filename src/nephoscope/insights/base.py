@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from nephoscope.analysis.results import Comparison, Insight, MachineRow, MeasurementRow, Statistic, TrialRow
 from nephoscope.records import Metric
+from nephoscope.results import Comparison, Insight, MachineRow, MeasurementRow, Statistic, TrialRow
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,8 @@
 """What the study could not decide by its design: too many claims for its replicates, or values without a ratio."""
 
-from nephoscope.analysis.results import Insight
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.results import Insight
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.rank_sum import least_n_each, smallest_p_value
 

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 
-from nephoscope.analysis.results import Insight
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
+from nephoscope.results import Insight
 from nephoscope.stats.median import median_interval
 
 NAME = "colocated"

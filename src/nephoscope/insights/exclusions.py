@@ -2,10 +2,10 @@
 
 from collections import defaultdict
 
-from nephoscope.analysis.results import Insight, TrialRow
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.records import VerdictKind
+from nephoscope.results import Insight, TrialRow
 
 NAME = "exclusions"
 

@@ -1,8 +1,8 @@
 """Replicates that did not run on the same machine."""
 
-from nephoscope.analysis.results import Insight
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.results import Insight
 
 NAME = "machines"
 

@@ -1,8 +1,8 @@
 """How precise the study is, and which metrics are noisier than the difference it cares about."""
 
-from nephoscope.analysis.results import Insight, Statistic
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, say
+from nephoscope.results import Insight, Statistic
 
 NAME = "noise"
 

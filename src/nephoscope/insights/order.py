@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nephoscope.analysis.results import Insight, TrialRow
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
+from nephoscope.results import Insight, TrialRow
 from nephoscope.stats.decide import ALPHA, holm
 from nephoscope.stats.order import OrderEffect, group_effect, serial_effect, standardised
 from nephoscope.stats.samples import Floats

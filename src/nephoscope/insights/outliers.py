@@ -1,8 +1,8 @@
 """Values to look at twice; they are kept."""
 
-from nephoscope.analysis.results import Insight
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
+from nephoscope.results import Insight
 
 NAME = "outliers"
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from nephoscope.analysis.results import Comparison, ComparisonVerdict, Insight
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
 from nephoscope.records import Metric
+from nephoscope.results import Comparison, ComparisonVerdict, Insight
 from nephoscope.stats.decide import ALPHA, POWER
 from nephoscope.stats.rank_sum import least_n_each
 

@@ -1,10 +1,10 @@
 """Small against large: does a configuration with more CPUs give as much per CPU?"""
 
-from nephoscope.analysis.results import Comparison, ComparisonVerdict, Insight
 from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved
 from nephoscope.insights.words import plural, say
 from nephoscope.records import Direction, Metric
+from nephoscope.results import Comparison, ComparisonVerdict, Insight
 
 NAME = "per_cpu"
 _ENDINGS = {

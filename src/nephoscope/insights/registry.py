@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from nephoscope.analysis.results import Insight
 from nephoscope.insights import (
     answer,
     claims,
@@ -16,6 +15,7 @@ from nephoscope.insights import (
     replicates,
 )
 from nephoscope.insights.base import Findings, Rule
+from nephoscope.results import Insight
 
 RULES: Mapping[str, Rule] = {
     answer.NAME: answer.answer,

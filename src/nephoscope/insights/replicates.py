@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 
-from nephoscope.analysis.results import Insight, Statistic
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.results import Insight, Statistic
 from nephoscope.stats.median import CONFIDENCE
 
 NAME = "replicates"

@@ -9,7 +9,7 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from nephoscope.analysis.results import Insight
+from nephoscope.results import Insight
 from nephoscope.units import GIB, KIB, MIB
 
 

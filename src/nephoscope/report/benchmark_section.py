@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Any
 
-from nephoscope.analysis.results import BenchmarkRow, MeasurementRow
 from nephoscope.records import Direction, Metric
 from nephoscope.report import charts, panels, theme
 from nephoscope.report import format as people
@@ -31,6 +30,7 @@ from nephoscope.report.wording import (
     statistic_row,
     unit_text,
 )
+from nephoscope.results import BenchmarkRow, MeasurementRow
 
 LONG_TABLE = 24
 """A table of metrics with more rows is folded."""

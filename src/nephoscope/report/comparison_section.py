@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from nephoscope.analysis.results import BenchmarkRow, Comparison
 from nephoscope.records import Direction, Metric
 from nephoscope.report import charts
 from nephoscope.report import format as people
@@ -11,6 +10,7 @@ from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import MIRROR, SIGNS, Book, Cell, Column, Figure, KeyEntry, Row, Table, verdict_badge
 from nephoscope.report.statistics_tables import FEW, comparison_anchor, grid_anchor
 from nephoscope.report.wording import ENOUGH, direction_text, metric_title
+from nephoscope.results import BenchmarkRow, Comparison
 
 MOST_CHART_ROWS = 24
 MOST_ROWS = 400

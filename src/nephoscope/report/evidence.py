@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from nephoscope.analysis.results import TrialRow
+from nephoscope.results import TrialRow
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 

@@ -1,6 +1,5 @@
 """The figure of latencies: a panel per operation, a sign per percentile, found by the metrics' names."""
 
-from nephoscope.analysis.results import BenchmarkRow, Statistic
 from nephoscope.records import Metric
 from nephoscope.report import format as people
 from nephoscope.report import panels
@@ -8,6 +7,7 @@ from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, T
 from nephoscope.report.statistics_tables import STATISTIC_COLUMNS, statistic_cells
 from nephoscope.report.theme import GLYPHS, PERCENTILE_COLOURS
 from nephoscope.report.wording import operation_title, percentile_number, percentile_of, statistic_row
+from nephoscope.results import BenchmarkRow, Statistic
 
 Group = list[tuple[str, Metric, list[Statistic]]]
 """Of one operation: percentile, metric, its statistics."""

@@ -5,9 +5,9 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from nephoscope.analysis.results import AnalysedStudy, BenchmarkRow, Comparison, MeasurementRow, Statistic, TrialRow
 from nephoscope.records import Direction, Metric
 from nephoscope.report.format import Scale, scale_for
+from nephoscope.results import AnalysedStudy, BenchmarkRow, Comparison, MeasurementRow, Statistic, TrialRow
 
 MetricKey = tuple[str, str]
 """Benchmark, metric."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from nephoscope.analysis.results import MachineRow
 from nephoscope.records import Facts
 from nephoscope.report import format as people
 from nephoscope.report.parts import Book, Cell, Column, Row, Table
+from nephoscope.results import MachineRow
 
 Read = Callable[[Facts], str | None]
 

@@ -10,7 +10,6 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
-from nephoscope.analysis.results import AnalysedStudy, Insight
 from nephoscope.report import format as people
 from nephoscope.report import theme
 from nephoscope.report.benchmark_section import benchmark_section, order_figures
@@ -24,6 +23,7 @@ from nephoscope.report.parts import Book
 from nephoscope.report.spec import as_script
 from nephoscope.report.statistics_tables import leaderboard
 from nephoscope.report.trial_section import checks_table, counted, evidence_table, exclusions_table, trials_table
+from nephoscope.results import AnalysedStudy, Insight
 
 TEMPLATES = Path(__file__).parent / "templates"
 VEGA_LITE_VERSION = "6.4"

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nephoscope.analysis.results import ComparisonVerdict, TrialRow
 from nephoscope.records import VerdictKind
 from nephoscope.report import theme
 from nephoscope.report.evidence import EvidenceBook, trial_anchor
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.spec import Spec, as_script
+from nephoscope.results import ComparisonVerdict, TrialRow
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from nephoscope.analysis.results import BenchmarkRow, Comparison, Statistic
 from nephoscope.records import Metric
 from nephoscope.report import format as people
 from nephoscope.report.evidence import slug
@@ -21,6 +20,7 @@ from nephoscope.report.parts import (
     verdict_badge,
 )
 from nephoscope.report.wording import coverage_note, direction_text, interval_text, metric_title, unit_text
+from nephoscope.results import BenchmarkRow, Comparison, Statistic
 
 FEW = 4
 """Up to this many configurations every pair is named; beyond, pairs are counted and shown in a grid."""

@@ -2,11 +2,11 @@
 
 import shlex
 
-from nephoscope.analysis.results import TrialRow
 from nephoscope.records import VerdictKind
 from nephoscope.report import format as people
 from nephoscope.report.evidence import folder_link, trial_anchor
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, state_badge, trial_cell, trial_links
+from nephoscope.results import TrialRow
 
 
 def counted(trials: list[TrialRow]) -> str:

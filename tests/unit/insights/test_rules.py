@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from nephoscope.analysis.analyse import analyse
-from nephoscope.analysis.results import AnalysedStudy, ComparisonVerdict, Insight
 from nephoscope.insights import words
 from nephoscope.insights.registry import RULES
 from nephoscope.records import VerdictKind
+from nephoscope.results import AnalysedStudy, ComparisonVerdict, Insight
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, Rows, inputs, measurement, observed, rows, trial
 
 UNITS = ("New-Orders/min", "s")

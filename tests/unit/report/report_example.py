@@ -1,6 +1,7 @@
 """A made-up `AnalysedStudy` that looks like the laptop study, in any size, with trials that do not count."""
 
-from nephoscope.analysis.results import (
+from nephoscope.records import Disk, Facts, Plan
+from nephoscope.results import (
     AnalysedStudy,
     BenchmarkRow,
     CheckRow,
@@ -9,7 +10,6 @@ from nephoscope.analysis.results import (
     Insight,
     MachineRow,
 )
-from nephoscope.records import Disk, Facts, Plan
 from tests.unit.report.report_example_statistics import comparisons_of, statistics_of
 from tests.unit.report.report_example_trials import CATALOGUE, HOSTILE, STARTED_UNIX_MS, Sketch, cpus_of, fill
 

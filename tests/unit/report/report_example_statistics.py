@@ -2,8 +2,8 @@
 
 import statistics as st
 
-from nephoscope.analysis.results import Comparison, ComparisonVerdict, MeasurementRow, Statistic
 from nephoscope.records import Metric
+from nephoscope.results import Comparison, ComparisonVerdict, MeasurementRow, Statistic
 from tests.unit.report.report_example_trials import CATALOGUE, UP, Sketch, cpus_of
 
 

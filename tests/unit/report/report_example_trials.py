@@ -4,10 +4,6 @@ import hashlib
 import random
 from dataclasses import dataclass, field
 
-from nephoscope.analysis.results import (
-    MeasurementRow,
-    TrialRow,
-)
 from nephoscope.records import (
     BenchmarkUse,
     Direction,
@@ -15,6 +11,10 @@ from nephoscope.records import (
     PlannedTrial,
     TrialIntent,
     VerdictKind,
+)
+from nephoscope.results import (
+    MeasurementRow,
+    TrialRow,
 )
 
 HOSTILE = "<script>alert('fio')</script> & \"quotes\" </script><img src=x onerror=alert(1)>"
@@ -112,7 +112,7 @@ def level_of(name: str, configuration: str, index: int) -> float:
 
 
 def fill(sketch: Sketch) -> None:
-    rng = random.Random(sketch.seed)  # noqa: S311  # made-up numbers
+    rng = random.Random(sketch.seed)  # made-up numbers
     position = 0
     for block in range(1, sketch.replicates + 1):
         pairs = [(c, b) for c in sketch.configurations for b in CATALOGUE]

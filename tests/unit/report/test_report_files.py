@@ -5,9 +5,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from nephoscope.analysis.results import Comparison, MeasurementRow, Statistic
 from nephoscope.frozen import Frozen
-from nephoscope.report import write_report
+from nephoscope.results import Comparison, MeasurementRow, Statistic
+from tests.support.report_folder import write_report
 from tests.unit.report import report_example as example
 
 NAMES: dict[str, type[Frozen]] = {"measurements": MeasurementRow, "statistics": Statistic, "comparisons": Comparison}

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from nephoscope.analysis.results import AnalysedStudy
 from nephoscope.report import render_html
+from nephoscope.results import AnalysedStudy
 from tests.unit.report import report_example as example
 
 MOST_BYTES = 3_000_000
