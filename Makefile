@@ -33,11 +33,11 @@ setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` 
 
 test: tools browser setup-dev ## all tests but the slow ones and the ones that need root
 	@echo "== cargo test" && cd load && cargo test --locked --quiet
-	@echo "== pytest" && $(BIN)/python -m pytest -m "not slow and not root" $(PYTEST)
+	@echo "== pytest" && $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not root" $(PYTEST)
 
 test-all: lint tools browser setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
 	@echo "== cargo test" && cd load && cargo test --locked --quiet -- --include-ignored
-	@echo "== pytest" && $(BIN)/python -m pytest $(PYTEST)
+	@echo "== pytest" && $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST)
 
 lint: setup-dev ## style, types, arrows between packages, clippy
 	$(BIN)/ruff check .
