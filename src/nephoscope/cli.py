@@ -53,7 +53,7 @@ def _out() -> Console:
 
 
 def _talk() -> Console:
-    return Console(stderr=True)
+    return Console(stderr=True, soft_wrap=True)
 
 
 @app.callback(invoke_without_command=True)
@@ -110,13 +110,16 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
     if as_json:
         _print_json([row.model_dump(mode="json") for row in rows])
         return
-    table = Table("#", "configuration", "benchmark", "replicate", "state", "verdict", "attempts", "why")
+    table = Table("#", "configuration", "benchmark", "replicate", "state", "verdict", "attempts")
     for row in rows:
         table.add_row(
             *(str(row.position), row.configuration, row.benchmark, str(row.replicate), row.state),
-            *(str(row.verdict or "-"), str(row.attempts), "; ".join(row.reasons)),
+            *(str(row.verdict or "-"), str(row.attempts)),
         )
     _out().print(table)
+    for row in rows:
+        for reason in row.reasons if row.state != "planned" else ():
+            _out().print(f"#{row.position} {reason}", highlight=False, markup=False)
     states = [row.state for row in rows]
     counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
     counting = sum(row.counts for row in rows)

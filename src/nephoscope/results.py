@@ -1,6 +1,6 @@
 """What analysis hands to the report: rows of tables and sentences, nothing left to compute.
 
-On disk: `trials.parquet`, `measurements.parquet`, `statistics.parquet`, `comparisons.parquet`, `insights.json`,
+On disk: `trials.parquet`, `measurements.parquet`, `statistics.parquet`, `comparisons.parquet`, `analysis.json`,
 all in the results folder, all rebuildable from `trials/`.
 """
 

@@ -1,4 +1,7 @@
-"""Each arrow of the flow as one function from files to files; `cli` calls them, and so may a notebook."""
+"""Each arrow of the flow as one function from files to files; `cli` calls them, and so may a notebook.
+
+What needs SciPy, polars or Altair is imported where it is called: `run` and `status` must not wait a second for it.
+"""
 
 import os
 import shutil
@@ -6,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nephoscope
-from nephoscope.analysis import stored as stored_analysis
-from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.collect import collect, stored_trials, trial_row
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
@@ -21,7 +22,6 @@ from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.providers.local import LOOPBACK
 from nephoscope.records import Plan, Status
-from nephoscope.report.files import PAGE, report_files
 from nephoscope.results import AnalysedStudy, TrialRow
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
@@ -65,7 +65,7 @@ def adopt(folder: ResultsFolder, text: str, study: Study, planned: Plan, *, repl
     """Checks the budget and puts study and plan into the folder; what was analysed before no longer fits."""
     check_budget(planned, study.budget)
     adopt_plan(folder, text, planned, replan=replan)
-    stored_analysis.forget(folder)
+    folder.forget_analysis()
 
 
 def expected_left_s(folder: ResultsFolder) -> float:
@@ -95,7 +95,7 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
     """
     parsed, unreadable = 0, []
     with folder.lock():
-        stored_analysis.forget(folder)
+        folder.forget_analysis()
         for row in stored_trials(folder):
             status = row.attempt.status() if row.attempt else None
             if row.attempt is None or status is None:
@@ -137,16 +137,22 @@ def status(folder: ResultsFolder) -> list[TrialRow]:
 def analyze(folder: ResultsFolder) -> AnalysedStudy:
     """Measurements -> statistics and sentences."""
     study = load(folder.study_text(), str(folder.path / "study.toml"))
+    from nephoscope.analysis import stored
+    from nephoscope.analysis.analyse import analyse
+
     analysed = analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__))
-    stored_analysis.write(folder, analysed)
+    stored.write(folder, analysed)
     return analysed
 
 
 def report(folder: ResultsFolder) -> Path:
     """Statistics and sentences -> report; analyses first when nothing fitting is stored."""
-    if not (folder.path / stored_analysis.DOCUMENT).exists():
+    from nephoscope.analysis import stored
+    from nephoscope.report.files import PAGE, report_files
+
+    if not folder.analysis_path.exists():
         analyze(folder)
-    for name, content in report_files(stored_analysis.read(folder)).items():
+    for name, content in report_files(stored.read(folder)).items():
         folder.write_derived(f"{folder.report_dir.name}/{name}", content)
     return folder.report_dir / PAGE
 

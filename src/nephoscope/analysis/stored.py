@@ -9,7 +9,6 @@ from nephoscope.results import AnalysedStudy, Comparison, MeasurementRow, Statis
 from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 
-DOCUMENT = "analysis.json"
 TABLES: Mapping[str, type[Frozen]] = {
     "trials": TrialRow,
     "measurements": MeasurementRow,
@@ -23,7 +22,7 @@ def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
     for name, kind in TABLES.items():
         folder.write_derived(f"{name}.parquet", tables.to_parquet(getattr(study, name), kind))
     rest = study.model_copy(update={name: [] for name in TABLES})
-    folder.write_derived(DOCUMENT, files.dump(rest).encode())
+    folder.write_derived(folder.analysis_path.name, files.dump(rest).encode())
 
 
 def read(folder: ResultsFolder) -> AnalysedStudy:
@@ -33,7 +32,7 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
         InputError: the folder was not analysed yet.
         DamagedFile, NewerSchema: a file cannot be read.
     """
-    path = folder.path / DOCUMENT
+    path = folder.analysis_path
     if not path.exists():
         raise InputError(f"{folder.path} was not analysed yet", hint=f"nephoscope analyze {folder.path}")
     rest = files.read(path, AnalysedStudy)
@@ -41,8 +40,3 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
         name: tables.from_parquet((folder.path / f"{name}.parquet").read_bytes(), kind) for name, kind in TABLES.items()
     }
     return rest.model_copy(update=found)
-
-
-def forget(folder: ResultsFolder) -> None:
-    """Removes an analysis that no longer fits what is stored."""
-    (folder.path / DOCUMENT).unlink(missing_ok=True)

@@ -3,7 +3,7 @@
 study.toml  plan.json
 trials/<trial id>/trial.json
 trials/<trial id>/attempts/<n>/...          see attempt.py
-trials.parquet measurements.parquet statistics.parquet comparisons.parquet insights.json  report/   rebuildable
+trials.parquet measurements.parquet statistics.parquet comparisons.parquet analysis.json  report/   rebuildable
 scratch/                                    data of databases and files under test; gone when the study is done
 """
 
@@ -92,6 +92,11 @@ class ResultsFolder:
         return self.path / "scratch"
 
     @property
+    def analysis_path(self) -> Path:
+        """analysis.json: written last by `analyze`, so that its presence says that all it belongs to is there."""
+        return self.path / "analysis.json"
+
+    @property
     def report_dir(self) -> Path:
         """report/."""
         return self.path / "report"
@@ -133,6 +138,10 @@ class ResultsFolder:
         path = self.path / name
         atomic.write_bytes(path, content)
         return path
+
+    def forget_analysis(self) -> None:
+        """Makes `report` analyse anew: what is stored has changed, or is about to."""
+        self.analysis_path.unlink(missing_ok=True)
 
     def relative(self, attempt: Attempt) -> str:
         """An attempt's folder as the report links it."""
