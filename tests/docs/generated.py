@@ -12,6 +12,10 @@ from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load_contract import LoadSpec
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.frozen import Frozen
+from nephoscope.plan.advice import claims_decidable
+from nephoscope.stats.median import median_coverage, median_rank
+from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
+from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
 from tests.docs.pages import ROOT, environment
 
@@ -35,6 +39,7 @@ def parts() -> dict[str, str]:
         "load-output": load_output,
         "load-exit-codes": load_exit_codes,
         "benchmarks": benchmarks,
+        "ranks": ranks,
     }
     return {name: make() for name, make in makers.items()}
 
@@ -95,6 +100,25 @@ def load_exit_codes() -> str:
 def benchmarks() -> str:
     """Every registered benchmark with its metrics and parameters."""
     return "\n".join(_benchmark(benchmark) for benchmark in BENCHMARKS.values())
+
+
+def ranks() -> str:
+    """What n replicates can carry: rank and coverage of the median, of ratios, and claims that Holm decides."""
+    lines = [
+        "| n | interval of the median | its coverage | n against n: rank of the ratio's interval | its coverage "
+        "| least p | claims at once |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for n in (3, 4, 5, 6, 7, 8, 9, 12, 15, 20, 30):
+        rank, of_ratio = median_rank(n), interval_rank(n, n)
+        ends = "smallest to largest" if rank == 1 else f"{rank}. smallest to {rank}. largest"
+        coverage = f"{1 - 2 * cumulative_u(of_ratio - 1, n, n):.2%}" if of_ratio else "none"
+        claims = claims_decidable(n)
+        lines.append(
+            f"| {n} | {ends} | {median_coverage(n, rank):.2%} | {of_ratio or 'none'} | {coverage} "
+            f"| {smallest_p_value(n, n):.2g} | {claims if claims < 1000 else 'over 1000'} |"
+        )
+    return "\n".join(lines).replace("%", " %") + "\n"
 
 
 def _benchmark(benchmark: Benchmark) -> str:

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -109,6 +110,20 @@ def generated_names(text: str) -> list[str]:
 def with_generated(text: str, parts: Mapping[str, str]) -> str:
     """The page with its generated parts made anew."""
     return _GENERATED.sub(lambda match: match["head"] + parts[match["name"]] + match["tail"], text)
+
+
+def place(session: Session, folder: Path) -> Path:
+    """The folder a session runs in, below `folder`: sessions of one page share it. Folders of ours are copied."""
+    if session.place == "the repository":
+        return ROOT
+    if session.place == "a new folder":
+        made = folder / "new"
+        made.mkdir(parents=True, exist_ok=True)
+        return made
+    copy = folder / session.place
+    if not copy.exists():
+        shutil.copytree(ROOT / session.place, copy)
+    return copy
 
 
 def environment(programs: Path) -> dict[str, str]:

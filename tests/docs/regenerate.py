@@ -1,6 +1,6 @@
 """Writes generated parts and outputs of commands into the pages: `python -m tests.docs.regenerate`, in the repository.
 
-Outputs are made anew only for blocks that run in a folder of the repository and whose output does not vary.
+Outputs are made anew for every block that runs and whose output does not vary.
 """
 
 import sys
@@ -14,17 +14,17 @@ from tests.docs.generated import parts
 def main() -> int:
     """Rewrites every page that changed and says which."""
     made = parts()
-    with tempfile.TemporaryDirectory() as programs:
-        variables = pages.environment(Path(programs))
-        for page in pages.PAGES:
+    with tempfile.TemporaryDirectory() as temporary:
+        variables = pages.environment(Path(temporary) / "programs")
+        for number, page in enumerate(pages.PAGES):
             old = page.read_text(encoding="utf-8")
             outputs: dict[str, str] = {}
             for session in pages.sessions(old):
-                folder = pages.ROOT / session.place
-                if session.varies or not folder.is_dir() or not any(folder.iterdir()):
-                    continue
+                folder = pages.place(session, Path(temporary) / str(number))
                 for command in session.commands:
-                    outputs[command.text] = pages.run(command, folder, variables).stdout
+                    said = pages.run(command, folder, variables).stdout
+                    if not session.varies:
+                        outputs[command.text] = said
             new = pages.with_outputs(pages.with_generated(old, made), outputs)
             if new != old:
                 page.write_text(new, encoding="utf-8")
