@@ -67,10 +67,15 @@ def exit_codes() -> str:
 def error_classes() -> str:
     """Every class of errors with its code, its name in `status.json` and whose move it is."""
     lines = ["| class | `failure_class` | exit code | whose move | meaning |", "|---|---|---|---|---|"]
-    for kind in _below(errors.NephoscopeError):
+    for kind in all_errors():
         meaning = str(kind.__doc__).splitlines()[0]
         lines.append(f"| `{kind.__name__}` | `{kind.failure_class}` | {kind.exit_code} | {kind.move} | {meaning} |")
     return "\n".join(lines) + "\n"
+
+
+def all_errors() -> list[type[errors.NephoscopeError]]:
+    """Every class of errors of `errors.py`, bases first."""
+    return list(_below(errors.NephoscopeError))
 
 
 def _below(kind: type[errors.NephoscopeError]) -> Iterator[type[errors.NephoscopeError]]:
@@ -94,7 +99,9 @@ def load_exit_codes() -> str:
     """Exit codes of the load generator, from its Rust source."""
     source = (ROOT / "load" / "src" / "exit.rs").read_text(encoding="utf-8")
     found = re.findall(r"/// (.+)\n\s+(\w+) = (\d+),", source)
-    return "\n".join(["| exit code | meaning |", "|---|---|", *(f"| {code} | {text} |" for text, _, code in found)]) + "\n"
+    return (
+        "\n".join(["| exit code | meaning |", "|---|---|", *(f"| {code} | {text} |" for text, _, code in found)]) + "\n"
+    )
 
 
 def benchmarks() -> str:
@@ -105,8 +112,7 @@ def benchmarks() -> str:
 def ranks() -> str:
     """What n replicates can carry: rank and coverage of the median, of ratios, and claims that Holm decides."""
     lines = [
-        "| n | interval of the median | its coverage | n against n: rank of the ratio's interval | its coverage "
-        "| least p | claims at once |",
+        "| n | interval of the median | its coverage | n against n: rank of the ratio's | its coverage | least p | claims |",
         "|---|---|---|---|---|---|---|",
     ]
     for n in (3, 4, 5, 6, 7, 8, 9, 12, 15, 20, 30):
@@ -135,11 +141,10 @@ def _benchmark(benchmark: Benchmark) -> str:
     ]
     rows: dict[str, str] = {}
     for metric in benchmark.metrics(parameters):
-        prefix, dot, rest = metric.name.rpartition(".")
+        _, dot, rest = metric.name.rpartition(".")
         name = f"<{'operation' if needs.database else 'job'}>.{rest}" if dot else rest
         marks = " | ".join("yes" if mark else "" for mark in (metric.headline, metric.per_cpu))
         rows.setdefault(name, f"| `{name}` | {metric.unit} | {metric.direction} | {marks} | {metric.clock} |")
-        del prefix
     return "\n".join([*lines, *rows.values(), "", _fields(benchmark.parameters, "Parameters")])
 
 

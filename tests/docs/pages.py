@@ -21,6 +21,9 @@ _RUNS = re.compile(
     r"<!-- runs in (?P<place>[^,>]+?)(?P<varies>, output varies)? -->\n```console\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+_STUDY = re.compile(
+    r"<!-- a study(?:, saved as (?P<name>[\w.-]+))? -->\n```toml\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 _GENERATED = re.compile(
     r"(?P<head><!-- generated: (?P<name>[a-z-]+) -->\n)(?P<body>.*?)(?P<tail><!-- end of generated -->)", re.DOTALL
 )
@@ -112,13 +115,23 @@ def with_generated(text: str, parts: Mapping[str, str]) -> str:
     return _GENERATED.sub(lambda match: match["head"] + parts[match["name"]] + match["tail"], text)
 
 
-def place(session: Session, folder: Path) -> Path:
-    """The folder a session runs in, below `folder`: sessions of one page share it. Folders of ours are copied."""
-    if session.place == "the repository":
-        return ROOT
+def studies(text: str) -> list[tuple[str | None, str]]:
+    """Every study a page shows, with the name it says to save it under."""
+    return [(match["name"], match["body"]) for match in _STUDY.finditer(text)]
+
+
+def place(session: Session, text: str, folder: Path) -> Path:
+    """The folder a session of the page `text` runs in, below `folder`: sessions of one page share it.
+
+    A new folder holds the studies that the page says to save. A folder of the repository is copied.
+    """
     if session.place == "a new folder":
         made = folder / "new"
-        made.mkdir(parents=True, exist_ok=True)
+        if not made.exists():
+            made.mkdir(parents=True)
+            for name, study in studies(text):
+                if name is not None:
+                    (made / name).write_text(study, encoding="utf-8")
         return made
     copy = folder / session.place
     if not copy.exists():

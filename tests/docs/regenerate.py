@@ -20,7 +20,7 @@ def main() -> int:
             old = page.read_text(encoding="utf-8")
             outputs: dict[str, str] = {}
             for session in pages.sessions(old):
-                folder = pages.place(session, Path(temporary) / str(number))
+                folder = pages.place(session, old, Path(temporary) / str(number))
                 for command in session.commands:
                     said = pages.run(command, folder, variables).stdout
                     if not session.varies:
