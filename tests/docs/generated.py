@@ -112,7 +112,7 @@ def benchmarks() -> str:
 def ranks() -> str:
     """What n replicates can carry: rank and coverage of the median, of ratios, and claims that Holm decides."""
     lines = [
-        "| n | interval of the median | its coverage | n against n: rank of the ratio's | its coverage | least p | claims |",
+        "| n | interval of the median | its coverage | n against n: rank, ratio | its coverage | least p | claims |",
         "|---|---|---|---|---|---|---|",
     ]
     for n in (3, 4, 5, 6, 7, 8, 9, 12, 15, 20, 30):
