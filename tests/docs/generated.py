@@ -1,0 +1,153 @@
+"""The parts of pages that are made from the code: command line, exit codes, load generator, benchmarks."""
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from nephoscope import errors
+from nephoscope.benchmarks import load_contract
+from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.load_contract import LoadSpec
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.frozen import Frozen
+from nephoscope.plan.advice import claims_decidable
+from nephoscope.stats.median import median_coverage, median_rank
+from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
+from nephoscope.stats.ratio import interval_rank
+from nephoscope.study.reference import sections
+from tests.docs.pages import ROOT, environment
+
+COMMANDS = ("init", "plan", "run", "status", "parse", "analyze", "report", "demo", "doctor")
+"""In the order in which a person meets them."""
+
+_OUTPUT = (
+    load_contract.Started,
+    load_contract.Interval,
+    load_contract.Finished,
+)
+
+
+def parts() -> dict[str, str]:
+    """Name of a generated part -> its Markdown."""
+    makers: Mapping[str, Callable[[], str]] = {
+        "command-line": command_line,
+        "exit-codes": exit_codes,
+        "error-classes": error_classes,
+        "load-spec": load_spec,
+        "load-output": load_output,
+        "load-exit-codes": load_exit_codes,
+        "benchmarks": benchmarks,
+        "ranks": ranks,
+    }
+    return {name: make() for name, make in makers.items()}
+
+
+def command_line() -> str:
+    """What `--help` says, of the program and of each command."""
+    with tempfile.TemporaryDirectory() as folder:
+        variables = environment(Path(folder))
+
+        def said(*arguments: str) -> str:
+            done = subprocess.run(
+                ["nephoscope", *arguments, "--help"], env=variables, capture_output=True, text=True, check=True
+            )
+            return f"```text\n{done.stdout.strip()}\n```\n"
+
+        return said() + "".join(f"\n## `nephoscope {command}`\n\n{said(command)}" for command in COMMANDS)
+
+
+def exit_codes() -> str:
+    """The table that stands in `errors.py`."""
+    rows = [line for line in str(errors.__doc__).splitlines() if line.startswith("|")]
+    return "\n".join(rows) + "\n"
+
+
+def error_classes() -> str:
+    """Every class of errors with its code, its name in `status.json` and whose move it is."""
+    lines = ["| class | `failure_class` | exit code | whose move | meaning |", "|---|---|---|---|---|"]
+    for kind in all_errors():
+        meaning = str(kind.__doc__).splitlines()[0]
+        lines.append(f"| `{kind.__name__}` | `{kind.failure_class}` | {kind.exit_code} | {kind.move} | {meaning} |")
+    return "\n".join(lines) + "\n"
+
+
+def all_errors() -> list[type[errors.NephoscopeError]]:
+    """Every class of errors of `errors.py`, bases first."""
+    return list(_below(errors.NephoscopeError))
+
+
+def _below(kind: type[errors.NephoscopeError]) -> Iterator[type[errors.NephoscopeError]]:
+    for one in kind.__subclasses__():
+        if one.__module__ == errors.__name__:
+            yield one
+            yield from _below(one)
+
+
+def load_spec() -> str:
+    """Keys of the spec."""
+    return _fields(LoadSpec, "The spec")
+
+
+def load_output() -> str:
+    """Keys of the three kinds of lines."""
+    return "\n".join(_fields(kind, f"`{kind.__name__.lower()}`") for kind in _OUTPUT)
+
+
+def load_exit_codes() -> str:
+    """Exit codes of the load generator, from its Rust source."""
+    source = (ROOT / "load" / "src" / "exit.rs").read_text(encoding="utf-8")
+    found = re.findall(r"/// (.+)\n\s+(\w+) = (\d+),", source)
+    return (
+        "\n".join(["| exit code | meaning |", "|---|---|", *(f"| {code} | {text} |" for text, _, code in found)]) + "\n"
+    )
+
+
+def benchmarks() -> str:
+    """Every registered benchmark with its metrics and parameters."""
+    return "\n".join(_benchmark(benchmark) for benchmark in BENCHMARKS.values())
+
+
+def ranks() -> str:
+    """What n replicates can carry: rank and coverage of the median, of ratios, and claims that Holm decides."""
+    lines = [
+        "| n | interval of the median | its coverage | n against n: rank, ratio | its coverage | least p | claims |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for n in (3, 4, 5, 6, 7, 8, 9, 12, 15, 20, 30):
+        rank, of_ratio = median_rank(n), interval_rank(n, n)
+        ends = "smallest to largest" if rank == 1 else f"{rank}. smallest to {rank}. largest"
+        coverage = f"{1 - 2 * cumulative_u(of_ratio - 1, n, n):.2%}" if of_ratio else "none"
+        claims = claims_decidable(n)
+        lines.append(
+            f"| {n} | {ends} | {median_coverage(n, rank):.2%} | {of_ratio or 'none'} | {coverage} "
+            f"| {smallest_p_value(n, n):.2g} | {claims if claims < 1000 else 'over 1000'} |"
+        )
+    return "\n".join(lines).replace("%", " %") + "\n"
+
+
+def _benchmark(benchmark: Benchmark) -> str:
+    parameters = benchmark.parameters()
+    needs = benchmark.needs(parameters)
+    lines = [f"## `{benchmark.name}`", "", f"{benchmark.title}. Version {benchmark.version}.", ""]
+    lines += [
+        f"Needs: {', '.join([f'`{tool}`' for tool in needs.tools] + ['a database'] * needs.database)}. With its "
+        f"default parameters a trial is expected to take {benchmark.expected_duration_s(parameters):.0f} s"
+        + (f" and needs {needs.disk_bytes / 1024**2:,.0f} MiB of disk." if needs.disk_bytes else "."),
+        "",
+        "| metric | unit | better | headline | per CPU | what the clock measures |",
+        "|---|---|---|---|---|---|",
+    ]
+    rows: dict[str, str] = {}
+    for metric in benchmark.metrics(parameters):
+        _, dot, rest = metric.name.rpartition(".")
+        name = f"<{'operation' if needs.database else 'job'}>.{rest}" if dot else rest
+        marks = " | ".join("yes" if mark else "" for mark in (metric.headline, metric.per_cpu))
+        rows.setdefault(name, f"| `{name}` | {metric.unit} | {metric.direction} | {marks} | {metric.clock} |")
+    return "\n".join([*lines, *rows.values(), "", _fields(benchmark.parameters, "Parameters")])
+
+
+def _fields(model: type[Frozen], heading: str) -> str:
+    """Tables of a model's keys, one heading deeper than the reference of the study file."""
+    return "\n".join(re.sub(r"^## ", "### ", section, flags=re.MULTILINE) for section in sections(model, heading))

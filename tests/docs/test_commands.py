@@ -1,0 +1,95 @@
+"""What pages show, works: studies plan, commands run, specs and output lines fit their contract, claims have tests."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from nephoscope import stages
+from nephoscope.benchmarks.load_contract import OUTPUT_LINE, LoadSpec
+from tests.docs import pages
+
+TEXTS = {page: page.read_text(encoding="utf-8") for page in pages.PAGES}
+RUNNING = [page for page in pages.PAGES if pages.sessions(TEXTS[page])]
+STUDIES = [(page, study) for page in pages.PAGES for _, study in pages.studies(TEXTS[page])]
+MAKEFILE = (pages.ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("page", RUNNING, ids=pages.name_of)
+def test_commands_run_and_say_what_the_page_shows(page: Path, tmp_path: Path) -> None:
+    variables = pages.environment(tmp_path / "programs")
+    for session in pages.sessions(TEXTS[page]):
+        assert session.commands
+        folder = pages.place(session, TEXTS[page], tmp_path)
+        for command in session.commands:
+            said = pages.run(command, folder, variables)
+            assert said.returncode == 0, f"{command.text}\n{said.stdout}"
+            if not session.varies:
+                assert said.stdout == command.output, f"{command.text}: python -m tests.docs.regenerate"
+
+
+@pytest.mark.parametrize(("page", "study"), STUDIES, ids=[pages.name_of(page) for page, _ in STUDIES])
+def test_studies_plan(page: Path, study: str) -> None:
+    assert stages.plan(stages.load(study, pages.name_of(page))).trials
+
+
+def test_every_study_of_a_page_is_marked() -> None:
+    marked = {study for _, study in STUDIES}
+    for page, text in TEXTS.items():
+        assert [body for body in pages.blocks(text, "toml") if "[[" in body and body not in marked] == [], page
+
+
+def test_every_console_block_is_marked() -> None:
+    for page, text in TEXTS.items():
+        assert len(pages.sessions(text)) == len(pages.blocks(text, "console")), page
+
+
+def test_the_example_of_a_spec_and_of_its_output_fit_the_contract() -> None:
+    spec, output = pages.blocks(TEXTS[pages.ROOT / "docs" / "reference" / "load-generator.md"], "json")
+    LoadSpec.model_validate_json(spec)
+    decoder, events, place = json.JSONDecoder(), [], 0
+    while place < len(output.rstrip()):
+        row, place = decoder.raw_decode(output, place)
+        events.append(OUTPUT_LINE.validate_python(row).event)
+        place += 1
+    assert events == ["started", "interval", "finished"]
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=pages.name_of)
+def test_targets_of_make_exist(page: Path) -> None:
+    for block in pages.blocks(TEXTS[page], "sh"):
+        for target in re.findall(r"^make ([a-z-]+)", block, re.MULTILINE):
+            assert re.search(rf"^{target}:", MAKEFILE, re.MULTILINE), target
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=pages.name_of)
+def test_modules_and_tests_that_pages_name_exist(page: Path) -> None:
+    text = TEXTS[page]
+    for module in re.findall(r"python -m ((?:nephoscope|tests)[\w.]*)", text):
+        source = Path(*module.split("."))
+        places = [pages.ROOT / "src" / source, pages.ROOT / source]
+        assert any(place.with_suffix(".py").exists() for place in places), module
+    for path in re.findall(r"`((?:src|tests|load|studies|scripts|docs)/[\w./-]+)(?::\w+)?`", text):
+        assert (pages.ROOT / path).exists() or path.startswith("load/target"), path
+
+
+def test_every_claim_of_the_readme_names_a_test_that_holds_tests() -> None:
+    (section,) = re.findall(
+        r"## Why the numbers can be trusted\n(.*?)\n## ", TEXTS[pages.ROOT / "README.md"], re.DOTALL
+    )
+    claims = re.split(r"^- ", section, flags=re.MULTILINE)[1:]
+    assert len(claims) > 10
+    for claim in claims:
+        files = [target for target in pages.links(claim) if target.endswith((".py", ".rs"))]
+        assert files, claim
+        for file in files:
+            assert re.search(r"def test_|#\[test\]", (pages.ROOT / file).read_text(encoding="utf-8")), file
+
+
+def test_bash_reads_every_shell_block() -> None:
+    for page, text in TEXTS.items():
+        for block in pages.blocks(text, "sh"):
+            said = subprocess.run(["bash", "-n"], input=block, text=True, capture_output=True, check=False)
+            assert said.returncode == 0, f"{page}: {said.stderr}"

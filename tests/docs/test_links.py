@@ -1,0 +1,61 @@
+"""Links lead somewhere, and pages name no place of a machine."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs import pages
+
+TEXTS = {page: page.read_text(encoding="utf-8") for page in pages.PAGES}
+PENDING = {"docs/images/report.png"}
+"""Files that a release adds: a link to them may be open in a checkout."""
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=pages.name_of)
+def test_internal_links_resolve(page: Path) -> None:
+    broken = []
+    for target in pages.links(TEXTS[page]):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        place = (page.parent / file).resolve() if file else page
+        if not place.is_relative_to(pages.ROOT):
+            broken.append(f"{target}: outside the repository")
+        elif not place.exists():
+            if place.relative_to(pages.ROOT).as_posix() not in PENDING:
+                broken.append(f"{target}: no such file")
+        elif anchor and anchor not in pages.anchors(place.read_text(encoding="utf-8")):
+            broken.append(f"{target}: no such heading")
+    assert broken == []
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=pages.name_of)
+def test_no_page_names_a_place_of_a_machine(page: Path) -> None:
+    allowed = r"/(?:usr/lib/postgresql|proc|socket|mnt/data|etc/os-release)"
+    found = re.findall(r"(?<![\w.<>*})\]-])/(?:home|root|tmp|work|opt|srv|mnt|var|usr|Users)/[\w./-]*", TEXTS[page])
+    assert [place for place in found if not re.match(allowed, place)] == []
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=pages.name_of)
+def test_lines_are_short_enough_to_read_in_a_diff(page: Path) -> None:
+    by_hand = pages.with_generated(TEXTS[page], dict.fromkeys(pages.generated_names(TEXTS[page]), ""))
+    text = re.sub(r"^ *```.*?^ *```$", "", by_hand, flags=re.MULTILINE | re.DOTALL)
+    prose = [line for line in text.splitlines() if not line.startswith(("|", "A study is a [TOML]"))]
+    assert [line for line in prose if len(line) > 120] == []
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    reached, waiting = set(), [pages.ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page not in TEXTS:
+            continue
+        reached.add(page)
+        files = (target.partition("#")[0] for target in pages.links(TEXTS[page]))
+        waiting += [(page.parent / file).resolve() for file in files if file.endswith(".md")]
+    assert set(pages.PAGES) == reached
+
+
+def test_anchors_are_those_of_github() -> None:
+    assert pages.anchors("# One `two`: three\n\n```sh\n# four\n```\n## Kill -9!\n") == {"one-two-three", "kill--9"}
