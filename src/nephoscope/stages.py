@@ -31,7 +31,7 @@ from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
-from nephoscope.wiring import load_program
+from nephoscope.wiring import LOAD_PROGRAM, load_program
 
 
 def read_text(file: Path) -> str:
@@ -165,7 +165,13 @@ async def doctor(folder: Path) -> list[Finding]:
     cpus = tuple(sorted(os.sched_getaffinity(0)))
     facts, _ = await gather_facts(MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(place)), observe_s=1.0)
     tools = {tool: shutil.which(tool) is not None for tool in DEBIAN_PACKAGES}
-    return examine(facts, {**tools, "nephoscope-load": shutil.which(load_program()) is not None})
+    return examine(facts, {**tools, LOAD_PROGRAM: shutil.which(load_program()) is not None}, _needed_tools())
+
+
+def _needed_tools() -> set[str]:
+    """What the shell around every trial needs, and every benchmark with its default parameters."""
+    shell = {"taskset", "setpriv", "unshare", "lscpu", "findmnt", LOAD_PROGRAM}
+    return shell.union(*(benchmark.needs(benchmark.parameters()).tools for benchmark in BENCHMARKS.values()))
 
 
 def write_new(file: Path, content: str) -> None:

@@ -35,7 +35,7 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
     path = folder.analysis_path
     if not path.exists():
         raise InputError(f"{folder.path} was not analysed yet", hint=f"nephoscope analyze {folder.path}")
-    rest = files.read(path, AnalysedStudy)
+    rest = files.read(path, AnalysedStudy, mend=f"nephoscope analyze {folder.path} writes it again")
     found = {
         name: tables.from_parquet((folder.path / f"{name}.parquet").read_bytes(), kind) for name, kind in TABLES.items()
     }

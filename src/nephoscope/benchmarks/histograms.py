@@ -13,7 +13,7 @@ LOWEST_NS = 1
 HIGHEST_NS = SECONDS_PER_HOUR * NANOSECONDS_PER_SECOND
 SIGNIFICANT_DIGITS = 3
 LEAST_BEYOND = 10
-"""A percentile is printed only when at least this many values lie beyond it (methods/measuring: n x (1 - p) >= 10)."""
+"""A percentile is printed only when at least this many values lie beyond it: n x (1 - p) >= 10."""
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ ERRORS = Threshold(
     0.001,
     "of the operations attempted",
     "a failed operation is cheaper than a real one, so errors flatter a rate; one in a thousand moves it by less than "
-    "the margin of a tie, and is the limit that the search for the highest rate uses too",
+    "the margin of a tie",
 )
 CLIENT_BUSY = Threshold(
     0.80,

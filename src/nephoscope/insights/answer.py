@@ -12,8 +12,12 @@ MOST_PAIRED = 3
 
 
 def answer(findings: Findings) -> list[Insight]:
-    """One sentence per pair of configurations; with more than three, their ranks; with one, its median."""
+    """One sentence per pair of configurations; with more than three, their ranks; with one, its median.
+
+    What is decided comes first.
+    """
     insights: list[Insight] = []
+    open_questions: list[Insight] = []
     for benchmark, metric in findings.headlines():
         statistics = findings.statistics_of(benchmark, metric.name)
         comparisons = findings.comparisons_of(benchmark, metric.name)
@@ -22,8 +26,10 @@ def answer(findings: Findings) -> list[Insight]:
         elif len(statistics) > MOST_PAIRED and comparisons:
             insights.append(_ranks(statistics, comparisons, metric))
         else:
-            insights += [_pair(findings, comparison, metric) for comparison in comparisons]
-    return insights
+            for comparison in comparisons:
+                decided = comparison.verdict is not ComparisonVerdict.UNRESOLVED
+                (insights if decided else open_questions).append(_pair(findings, comparison, metric))
+    return insights + open_questions
 
 
 def _alone(row: Statistic, metric: Metric) -> Insight:

@@ -55,36 +55,31 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
     """Says what is open between two configurations, why, and what would close it."""
     told = oriented(comparison, comparison.left)
     numbers = dict(told.numbers)
-    template = "{benchmark_name}: {first} against {second} in {title} is unresolved: "
+    template = "{benchmark_name}: {title} of {first} and {second}: unresolved, "
     if comparison.low is None or comparison.high is None:
         numbers["least"] = least_n_each(ALPHA)
         template += (
-            "n = {n_first:count} against {n_second:count} is too few for any claim; "
+            "as n = {n_first:count} against {n_second:count} is too few for any claim; "
             "{least:count} against {least:count} are the least."
         )
     else:
         numbers |= {"margin": comparison.margin_percent, "p_adjusted": comparison.p_adjusted}
         numbers["claims"] = len(findings.claims(per_cpu=comparison.per_cpu))
-        template += "the ratio {ratio:ratio} (" + INTERVAL + ") does not lie within ±{margin:percent} %, and "
+        template += "with a ratio of {ratio:ratio} (" + INTERVAL + "): "
         excludes_one = comparison.low > 1 or comparison.high < 1
         template += (
-            "its difference does not survive the correction for {claims:count} comparisons "
+            "the difference does not survive the correction for {claims:count} comparisons "
             "(adjusted p = {p_adjusted:probability})."
             if excludes_one
-            else "the interval does not exclude equality."
-        )
-    if comparison.minimum_detectable_percent is not None:
-        numbers |= {"detectable": comparison.minimum_detectable_percent, "power": 100 * POWER}
-        template += (
-            " With these replicates a difference of {detectable:percent} % is seen with a chance of {power:count} %"
-            " (one comparison alone)."
+            else "the interval neither excludes equality nor lies within ±{margin:percent} %."
         )
     if comparison.more_replicates_needed is not None:
         more = comparison.more_replicates_needed
         numbers |= {"more": more, "power": 100 * POWER}
         template += (
-            " About {more:count} more " + plural(more, "replicate") + " of each would decide it with a chance of "
-            "{power:count} %, if ratio and spread are what they seem now."
+            " About {more:count} more "
+            + plural(more, "replicate")
+            + " of each would decide it (chance {power:count} %)."
         )
     return say(
         rule,

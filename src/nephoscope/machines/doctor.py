@@ -1,6 +1,6 @@
 """Is this machine fit to measure? Facts in, findings out; pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
 
 from nephoscope.frozen import Frozen
@@ -31,8 +31,14 @@ class Finding(Frozen):
     hint: str = ""
 
 
-def examine(facts: Facts, tools: Mapping[str, bool]) -> list[Finding]:
-    """Findings about the machine and the tools that a study needs (tool -> installed)."""
+def examine(facts: Facts, tools: Mapping[str, bool], needed: Collection[str]) -> list[Finding]:
+    """Findings about the machine and its tools.
+
+    Args:
+        facts: of the machine.
+        tools: tool -> installed.
+        needed: the tools without which some benchmark cannot run; the others are named and no more.
+    """
     return [
         _governor(facts),
         _share("foreign load", facts.busy_share, MOST_BUSY_SHARE, "stop what runs, then look again"),
@@ -40,7 +46,7 @@ def examine(facts: Facts, tools: Mapping[str, bool]) -> list[Finding]:
         _clock_source(facts),
         _disk(facts),
         _cgroup(facts),
-        *(_tool(tool, present) for tool, present in tools.items()),
+        *(_tool(tool, installed=tools[tool], needed=tool in needed) for tool in tools),
     ]
 
 
@@ -92,7 +98,10 @@ def _cgroup(facts: Facts) -> Finding:
     return Finding(what="CPU quota", health=Health.WARNING, found=f"{limit:g} CPUs (cgroup)", hint=hint)
 
 
-def _tool(tool: str, present: bool) -> Finding:
-    if present:
+def _tool(tool: str, *, installed: bool, needed: bool) -> Finding:
+    if installed:
         return Finding(what=tool, health=Health.GOOD, found="installed")
-    return Finding(what=tool, health=Health.BAD, found="not installed", hint=install_hint(tool))
+    if needed:
+        return Finding(what=tool, health=Health.BAD, found="not installed", hint=install_hint(tool))
+    found = "not installed; no benchmark of this version needs it"
+    return Finding(what=tool, health=Health.GOOD, found=found, hint=install_hint(tool))

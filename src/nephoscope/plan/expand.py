@@ -74,14 +74,18 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable]) -> Plan:
     )
 
 
+_PRICE = frozenset({"price_usd_per_hour", "price_basis"})
+
+
 def trial_id(configuration: Configuration, use: BenchmarkUse, *, replicate: int, seed: int) -> str:
     """12 hexadecimal digits of the SHA-256 of everything a trial depends on, and of nothing else.
 
     Neither the order nor other trials enter: more replicates or another configuration keep the ids there are.
-    Keys of the configuration that are not given are left out, so that a key added by a later version keeps them too.
+    Keys of the configuration that are not given are left out, so that a key added by a later version keeps them too;
+    so is its price, which nothing measured depends on.
     """
     inputs = {
-        "configuration": configuration.model_dump(mode="json", exclude_none=True),
+        "configuration": configuration.model_dump(mode="json", exclude_none=True, exclude=_PRICE),
         "benchmark": use.model_dump(mode="json"),
         "replicate": replicate,
         "seed": seed,

@@ -34,7 +34,7 @@ def methods_section(book: Book) -> MethodsSection:
         settings=_settings(book),
         reproduce="\n".join(
             (
-                f"pip install nephoscope=={study.nephoscope_version}",
+                f"nephoscope --version             # this report: {study.nephoscope_version}",
                 "nephoscope plan study.toml      # the same order, from the same seed",
                 "nephoscope run study.toml",
                 f"nephoscope report results/{study.study}",

@@ -5,10 +5,11 @@ import hashlib
 import signal
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import Benchmark, Needs, Site
 from nephoscope.checks.thresholds import BUSY_BEFORE
@@ -23,9 +24,16 @@ from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import Trial
 from nephoscope.study.model import Configuration
+from nephoscope.study.model import Database as DatabaseSettings
 
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
+
+NOT_OBSERVED = "the database's machine was not observed"
+"""Stated condition: the server is the user's, elsewhere; facts and telemetry are the client's."""
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
 
 SETTLE_TRIES = 10
 """Looks at a machine before a trial begins although it is not quiet; the checks then judge what was seen."""
@@ -86,7 +94,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, attempt: Attempt, 
         cluster = await provider.create(request)
         leave.push_async_callback(_quietly, attempt, "giving the cluster back", lambda: provider.delete(cluster))
         site = _site(intent, configuration, cluster, attempt, world)
-        attempt.write_started(await _started(cluster, needs, world))
+        attempt.write_started(await _started(configuration, cluster, needs, world))
         before = {machine.name: await _settle(machine, world) for machine in cluster.machines}
         for machine in cluster.machines:
             attempt.write_facts(before[machine.name])
@@ -131,7 +139,7 @@ async def _settle(machine: MachineHandle, world: World) -> FactsRecord:
     return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
 
 
-async def _started(cluster: Cluster, needs: Needs, world: World) -> StartedRecord:
+async def _started(configuration: Configuration, cluster: Cluster, needs: Needs, world: World) -> StartedRecord:
     """What really begins; a tool that is missing is found here, before anything is prepared."""
     versions = {"nephoscope": world.version}
     machine = cluster.database[0]
@@ -146,8 +154,16 @@ async def _started(cluster: Cluster, needs: Needs, world: World) -> StartedRecor
         machines={"database": machine.name, "load": cluster.load.name},
         measured_cpus={handle.name: [f"cpu{cpu}" for cpu in handle.cpus] for handle in cluster.machines},
         tool_versions=versions,
-        conditions=[CO_LOCATED] if cluster.co_located and needs.database else [],
+        conditions=stated_conditions(configuration.database, cluster) if needs.database else [],
     )
+
+
+def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]:
+    """What a reader must know of a database trial before its numbers."""
+    elsewhere = database.dsn is not None and urlsplit(database.dsn).hostname not in {None, *_LOOPBACK}
+    found = [NOT_OBSERVED if elsewhere else CO_LOCATED] if elsewhere or cluster.co_located else []
+    off = [name for name in _DURABILITY if database.settings.get(name, "on").lower() in {"off", "false", "no", "0"}]
+    return found + ([f"not durable: {', '.join(off)} off"] if off else [])
 
 
 async def _require_space(machine: MachineHandle, record: FactsRecord, needs: Needs) -> None:
@@ -208,8 +224,15 @@ async def _quietly(attempt: Attempt, what: str, action: Callable[[], Awaitable[A
     try:
         await action()
     except Exception as error:
-        with (attempt.log_dir / "teardown.txt").open("a", encoding="utf-8") as file:
-            file.write(f"{what} failed: {error!r}\n")
+        _note(attempt.log_dir / "teardown.txt", f"{what} failed: {error!r}\n")
+
+
+def _note(log: Path, text: str) -> None:
+    """Appends to a log; when even that cannot be stored, what is being told of matters more."""
+    with suppress(OSError):
+        log.parent.mkdir(parents=True, exist_ok=True)
+        with log.open("a", encoding="utf-8") as file:
+            file.write(text)
 
 
 def _status(
@@ -227,8 +250,7 @@ def _status(
 
 def _defect(attempt: Attempt, error: Exception) -> NephoscopeError:
     log = attempt.log_dir / "defect.txt"
-    log.parent.mkdir(parents=True, exist_ok=True)
-    log.write_text(traceback.format_exc(), encoding="utf-8")
+    _note(log, traceback.format_exc())
     return NephoscopeError(
         f"a defect in nephoscope: {error!r}", hint=f"please report it with {log.name} of the attempt"
     )

@@ -31,6 +31,22 @@ def write_text(path: Path, content: str) -> None:
     write_bytes(path, content.encode())
 
 
+def sync_file(path: Path) -> None:
+    """Makes what was appended to `path` durable.
+
+    Raises:
+        StorageFailed: the disk says no.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StorageFailed.of(path, error) from error
+
+
 def sync_folder(folder: Path) -> None:
     """Makes renames and new names in `folder` durable."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)

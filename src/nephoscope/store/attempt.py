@@ -39,7 +39,10 @@ class Attempt:
 
     def write_started(self, record: StartedRecord) -> None:
         """What really began; makes the folders."""
-        self.log_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            self.log_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed.of(self.log_dir, error) from error
         files.write(self.folder / "started.json", record)
 
     def write_facts(self, record: FactsRecord) -> None:
@@ -70,7 +73,10 @@ class Attempt:
         atomic.write_text(self.folder / "verdict.json", text)
 
     def write_status(self, status: Status) -> None:
-        """The commit mark: everything else of the attempt must be stored before."""
+        """The commit mark, after everything else of the attempt was made durable."""
+        for path in (self.folder / "commands.jsonl", *self.raw_dir.rglob("*")):
+            if path.is_file():
+                atomic.sync_file(path)
         files.write(self.folder / "status.json", status)
 
     # read afterwards

@@ -30,8 +30,8 @@ def write(path: Path, value: BaseModel) -> None:
     atomic.write_text(path, dump(value))
 
 
-def read(path: Path, model: type[Value]) -> Value:
-    """Reads one value.
+def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
+    """Reads one value; `mend` is the hint when it is damaged and there is a better one than to delete the attempt.
 
     Raises:
         DamagedFile: not JSON, or not what the model allows.
@@ -42,9 +42,9 @@ def read(path: Path, model: type[Value]) -> Value:
     try:
         content = json.loads(text)
     except ValueError as error:
-        raise DamagedFile(f"{path} is not JSON: {error}", hint=_MEND) from error
+        raise DamagedFile(f"{path} is not JSON: {error}", hint=mend or _MEND) from error
     _refuse_newer(path, content, model)
-    return _validate(path, content, model)
+    return _validate(path, content, model, mend)
 
 
 def read_lines(path: Path, model: type[Value]) -> list[Value]:
@@ -66,13 +66,13 @@ def read_lines(path: Path, model: type[Value]) -> list[Value]:
 _MEND = "restore the file from a copy, or delete its attempt folder and run the study again"
 
 
-def _validate(path: Path, content: object, model: type[Value]) -> Value:
+def _validate(path: Path, content: object, model: type[Value], mend: str = "") -> Value:
     try:
         return model.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
-        raise DamagedFile(f"{path} is damaged: {where}: {first['msg']}", hint=_MEND) from error
+        raise DamagedFile(f"{path} is damaged: {where}: {first['msg']}", hint=mend or _MEND) from error
 
 
 def _refuse_newer(path: Path, content: Any, model: type[BaseModel]) -> None:

@@ -50,6 +50,16 @@ class Database(Frozen):
             )
         return dsn
 
+    @model_validator(mode="after")
+    def _settings_are_of_a_server_of_ours(self) -> "Database":
+        if self.dsn is not None and self.settings:
+            raise PydanticCustomError(
+                "settings_of_the_users_server",
+                "settings are given to a server that nephoscope starts; with `dsn` the server is yours: set them there "
+                "and leave `settings` out",
+            )
+        return self
+
 
 class Configuration(Frozen):
     """What is ranked and priced."""

@@ -1,0 +1,55 @@
+"""What every benchmark of the registry must have; a new one is held to it by being registered."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.errors import OutputUnreadable
+from nephoscope.records import Metric
+
+DATA = Path(__file__).parents[2] / "data"
+EVERY = pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=list(BENCHMARKS))
+REAL = pytest.mark.parametrize(
+    "benchmark", [found for found in BENCHMARKS.values() if found.name != "fake"], ids=lambda found: found.name
+)
+
+
+def metrics_of(benchmark: Benchmark) -> tuple[Metric, ...]:
+    parameters: Any = benchmark.parameters()
+    return benchmark.metrics(parameters)
+
+
+@EVERY
+def test_it_declares_metrics_with_unit_title_and_a_headline(benchmark: Benchmark) -> None:
+    metrics = metrics_of(benchmark)
+    names = [metric.name for metric in metrics]
+    assert len(set(names)) == len(names)
+    assert any(metric.headline for metric in metrics)
+    assert all(metric.unit and metric.title for metric in metrics)
+    assert all(metric.clock for metric in metrics if metric.headline or metric.unit in {"s", "1/s", "1/min"})
+
+
+@EVERY
+def test_it_says_what_it_needs_and_how_long_it_takes(benchmark: Benchmark) -> None:
+    parameters: Any = benchmark.parameters()
+    assert benchmark.needs(parameters).tools
+    assert benchmark.expected_duration_s(parameters) > 0
+    assert benchmark.title
+    assert benchmark.version >= 1
+
+
+@EVERY
+@pytest.mark.parametrize("raw", [{}, {"other": b"x"}])
+def test_nothing_is_never_a_number(benchmark: Benchmark, raw: dict[str, bytes]) -> None:
+    with pytest.raises(OutputUnreadable):
+        benchmark.parse(raw, benchmark.parameters())
+
+
+@REAL
+def test_it_has_recorded_real_outputs_and_says_where_they_come_from(benchmark: Benchmark) -> None:
+    folder = DATA / benchmark.name
+    assert len([path for path in folder.iterdir() if path.name != "README.md"]) >= 1
+    assert "20" in (folder / "README.md").read_text(), "command, version and date"
