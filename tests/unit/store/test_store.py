@@ -82,10 +82,11 @@ def test_measurements_verdicts_and_settings_survive_the_way_through_their_files(
     verdicts = [Verdict(check="steal", verdict=VerdictKind.UNKNOWN, reason='said "no"\n')]
     attempt.write_measurements(measurements)
     attempt.write_verdicts(verdicts)
-    attempt.write_settings({"fsync": "on", "b": "with\ttab"})
+    settings = {"fsync": "on", "b": "with\ttab", "c": "two\nlines\r\u2028", "d": "C:\\new\\table\\", "e": ""}
+    attempt.write_settings(settings)
     assert attempt.measurements() == measurements
     assert attempt.verdicts() == verdicts
-    assert attempt.settings() == {"fsync": "on", "b": "with\ttab"}
+    assert attempt.settings() == settings
 
 
 def test_the_first_finished_attempt_counts_else_the_last(tmp_path: Path) -> None:
