@@ -202,15 +202,35 @@ def test_a_dsn_in_the_wrong_place_is_never_shown(text: str) -> None:
     [
         "postgresql://me@db:5432/x",
         "postgresql://db:5432/x?user=me@tenant",
-        "postgresql:///x?host=/var/run/postgresql",
         "postgresql://me:@db/x",
-        "host=db user=me passfile=/home/me/.pgpass",
+        "postgres://db",
         "postgresql://[::1]:5432/x",
     ],
 )
 def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
     study = load_study(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'), "", MODELS)
     assert study.configurations[0].database.dsn == dsn
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql:///x?host=/var/run/postgresql",
+        "postgresql://%2Fvar%2Frun/x",
+        "postgresql://one,two/x",
+        "postgresql://db:port/x",
+        "postgresql://db:0/x",
+        "postgresql://db/x?host=other",
+        "host=db user=me passfile=/home/me/.pgpass",
+        "db.example.com",
+        "mysql://db/x",
+        "",
+    ],
+)
+def test_a_dsn_that_is_no_address_of_one_server_is_refused(dsn: str) -> None:
+    (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
+    assert line.startswith("s.toml:5: configurations[0].database.dsn: is not the address of one server")
+    assert "wanted: postgresql://user@host:port/database" in line
 
 
 @pytest.mark.parametrize(
