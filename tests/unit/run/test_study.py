@@ -185,17 +185,44 @@ def test_a_timeout_names_itself(tmp_path: Path) -> None:
     ]
 
 
-def test_another_plan_in_the_folder_is_refused_until_replan(tmp_path: Path) -> None:
+def test_a_plan_may_grow_freely_and_loses_trials_only_with_replan(tmp_path: Path) -> None:
     study = rehearsal(tmp_path / "r")
     run(study)
     text = STUDY.replace("replicates = 6", "replicates = 7")
-    bigger = plan(load(text, "s.toml"))
-    with pytest.raises(InputError, match="holds another plan") as caught:
-        adopt_plan(study.folder, text, bigger, replan=False)
-    assert "--replan" in caught.value.hint
-    adopt_plan(study.folder, text, bigger, replan=True)
+    adopt_plan(study.folder, text, plan(load(text, "s.toml")), replan=False)
     assert states(study.folder).count("finished") == TRIALS
     assert states(study.folder).count("planned") == 4
+    with pytest.raises(InputError, match="28 trials, of which 4 are not in this one") as caught:
+        adopt_plan(study.folder, STUDY, plan(load(STUDY, "s.toml")), replan=False)
+    assert "--replan" in caught.value.hint
+    assert study.folder.study_text() == text
+    adopt_plan(study.folder, STUDY, plan(load(STUDY, "s.toml")), replan=True)
+    assert set(states(study.folder)) == {"finished"}
+
+
+def test_what_no_trial_depends_on_may_change_and_is_stored(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    text = f'title = "new"\nequivalence_margin_percent = 3\n{STUDY}'
+    planned = plan(load(text, "s.toml")).model_copy(update={"warnings": ["of a later version"]})
+    adopt_plan(study.folder, text, planned, replan=False)
+    assert study.folder.study_text() == text
+    assert study.folder.plan().warnings == ["of a later version"]
+
+
+def test_a_report_made_during_a_run_is_not_taken_for_the_last_one(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    heard: list[bool] = []
+
+    def program(argv: Sequence[str], stdin: bytes) -> Answer:
+        if argv[1] != "--version" and not heard:
+            stages.analyze(study.folder)
+            heard.append(study.folder.analysis_path.exists())
+        return fake_program(argv, stdin)
+
+    study.provider.programs = {PROGRAM: program}
+    run(study)
+    assert heard == [True]
+    assert not study.folder.analysis_path.exists()
 
 
 def test_what_is_stored_is_the_contract(tmp_path: Path) -> None:
