@@ -9,7 +9,7 @@
 | 4 | the study ended, and some of its trials failed or were not run | |
 | 5 | another process works on this results folder | FolderInUse |
 | 6 | results could not be stored (disk full, read-only) | StorageFailed |
-| 130, 143 | stopped by Ctrl-C, by SIGTERM; `run` again resumes | |
+| 129, 130, 143 | stopped by a closed terminal (SIGHUP), by Ctrl-C, by SIGTERM; `run` again resumes | |
 """
 
 import errno
@@ -20,6 +20,7 @@ from typing import ClassVar
 EXIT_OK = 0
 EXIT_DEFECT = 1
 EXIT_TRIALS_FAILED = 4
+EXIT_HUNG_UP = 129
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
 
@@ -29,6 +30,10 @@ _STORAGE_HINTS = {
     errno.EROFS: "the file system is read-only: choose another folder with --out",
     errno.EACCES: "you may not write there: choose another folder with --out",
 }
+
+
+STORAGE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""An OSError with one of these says nothing of the program that met it, wherever it came from."""
 
 
 class Move(StrEnum):

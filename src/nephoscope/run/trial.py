@@ -14,12 +14,13 @@ from urllib.parse import urlsplit
 from nephoscope.benchmarks.base import Benchmark, Needs, Site
 from nephoscope.checks.thresholds import BUSY_BEFORE
 from nephoscope.databases.base import Database, Endpoint, HasSettings
-from nephoscope.errors import NephoscopeError, NoSpaceOnMachine, StorageFailed
+from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, NoSpaceOnMachine, StorageFailed
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.records import FactsRecord, StartedRecord, Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
 from nephoscope.run.recorder import Recorder
+from nephoscope.run.signals import to_its_end
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import Trial
@@ -76,6 +77,8 @@ async def run_trial(intent: TrialIntent, trial: Trial, scratch: Path, world: Wor
     except NephoscopeError as error:
         state, failure = "failed", error
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in STORAGE_ERRNOS:
+            raise StorageFailed.of(Path(error.filename or attempt.folder), error) from error
         state, failure = "failed", _defect(attempt, error)
     status = _status(state, failure, world, started_s)
     attempt.write_status(status)
@@ -220,9 +223,12 @@ async def _telemetry(cluster: Cluster, attempt: Attempt, world: World) -> AsyncI
 
 
 async def _quietly(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> None:
-    """Does something whose failure must not hide the trial's own outcome; the failure is kept in a log."""
+    """Does something to its end, also when a signal comes meanwhile; its failure must not hide the trial's outcome.
+
+    The failure is kept in a log.
+    """
     try:
-        await action()
+        await to_its_end(action())
     except Exception as error:
         _note(attempt.log_dir / "teardown.txt", f"{what} failed: {error!r}\n")
 
