@@ -27,7 +27,10 @@ class Metric(Frozen):
     direction: Direction
     title: str = Field(description="for people, with the unit left out: 'New-Orders committed'")
     clock: str = Field(default="", description="what the clock measures, for latencies and rates")
-    headline: bool = Field(default=False, description="the metric a benchmark is ranked by; one per benchmark (job)")
+    headline: bool = Field(
+        default=False,
+        description="the metric a benchmark is ranked by; one for each job where it has jobs",
+    )
     per_cpu: bool = Field(default=False, description="dividing by the number of CPUs means something")
 
 

@@ -1,7 +1,11 @@
 """Parsers of nephoscope-load's output, on recorded real outputs and on damaged ones."""
 
+import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +13,10 @@ from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.histograms import LEAST_BEYOND, Quantile, latencies, merged
 from nephoscope.benchmarks.point_select import PointSelect, PointSelectParameters
 from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters
-from nephoscope.errors import OutputUnreadable
+from nephoscope.databases.base import Endpoint
+from nephoscope.errors import OutputUnreadable, ToolFailed
+from nephoscope.machines.remote import Completed, MachineHandle
+from tests.support.site import site_here
 
 DATA = Path(__file__).parents[2] / "data"
 TPCC = (DATA / "tpcc" / "run.jsonl").read_bytes()
@@ -120,3 +127,38 @@ def test_a_percentile_is_told_only_with_ten_values_beyond_it() -> None:
 def test_a_quantile_lies_between_0_and_1(value: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         Quantile(value)
+
+
+class _Says:
+    """The `Execute` of a site whose load generator ends like this."""
+
+    def __init__(self, stdout: bytes, exit_code: int) -> None:
+        self.stdout, self.exit_code = stdout, exit_code
+        self.timeouts_s: list[float] = []
+
+    async def __call__(
+        self, machine: MachineHandle, name: str, argv: Sequence[str], *, timeout_s: float, **_: Any
+    ) -> Completed:
+        self.timeouts_s.append(timeout_s)
+        return Completed(tuple(argv), self.exit_code, self.stdout, b"", 1.0)
+
+
+def drive(folder: Path, says: _Says, parameters: TpccParameters = TPCC_PARAMETERS) -> None:
+    site, _ = site_here(folder)
+    endpoint = Endpoint("postgresql://db/x", {}, "18", "fake")
+    asyncio.run(Tpcc().run(replace(site, execute=says, endpoint=endpoint), parameters))
+
+
+def test_a_broken_data_set_fails_the_trial_in_the_programs_own_words(tmp_path: Path) -> None:
+    first, *_, last = TPCC.splitlines()
+    finished = json.loads(last) | {"exit_code": 5, "measured_s": None, "message": "condition 3 does not hold"}
+    with pytest.raises(ToolFailed, match="measured nothing: condition 3 does not hold"):
+        drive(tmp_path, _Says(first + b"\n" + json.dumps(finished).encode(), 5))
+    drive(tmp_path, _Says(TPCC, 5))
+
+
+def test_a_large_data_set_is_given_more_time(tmp_path: Path) -> None:
+    small, large = _Says(TPCC, 0), _Says(TPCC, 0)
+    drive(tmp_path, small)
+    drive(tmp_path, large, TPCC_PARAMETERS.model_copy(update={"warehouses": 1000}))
+    assert large.timeouts_s[0] > small.timeouts_s[0] + 3600
