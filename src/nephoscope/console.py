@@ -68,7 +68,8 @@ def output() -> Console:
 
 def talk() -> Console:
     """Standard error: everything said to people beside the data."""
-    return Console(file=cast("IO[str]", _Unbreakable(sys.stderr)), soft_wrap=True)
+    # A live line needs to know its width; a log must not be broken at the width of no terminal.
+    return Console(file=cast("IO[str]", _Unbreakable(sys.stderr)), soft_wrap=not sys.stderr.isatty())
 
 
 class Remaining:
