@@ -7,6 +7,7 @@ from typing import Literal
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.benchmarks.base import Benchmark, HasOperations
+from nephoscope.benchmarks.load_output import client_cpu_share
 from nephoscope.checks.base import Check
 from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError
@@ -142,15 +143,14 @@ def _reasons(row: Stored) -> list[str]:
 
 
 def _client_cpu_share(row: Stored, benchmarks: Mapping[str, Benchmark]) -> float | None:
-    """From the verdicts' own evidence: measured client CPU / CPUs of its machine."""
+    """As the checks judged it, from the same measurement."""
     benchmark = benchmarks.get(row.intent.benchmark.uses)
     attempt = row.attempt
     started = attempt.started() if attempt else None
     if attempt is None or started is None or not isinstance(benchmark, HasOperations):
         return None
-    cpus = started.measured_cpus.get(started.machines.get("load", ""))
     found = [said.value for said in attempt.measurements() if said.metric == "client_cpu" and said.at_s is None]
-    return found[0] / len(cpus) if found and cpus else None
+    return client_cpu_share(found[0], started.client_cpus) if found else None
 
 
 def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[BenchmarkRow]:

@@ -115,7 +115,7 @@ class LoadBenchmark(ABC):
             found.append(_load(CLIENT_CPU_PER_OPERATION.name, CLIENT_CPU_PER_OPERATION.unit, per_operation))
         return found
 
-    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int) -> OperationEvidence:  # noqa: ARG002
+    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:  # noqa: ARG002
         """See `HasOperations.operations`."""
         return load_output.evidence(load_output.read(raw.get(f"{RUN}.stdout", b"")), client_cpus)
 

@@ -97,14 +97,24 @@ def count(output: LoadOutput, *, operation: str | None = None, outcomes: tuple[s
     )
 
 
-def evidence(output: LoadOutput, client_cpus: int) -> OperationEvidence:
+def client_cpu(output: LoadOutput) -> float:
+    """CPU time the generator used per second of the measurement interval: how many CPUs it kept busy."""
+    return output.finished.client_cpu_s / output.measured_s
+
+
+def client_cpu_share(client_cpu: float, client_cpus: int | None) -> float | None:
+    """`client_cpu` as a share of the CPUs that the generator may use; None when nobody knows how many those are."""
+    return client_cpu / client_cpus if client_cpus else None
+
+
+def evidence(output: LoadOutput, client_cpus: int | None) -> OperationEvidence:
     """What the checks want to know."""
     finished = output.finished
     failed = count(output, outcomes=("failed",))
     return OperationEvidence(
         attempted=count(output, outcomes=("committed", "rolled_back_by_design")) + failed,
         failed=failed,
-        client_cpu_share=finished.client_cpu_s / (output.measured_s * client_cpus),
+        client_cpu_share=client_cpu_share(client_cpu(output), client_cpus),
         broken_conditions=[f"{row.number}: {row.text}" for row in finished.conditions if not row.holds],
         conditions_checked=len(finished.conditions),
         conditions_expected=output.started.spec.check == "conditions",

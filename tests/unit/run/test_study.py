@@ -224,3 +224,27 @@ def test_draws_are_shared_by_configurations_and_differ_by_replicate() -> None:
     assert draw_seed(1, "tpcc", 1) == draw_seed(1, "tpcc", 1)
     assert len({draw_seed(seed, name, n) for seed in (1, 2) for name in ("a", "b") for n in (1, 2)}) == 8
     assert 0 <= draw_seed(2**63 - 1, "tpcc", 1000) < 2**63
+
+
+def test_damaged_telemetry_makes_the_verdict_unknown_and_says_why(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    _, trial = next(study.folder.planned())
+    attempt = trial.attempts()[0]
+    (telemetry,) = attempt.raw_dir.glob("telemetry-*.jsonl")
+    telemetry.write_text("garbage\n" + telemetry.read_text())
+    stages.parse(study.folder, study.clock)
+    (steal,) = [said for said in attempt.verdicts() if said.check == "steal"]
+    assert steal.verdict is VerdictKind.UNKNOWN
+    assert "telemetry line 1" in steal.reason
+
+
+def test_a_sampler_that_never_started_is_not_a_quiet_machine(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    attempt = next(study.folder.planned())[1].attempts()[0]
+    for telemetry in attempt.raw_dir.glob("telemetry-*.jsonl"):
+        telemetry.unlink()
+    stages.parse(study.folder, study.clock)
+    said = {row.check: row.verdict for row in attempt.verdicts()}
+    assert (said["steal"], said["sampler-cost"]) == (VerdictKind.UNKNOWN, VerdictKind.UNKNOWN)
