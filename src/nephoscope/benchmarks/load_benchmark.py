@@ -109,7 +109,7 @@ class LoadBenchmark(ABC):
         output = load_output.read(raw.get(f"{RUN}.stdout", b""))
         ended = load_output.count(output, outcomes=("committed", "rolled_back_by_design"))
         found = [*self.rates(output), *load_output.operation_latencies(output)]
-        found.append(_load(CLIENT_CPU.name, CLIENT_CPU.unit, output.finished.client_cpu_s / output.measured_s))
+        found.append(_load(CLIENT_CPU.name, CLIENT_CPU.unit, load_output.client_cpu(output)))
         if ended:
             per_operation = output.finished.client_cpu_s / ended
             found.append(_load(CLIENT_CPU_PER_OPERATION.name, CLIENT_CPU_PER_OPERATION.unit, per_operation))
