@@ -27,7 +27,7 @@ from nephoscope.wiring import real_world, shipped_study
 
 EXIT_CODES = """
 Exit codes: 0 done · 1 a defect in nephoscope · 2 the input is wrong · 3 something needed is missing or unreachable ·
-4 the study ended with failed trials · 5 the results folder is in use · 6 results could not be stored ·
+4 trials failed or could not be read · 5 the results folder is in use · 6 results could not be stored ·
 130/143 stopped by Ctrl-C/SIGTERM (`run` again resumes).
 """
 
@@ -133,6 +133,8 @@ def parse(folder: Folder) -> None:
     _talk().print(f"{outcome.parsed} trials parsed; {len(outcome.unreadable)} could not be read", highlight=False)
     for line in outcome.unreadable:
         _talk().print(f"    {line}", highlight=False, markup=False)
+    if outcome.unreadable:
+        raise typer.Exit(EXIT_TRIALS_FAILED)
 
 
 @app.command(epilog="Example: nephoscope analyze results/laptop --json")
