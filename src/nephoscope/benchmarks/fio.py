@@ -74,7 +74,7 @@ class Fio:
     """The jobs of a storage profile."""
 
     name = "fio"
-    version = 2
+    version = 1
     title = "Storage (fio)"
     parameters = FioParameters
 
@@ -211,7 +211,7 @@ def _options(job: FioJob) -> list[str]:
 
 
 def _filename(path: str) -> str:
-    r"""fio takes a colon for the end of one file name, unless `\` stands before it (HOWTO); other `\` it leaves alone."""
+    r"""fio ends a file name at a colon that has no `\` before it (HOWTO); it leaves every other `\` alone."""
     escaped = path.replace(":", "\\:")
     return f"--filename={escaped}"
 
