@@ -36,7 +36,7 @@ from nephoscope.wiring import real_world, shipped_study
 
 EXIT_CODES = """
 Exit codes: 0 done · 1 a defect in nephoscope · 2 the input is wrong · 3 something needed is missing or unreachable ·
-4 the study ended with failed trials · 5 the results folder is in use · 6 results could not be stored ·
+4 trials failed or could not be read · 5 the results folder is in use · 6 results could not be stored ·
 129/130/143 stopped by SIGHUP/Ctrl-C/SIGTERM (`run` again resumes).
 """
 
@@ -136,6 +136,8 @@ def parse(folder: Folder) -> None:
     )
     for line in outcome.unreadable:
         talk().print(f"    {line}", highlight=False, markup=False)
+    if outcome.unreadable:
+        raise typer.Exit(EXIT_TRIALS_FAILED)
 
 
 @app.command(epilog="Example: nephoscope analyze results/laptop --json")

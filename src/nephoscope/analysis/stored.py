@@ -18,7 +18,8 @@ TABLES: Mapping[str, type[Frozen]] = {
 
 
 def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
-    """Stores an analysis; the document last, so that it is never newer than its tables."""
+    """Stores an analysis. The document goes first and comes last: while tables of two analyses mix, there is none."""
+    folder.forget_analysis()
     for name, kind in TABLES.items():
         folder.write_derived(f"{name}.parquet", tables.to_parquet(getattr(study, name), kind))
     rest = study.model_copy(update={name: [] for name in TABLES})

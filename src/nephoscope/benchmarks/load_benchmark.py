@@ -117,13 +117,13 @@ class LoadBenchmark(ABC):
         output = load_output.read(raw.get(f"{RUN}.stdout", b""))
         ended = load_output.count(output, outcomes=("committed", "rolled_back_by_design"))
         found = [*self.rates(output), *load_output.operation_latencies(output)]
-        found.append(_load(CLIENT_CPU.name, CLIENT_CPU.unit, output.finished.client_cpu_s / output.measured_s))
+        found.append(_load(CLIENT_CPU.name, CLIENT_CPU.unit, load_output.client_cpu(output)))
         if ended:
             per_operation = output.finished.client_cpu_s / ended
             found.append(_load(CLIENT_CPU_PER_OPERATION.name, CLIENT_CPU_PER_OPERATION.unit, per_operation))
         return found
 
-    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int) -> OperationEvidence:  # noqa: ARG002
+    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:  # noqa: ARG002
         """See `HasOperations.operations`."""
         return load_output.evidence(load_output.read(raw.get(f"{RUN}.stdout", b"")), client_cpus)
 

@@ -17,7 +17,7 @@ from nephoscope.databases.base import Database, Endpoint, HasSettings
 from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, NoSpaceOnMachine, StorageFailed
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.records import FactsRecord, StartedRecord, Status, TrialIntent, Verdict, VerdictKind
+from nephoscope.records import CO_LOCATED, FactsRecord, StartedRecord, Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
 from nephoscope.run.recorder import Recorder
 from nephoscope.run.signals import to_its_end
@@ -26,9 +26,6 @@ from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import Trial
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
-
-CO_LOCATED = "co-located"
-"""Stated condition: client and server share a machine."""
 
 NOT_OBSERVED = "the database's machine was not observed"
 """Stated condition: the server is the user's, elsewhere; facts and telemetry are the client's."""

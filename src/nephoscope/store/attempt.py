@@ -35,6 +35,11 @@ class Attempt:
         """Where logs of databases go."""
         return self.raw_dir / "logs"
 
+    @property
+    def touched_ns(self) -> int:
+        """When a file of its folder was last made or replaced: the newest attempt was touched last."""
+        return self.folder.stat().st_mtime_ns
+
     # written while the trial runs
 
     def write_started(self, record: StartedRecord) -> None:
@@ -118,6 +123,11 @@ class Attempt:
             return _VERDICTS.validate_json(path.read_bytes())
         except ValueError as error:
             raise DamagedFile(f"{path} is damaged: {error}", hint="`nephoscope parse` writes it again") from error
+
+    def analysed_bytes(self) -> list[bytes]:
+        """What an analysis is made from, verbatim: all but raw output, and the names of its files."""
+        found = (path for path in self.folder.rglob("[!.]*") if self.raw_dir not in path.parents and path.is_file())
+        return [part for path in sorted(found) for part in (path.name.encode(), path.read_bytes())]
 
     def raw(self) -> dict[str, bytes]:
         """Every raw file by its name; logs are not among them."""

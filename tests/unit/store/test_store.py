@@ -135,3 +135,14 @@ def test_a_folder_without_a_plan_is_no_results_folder(tmp_path: Path) -> None:
 def test_a_trial_id_cannot_leave_the_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         ResultsFolder(tmp_path).trial("../../etc")
+
+
+def test_to_ask_whether_a_lock_is_held_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert not lock.held(path)
+    assert not path.exists()
+    with lock.exclusive(path):
+        assert lock.held(path)
+    assert not lock.held(path)
+    with lock.exclusive(path):
+        pass
