@@ -159,7 +159,7 @@ fn concurrent_runs_keep_all_conditions(server: &Server, isolation: Isolation, wo
     }
     if isolation == Isolation::ReadCommitted {
         assert_eq!(log.retries, 0, "locks are taken in one order: no deadlock under READ COMMITTED");
-        let by_name = log.draws.0["rows_per_name"];
+        let by_name = log.draws.tallies["rows_per_name"];
         assert!((1.5..4.5).contains(&(by_name.sum / by_name.draws as f64)), "{by_name:?}");
         assert!(log.rolled_back > 0);
     }
@@ -195,7 +195,7 @@ fn one_terminal_leaves_the_same_rows_twice(server: &Server) {
     let [one_run, other_run] = ["first", "second"].map(|name| {
         let connection = &mut copy(server, name);
         let tpcc = workload(connection, 5);
-        drive(connection, &tpcc, 0, 150, Isolation::ReadCommitted);
+        drive(connection, &tpcc, (0, 1), 150, Isolation::ReadCommitted);
         tables.map(|table| {
             let sql = format!("SELECT count(*), sum(hashtextextended({table}::text, 0)::numeric) FROM {table}");
             one(connection, &sql)
@@ -208,12 +208,12 @@ fn deliveries_skip_empty_districts(server: &Server) {
     let connection = &mut copy(server, "queue");
     let tpcc = workload(connection, 6);
     connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
-    let (mut worker, mut batch) = (tpcc.tpcc_worker(0), Batch::new());
+    let (mut worker, mut batch) = (tpcc.tpcc_worker(0, 10 * WAREHOUSES), Batch::new());
     let mut deliver = |connection: &mut Connection| {
         let mut log = Log::default();
         while operate(connection, &mut worker, &mut batch, &mut log) != DELIVERY {}
         let draws = worker.draws();
-        (draws.0["skipped_district"].sum, draws.0["skipped_delivery"].sum, log.round_trips[&DELIVERY][0])
+        (draws.tallies["skipped_district"].sum, draws.tallies["skipped_delivery"].sum, log.round_trips[&DELIVERY][0])
     };
     assert_eq!(deliver(connection), (0.0, 0.0, 8));
     connection.query("DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id > 7").unwrap();
@@ -227,7 +227,7 @@ fn deliveries_skip_empty_districts(server: &Server) {
 
 /// BEGIN, nothing found, COMMIT.
 fn worker_round_trips_of_an_empty_delivery(connection: &mut Connection, tpcc: &Tpcc) -> u32 {
-    let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(1), Batch::new(), Log::default());
+    let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(1, 10 * WAREHOUSES), Batch::new(), Log::default());
     loop {
         connection.query("TRUNCATE new_order").unwrap();
         if operate(connection, &mut worker, &mut batch, &mut log) == DELIVERY {
@@ -242,7 +242,7 @@ fn deliveries_of_one_warehouse_share_its_queue(server: &Server) {
     let tpcc = workload(connection, 7);
     let log = drive_only(server, "deliveries", &tpcc, DELIVERY, &[0, 2, 4, 6, 8, 10], 20);
     assert_eq!((log.committed[&DELIVERY], log.retries), (120, 0));
-    assert_eq!(log.draws.0["skipped_district"].sum, 0.0);
+    assert_eq!(log.draws.tallies["skipped_district"].sum, 0.0);
     let delivered = "SELECT count(*), sum(c_delivery_cnt), max(o_id) FROM orders, customer WHERE o_w_id = 1 \
                      AND o_id > 2100 AND o_carrier_id IS NOT NULL AND c_w_id = 1 AND c_d_id = o_d_id AND c_id = o_c_id";
     assert_eq!(one(connection, delivered), "1200|1200|2220");
@@ -268,7 +268,7 @@ fn transactions_do_what_they_say(server: &Server) {
     let (connection, witness) = (&mut copy(server, "facts"), &mut connect(server, "facts"));
     let tpcc = workload(connection, 4);
     connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
-    let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(0), Batch::new(), Log::default());
+    let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(0, 10 * WAREHOUSES), Batch::new(), Log::default());
     let mut seen: Vec<OperationId> = Vec::new();
     for _ in 0..600 {
         let rolled_back = log.rolled_back;
@@ -295,7 +295,7 @@ fn transactions_do_what_they_say(server: &Server) {
 }
 
 fn nothing_is_left(witness: &mut Connection, worker: &TpccWorker) {
-    let input = &worker.terminal().inputs.new_order;
+    let input = &worker.terminals().inputs.new_order;
     let place = format!("o_w_id = {} AND o_d_id = {}", input.warehouse, input.district);
     let order = worker.new_order().order;
     assert_eq!(number(witness, &format!("SELECT count(*) FROM orders WHERE {place} AND o_id = {order}")), 0);
@@ -303,7 +303,7 @@ fn nothing_is_left(witness: &mut Connection, worker: &TpccWorker) {
 }
 
 fn an_order_is_entered(witness: &mut Connection, worker: &TpccWorker) {
-    let (input, output) = (&worker.terminal().inputs.new_order, worker.new_order());
+    let (input, output) = (&worker.terminals().inputs.new_order, worker.new_order());
     let (w, d, o) = (input.warehouse, input.district, output.order);
     let order = format!(
         "SELECT o_c_id, o_ol_cnt, o_all_local, o_carrier_id IS NULL FROM orders \
@@ -354,7 +354,7 @@ fn middle_customer(witness: &mut Connection, w: i32, d: i32, customer: Customer)
 }
 
 fn a_payment_is_booked(witness: &mut Connection, worker: &TpccWorker) {
-    let (input, output) = (&worker.terminal().inputs.payment, worker.payment());
+    let (input, output) = (&worker.terminals().inputs.payment, worker.payment());
     let (w, d) = (input.customer_warehouse, input.customer_district);
     let customer = middle_customer(witness, w, d, input.customer);
     assert_eq!(output.customer, customer);
@@ -375,7 +375,7 @@ fn a_payment_is_booked(witness: &mut Connection, worker: &TpccWorker) {
 }
 
 fn the_newest_order_is_found(witness: &mut Connection, worker: &TpccWorker) {
-    let (input, output) = (&worker.terminal().inputs.order_status, worker.order_status());
+    let (input, output) = (&worker.terminals().inputs.order_status, worker.order_status());
     let customer = middle_customer(witness, input.warehouse, input.district, input.customer);
     let newest = format!(
         "SELECT o_c_id, o_id, o_ol_cnt FROM orders WHERE o_w_id = {} AND o_d_id = {} AND o_c_id = {customer} \
@@ -386,7 +386,7 @@ fn the_newest_order_is_found(witness: &mut Connection, worker: &TpccWorker) {
 }
 
 fn low_stocks_are_counted(witness: &mut Connection, worker: &TpccWorker) {
-    let input = &worker.terminal().inputs.stock_level;
+    let input = &worker.terminals().inputs.stock_level;
     let sql = format!(
         "SELECT count(*) FROM stock WHERE s_w_id = {0} AND s_quantity < {2} AND s_i_id IN (SELECT ol_i_id FROM order_line, \
          district WHERE d_w_id = {0} AND d_id = {1} AND ol_w_id = {0} AND ol_d_id = {1} \
