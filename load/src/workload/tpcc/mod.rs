@@ -78,8 +78,9 @@ impl Tpcc {
     /// Says why this data set cannot be driven so.
     pub fn new(options: TpccOptions, stored: &StoredConstants) -> Result<Self, String> {
         if stored.warehouses != options.warehouses {
+            let plural = if stored.warehouses == 1 { "" } else { "s" };
             return Err(format!(
-                "the data set has {} warehouses, not {}: load it again, or ask for {0}",
+                "the data set has {} warehouse{plural}, the spec says {}: ask for {0}, or load it again",
                 stored.warehouses, options.warehouses
             ));
         }
