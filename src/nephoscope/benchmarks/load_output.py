@@ -7,7 +7,14 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.histograms import latencies, merged
-from nephoscope.benchmarks.load_contract import OUTPUT_LINE, Finished, Interval, Started
+from nephoscope.benchmarks.load_contract import (
+    OUTPUT_LINE,
+    CounterResult,
+    Finished,
+    Interval,
+    Started,
+    TpccWorkload,
+)
 from nephoscope.errors import OutputUnreadable
 from nephoscope.records import Measurement, OperationEvidence
 
@@ -99,7 +106,7 @@ def count(output: LoadOutput, *, operation: str | None = None, outcomes: tuple[s
 
 def evidence(output: LoadOutput, client_cpus: int) -> OperationEvidence:
     """What the checks want to know."""
-    finished = output.finished
+    finished, spec = output.finished, output.started.spec
     failed = count(output, outcomes=("failed",))
     return OperationEvidence(
         attempted=count(output, outcomes=("committed", "rolled_back_by_design")) + failed,
@@ -107,10 +114,12 @@ def evidence(output: LoadOutput, client_cpus: int) -> OperationEvidence:
         client_cpu_share=finished.client_cpu_s / (output.measured_s * client_cpus),
         broken_conditions=[f"{row.number}: {row.text}" for row in finished.conditions if not row.holds],
         conditions_checked=len(finished.conditions),
-        conditions_expected=output.started.spec.check == "conditions",
-        disagreeing_counters=[
-            f"{row.name}: server {row.server}, client {row.client}" for row in finished.counters if not row.agrees
-        ],
+        conditions_expected=spec.check == "conditions",
+        counters_compared=len(finished.counters),
+        counters_expected=spec.check == "conditions" and isinstance(spec.workload, TpccWorkload),
+        disagreeing_counters=[_disagreement(row) for row in finished.counters if not row.agrees],
+        audits_passed=sum(row.passed is True for row in finished.audit),
+        audits_unjudged=sum(row.passed is None for row in finished.audit),
         failed_audits=[
             f"{row.name}: {row.observed:.6g} outside {row.low:.6g}..{row.high:.6g}"
             for row in finished.audit
@@ -119,3 +128,8 @@ def evidence(output: LoadOutput, client_cpus: int) -> OperationEvidence:
         exit_code=finished.exit_code,
         message=finished.message,
     )
+
+
+def _disagreement(counter: CounterResult) -> str:
+    most = f" to {counter.client + counter.in_doubt}" if counter.in_doubt else ""
+    return f"{counter.name}: server {counter.server}, client {counter.client}{most}"
