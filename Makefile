@@ -14,6 +14,8 @@ RESULTS ?= results/laptop
 # More arguments of pytest: `make test PYTEST="-k fio -x"`.
 PYTEST ?=
 
+# Prints the folder of the embedded PostgreSQL, for the tests of the load generator.
+EMBEDDED := $(BIN)/python -c 'from nephoscope.databases.postgres_binaries import embedded_folder; print(embedded_folder())'
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 # Folders too: their time changes when a file goes away. What Python leaves behind is none of the sources.
 SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lock \
@@ -32,11 +34,11 @@ setup: $(DONE)/wheel ## make .venv with nephoscope in it
 setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` and `make lint`
 
 test: tools browser setup-dev ## all tests but the slow ones and the ones that need root
-	@echo "== cargo test" && cd load && cargo test --locked --quiet
+	@echo "== cargo test" && cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" cargo test --locked --quiet
 	@echo "== pytest" && $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not root" $(PYTEST)
 
 test-all: lint tools browser setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
-	@echo "== cargo test" && cd load && cargo test --locked --quiet -- --include-ignored
+	@echo "== cargo test" && cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" cargo test --locked --quiet -- --include-ignored
 	@echo "== pytest" && $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST)
 
 lint: setup-dev ## style, types, arrows between packages, clippy

@@ -53,7 +53,8 @@ def _out() -> Console:
 
 
 def _talk() -> Console:
-    return Console(stderr=True, soft_wrap=True)
+    # A live line needs to know its width; a log must not be broken at the width of no terminal.
+    return Console(stderr=True, soft_wrap=not sys.stderr.isatty())
 
 
 @app.callback(invoke_without_command=True)

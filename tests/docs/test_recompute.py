@@ -8,8 +8,8 @@ import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.records import Direction, Metric
-from nephoscope.report.files import write_report
 from tests.docs import pages
+from tests.support.report_folder import write_report
 from tests.unit.analysis.study_builder import inputs, measurement, trial
 
 PAGE = pages.ROOT / "docs" / "how-to" / "recompute-a-number.md"

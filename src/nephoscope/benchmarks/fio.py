@@ -164,8 +164,21 @@ def _metrics_of(job: FioJob) -> list[Metric]:
     lower, higher = Direction.LOWER, Direction.HIGHER
     clock = "from handing the I/O over until it is done (fio lat_ns)"
     made = [
-        Metric(name=f"{job.name}.iops", unit="IO/s", direction=higher, title=f"{job.name}: I/O rate", headline=True),
-        Metric(name=f"{job.name}.bandwidth", unit="B/s", direction=higher, title=f"{job.name}: bandwidth"),
+        Metric(
+            name=f"{job.name}.iops",
+            unit="IO/s",
+            direction=higher,
+            title=f"{job.name}: I/O rate",
+            clock="I/Os completed / fio's own running time",
+            headline=True,
+        ),
+        Metric(
+            name=f"{job.name}.bandwidth",
+            unit="B/s",
+            direction=higher,
+            title=f"{job.name}: bandwidth",
+            clock="bytes of I/Os completed / fio's own running time",
+        ),
     ]
     kinds = [("latency", "latency", clock)]
     if job.fsync_every:

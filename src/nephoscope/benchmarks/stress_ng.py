@@ -123,7 +123,8 @@ class StressNg:
         workers = len(machine.cpus) if parameters.workers == "cpus" else parameters.workers
         remote_yaml = f"{machine.data_dir}/nephoscope-{_YAML}"
         argv = ["stress-ng", f"--{parameters.stressor}", str(workers), "--timeout", f"{parameters.duration_s}s"]
-        argv += ["--metrics-brief", "--yaml", remote_yaml]
+        # It refuses to start where it cannot write, although these stressors write nothing.
+        argv += ["--metrics-brief", "--yaml", remote_yaml, "--temp-path", machine.data_dir]
         await machine.remote.execute(["rm", "-f", remote_yaml], timeout_s=_GRACE_S, pinned=False)
         done = await site.execute(machine, _RAW, argv, timeout_s=parameters.duration_s + _GRACE_S)
         done.require()

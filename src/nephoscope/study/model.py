@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from nephoscope.frozen import Frozen
@@ -50,15 +50,16 @@ class Database(Frozen):
             )
         return dsn
 
-    @model_validator(mode="after")
-    def _settings_are_of_a_server_of_ours(self) -> "Database":
-        if self.dsn is not None and self.settings:
+    @field_validator("dsn")
+    @classmethod
+    def _settings_are_for_a_server_of_ours(cls, dsn: str | None, read: ValidationInfo) -> str | None:
+        if dsn is not None and read.data.get("settings"):
             raise PydanticCustomError(
-                "settings_of_the_users_server",
-                "settings are given to a server that nephoscope starts; with `dsn` the server is yours: set them there "
-                "and leave `settings` out",
+                "dsn_with_settings",
+                "names a server of yours, to which nephoscope gives no settings: make them there and leave `settings` "
+                "out",
             )
-        return self
+        return dsn
 
 
 class Configuration(Frozen):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.errors import StudyError
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
 from nephoscope.study.reference import main, study_reference
@@ -33,13 +34,16 @@ def test_starter_explains_every_key(key: str) -> None:
 
 def test_starter_loads_with_its_optional_keys_switched_on() -> None:
     text = re.sub(r"^# (?=[a-z_]+ = |\[)", "", starter_study(), flags=re.MULTILINE)
+    with pytest.raises(StudyError, match="names a server of yours, to which nephoscope gives no settings"):
+        load_study(text, "study.toml", MODELS)
+    text = re.sub(r"^dsn = .*$", "", text, flags=re.MULTILINE)
     study = load_study(text, "study.toml", MODELS)
     assert study.budget.max_usd == 20
     first = study.configurations[0]
     assert first.price_usd_per_hour == pytest.approx(0.34)
     assert first.load_machine is not None
     assert first.database.settings == {"shared_buffers": "1GB"}
-    assert first.database.dsn is not None
+    assert first.database.dsn is None
 
 
 def test_starter_loads_with_the_real_benchmarks() -> None:
