@@ -2,9 +2,15 @@
 //! time; so that nobody else has to, their statements are cancelled when the program is asked to stop.
 
 use crate::engine::cannot_connect;
-use crate::exit::Failure;
+use crate::exit::{ExitCode, Failure};
+use crate::stop::Stop;
 use crate::target::postgres::{Canceller, Connection, Dsn};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Between two attempts to reach a server.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// Opens such sessions and remembers how to cancel what they do.
 #[derive(Debug)]
@@ -36,11 +42,57 @@ impl Admin {
         Ok(connection)
     }
 
+    /// Opens a session, trying for a while: the server may be on its way back.
+    ///
+    /// # Errors
+    /// [`ExitCode::TargetLost`] when it is not back by then, or somebody interrupted.
+    pub fn connect_again(&self, patience: Duration, stop: &Stop) -> Result<Connection, Failure> {
+        let deadline = Instant::now() + patience;
+        loop {
+            match self.connect() {
+                Ok(connection) => return Ok(connection),
+                Err(failure) if stop.interrupted() || Instant::now() >= deadline => {
+                    let seconds = patience.as_secs_f64();
+                    let message = format!("nothing could be checked within {seconds} s: {}", failure.message);
+                    return Err(Failure::new(ExitCode::TargetLost, message));
+                }
+                Err(_) => thread::sleep(PAUSE),
+            }
+        }
+    }
+
     /// Asks the server to cancel whatever these sessions are doing. It may ignore it: this is only a request, and a
-    /// session that is gone is nobody's any more.
+    /// session that is gone is nobody's any more. Each request is a connection of its own, which a server that is not
+    /// well may take long to accept: nobody waits for them.
     pub fn cancel_all(&self) {
         for canceller in self.cancellers.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            let _ = canceller.cancel(&self.dsn);
+            let dsn = self.dsn.clone();
+            // Without a thread for it, the request is not made: the session ends with this process all the same.
+            let _ = thread::Builder::new().spawn(move || canceller.cancel(&dsn));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SocketType, bind, getsockname, listen, socket};
+    use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+
+    #[test]
+    fn cancelling_waits_for_nobody() {
+        // A server whose queue of connections is full: connecting to it takes as long as the timeout allows.
+        let listener = socket(AddressFamily::INET, SocketType::STREAM, None).unwrap();
+        bind(&listener, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0)).unwrap();
+        listen(&listener, 0).unwrap();
+        let address = SocketAddrV4::try_from(getsockname(&listener).unwrap()).unwrap();
+        let connect = || TcpStream::connect_timeout(&address.into(), Duration::from_millis(200));
+        let queue: Vec<_> = std::iter::from_fn(|| connect().ok()).take(10).collect();
+        let dsn = Dsn::parse(&format!("postgresql://u@{address}/d?connect_timeout=5"), |_| None).unwrap();
+        let admin = Admin::new(dsn);
+        admin.cancellers.lock().unwrap().extend((0..3).map(Canceller::of_nobody));
+        let began = Instant::now();
+        admin.cancel_all();
+        assert!(began.elapsed() < Duration::from_secs(1), "{:?} with {} in the queue", began.elapsed(), queue.len());
     }
 }

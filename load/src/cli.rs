@@ -8,7 +8,7 @@ use crate::spec::{
     TpccSpec, TpccWait, WorkloadSpec,
 };
 use crate::stop::Stop;
-use crate::telemetry;
+use crate::{telemetry, tell};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -228,7 +228,7 @@ impl CommonArgs {
 pub fn run() -> u8 {
     let outcome = dispatch(Cli::parse().command);
     let code = outcome.unwrap_or_else(|failure| {
-        eprintln!("nephoscope-load: {failure}");
+        tell::complain(&failure);
         failure.code
     });
     code as u8
@@ -256,7 +256,7 @@ fn read_spec(file: Option<&Path>) -> Result<Spec, Failure> {
         }
         None => {
             if io::stdin().is_terminal() {
-                eprintln!("reading a JSON spec from the terminal; end it with Ctrl-D (see --help)");
+                tell::say("reading a JSON spec from the terminal; end it with Ctrl-D (see --help)");
             }
             let mut json = String::new();
             io::stdin().read_to_string(&mut json).map_err(|error| bad(format!("cannot read stdin: {error}")))?;

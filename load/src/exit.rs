@@ -85,6 +85,15 @@ fn says_data_is_missing(error: &TargetError) -> bool {
     matches!(error, TargetError::Database { sqlstate, .. } if matches!(sqlstate.as_str(), "3F000" | "42P01" | "42703"))
 }
 
+/// The failure to report of several outcomes, in the order in which they came.
+///
+/// # Errors
+/// The one that outranks the others.
+pub fn worst(outcomes: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
+    let failures = outcomes.into_iter().filter_map(Result::err);
+    failures.reduce(Failure::or_worse).map_or(Ok(()), Err)
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
@@ -111,7 +120,14 @@ mod tests {
         ] {
             let both = Failure::new(first, "a").or_worse(Failure::new(later, "b"));
             assert_eq!(both.code, reported, "{first:?} then {later:?}");
+            let outcomes = [Ok(()), Err(Failure::new(first, "a")), Err(Failure::new(later, "b"))];
+            assert_eq!(worst(outcomes).unwrap_err().code, reported);
         }
+    }
+
+    #[test]
+    fn nothing_wrong_is_no_failure() {
+        assert_eq!(worst([Ok(()), Ok(())]), Ok(()));
     }
 
     #[test]

@@ -7,6 +7,10 @@
 //! Who may know what: `pace` never reads a clock; `workload` knows neither rate nor histogram; `target` knows no
 //! workload; only `engine` brings them together.
 
+// A closed stderr must not end the program: `tell` is the one way to say something.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+#![cfg_attr(test, allow(clippy::print_stderr))]
+
 pub mod admin;
 pub mod check;
 pub mod cli;
@@ -22,4 +26,5 @@ pub mod spec;
 pub mod stop;
 pub mod target;
 pub mod telemetry;
+pub mod tell;
 pub mod workload;

@@ -35,8 +35,10 @@ impl From<Completion> for Outcome {
 pub enum ErrorClass {
     /// The server asks to try again: serialisation failure, deadlock.
     Retry,
-    /// The session is over; the operation's fate is unknown, so it is never tried again.
+    /// The session is over, and the operation is never tried again: its commit may have arrived.
     Lost,
+    /// The session goes on, but the server cannot say what became of the operation: never tried again either.
+    Unknown,
     /// The operation failed; the session goes on.
     Fail,
     /// Client and server do not understand each other: nothing measured after this means anything.
@@ -45,6 +47,8 @@ pub enum ErrorClass {
 
 /// The label under which lost connections are counted in place of a SQLSTATE.
 pub const LOST: &str = "lost";
+/// The label of operations that met rows which cannot be.
+pub const DATA: &str = "data";
 
 /// Judges an error.
 #[must_use]
@@ -54,6 +58,8 @@ pub fn classify(error: &TargetError) -> ErrorClass {
         TargetError::Protocol(_) => ErrorClass::Defect,
         TargetError::Database { sqlstate, .. } => match sqlstate.as_str() {
             "40001" | "40P01" => ErrorClass::Retry,
+            // statement_completion_unknown
+            "40003" => ErrorClass::Unknown,
             // Connection exceptions; shutdown, crash, starting up.
             "57P01" | "57P02" | "57P03" => ErrorClass::Lost,
             state if state.starts_with("08") => ErrorClass::Lost,
@@ -82,6 +88,7 @@ mod tests {
             ("40001", ErrorClass::Retry),
             ("40P01", ErrorClass::Retry),
             ("40000", ErrorClass::Fail),
+            ("40003", ErrorClass::Unknown),
             ("23505", ErrorClass::Fail),
             ("57014", ErrorClass::Fail),
             ("57P01", ErrorClass::Lost),

@@ -40,7 +40,7 @@ pub struct Started {
     pub server_version: Option<String>,
 }
 
-/// HDR V2-deflate base64, nanoseconds, 3 significant digits, 1 ns to 1 h.
+/// HDR V2-deflate base64, nanoseconds, 3 significant digits, 0 to 1 h.
 #[derive(Debug, Clone, Serialize)]
 pub struct Histograms {
     /// send - scheduled
@@ -62,7 +62,7 @@ pub struct OperationInterval {
     pub count: u64,
     /// How long it took.
     pub histograms: Histograms,
-    /// Values outside 1 ns to 1 h: counted here, in no histogram.
+    /// Values above 1 h: counted here, in no histogram.
     pub out_of_range: u64,
 }
 
@@ -76,12 +76,12 @@ pub enum ErrorKind {
     Failed,
 }
 
-/// Errors by SQLSTATE (`lost` for a lost connection).
+/// Errors by SQLSTATE, or a word in its place: `lost` (connection), `data` (rows that cannot be), `protocol`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ErrorCount {
     /// The operation that met them.
     pub operation: &'static str,
-    /// Five characters, or `lost`.
+    /// Five characters, or the word.
     pub sqlstate: String,
     /// Overcome or not.
     pub kind: ErrorKind,
@@ -115,7 +115,10 @@ pub struct Interval {
     pub index: u64,
     /// Ramp or measurement.
     pub phase: Phase,
-    /// Inclusive.
+    /// Wall clock at `start_s`, milliseconds since the Unix epoch. Read once, when the load starts: a step of the wall
+    /// clock meanwhile does not show.
+    pub at_unix_ms: u64,
+    /// Inclusive. Since the load started, when all connections were open: not since the start of the action.
     pub start_s: f64,
     /// Exclusive.
     pub end_s: f64,
@@ -166,9 +169,11 @@ pub struct CounterResult {
     pub name: String,
     /// How much it changed.
     pub server: i64,
-    /// How much it should have.
+    /// How much it must have, at least.
     pub client: i64,
-    /// Equal, but for operations whose fate a lost connection left unknown.
+    /// How much more it may have: operations whose commit was sent and never answered.
+    pub in_doubt: i64,
+    /// `server` lies in `client` to `client + in_doubt`.
     pub agrees: bool,
 }
 

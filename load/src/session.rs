@@ -2,25 +2,28 @@
 
 use crate::admin::Admin;
 use crate::check::{self, Moment};
-use crate::engine::{self, Clock, Dial, Driven, Load, Timeline, process_cpu_s};
-use crate::exit::{ExitCode, Failure};
+use crate::engine::{self, Clock, Dial, Driven, Load, Timeline, process_cpu_s, unix_ms};
+use crate::exit::{ExitCode, Failure, worst};
 use crate::loader::Loader;
-use crate::output::{AuditLine, Finished, Interval, Line, Output, Phase, SCHEMA, Started};
-use crate::record::Books;
+use crate::outcome::Outcome;
+use crate::output::{AuditLine, ErrorKind, Finished, Line, Output, SCHEMA, Started};
+use crate::record::Ledger;
 use crate::spec::{Action, CheckSpec, Spec};
 use crate::stop::Stop;
 use crate::target::postgres::Connection;
+use crate::tell;
 use crate::workload::{self, Parts, Workload};
-use std::io::IsTerminal;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 /// A server that is silent for so long while an operation waits is gone.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 /// A server may take so long to come back before the load gives up.
 const RECONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A server may take so long to come back before its data is looked at.
+const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 /// After an interruption, an action that waits for the server (an index, a check) is left behind after so long.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(50);
@@ -32,38 +35,38 @@ pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
     let dsn = match spec.dsn() {
         Ok(dsn) => dsn,
         Err(error) => {
-            eprintln!("nephoscope-load: {error}");
+            tell::complain(error);
             return ExitCode::BadSpec;
         }
     };
-    let admin = Arc::new(Admin::new(dsn));
-    let mut session = Session {
+    let session = Session {
         spec,
-        admin: Arc::clone(&admin),
+        admin: Arc::new(Admin::new(dsn)),
         output: Arc::clone(output),
         stop: Arc::clone(stop),
         clock: Clock::start(),
-        finished: Finished::default(),
+        known: Arc::default(),
     };
-    let clock = session.clock;
+    let watcher = session.clone();
     let (done, ending) = mpsc::channel();
     thread::spawn(move || {
         let outcome = session.act();
-        let code = session.finish(outcome.err());
-        let _ = done.send(code);
+        let _ = done.send(session.finish(outcome.err()));
     });
     let mut give_up_at = None;
     loop {
         match ending.recv_timeout(POLL) {
             Ok(code) => return code,
-            Err(RecvTimeoutError::Disconnected) => return abandoned(output, clock, "a defect ended the action"),
+            Err(RecvTimeoutError::Disconnected) => {
+                return watcher.finish(Some(Failure::new(ExitCode::TargetLost, "a defect ended the action")));
+            }
             Err(RecvTimeoutError::Timeout) if stop.interrupted() => {
                 let give_up_at = *give_up_at.get_or_insert_with(|| {
-                    admin.cancel_all();
+                    watcher.admin.cancel_all();
                     Instant::now() + INTERRUPT_GRACE
                 });
                 if Instant::now() >= give_up_at {
-                    return abandoned(output, clock, "interrupted; a statement was left running on the server");
+                    return watcher.abandon();
                 }
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -71,33 +74,20 @@ pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
     }
 }
 
-/// The last line of an action that did not come to its own.
-fn abandoned(output: &Output, clock: Clock, message: &str) -> ExitCode {
-    let finished = Finished {
-        exit_code: ExitCode::Interrupted as u8,
-        message: message.to_owned(),
-        elapsed_s: clock.now_s(),
-        client_cpu_s: process_cpu_s(),
-        peak_memory_bytes: peak_memory_bytes(),
-        ..Finished::default()
-    };
-    eprintln!("nephoscope-load: {message}");
-    let _ = output.write(&Line::Finished(finished));
-    ExitCode::Interrupted
-}
-
+#[derive(Clone)]
 struct Session {
     spec: Spec,
     admin: Arc<Admin>,
     output: Arc<Output>,
     stop: Arc<Stop>,
     clock: Clock,
-    /// Filled as the action goes on, so that the last line tells all that is known, however it ends.
-    finished: Finished,
+    /// Filled as the action goes on, so that the last line tells all that is known, however the action ends and
+    /// whoever writes it.
+    known: Arc<Mutex<Finished>>,
 }
 
 impl Session {
-    fn act(&mut self) -> Result<(), Failure> {
+    fn act(&self) -> Result<(), Failure> {
         let parts = workload::parts(&self.spec);
         let connected = self.admin.connect();
         self.start(connected.as_ref().ok().and_then(|connection| connection.server_version()))?;
@@ -109,15 +99,16 @@ impl Session {
         }
     }
 
-    fn load(&mut self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
-        self.finished.tables = Loader {
+    fn load(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
+        let tables = Loader {
             dataset: parts.dataset.as_ref(),
             admin: &self.admin,
             connections: self.spec.connections,
             stop: &self.stop,
-            progress: &progress,
+            progress: &tell::progress,
         }
         .run()?;
+        self.known().tables = tables;
         let workload = self.workload(parts, &mut connection)?;
         if self.spec.check == CheckSpec::Conditions {
             self.check_conditions(workload.as_ref(), &mut connection, Moment::AfterLoad)?;
@@ -125,12 +116,12 @@ impl Session {
         Ok(())
     }
 
-    fn check(&mut self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
+    fn check(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         self.check_conditions(workload.as_ref(), &mut connection, Moment::Later)
     }
 
-    fn run(&mut self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
+    fn run(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = self.spec.check == CheckSpec::Conditions;
         let counters = if checked { workload.server_counters() } else { Vec::new() };
@@ -139,23 +130,23 @@ impl Session {
         drop(connection);
 
         let driven = self.drive(&workload)?;
-        self.finished.audit = audit(workload.as_ref(), &driven);
-        // A lost server cannot be asked, and who interrupted does not want to wait. Damaged data is looked at.
-        let asked_to_stop = self.stop.interrupted()
-            || self.stop.reason().is_some_and(|reason| reason.code != ExitCode::ConsistencyBroken);
-        if !checked || asked_to_stop {
+        self.known().audit = audit(workload.as_ref(), &driven);
+        // Who interrupted does not want to wait. After anything else the data is looked at: a server that went away
+        // may be back, and what it lost is worth more than that it went.
+        if !checked || self.stop.interrupted() {
             return Ok(());
         }
-        let mut connection =
-            self.admin.connect().map_err(|failure| Failure::new(ExitCode::TargetLost, failure.message))?;
-        let after = check::read_counters(&mut connection, &counters)?;
-        self.finished.counters = check::compare_counters(&counters, &before, &after, &driven.ledger);
-        let disagreement = check::judge_counters(&self.finished.counters);
-        self.check_conditions(workload.as_ref(), &mut connection, Moment::Later)?;
-        disagreement.map_or(Ok(()), Err)
+        let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.stop)?;
+        let counted = check::read_counters(&mut connection, &counters).and_then(|after| {
+            let results = check::compare_counters(&counters, &before, &after, &driven.ledger);
+            let disagreement = check::judge_counters(&results);
+            self.known().counters = results;
+            disagreement.map_or(Ok(()), Err)
+        });
+        worst([counted, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later)])
     }
 
-    fn drive(&mut self, workload: &Arc<dyn Workload>) -> Result<Driven, Failure> {
+    fn drive(&self, workload: &Arc<dyn Workload>) -> Result<Driven, Failure> {
         let timeline = Timeline {
             ramp: Duration::from_secs_f64(self.spec.ramp_s),
             measure: Duration::from_secs_f64(self.spec.duration_s),
@@ -174,84 +165,129 @@ impl Session {
             },
             stop: Arc::clone(&self.stop),
         };
-        let output = Arc::clone(&self.output);
-        let driven = engine::run(load, &mut |interval, books| {
-            tell(&interval, books);
-            write(&output, &Line::Interval(interval))
+        let driven = engine::run(load, &mut |interval, known| {
+            self.count(known.ledger, known.measured_s, known.measured_cpu_s);
+            tell::interval(&interval, known);
+            self.write(&Line::Interval(interval))
         })?;
-        self.finished.operations = driven.ledger.totals();
-        self.finished.errors = driven.ledger.errors();
-        self.finished.round_trips = driven.ledger.round_trips();
-        self.finished.measured_s = Some(driven.measured_s);
-        self.finished.client_cpu_s = driven.measured_cpu_s;
+        self.count(&driven.ledger, driven.measured_s, driven.measured_cpu_s);
         Ok(driven)
     }
 
+    /// Notes what was done so far.
+    fn count(&self, ledger: &Ledger, measured_s: f64, measured_cpu_s: f64) {
+        let mut known = self.known();
+        known.operations = ledger.totals();
+        known.errors = ledger.errors();
+        known.round_trips = ledger.round_trips();
+        known.measured_s = Some(measured_s);
+        known.client_cpu_s = measured_cpu_s;
+        known.message = nothing_succeeded(&known).unwrap_or_default();
+    }
+
+    /// Breaches that were found are not forgotten when a later condition cannot be checked.
     fn check_conditions(
-        &mut self,
+        &self,
         workload: &dyn Workload,
         connection: &mut Connection,
         moment: Moment,
     ) -> Result<(), Failure> {
-        progress("checking conditions");
-        self.finished.conditions = check::conditions(connection, &workload.conditions(), moment)?;
-        check::judge_conditions(&self.finished.conditions).map_or(Ok(()), Err)
+        tell::progress("checking conditions");
+        let ended =
+            check::conditions(connection, &workload.conditions(), moment, |found| self.known().conditions.push(found));
+        let broken = check::judge_conditions(&self.known().conditions);
+        worst([broken.map_or(Ok(()), Err), ended])
     }
 
     /// Builds the workload, on the constants that the data set was loaded with.
-    fn workload(&mut self, parts: &Parts, connection: &mut Connection) -> Result<Arc<dyn Workload>, Failure> {
+    fn workload(&self, parts: &Parts, connection: &mut Connection) -> Result<Arc<dyn Workload>, Failure> {
         let read = |sql: &str| {
             connection
                 .query(sql)
                 .map_err(|error| Failure::target("the constants of the data set cannot be read", &error))
         };
         let stored = parts.stored_constants.map_or(Ok(Vec::new()), read)?;
-        let workload = parts.workload(&stored).map_err(|error| Failure::data(&error))?;
-        self.finished.constants = workload.constants();
+        let workload = parts.workload(&stored)?;
+        self.known().constants = workload.constants();
         Ok(workload)
     }
 
     fn start(&self, server_version: Option<&str>) -> Result<(), Failure> {
-        let at_unix_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
         let started = Started {
             schema: SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             spec: self.spec.without_secrets(),
-            at_unix_ms,
+            at_unix_ms: unix_ms(),
             server_version: server_version.map(str::to_owned),
         };
-        write(&self.output, &Line::Started(started))
+        self.write(&Line::Started(started))
     }
 
     /// Writes the last line: the worst of how the action ended and why anybody asked to stop.
-    fn finish(mut self, ended: Option<Failure>) -> ExitCode {
-        let failure = match (self.stop.reason(), ended) {
-            (Some(stopped), Some(ended)) => Some(stopped.or_worse(ended)),
-            (stopped, ended) => stopped.or(ended),
-        };
+    fn finish(&self, ended: Option<Failure>) -> ExitCode {
+        self.end(worst([self.stop.reason().map_or(Ok(()), Err), ended.map_or(Ok(()), Err)]).err())
+    }
+
+    fn end(&self, failure: Option<Failure>) -> ExitCode {
         let code = failure.as_ref().map_or(ExitCode::Finished, |failure| failure.code);
+        let mut finished = self.known().clone();
         if let Some(failure) = failure {
-            eprintln!("nephoscope-load: {failure}");
-            self.finished.message = failure.message;
+            finished.message = failure.message;
         }
-        self.finished.exit_code = code as u8;
-        self.finished.elapsed_s = self.clock.now_s();
-        if self.finished.measured_s.is_none() {
-            self.finished.client_cpu_s = process_cpu_s();
+        let message = finished.message.clone();
+        finished.exit_code = code as u8;
+        finished.elapsed_s = self.clock.now_s();
+        if finished.measured_s.is_none() {
+            finished.client_cpu_s = process_cpu_s();
         }
-        self.finished.peak_memory_bytes = peak_memory_bytes();
-        match write(&self.output, &Line::Finished(self.finished)) {
+        finished.peak_memory_bytes = peak_memory_bytes();
+        // First the line, then the people: nobody may be left there.
+        let written = self.write(&Line::Finished(finished));
+        if !message.is_empty() {
+            tell::complain(message);
+        }
+        match written {
             Ok(()) => code,
             Err(failure) if code == ExitCode::Finished => failure.code,
             Err(_) => code,
         }
     }
+
+    /// Writes the last line for an action that does not come to its end: what is known, and why it was to stop.
+    fn abandon(&self) -> ExitCode {
+        // It is stopped, or nobody would abandon it. Broken data that were found before are the worse news.
+        let stopped = self.stop.reason().unwrap_or_else(Failure::interrupted);
+        let broken = check::judge_conditions(&self.known().conditions);
+        let mut failure = match broken {
+            Some(broken) => stopped.or_worse(broken),
+            None => stopped,
+        };
+        failure.message.push_str("; a statement was left running on the server");
+        self.end(Some(failure))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Finished> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, line: &Line) -> Result<(), Failure> {
+        self.output.write(line).map_err(|error| {
+            let message = format!("the output cannot be written (its reader went away?): {error}");
+            Failure::new(ExitCode::Interrupted, message)
+        })
+    }
 }
 
-fn write(output: &Output, line: &Line) -> Result<(), Failure> {
-    output.write(line).map_err(|error| {
-        Failure::new(ExitCode::Interrupted, format!("the output cannot be written (its reader went away?): {error}"))
-    })
+/// What to say of a load of which no operation succeeded.
+fn nothing_succeeded(known: &Finished) -> Option<String> {
+    let all = |failed: bool| {
+        let of = known.operations.iter().filter(move |total| (total.outcome == Outcome::Failed) == failed);
+        of.map(|total| total.all).sum::<u64>()
+    };
+    let failed = all(true);
+    let most = known.errors.iter().filter(|error| error.kind == ErrorKind::Failed).max_by_key(|error| error.count)?;
+    let common = format!("{} with {}", most.operation, most.sqlstate);
+    (failed > 0 && all(false) == 0).then(|| format!("all {failed} operations failed, most of them {common}"))
 }
 
 fn audit(workload: &dyn Workload, driven: &Driven) -> Vec<AuditLine> {
@@ -264,26 +300,6 @@ fn audit(workload: &dyn Workload, driven: &Driven) -> Vec<AuditLine> {
         passed: line.passed,
     };
     workload.audit(&driven.draws).into_iter().map(line).collect()
-}
-
-/// A step, for people who watch.
-fn progress(text: &str) {
-    if std::io::stderr().is_terminal() {
-        eprintln!("{text}");
-    }
-}
-
-/// An interval, for people who watch.
-fn tell(interval: &Interval, books: &Books) {
-    let phase = if interval.phase == Phase::Ramp { "ramp" } else { "measure" };
-    let seconds = interval.end_s - interval.start_s;
-    let errors: u64 = interval.errors.iter().map(|error| error.count).sum();
-    progress(&format!(
-        "{:6.0} s {phase}: {:.0} operations/s, slowest p99 of service {:.3} ms, {errors} errors and retries",
-        interval.end_s,
-        books.count as f64 / seconds.max(1e-9),
-        books.service_p99_ns as f64 / 1e6,
-    ));
 }
 
 /// The largest resident set so far; 0 where the kernel does not tell.

@@ -7,6 +7,12 @@ use crate::target::postgres::{Dsn, Isolation, redact};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// 100 TB of data.
+const MOST_WAREHOUSES: u32 = 1_000_000;
+/// Each is a thread here and a process of the server.
+const MOST_CONNECTIONS: u32 = 10_000;
+/// With its pauses, more takes minutes for one operation.
+const MOST_RETRIES: u32 = 1_000;
 /// A year: longer is a mistake in the unit.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 
@@ -261,14 +267,17 @@ impl Spec {
     pub fn validate(&self) -> Result<(), SpecError> {
         let require = |holds: bool, message: &str| if holds { Ok(()) } else { Err(SpecError(message.to_owned())) };
         require(self.seed < 1 << 63, "seed: must be below 2^63")?;
-        require(self.connections >= 1, "connections: must be at least 1")?;
+        let connections = (1..=MOST_CONNECTIONS).contains(&self.connections);
+        require(connections, &format!("connections: must be 1 to {MOST_CONNECTIONS}"))?;
+        require(self.max_retries <= MOST_RETRIES, &format!("max_retries: must be at most {MOST_RETRIES}"))?;
         require((0.0..=LONGEST_S).contains(&self.ramp_s), "ramp_s: must be 0 seconds to a year")?;
         let lasts = self.duration_s > 0.0 && self.duration_s <= LONGEST_S;
         require(lasts, "duration_s: must be above 0 seconds, and at most a year")?;
         match &self.workload {
             WorkloadSpec::Tpcc(tpcc) => {
                 let active = tpcc.active_warehouses.unwrap_or(tpcc.warehouses);
-                require(tpcc.warehouses >= 1, "workload.warehouses: must be at least 1")?;
+                let warehouses = (1..=MOST_WAREHOUSES).contains(&tpcc.warehouses);
+                require(warehouses, &format!("workload.warehouses: must be 1 to {MOST_WAREHOUSES}"))?;
                 require(
                     (1..=tpcc.warehouses).contains(&active),
                     "workload.active_warehouses: must be 1 to the number of warehouses",
@@ -350,6 +359,10 @@ mod tests {
             (with("/action", json!("jump")), "action"),
             (with("/connections", json!(0)), "connections"),
             (with("/connections", json!(-1)), "connections"),
+            (with("/connections", json!(10_001)), "connections: must be 1 to 10000"),
+            (with("/max_retries", json!(1_001)), "max_retries: must be at most 1000"),
+            (with("/workload", json!({"kind": "tpcc", "warehouses": 1_000_001})), "workload.warehouses: must be 1 to"),
+            (with("/workload", json!({"kind": "tpcc", "warehouses": 0})), "workload.warehouses: must be 1 to"),
             (with("/seed", json!(1_u64 << 63)), "seed"),
             (with("/duration_s", json!(0)), "duration_s"),
             (with("/ramp_s", json!(-0.5)), "ramp_s"),

@@ -155,7 +155,11 @@ class OperationEvidence(Frozen):
     broken_conditions: list[str] = Field(description="consistency conditions that do not hold")
     conditions_checked: int = Field(ge=0)
     conditions_expected: bool = Field(description="the workload has conditions, and they were to be checked")
+    counters_compared: int = Field(ge=0)
+    counters_expected: bool = Field(description="the workload has counters, and they were to be compared")
     disagreeing_counters: list[str] = Field(default=[], description="server counters that differ from the client's")
+    audits_passed: int = Field(ge=0)
+    audits_unjudged: int = Field(ge=0, description="quantities with too few draws to judge")
     failed_audits: list[str] = Field(default=[], description="draws outside their specification")
     exit_code: int
     message: str = ""

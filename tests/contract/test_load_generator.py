@@ -108,6 +108,11 @@ def test_what_it_writes_is_the_contract_and_its_counts_agree(postgres: Server, n
         assert summed[total.operation, total.outcome] <= total.all
     assert output.finished.measured_s == pytest.approx(asked.duration_s, rel=0.05)
     assert [interval.index for interval in output.intervals] == list(range(len(output.intervals)))
+    first = output.intervals[0]
+    assert first.start_s == 0
+    assert 0 <= first.at_unix_ms - output.started.at_unix_ms < 60_000
+    for interval in output.intervals:
+        assert interval.at_unix_ms - first.at_unix_ms == pytest.approx(interval.start_s * 1000, abs=1)
 
 
 def test_new_orders_counted_by_the_client_are_the_servers(postgres: Server, tpcc: str) -> None:
@@ -120,11 +125,11 @@ def test_new_orders_counted_by_the_client_are_the_servers(postgres: Server, tpcc
     )
     assert committed == after - before > 0
     (counter,) = [row for row in output.finished.counters if row.name == "sum_d_next_o_id"]
-    assert (counter.server, counter.client, counter.agrees) == (committed, committed, True)
-    assert {row.number for row in output.finished.conditions if row.holds} == set(range(1, 13)) - {11}
+    assert (counter.server, counter.client, counter.in_doubt, counter.agrees) == (committed, committed, 0, True)
+    assert {row.number for row in output.finished.conditions if row.holds} >= set(range(1, 13)) - {11}
 
 
-def test_all_twelve_conditions_are_checked_after_loading(postgres: Server, tpcc: str) -> None:
+def test_all_conditions_are_checked_after_loading(postgres: Server, tpcc: str) -> None:
     done = execute(postgres, spec(postgres, tpcc, "check", TPCC))
     assert done.returncode == 0
     finished = load_output.read(done.stdout).finished
@@ -139,6 +144,7 @@ def test_all_twelve_conditions_are_checked_after_loading(postgres: Server, tpcc:
         ("DELETE FROM order_line WHERE ol_o_id = 5 AND ol_d_id = 1 AND ol_number = 1", 4),
         ("UPDATE orders SET o_carrier_id = NULL WHERE o_id = 7 AND o_d_id = 2", 5),
         ("UPDATE customer SET c_balance = c_balance + 1 WHERE c_id = 9 AND c_d_id = 4", 10),
+        ("UPDATE stock SET s_ytd = s_ytd + 1 WHERE s_i_id = 5", 14),
     ],
 )
 @pytest.mark.parametrize("action", ["check", "run"])
@@ -191,8 +197,8 @@ def test_who_cannot_connect_is_exit_3(postgres: Server, point_select: str) -> No
 
 def test_data_of_another_size_are_refused(postgres: Server, tpcc: str) -> None:
     done = execute(postgres, spec(postgres, tpcc, "run", TpccWorkload(warehouses=7)))
-    assert done.returncode not in (0, contract.EXIT_INTERRUPTED)
-    assert b"warehouses" in done.stderr
+    assert done.returncode == contract.EXIT_BAD_SPEC
+    assert b"has 1 warehouse, the spec says 7" in done.stderr
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

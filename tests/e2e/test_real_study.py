@@ -78,9 +78,9 @@ def test_a_study_measures_checks_and_reports(tmp_path: Path) -> None:
     ]
     finished = json.loads(run_output.read_bytes().splitlines()[-1])
     conditions = {row["number"] for row in finished["conditions"] if row["holds"]}
-    assert conditions == set(range(1, 13)) - {11}
+    assert conditions >= set(range(1, 13)) - {11}
     loaded = json.loads((run_output.parent / "load-fixture.stdout").read_bytes().splitlines()[-1])
-    assert {row["number"] for row in loaded["conditions"] if row["holds"]} == set(range(1, 13))
+    assert {row["number"] for row in loaded["conditions"] if row["holds"]} >= set(range(1, 13))
     assert {row["name"] for row in finished["counters"] if row["agrees"]} >= {"sum_d_next_o_id"}
     for name in ("password", "PGPASSWORD"):
         hits = subprocess.run(["grep", "-rl", "--exclude-dir=report", name, str(out / "trials")], check=False)

@@ -58,6 +58,10 @@ def operations(**changes: Any) -> OperationEvidence:
         "broken_conditions": [],
         "conditions_checked": 12,
         "conditions_expected": True,
+        "counters_compared": 2,
+        "counters_expected": True,
+        "audits_passed": 40,
+        "audits_unjudged": 0,
         "exit_code": 0,
     }
     return OperationEvidence(**{**values, **changes})

@@ -2,19 +2,26 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Nanoseconds on CLOCK_MONOTONIC since an origin.
 #[derive(Debug, Clone, Copy)]
 pub struct Clock {
     origin: Instant,
+    origin_unix_ms: u64,
+}
+
+/// The wall clock, milliseconds since the Unix epoch.
+#[must_use]
+pub fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
 }
 
 impl Clock {
     /// Starts now.
     #[must_use]
     pub fn start() -> Self {
-        Self { origin: Instant::now() }
+        Self { origin: Instant::now(), origin_unix_ms: unix_ms() }
     }
 
     /// Nanoseconds since the start.
@@ -33,6 +40,12 @@ impl Clock {
     #[must_use]
     pub fn instant(self, ns: u64) -> Instant {
         self.origin + Duration::from_nanos(ns)
+    }
+
+    /// The wall clock at `ns` since the start, as it was set at the start.
+    #[must_use]
+    pub fn unix_ms(self, ns: u64) -> u64 {
+        self.origin_unix_ms + ns / 1_000_000
     }
 
     /// Sleeps until `ns` since the start; returns at once when that is past.

@@ -83,11 +83,12 @@ impl Dial {
         }
     }
 
-    /// Tries until a connection is back, for a bounded time; `None` when the program stops meanwhile.
+    /// Tries until a connection is back, for a bounded time; `None` when the program stops meanwhile, or when it is
+    /// `end` and nobody needs the connection any more.
     ///
     /// # Errors
     /// [`ExitCode::TargetLost`] when the time is over, or the server refuses us for good.
-    pub fn reopen(&self, stop: &Stop) -> Result<Option<Connection>, Failure> {
+    pub fn reopen(&self, stop: &Stop, end: Instant) -> Result<Option<Connection>, Failure> {
         let deadline = Instant::now() + self.reconnect_timeout;
         let mut pause = FIRST_PAUSE;
         loop {
@@ -98,12 +99,15 @@ impl Dial {
             // A server that restarts says "starting up"; one that is full of dying sessions says "too many clients".
             let passing = classify(&error) == ErrorClass::Lost || is_too_many_clients(&error);
             let now = Instant::now();
+            if now >= end {
+                return Ok(None);
+            }
             if !passing || now >= deadline {
                 let seconds = self.reconnect_timeout.as_secs_f64();
                 let message = format!("the connection was lost and did not come back within {seconds} s: {error}");
                 return Err(Failure::new(ExitCode::TargetLost, message));
             }
-            if stop.wait_until(deadline.min(now + pause)) {
+            if stop.wait_until(deadline.min(end).min(now + pause)) {
                 return Ok(None);
             }
             pause = LONGEST_PAUSE.min(pause * 2);
@@ -128,4 +132,26 @@ pub fn cannot_connect(dsn: &Dsn, error: &TargetError) -> Failure {
         _ => "",
     };
     Failure::new(ExitCode::CannotConnect, format!("cannot use {dsn}: {error}{hint}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_reconnects_after_the_end() {
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let dial = Dial {
+            dsn: Dsn::parse(&format!("postgresql://u@127.0.0.1:{port}/d"), |_| None).unwrap(),
+            isolation: Isolation::ReadCommitted,
+            statements: Vec::new(),
+            answer_timeout: Duration::from_secs(5),
+            reconnect_timeout: Duration::from_millis(700),
+        };
+        let began = Instant::now();
+        assert!(dial.reopen(&Stop::default(), began + Duration::from_millis(100)).unwrap().is_none());
+        assert!(began.elapsed() < Duration::from_millis(600));
+        let failure = dial.reopen(&Stop::default(), began + Duration::from_secs(60)).unwrap_err();
+        assert_eq!(failure.code, ExitCode::TargetLost);
+    }
 }

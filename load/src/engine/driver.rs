@@ -3,7 +3,7 @@
 use super::clock::Clock;
 use super::dial::Dial;
 use crate::exit::{ExitCode, Failure};
-use crate::outcome::{ErrorClass, LOST, Outcome, classify, label};
+use crate::outcome::{DATA, ErrorClass, LOST, Outcome, classify, label};
 use crate::output::ErrorKind;
 use crate::pace::Pace;
 use crate::record::{Lane, Sample};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-/// Pauses before a retry grow from here …
+/// Pauses before a retry, and after an operation that failed, grow from here …
 const FIRST_BACK_OFF: Duration = Duration::from_micros(500);
 /// … to here, doubling; each is drawn uniformly below that, so that two which collided do not meet again.
 const LONGEST_BACK_OFF: Duration = Duration::from_millis(50);
@@ -49,6 +49,8 @@ pub struct Driver {
     /// Of the operation in progress: when its first byte was sent, and its exchanges.
     sent_ns: Option<u64>,
     round_trips: u64,
+    /// Whether a commit of it is on its way, and not answered.
+    in_doubt: bool,
     /// For back-off only: the workload's draws must not depend on how often it was retried.
     jitter: Xoshiro256PlusPlus,
 }
@@ -78,6 +80,7 @@ impl Driver {
             batch: Batch::new(),
             sent_ns: None,
             round_trips: 0,
+            in_doubt: false,
             jitter: Xoshiro256PlusPlus::seed_from_u64(u64::from(index)),
         }
     }
@@ -94,43 +97,71 @@ impl Driver {
 
     fn drive(&mut self) -> Result<(), Failure> {
         let mut free_ns = self.shared.clock.now_ns();
+        let mut failed_in_a_row = 0;
         loop {
             let scheduled_ns = self.pace.intended_ns(free_ns);
-            if scheduled_ns >= self.shared.end_ns || self.shared.stop.requested() {
+            if self.is_over(scheduled_ns) {
                 return Ok(());
             }
             self.shared.clock.wait_until(scheduled_ns);
             // Time without a connection is queue time of the operation that waits for it.
-            if self.connection.is_none() {
-                self.connection = self.shared.dial.reopen(&self.shared.stop)?;
-                if self.connection.is_none() {
-                    return Ok(());
-                }
+            if !self.connect()? {
+                return Ok(());
             }
             let operation = self.worker.draw();
             self.lane.set_in_flight(1);
-            let outcome = self.perform(operation)?;
+            let (outcome, fatal) = self.perform(operation);
             free_ns = self.record(operation, outcome, scheduled_ns);
             self.lane.set_in_flight(0);
+            fatal.map_or(Ok(()), Err)?;
+            if outcome == Outcome::Failed {
+                // A server that refuses everything is not to be asked as fast as it can refuse.
+                self.back_off(failed_in_a_row);
+                failed_in_a_row += 1;
+                free_ns = self.shared.clock.now_ns();
+            } else {
+                failed_in_a_row = 0;
+            }
         }
     }
 
-    /// Carries out the drawn operation, with its retries.
-    fn perform(&mut self, operation: OperationId) -> Result<Outcome, Failure> {
+    /// Whether nothing may start at `ns` any more.
+    fn is_over(&self, ns: u64) -> bool {
+        ns >= self.shared.end_ns || self.shared.stop.requested()
+    }
+
+    /// Gets a lost connection back; false when the load is over before that.
+    fn connect(&mut self) -> Result<bool, Failure> {
+        if self.connection.is_none() {
+            let end = self.shared.clock.instant(self.shared.end_ns);
+            self.connection = self.shared.dial.reopen(&self.shared.stop, end)?;
+        }
+        Ok(self.connection.is_some() && !self.is_over(self.shared.clock.now_ns()))
+    }
+
+    /// Carries out the drawn operation, with its retries; also why nothing can follow it, if so.
+    fn perform(&mut self, operation: OperationId) -> (Outcome, Option<Failure>) {
         self.sent_ns = None;
         self.round_trips = 0;
         let mut retries = 0;
         loop {
             let error = match self.attempt() {
-                Ok(completion) => return Ok(completion.into()),
-                Err(Interruption::Data(error)) => return Err(Failure::data(&error)),
+                Ok(completion) => return (completion.into(), None),
+                Err(Interruption::Data(error)) => {
+                    self.connection = None;
+                    self.count_error(operation, DATA.to_owned(), ErrorKind::Failed);
+                    return (Outcome::Failed, Some(Failure::data(&error)));
+                }
                 Err(Interruption::Target(error)) => error,
             };
-            let again = classify(&error) == ErrorClass::Retry && retries < self.shared.max_retries;
-            if !self.recover(operation, error, again)? {
-                return Ok(Outcome::Failed);
+            let again = classify(&error) == ErrorClass::Retry
+                && retries < self.shared.max_retries
+                && !self.is_over(self.shared.clock.now_ns());
+            match self.recover(operation, error, again) {
+                Ok(true) => self.back_off(retries),
+                Ok(false) => return (Outcome::Failed, None),
+                Err(failure) => return (Outcome::Failed, Some(failure)),
             }
-            self.back_off(retries);
             retries += 1;
         }
     }
@@ -141,6 +172,7 @@ impl Driver {
             return Err(Interruption::Target(TargetError::Lost("no connection".to_owned())));
         };
         self.batch.clear();
+        self.in_doubt = false;
         let mut step = self.worker.step(None, &mut self.batch).map_err(Interruption::Data)?;
         loop {
             match step {
@@ -148,7 +180,9 @@ impl Driver {
                 Step::Send => {
                     self.sent_ns.get_or_insert_with(|| self.shared.clock.now_ns());
                     self.round_trips += 1;
+                    self.in_doubt = connection.commits(&self.batch);
                     let reply = connection.exchange(&mut self.batch).map_err(Interruption::Target)?;
+                    self.in_doubt = false;
                     self.batch.clear();
                     step = self.worker.step(Some(reply), &mut self.batch).map_err(Interruption::Data)?;
                 }
@@ -159,12 +193,15 @@ impl Driver {
     /// Makes the connection usable again, or drops it, and counts the error. True when the operation goes on.
     fn recover(&mut self, operation: OperationId, error: TargetError, again: bool) -> Result<bool, Failure> {
         let class = classify(&error);
+        // A server that tells an error has undone the operation before, unless it says that it does not know.
+        self.in_doubt &= matches!(class, ErrorClass::Lost | ErrorClass::Unknown | ErrorClass::Defect);
         if class == ErrorClass::Defect {
             let message = format!("client and server misunderstand each other: {error}");
+            self.connection = None;
+            self.count_error(operation, label(error), ErrorKind::Failed);
             return Err(Failure::new(ExitCode::TargetLost, message));
         }
-        // The server has undone the operation before it told the error: when the session goes only now, nothing is
-        // in doubt, and the error keeps its own name.
+        // When the session goes only now, nothing more is in doubt, and the error keeps its own name.
         let usable = class != ErrorClass::Lost && self.reset();
         if !usable {
             self.connection = None;
@@ -173,8 +210,12 @@ impl Driver {
         let kind = if goes_on { ErrorKind::Retried } else { ErrorKind::Failed };
         // Under whatever SQLSTATE a server says farewell, the connection is lost.
         let name = if class == ErrorClass::Lost { LOST.to_owned() } else { label(error) };
-        self.lane.error(|| self.shared.clock.now_ns(), operation, name, kind);
+        self.count_error(operation, name, kind);
         Ok(goes_on)
+    }
+
+    fn count_error(&self, operation: OperationId, name: String, kind: ErrorKind) {
+        self.lane.error(|| self.shared.clock.now_ns(), operation, name, kind, self.in_doubt);
     }
 
     /// True when the session can go on.

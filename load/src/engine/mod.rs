@@ -8,7 +8,7 @@ mod dial;
 mod driver;
 mod timeline;
 
-pub use clock::{Clock, process_cpu_s};
+pub use clock::{Clock, process_cpu_s, unix_ms};
 pub use dial::{Dial, cannot_connect};
 pub use timeline::{Span, Timeline};
 
@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// A worker's stack: it only encodes and decodes. Thousands of them must fit.
 const STACK_BYTES: usize = 256 * 1024;
-/// How long operations under way may take once somebody asked to stop.
+/// How long operations under way may take once somebody interrupted.
 const STOP_GRACE: Duration = Duration::from_secs(3);
 const NS_PER_S: f64 = 1e9;
 
@@ -59,8 +59,21 @@ pub struct Driven {
     pub measured_cpu_s: f64,
 }
 
+/// What is known when an interval was closed.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Of the interval.
+    pub books: &'a Books,
+    /// Of the whole action so far.
+    pub ledger: &'a Ledger,
+    /// Length of the measurement interval so far, in seconds.
+    pub measured_s: f64,
+    /// CPU of this process in it, in seconds.
+    pub measured_cpu_s: f64,
+}
+
 /// Receives each closed interval; an error (nobody reads) stops the load.
-pub type OnInterval<'a> = &'a mut dyn FnMut(Interval, &Books) -> Result<(), Failure>;
+pub type OnInterval<'a> = &'a mut dyn FnMut(Interval, Known<'_>) -> Result<(), Failure>;
 
 /// Connects, drives the load to its end or until somebody asks to stop, and collects every operation. Why it
 /// stopped early, if it did, is in `load.stop`.
@@ -82,7 +95,7 @@ pub fn run(load: Load, on_interval: OnInterval<'_>) -> Result<Driven, Failure> {
     let (done, endings) = mpsc::channel();
     for (index, connection) in (0..load.connections).zip(connections) {
         let lane = lanes.lane(index as usize);
-        let worker = load.workload.worker(index);
+        let worker = load.workload.worker(index, load.connections);
         let driver = Driver::new(Arc::clone(&shared), lane, worker, Box::new(Closed), connection, index);
         spawn(driver, done.clone())?;
     }
@@ -133,7 +146,9 @@ impl Coordinator<'_> {
             // Stopped early: the interval ends now, and what is still under way belongs to no interval.
             let end_ns = planned.end_ns.min(self.clock.now_ns()).max(planned.start_ns);
             let (interval, books) = self.close(Span { end_ns, ..planned }, lanes);
-            if let Err(failure) = on_interval(interval, &books) {
+            let (measured_s, measured_cpu_s) = (self.measured_s, self.measured_cpu_s);
+            let known = Known { books: &books, ledger: &self.ledger, measured_s, measured_cpu_s };
+            if let Err(failure) = on_interval(interval, known) {
                 self.stop.request(failure);
             }
             if stopped {
@@ -155,6 +170,7 @@ impl Coordinator<'_> {
         let interval = Interval {
             index: span.index,
             phase: span.phase,
+            at_unix_ms: self.clock.unix_ms(span.start_ns),
             start_s: span.start_ns as f64 / NS_PER_S,
             end_s: span.end_ns as f64 / NS_PER_S,
             operations: std::mem::take(&mut books.operations),
@@ -164,8 +180,8 @@ impl Coordinator<'_> {
         (interval, books)
     }
 
-    /// Waits for every operation under way: as long as it takes after a normal end (the target's timeouts bound it),
-    /// for a short grace after somebody asked to stop.
+    /// Waits for every operation under way, as long as it takes (the target's timeouts bound it): what follows reads
+    /// what they leave behind. Only who interrupted does not want to wait: a short grace.
     fn wait_for_drivers(&self, endings: &Receiver<Draws>, count: usize) -> Draws {
         let mut draws = Draws::default();
         let mut deadline = None;
@@ -177,7 +193,7 @@ impl Coordinator<'_> {
                     ended += 1;
                 }
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) if self.stop.requested() => {
+                Err(RecvTimeoutError::Timeout) if self.stop.interrupted() => {
                     let deadline = *deadline.get_or_insert_with(|| Instant::now() + STOP_GRACE);
                     if Instant::now() >= deadline {
                         break;

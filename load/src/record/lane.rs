@@ -29,10 +29,12 @@ pub struct ErrorEvent {
     pub at_ns: u64,
     /// What was under way.
     pub operation: OperationId,
-    /// SQLSTATE, or `lost`.
+    /// SQLSTATE, or a word in its place: `lost`, `data`, `protocol`.
     pub sqlstate: String,
     /// Whether the operation went on.
     pub kind: ErrorKind,
+    /// Whether the operation may have committed all the same.
+    pub in_doubt: bool,
 }
 
 /// What a lane held.
@@ -65,10 +67,17 @@ impl Lane {
     }
 
     /// Records an error at the time that `clock` tells.
-    pub fn error(&self, clock: impl FnOnce() -> u64, operation: OperationId, sqlstate: String, kind: ErrorKind) {
+    pub fn error(
+        &self,
+        clock: impl FnOnce() -> u64,
+        operation: OperationId,
+        sqlstate: String,
+        kind: ErrorKind,
+        in_doubt: bool,
+    ) {
         let mut log = self.lock();
         let at_ns = clock();
-        log.errors.push(ErrorEvent { at_ns, operation, sqlstate, kind });
+        log.errors.push(ErrorEvent { at_ns, operation, sqlstate, kind, in_doubt });
     }
 
     /// Says whether an operation is under way.

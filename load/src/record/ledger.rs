@@ -2,7 +2,7 @@
 
 use super::histogram::{Histogram, Quantile};
 use super::lane::{ErrorEvent, Lanes, Sample};
-use crate::outcome::{LOST, Outcome};
+use crate::outcome::Outcome;
 use crate::output::{ErrorCount, ErrorKind, Histograms, OperationInterval, OperationTotal, Phase};
 use crate::workload::OperationId;
 use std::collections::BTreeMap;
@@ -65,6 +65,7 @@ pub struct Ledger {
     waiting_errors: Vec<ErrorEvent>,
     totals: BTreeMap<(OperationId, Outcome), Count>,
     errors: BTreeMap<ErrorKey, u64>,
+    in_doubt: BTreeMap<OperationId, u64>,
     round_trips: u64,
 }
 
@@ -93,6 +94,7 @@ impl Ledger {
             waiting_errors: Vec::new(),
             totals: BTreeMap::new(),
             errors: BTreeMap::new(),
+            in_doubt: BTreeMap::new(),
             round_trips: 0,
         }
     }
@@ -139,6 +141,7 @@ impl Ledger {
     }
 
     fn count_error(&mut self, event: ErrorEvent, in_interval: bool) {
+        *self.in_doubt.entry(event.operation).or_default() += u64::from(event.in_doubt);
         let key = (event.operation, event.sqlstate, event.kind);
         if in_interval {
             *self.interval_errors.entry(key.clone()).or_default() += 1;
@@ -195,10 +198,10 @@ impl Ledger {
         self.totals.get(&(operation, Outcome::Committed)).map_or(0, |count| count.all)
     }
 
-    /// How often an operation's connection was lost: whether it committed is unknown.
+    /// How often an operation's commit was sent and never answered: it may or may not have committed.
     #[must_use]
     pub fn in_doubt(&self, operation: OperationId) -> u64 {
-        self.errors.get(&(operation, LOST.to_owned(), ErrorKind::Failed)).copied().unwrap_or(0)
+        self.in_doubt.get(&operation).copied().unwrap_or(0)
     }
 
     fn error_counts(&self, errors: &BTreeMap<ErrorKey, u64>) -> Vec<ErrorCount> {
@@ -254,10 +257,14 @@ mod tests {
         let mut lanes = Lanes::new(1);
         let mut ledger = Ledger::new(&["read"]);
         let lane = lanes.lane(0);
-        for (at_ns, sqlstate, kind) in
-            [(1, "40001", ErrorKind::Retried), (2, "40001", ErrorKind::Retried), (8, LOST, ErrorKind::Failed)]
-        {
-            lane.error(|| at_ns, OperationId(0), sqlstate.to_owned(), kind);
+        for (at_ns, sqlstate, kind, in_doubt) in [
+            (1, "40001", ErrorKind::Retried, false),
+            (2, "40001", ErrorKind::Retried, false),
+            (8, "lost", ErrorKind::Failed, true),
+            (9, "lost", ErrorKind::Failed, false),
+            (9, "40003", ErrorKind::Failed, true),
+        ] {
+            lane.error(|| at_ns, OperationId(0), sqlstate.to_owned(), kind, in_doubt);
         }
         ledger.collect(&mut lanes);
         let books = ledger.close(Phase::Measure, 5);
@@ -265,7 +272,7 @@ mod tests {
             ErrorCount { operation: "read", sqlstate: "40001".to_owned(), kind: ErrorKind::Retried, count: 2 };
         assert_eq!(books.errors, std::slice::from_ref(&retried));
         ledger.close_tail();
-        assert_eq!(ledger.errors().len(), 2);
-        assert_eq!((&ledger.errors()[0], ledger.in_doubt(OperationId(0))), (&retried, 1));
+        assert_eq!(ledger.errors().len(), 3);
+        assert_eq!((&ledger.errors()[0], ledger.in_doubt(OperationId(0))), (&retried, 2));
     }
 }

@@ -42,7 +42,7 @@ pub enum Completion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataError(pub String);
 
-/// One terminal: a stream of operations drawn from (seed, worker index), and the state of the one in progress.
+/// One worker: a stream of operations drawn from (seed, worker index), and the state of the one in progress.
 pub trait Worker: Send {
     /// Draws the next operation and all of its inputs.
     fn draw(&mut self) -> OperationId;
@@ -59,9 +59,14 @@ pub trait Worker: Send {
     fn draws(&self) -> Draws;
 }
 
-/// Named tallies of a generator's draws: how often something was so, of how many draws, and sums for means.
+/// A generator's draws by name: how often something was so, of how many draws, sums for means, and counts of values.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Draws(pub BTreeMap<&'static str, Tally>);
+pub struct Draws {
+    /// By name.
+    pub tallies: BTreeMap<&'static str, Tally>,
+    /// How often each value came, by name.
+    pub bins: BTreeMap<&'static str, BTreeMap<i32, u64>>,
+}
 
 /// One tally.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -75,17 +80,23 @@ pub struct Tally {
 impl Draws {
     /// Adds one draw of `value` (1.0 or 0.0 for a share) under `name`.
     pub fn add(&mut self, name: &'static str, value: f64) {
-        let tally = self.0.entry(name).or_default();
+        let tally = self.tallies.entry(name).or_default();
         tally.sum += value;
         tally.draws += 1;
     }
 
     /// Adds another worker's tallies.
     pub fn merge(&mut self, other: &Self) {
-        for (name, theirs) in &other.0 {
-            let tally = self.0.entry(name).or_default();
+        for (name, theirs) in &other.tallies {
+            let tally = self.tallies.entry(name).or_default();
             tally.sum += theirs.sum;
             tally.draws += theirs.draws;
+        }
+        for (name, theirs) in &other.bins {
+            let bins = self.bins.entry(name).or_default();
+            for (&value, &count) in theirs {
+                *bins.entry(value).or_default() += count;
+            }
         }
     }
 }
@@ -137,8 +148,8 @@ pub trait Workload: Send + Sync {
     fn operations(&self) -> &'static [&'static str];
     /// Everything it can send while running, by `StatementId`.
     fn statements(&self) -> &[Statement];
-    /// A terminal with its own random stream.
-    fn worker(&self, index: u32) -> Box<dyn Worker>;
+    /// Worker `index` of `workers`, counted from 0, with its own random stream.
+    fn worker(&self, index: u32, workers: u32) -> Box<dyn Worker>;
     /// Judges the merged draws of all workers.
     fn audit(&self, draws: &Draws) -> Vec<AuditLine>;
     /// Conditions that must hold on the data set; empty when the workload has none.

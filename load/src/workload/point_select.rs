@@ -68,7 +68,7 @@ impl Workload for PointSelect {
         &self.statements
     }
 
-    fn worker(&self, index: u32) -> Box<dyn Worker> {
+    fn worker(&self, index: u32, _: u32) -> Box<dyn Worker> {
         let random = self.streams.stream(WORKER_STREAM, u64::from(index));
         Box::new(PointSelectWorker { rows: self.rows, random, id: 0, draws: 0, id_sum: 0, lower_half: 0 })
     }
@@ -81,7 +81,11 @@ impl Workload for PointSelect {
             (LOWER_HALF, half, (half * (1.0 - half)).sqrt()),
         ];
         let line = |(name, mean, deviation): (&'static str, f64, f64)| {
-            draws.0.get(name).filter(|tally| tally.draws > 0).map(|tally| audit_line(name, *tally, mean, deviation))
+            draws
+                .tallies
+                .get(name)
+                .filter(|tally| tally.draws > 0)
+                .map(|tally| audit_line(name, *tally, mean, deviation))
         };
         expected.into_iter().filter_map(line).collect()
     }
@@ -154,7 +158,8 @@ impl Worker for PointSelectWorker {
 
     fn draws(&self) -> Draws {
         let tally = |sum: u64| Tally { sum: sum as f64, draws: self.draws };
-        Draws(BTreeMap::from([(MEAN_ID, tally(self.id_sum)), (LOWER_HALF, tally(self.lower_half))]))
+        let tallies = BTreeMap::from([(MEAN_ID, tally(self.id_sum)), (LOWER_HALF, tally(self.lower_half))]);
+        Draws { tallies, ..Draws::default() }
     }
 }
 
@@ -281,16 +286,17 @@ mod tests {
         let workload = PointSelect::new(999, 7);
         let mut draws = Draws::default();
         for index in 0..4 {
-            let mut worker = workload.worker(index);
+            let mut worker = workload.worker(index, 4);
             (0..10_000).for_each(|_| assert_eq!(worker.draw(), POINT_SELECT));
             draws.merge(&worker.draws());
         }
         let lines = workload.audit(&draws);
         assert_eq!(lines.len(), 2);
         assert!(lines.iter().all(|line| line.passed == Some(true) && line.draws == 40_000), "{lines:?}");
-        draws.0.get_mut(MEAN_ID).unwrap().sum *= 1.03;
+        draws.tallies.get_mut(MEAN_ID).unwrap().sum *= 1.03;
         assert_eq!(workload.audit(&draws)[0].passed, Some(false));
-        let few = Draws(BTreeMap::from([(MEAN_ID, Tally { sum: 3.0, draws: 2 })]));
+        let tallies = BTreeMap::from([(MEAN_ID, Tally { sum: 3.0, draws: 2 })]);
+        let few = Draws { tallies, ..Draws::default() };
         assert_eq!(workload.audit(&few)[0].passed, None);
         assert!(workload.audit(&Draws::default()).is_empty());
     }

@@ -6,6 +6,7 @@ use super::tpcc::population::{Population, PopulationOptions};
 use super::tpcc::worker::Clock;
 use super::tpcc::{Tpcc, TpccOptions};
 use super::{DataError, Dataset, Workload};
+use crate::exit::{ExitCode, Failure};
 use crate::spec::{Spec, WorkloadSpec};
 use crate::target::postgres::TextRows;
 use std::sync::Arc;
@@ -37,19 +38,22 @@ impl Parts {
     /// Builds the workload. `stored` is the answer to [`Parts::stored_constants`], empty when there is no query.
     ///
     /// # Errors
-    /// [`DataError`] when the data set is not the one that the spec describes.
-    pub fn workload(&self, stored: &TextRows) -> Result<Arc<dyn Workload>, DataError> {
+    /// [`ExitCode::ConsistencyBroken`] when the data set is not whole, [`ExitCode::BadSpec`] when it is, and the spec
+    /// describes another one.
+    pub fn workload(&self, stored: &TextRows) -> Result<Arc<dyn Workload>, Failure> {
         match &self.spec.workload {
             WorkloadSpec::PointSelect(select) => Ok(Arc::new(PointSelect::new(select.rows, self.spec.seed))),
             WorkloadSpec::Tpcc(tpcc) => {
-                let stored = StoredConstants::from_rows(pairs(stored)).map_err(DataError)?;
+                let stored =
+                    StoredConstants::from_rows(pairs(stored)).map_err(|error| Failure::data(&DataError(error)))?;
                 let options = TpccOptions {
                     warehouses: tpcc.warehouses,
                     active_warehouses: tpcc.active_warehouses,
                     seed: self.spec.seed,
                     clock: Clock::Wall,
                 };
-                Ok(Arc::new(Tpcc::new(options, &stored).map_err(DataError)?))
+                let tpcc = Tpcc::new(options, &stored).map_err(|error| Failure::new(ExitCode::BadSpec, error))?;
+                Ok(Arc::new(tpcc))
             }
         }
     }

@@ -103,6 +103,10 @@ impl Running {
         drop(self.child.stdin.take());
     }
 
+    pub fn close_stderr(&mut self) {
+        drop(self.child.stderr.take());
+    }
+
     pub fn stop_reading(&mut self) {
         self.stdout = None;
     }
@@ -111,7 +115,9 @@ impl Running {
     pub fn end(mut self) -> Ended {
         while self.read_line() {}
         let mut stderr = String::new();
-        self.child.stderr.take().expect("its stderr").read_to_string(&mut stderr).expect("text");
+        if let Some(mut its) = self.child.stderr.take() {
+            its.read_to_string(&mut stderr).expect("text");
+        }
         let code = self.child.wait().expect("its end").code().expect("an exit code, not a signal");
         Ended { code, lines: self.lines, stderr }
     }

@@ -119,9 +119,15 @@ fn carry_out(
     }
 }
 
-pub fn drive(connection: &mut Connection, tpcc: &Tpcc, index: u32, operations: u32, isolation: Isolation) -> Log {
+pub fn drive(
+    connection: &mut Connection,
+    tpcc: &Tpcc,
+    (index, workers): (u32, u32),
+    operations: u32,
+    isolation: Isolation,
+) -> Log {
     connection.prepare(tpcc.statements(), isolation).unwrap();
-    let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(index), Batch::new(), Log::default());
+    let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(index, workers), Batch::new(), Log::default());
     for _ in 0..operations {
         operate(connection, &mut worker, &mut batch, &mut log);
     }
@@ -132,7 +138,9 @@ pub fn drive(connection: &mut Connection, tpcc: &Tpcc, index: u32, operations: u
 pub fn drive_many(server: &Server, database: &str, tpcc: &Tpcc, workers: u32, each: u32, isolation: Isolation) -> Log {
     thread::scope(|scope| {
         let handles: Vec<_> = (0..workers)
-            .map(|index| scope.spawn(move || drive(&mut connect(server, database), tpcc, index, each, isolation)))
+            .map(|index| {
+                scope.spawn(move || drive(&mut connect(server, database), tpcc, (index, workers), each, isolation))
+            })
             .collect();
         let mut total = Log::default();
         for handle in handles {
@@ -142,12 +150,12 @@ pub fn drive_many(server: &Server, database: &str, tpcc: &Tpcc, workers: u32, ea
     })
 }
 
-/// Terminals that carry out only one kind of operation, each on its own connection.
+/// Terminals (ten a warehouse) that carry out only one kind of operation, each on its own connection.
 pub fn drive_only(server: &Server, database: &str, tpcc: &Tpcc, only: OperationId, workers: &[u32], each: u32) -> Log {
     let terminal = |index: u32| {
         let mut connection = connect(server, database);
         connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
-        let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(index), Batch::new(), Log::default());
+        let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(index, 10 * WAREHOUSES), Batch::new(), Log::default());
         for _ in 0..each {
             while worker.draw() != only {}
             carry_out(only, &mut connection, &mut worker, &mut batch, &mut log);

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from nephoscope.analysis import tables
-from nephoscope.errors import InputError
+from nephoscope.errors import DamagedFile, InputError
 from nephoscope.frozen import Frozen
 from nephoscope.results import AnalysedStudy, Comparison, MeasurementRow, Statistic, TrialRow
 from nephoscope.store import files
@@ -36,8 +36,12 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
     path = folder.analysis_path
     if not path.exists():
         raise InputError(f"{folder.path} was not analysed yet", hint=f"nephoscope analyze {folder.path}")
-    rest = files.read(path, AnalysedStudy, mend=f"nephoscope analyze {folder.path} writes it again")
-    found = {
-        name: tables.from_parquet((folder.path / f"{name}.parquet").read_bytes(), kind) for name, kind in TABLES.items()
-    }
+    mend = f"nephoscope analyze {folder.path} writes it again"
+    rest = files.read(path, AnalysedStudy, mend=mend)
+    found = {}
+    for name, kind in TABLES.items():
+        table = folder.path / f"{name}.parquet"
+        if not table.exists():
+            raise DamagedFile(f"{table} is missing", hint=mend)
+        found[name] = tables.from_parquet(table.read_bytes(), kind)
     return rest.model_copy(update=found)

@@ -1,8 +1,8 @@
 """The process boundary to `nephoscope-load`: a JSON spec on its stdin, JSON lines on its stdout.
 
 These models own the contract; `schema/load-spec-1.json` and `schema/load-output-1.json` are generated from them, and
-`tests/contract` holds the real program against them. Times are seconds since the start of the action, on the
-generator's monotonic clock, unless a name says otherwise.
+`tests/contract` holds the real program against them. Times are seconds on the generator's monotonic clock, since the
+start of the action, unless a name or a description says otherwise.
 """
 
 from typing import Annotated, Literal
@@ -35,7 +35,7 @@ class TpccWorkload(Frozen):
     """TPC-C 5.11; warehouses are numbered from 1."""
 
     kind: Literal["tpcc"] = "tpcc"
-    warehouses: int = Field(ge=1)
+    warehouses: int = Field(ge=1, le=1_000_000)
     active_warehouses: int | None = Field(default=None, ge=1, description="None: all of them")
     profile: Literal["batched"] = "batched"
     wait: Literal["none"] = "none"
@@ -68,11 +68,11 @@ class LoadSpec(Frozen):
     target: PostgresTarget
     workload: Workload
     seed: int = Field(ge=0, lt=2**63)
-    connections: int = Field(default=1, ge=1, description="for load: parallel COPY streams")
+    connections: int = Field(default=1, ge=1, le=10_000, description="for load: parallel COPY streams")
     pace: ClosedPace = ClosedPace()
     ramp_s: float = Field(default=0, ge=0, description="driven but not measured")
     duration_s: float = Field(default=10, gt=0, description="the measurement interval")
-    max_retries: int = Field(default=10, ge=0, description="of 40001 and 40P01, with the same inputs")
+    max_retries: int = Field(default=10, ge=0, le=1_000, description="of 40001 and 40P01, with the same inputs")
     check: Literal["none", "conditions"] = Field(default="conditions", description="after load or run")
 
 
@@ -88,7 +88,7 @@ class Started(Frozen):
 
 
 class Histograms(Frozen):
-    """HDR V2-deflate base64, nanoseconds, 3 significant digits, 1 ns to 1 h. Closed pace: scheduled = previous done."""
+    """HDR V2-deflate base64, nanoseconds, 3 significant digits, 0 to 1 h. Closed pace: scheduled = previous done."""
 
     queue: str = Field(description="send - scheduled")
     service: str = Field(description="done - send, of the whole operation with its retries")
@@ -102,14 +102,16 @@ class OperationInterval(Frozen):
     outcome: Literal["committed", "rolled_back_by_design", "failed"]
     count: int = Field(ge=1)
     histograms: Histograms
-    out_of_range: int = Field(default=0, ge=0, description="values outside 1 ns..1 h, counted and not recorded")
+    out_of_range: int = Field(default=0, ge=0, description="values above 1 h, counted and not recorded")
 
 
 class ErrorCount(Frozen):
-    """Errors or retries of one interval, by SQLSTATE (`lost` for a lost connection)."""
+    """Errors or retries of one interval, by SQLSTATE."""
 
     operation: str
-    sqlstate: str
+    sqlstate: str = Field(
+        description="or in its place `lost` (the connection), `data` (rows that cannot be) or `protocol`"
+    )
     kind: Literal["retried", "failed"]
     count: int = Field(ge=1)
 
@@ -127,8 +129,14 @@ class Interval(Frozen):
     event: Literal["interval"]
     index: int = Field(ge=0)
     phase: Literal["ramp", "measure"]
-    start_s: float
-    end_s: float
+    at_unix_ms: int = Field(
+        ge=0, description="wall clock at `start_s`, from one reading when the load started: steps of it do not show"
+    )
+    start_s: float = Field(
+        description="since the load started: all connections were open, and the first operations were due. "
+        "Not since the start of the action"
+    )
+    end_s: float = Field(description="same origin; exclusive")
     operations: list[OperationInterval]
     errors: list[ErrorCount]
     client: ClientUse
@@ -146,7 +154,7 @@ class AuditLine(Frozen):
 
 
 class ConditionResult(Frozen):
-    """One consistency condition (TPC-C 3.3.2.x)."""
+    """One consistency condition (TPC-C 3.3.2.x; from 13 on, not in the specification)."""
 
     number: int
     text: str
@@ -160,8 +168,9 @@ class CounterResult(Frozen):
 
     name: str
     server: int
-    client: int
-    agrees: bool
+    client: int = Field(description="operations that committed for certain")
+    in_doubt: int = Field(ge=0, description="operations whose commit was sent and never answered: it may have happened")
+    agrees: bool = Field(description="server is at least client, and at most client + in_doubt")
 
 
 class TableLoad(Frozen):

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.histograms import latencies, merged
-from nephoscope.benchmarks.load_contract import OUTPUT_LINE, Finished, Interval, OperationInterval, Started
+from nephoscope.benchmarks.load_contract import (
+    OUTPUT_LINE,
+    CounterResult,
+    Finished,
+    Interval,
+    OperationInterval,
+    Started,
+    TpccWorkload,
+)
 from nephoscope.errors import OutputUnreadable
 from nephoscope.records import Measurement, OperationEvidence
 
@@ -159,7 +167,7 @@ def client_cpu_share(client_cpu: float, client_cpus: int | None) -> float | None
 
 def evidence(output: LoadOutput, client_cpus: int | None) -> OperationEvidence:
     """What the checks want to know."""
-    finished = output.finished
+    finished, spec = output.finished, output.started.spec
     failed = count(output, outcomes=("failed",))
     return OperationEvidence(
         attempted=count(output, outcomes=("committed", "rolled_back_by_design")) + failed,
@@ -167,10 +175,12 @@ def evidence(output: LoadOutput, client_cpus: int | None) -> OperationEvidence:
         client_cpu_share=client_cpu_share(client_cpu(output), client_cpus),
         broken_conditions=[f"{row.number}: {row.text}" for row in finished.conditions if not row.holds],
         conditions_checked=len(finished.conditions),
-        conditions_expected=output.started.spec.check == "conditions",
-        disagreeing_counters=[
-            f"{row.name}: server {row.server}, client {row.client}" for row in finished.counters if not row.agrees
-        ],
+        conditions_expected=spec.check == "conditions",
+        counters_compared=len(finished.counters),
+        counters_expected=spec.check == "conditions" and isinstance(spec.workload, TpccWorkload),
+        disagreeing_counters=[_disagreement(row) for row in finished.counters if not row.agrees],
+        audits_passed=sum(row.passed is True for row in finished.audit),
+        audits_unjudged=sum(row.passed is None for row in finished.audit),
         failed_audits=[
             f"{row.name}: {row.observed:.6g} outside {row.low:.6g}..{row.high:.6g}"
             for row in finished.audit
@@ -179,3 +189,8 @@ def evidence(output: LoadOutput, client_cpus: int | None) -> OperationEvidence:
         exit_code=finished.exit_code,
         message=finished.message,
     )
+
+
+def _disagreement(counter: CounterResult) -> str:
+    most = f" to {counter.client + counter.in_doubt}" if counter.in_doubt else ""
+    return f"{counter.name}: server {counter.server}, client {counter.client}{most}"

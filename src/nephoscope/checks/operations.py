@@ -71,13 +71,17 @@ class Counters:
     text = "Refuses a trial in which the server counted other transactions than the client."
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Counters that disagree, by name."""
-        if evidence.operations is None:
+        """Counters that disagree, by name; None when the workload has none."""
+        operations = evidence.operations
+        if operations is None:
             return None
-        bad = evidence.operations.disagreeing_counters
-        if bad:
-            return invalid(self.name, f"server and client disagree: {', '.join(bad)}")
-        return valid(self.name, "no counter of the server disagrees")
+        if operations.disagreeing_counters:
+            return invalid(self.name, f"server and client disagree: {', '.join(operations.disagreeing_counters)}")
+        if operations.counters_compared == 0 and operations.counters_expected:
+            return unknown(self.name, "they were to be compared and were not")
+        if operations.counters_compared == 0:
+            return None
+        return valid(self.name, f"{operations.counters_compared} counters of the server agree with the client")
 
 
 class Audit:
@@ -87,13 +91,17 @@ class Audit:
     text = "Refuses a trial whose random inputs fell outside the ranges of the workload's specification."
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Draws outside their range, by name."""
-        if evidence.operations is None:
+        """Draws outside their range, by name; how many quantities could be judged. Short trials judge fewer."""
+        operations = evidence.operations
+        if operations is None:
             return None
-        bad = evidence.operations.failed_audits
-        if bad:
-            return invalid(self.name, f"outside their specification: {', '.join(bad)}")
-        return valid(self.name, "no draw is outside its specification")
+        if operations.failed_audits:
+            return invalid(self.name, f"outside their specification: {', '.join(operations.failed_audits)}")
+        passed, unjudged = operations.audits_passed, operations.audits_unjudged
+        if passed == 0:
+            return unknown(self.name, f"none of {unjudged} quantities had enough draws to be judged")
+        few = f"; {unjudged} had too few draws" if unjudged else ""
+        return valid(self.name, f"{passed} quantities judged, none outside its specification{few}")
 
 
 class ClientSaturated:

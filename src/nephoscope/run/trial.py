@@ -17,7 +17,7 @@ from nephoscope.databases.base import Database, Endpoint, HasSettings
 from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, NoSpaceOnMachine, StorageFailed
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.records import CO_LOCATED, FactsRecord, StartedRecord, Status, TrialIntent, Verdict, VerdictKind
+from nephoscope.records import CO_LOCATED, Facts, FactsRecord, StartedRecord, Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
 from nephoscope.run.recorder import Recorder
 from nephoscope.run.signals import to_its_end
@@ -133,10 +133,18 @@ async def _settle(machine: MachineHandle, world: World) -> FactsRecord:
     """Facts of a machine once it is quiet, or after some looks: a trial's own predecessor may still be writing."""
     for tries_left in reversed(range(SETTLE_TRIES)):
         facts, verbatim = await world.observe(machine)
-        if tries_left == 0 or facts.busy_share is None or facts.busy_share <= BUSY_BEFORE.value:
+        busy = _busy_share(facts, machine)
+        if tries_left == 0 or busy <= BUSY_BEFORE.value:
             break
-        world.listener.value(f"waiting for {machine.name} to be quiet ({facts.busy_share:.0%} busy)")
+        world.listener.value(f"waiting for {machine.name} to be quiet ({busy:.0%} busy)")
     return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
+
+
+def _busy_share(facts: Facts, machine: MachineHandle) -> float:
+    """The worse of the machine and its measured CPUs, as the check will see them; not known is no reason to wait."""
+    names = [f"cpu{cpu}" for cpu in machine.cpus]
+    measured = [facts.busy_share_by_cpu[name] for name in names if name in facts.busy_share_by_cpu]
+    return max(facts.busy_share or 0.0, sum(measured) / len(measured) if measured else 0.0)
 
 
 async def _started(configuration: Configuration, cluster: Cluster, needs: Needs, world: World) -> StartedRecord:

@@ -67,7 +67,9 @@ def test_evidence_for_the_checks() -> None:
     finished = json.loads(TPCC.splitlines()[-1])
     assert evidence.attempted == sum(row["measured"] for row in finished["operations"])
     assert (evidence.failed, evidence.exit_code, evidence.broken_conditions) == (0, 0, [])
-    assert evidence.conditions_checked == 11
+    assert evidence.conditions_checked == 15
+    assert (evidence.counters_compared, evidence.counters_expected, evidence.failed_audits) == (2, True, [])
+    assert evidence.audits_passed > 30
     assert evidence.client_cpu_share == finished["client_cpu_s"] / finished["measured_s"] / 2
 
 

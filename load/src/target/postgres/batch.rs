@@ -70,6 +70,21 @@ impl Batch {
         self.commands.clear();
     }
 
+    /// Whether the answer, once it is there, means that something was committed: a COMMIT, or a statement outside a
+    /// transaction. `open` says whether a transaction is open before the batch.
+    #[must_use]
+    pub(super) fn commits(&self, mut open: bool) -> bool {
+        for command in &self.commands {
+            match command {
+                Command::Begin => open = true,
+                Command::Rollback => open = false,
+                Command::Execute(_) if open => {}
+                Command::Commit | Command::Execute(_) => return true,
+            }
+        }
+        false
+    }
+
     /// True when nothing would be sent.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -129,6 +144,27 @@ mod tests {
     fn statement_names() {
         for (id, expected) in [(0, "s0"), (9, "s9"), (10, "s10"), (65_535, "s65535")] {
             assert_eq!(StatementName::write(StatementId(id), &mut [0; StatementName::MAX_BYTES]), expected);
+        }
+    }
+
+    #[test]
+    fn a_batch_commits_by_commit_or_outside_a_transaction() {
+        let batch = |fill: &dyn Fn(&mut Batch)| {
+            let mut batch = Batch::new();
+            fill(&mut batch);
+            batch
+        };
+        let execute = |batch: &mut Batch| batch.execute(StatementId(0), &[]);
+        for (filled, open, commits) in [
+            (batch(&execute), false, true),
+            (batch(&execute), true, false),
+            (batch(&Batch::begin), false, false),
+            (batch(&Batch::commit), true, true),
+            (batch(&Batch::rollback), true, false),
+            (batch(&|batch| [Batch::begin, execute, Batch::rollback].iter().for_each(|add| add(batch))), false, false),
+            (batch(&|batch| [Batch::begin, execute, Batch::commit].iter().for_each(|add| add(batch))), false, true),
+        ] {
+            assert_eq!(filled.commits(open), commits, "{filled:?}");
         }
     }
 

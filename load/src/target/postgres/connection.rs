@@ -75,6 +75,12 @@ pub struct Canceller {
 }
 
 impl Canceller {
+    /// Of a session that does not exist.
+    #[cfg(test)]
+    pub(crate) fn of_nobody(process_id: i32) -> Self {
+        Self { process_id, secret_key: 0 }
+    }
+
     /// Asks the server; it never says whether it did.
     ///
     /// # Errors
@@ -157,6 +163,12 @@ impl Connection {
             Ok(())
         })?;
         Ok(types)
+    }
+
+    /// Whether `batch` would commit something on this session as it is.
+    #[must_use]
+    pub fn commits(&self, batch: &Batch) -> bool {
+        batch.commits(self.status != TransactionStatus::Idle)
     }
 
     /// Sends a batch and waits for its answer. The batch must be cleared before it is filled again.

@@ -6,8 +6,10 @@
 //! or whose five standard errors would reach from nothing to twice what is expected, is not judged.
 
 use super::constants::{RunConstants, is_legal_delta};
-use super::tally::{DECK, LINES, MIX, Quantity};
+use super::tally::{BINNED, DECK, HOMES, LINES, MIX, Quantity};
+use super::terminals::gcd;
 use crate::workload::{AuditLine, Draws, Tally};
+use std::collections::BTreeMap;
 
 /// Fewer draws than these are not judged.
 pub const MINIMUM_DRAWS: u64 = 1_000;
@@ -49,9 +51,11 @@ impl Rule {
 /// Judges the merged draws of all terminals.
 #[must_use]
 pub fn audit(draws: &Draws, active_warehouses: u32, constants: &RunConstants) -> Vec<AuditLine> {
-    let tally = |name: &str| draws.0.get(name).copied().unwrap_or_default();
+    let tally = |name: &str| draws.tallies.get(name).copied().unwrap_or_default();
     let mut lines = vec![c_delta(constants), exact_decks(tally(Quantity::DeckExact.name()))];
     lines.extend(mix(draws));
+    lines.extend(homes(draws, active_warehouses));
+    lines.extend(BINNED.map(|(name, low, high)| uniform(name, draws, low, high)));
     lines.extend(LINES.map(|name| {
         let share: f64 = 1.0 / 11.0;
         judge(name, tally(name), share, (share * (1.0 - share)).sqrt(), (share - 0.01, share + 0.01))
@@ -78,6 +82,7 @@ fn rules() -> Vec<Rule> {
         Rule::mean(Q::ItemBits, 9.705_622_5, 1.596_897_190_6, 0.02),
         Rule::mean(Q::CustomerBits, 6.988_895_833_3, 1.757_238_491, 0.0),
         Rule::mean(Q::LastNameBits, 5.685_25, 1.419_791_335_9, 0.0),
+        Rule::mean(Q::InDomain, 1.0, 0.0, 0.0),
         Rule::uniform(Q::LineQuantity, 1.0, 10.0),
         Rule::uniform(Q::District, 1.0, 10.0),
         Rule::mean(Q::PaymentAmount, 2_500.5, 1_443.087, 0.0),
@@ -146,15 +151,64 @@ fn exact_decks(tally: Tally) -> AuditLine {
     }
 }
 
+/// Whether every active warehouse was home of its part. A worker serves its warehouses in turn, so that those which share
+/// their workers differ by at most one transaction for each of these; how fast a worker is does not matter.
+fn homes(draws: &Draws, active_warehouses: u32) -> [AuditLine; 2] {
+    let workers = draws.tallies.get("workers").map_or(1, |tally| mean(*tally) as u64).max(1);
+    let served = draws.bins.get(HOMES);
+    let count = |home: u32| served.and_then(|served| served.get(&(home as i32))).copied().unwrap_or(0);
+    let total: u64 = served.map_or(0, |served| served.values().sum());
+    let groups = gcd(u64::from(active_warehouses), workers);
+    let mut ranges = BTreeMap::<u64, (u64, u64)>::new();
+    for home in 1..=active_warehouses {
+        let (least, most) = ranges.entry(u64::from(home - 1) % groups).or_insert((u64::MAX, 0));
+        (*least, *most) = ((*least).min(count(home)), (*most).max(count(home)));
+    }
+    let spread = ranges.values().map(|(least, most)| most - least).max().unwrap_or(0);
+    let visited = (1..=active_warehouses).filter(|&home| count(home) > 0).count();
+    let rounds = draws.tallies.get("full_round").is_some_and(|tally| mean(*tally) == 1.0);
+    let line = |name: &str, observed: f64, low: f64, high: f64| AuditLine {
+        name: name.to_owned(),
+        observed,
+        low,
+        high,
+        draws: total,
+        passed: (rounds && total >= MINIMUM_DRAWS).then_some((low..=high).contains(&observed)),
+    };
+    let all = f64::from(active_warehouses);
+    [
+        line("home_warehouses", visited as f64, all, all),
+        line("home_spread", spread as f64, 0.0, (workers / groups) as f64),
+    ]
+}
+
+/// Pearson's chi-square of draws that must be uniform over `low..=high`. The limit is the value that a fair generator
+/// exceeds as rarely as five standard errors (Wilson and Hilferty).
+fn uniform(name: &str, draws: &Draws, low: i32, high: i32) -> AuditLine {
+    let counts = draws.bins.get(name);
+    let total: u64 = counts.map_or(0, |counts| counts.values().sum());
+    let values = f64::from(high - low + 1);
+    let expected = total as f64 / values;
+    let count = |value: i32| counts.and_then(|counts| counts.get(&value)).copied().unwrap_or(0) as f64;
+    let observed: f64 = (low..=high).map(|value| (count(value) - expected).powi(2) / expected.max(1.0)).sum();
+    let ninth = 2.0 / (9.0 * (values - 1.0));
+    let limit = (values - 1.0) * (1.0 - ninth + STANDARD_ERRORS * ninth.sqrt()).powi(3);
+    let passed = (total >= MINIMUM_DRAWS).then_some(observed <= limit);
+    AuditLine { name: name.to_owned(), observed, low: 0.0, high: limit, draws: total, passed }
+}
+
 /// Shares of the deck, to within what the unfinished deck of each terminal can hold.
 fn mix(draws: &Draws) -> Vec<AuditLine> {
-    let terminals = draws.0.get("terminals").map_or(0.0, |tally| tally.sum);
+    let terminals = draws.tallies.get("terminals").map_or(0.0, |tally| tally.sum);
     let cards = f64::from(DECK.iter().sum::<u32>());
     let line = |(name, &count): (&&'static str, &u32)| {
-        let tally = draws.0.get(*name).copied().unwrap_or_default();
+        let tally = draws.tallies.get(*name).copied().unwrap_or_default();
         let share = f64::from(count) / cards;
         // At worst all cards of the kind were drawn first, or none was until only they are left.
-        let reach = terminals * f64::from(count) * (1.0 - share) / (tally.draws.max(1) as f64);
+        let draws = tally.draws.max(1) as f64;
+        let worst = terminals * f64::from(count) * (1.0 - share) / draws;
+        // With very many terminals that is far away; cards without replacement scatter less than those with.
+        let reach = worst.min(STANDARD_ERRORS * (share * (1.0 - share) / draws).sqrt());
         let (low, high) = (share - reach, share + reach);
         let observed = mean(tally);
         let passed = (tally.draws >= MINIMUM_DRAWS && reach <= share).then_some((low..=high).contains(&observed));

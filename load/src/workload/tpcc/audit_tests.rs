@@ -1,21 +1,23 @@
 use super::*;
 use crate::workload::OperationId;
-use crate::workload::tpcc::input::{Inputs, Terminal};
+use crate::workload::tpcc::input::Inputs;
 use crate::workload::tpcc::random::{Purpose, Stream};
 use crate::workload::tpcc::tally::Tallies;
-use crate::workload::tpcc::{NEW_ORDER, PAYMENT};
+use crate::workload::tpcc::terminals::{Place, Terminals};
+use crate::workload::tpcc::{DELIVERY, NEW_ORDER, PAYMENT, STOCK_LEVEL};
 
 fn constants() -> RunConstants {
     RunConstants::draw(11, 100)
 }
 
-/// Draws of `terminals` on `active` warehouses; `damage` may change what a terminal drew before it is counted.
-fn drawn(active: u32, terminals: u32, operations: u32, mut damage: impl FnMut(&mut OperationId, &mut Inputs)) -> Draws {
+/// Draws of `workers` on `active` warehouses; `damage` may change what a terminal drew before it is counted.
+fn drawn(active: u32, workers: u32, operations: u32, mut damage: impl FnMut(&mut OperationId, &mut Inputs)) -> Draws {
     let constants = constants();
     let mut draws = Draws::default();
-    for index in 0..terminals {
-        let mut terminal = Terminal::new(42, index, active, &constants);
-        let mut tallies = Tallies::new(active, constants);
+    for index in 0..workers {
+        let place = Place::new(index, workers, active);
+        let mut terminal = Terminals::new(42, place, &constants);
+        let mut tallies = Tallies::new(place, constants);
         for _ in 0..operations {
             let mut operation = terminal.draw();
             damage(&mut operation, &mut terminal.inputs);
@@ -26,8 +28,8 @@ fn drawn(active: u32, terminals: u32, operations: u32, mut damage: impl FnMut(&m
     draws
 }
 
-fn healthy(active: u32, terminals: u32, operations: u32) -> Draws {
-    drawn(active, terminals, operations, |_, _| {})
+fn healthy(active: u32, workers: u32, operations: u32) -> Draws {
+    drawn(active, workers, operations, |_, _| {})
 }
 
 fn failed(draws: &Draws, active: u32) -> Vec<String> {
@@ -36,7 +38,7 @@ fn failed(draws: &Draws, active: u32) -> Vec<String> {
 }
 
 fn mean_of(draws: &Draws, name: &str) -> f64 {
-    mean(draws.0[name])
+    mean(draws.tallies[name])
 }
 
 #[test]
@@ -79,8 +81,9 @@ fn few_draws_are_not_judged() {
 
 #[test]
 fn short_correct_runs_do_not_fail_by_bad_luck() {
-    for terminals in 1..40 {
-        assert_eq!(failed(&healthy(3, terminals, 700), 3), [""; 0], "{terminals} terminals");
+    for workers in 1..40 {
+        assert_eq!(failed(&healthy(3, workers, 700), 3), [""; 0], "{workers} workers on 3 warehouses");
+        assert_eq!(failed(&healthy(37, workers, 701), 37), [""; 0], "{workers} workers on 37 warehouses");
     }
 }
 
@@ -112,6 +115,62 @@ fn a_generator_that_always_takes_the_next_warehouse_fails() {
         }
     });
     assert!(failed(&draws, 5).contains(&"remote_rank".to_owned()));
+}
+
+#[test]
+fn workers_that_stay_at_one_warehouse_fail_unless_their_number_fits() {
+    // As if worker i had its one terminal at warehouse i mod active.
+    let stuck = |active: u32, workers: u32| {
+        let constants = constants();
+        let mut draws = Draws::default();
+        for index in 0..workers {
+            let place = Place::new(index, workers, active);
+            let (mut terminals, mut tallies) = (Terminals::new(42, place, &constants), Tallies::new(place, constants));
+            for _ in 0..920 {
+                let operation = terminals.draw();
+                let home = (index % active).cast_signed() + 1;
+                let inputs = &mut terminals.inputs;
+                inputs.new_order.warehouse = home;
+                inputs.payment.warehouse = home;
+                inputs.order_status.warehouse = home;
+                inputs.delivery.warehouse = home;
+                inputs.stock_level.warehouse = home;
+                tallies.operation(operation, inputs);
+            }
+            draws.merge(&tallies.draws());
+        }
+        let homes = |name: &String| name.starts_with("home");
+        failed(&draws, active).into_iter().filter(homes).collect::<Vec<_>>()
+    };
+    assert_eq!(stuck(10, 8), ["home_warehouses", "home_spread"], "two warehouses are nobody's home");
+    assert_eq!(stuck(8, 10), ["home_spread"], "two warehouses are home twice as often");
+    assert_eq!(stuck(5, 10), [""; 0]);
+}
+
+#[test]
+fn uneven_draws_with_the_right_mean_and_draws_outside_their_domain_fail() {
+    let draws = drawn(5, 10, 4_600, |operation, inputs| match *operation {
+        NEW_ORDER => {
+            inputs.new_order.district = if inputs.new_order.district > 5 { 10 } else { 1 };
+            inputs.new_order.lines.iter_mut().for_each(|line| line.quantity = 4 + line.quantity % 4);
+        }
+        DELIVERY => inputs.delivery.carrier = if inputs.delivery.carrier > 5 { 8 } else { 3 },
+        STOCK_LEVEL => inputs.stock_level.threshold = 15,
+        _ => {}
+    });
+    let failed_lines = failed(&draws, 5);
+    for name in ["district_bins", "line_quantity_bins", "carrier_bins", "threshold_bins"] {
+        assert!(failed_lines.contains(&name.to_owned()), "{name} not in {failed_lines:?}");
+    }
+    let mut last = 0;
+    let draws = drawn(5, 10, 4_600, |_, inputs| {
+        last += 1;
+        if last == 40_000 {
+            inputs.new_order.lines[0].item = 0;
+            inputs.payment.district = 11;
+        }
+    });
+    assert_eq!(failed(&draws, 5), ["in_domain"]);
 }
 
 #[test]

@@ -1,13 +1,13 @@
-//! The twelve consistency conditions (clause 3.3.2) as queries over grouped scans.
+//! The twelve consistency conditions (clause 3.3.2) as queries over grouped scans, and more that the clause does not
+//! ask for: rows that must be there, and counters of STOCK and CUSTOMER, where updates can be lost unseen by the twelve.
 //!
 //! Each compares NULL-safely and joins fully: a missing row, or one too many, is a violation on either side. What must
 //! exist is counted from the number of warehouses and not from the tables, so that empty tables violate too.
 
+use super::population::{CUSTOMERS, FIRST_NEW_ORDER, ITEMS};
 use crate::workload::Condition;
 
-const CUSTOMERS: i32 = super::population::CUSTOMERS;
-
-/// Conditions 1 to 12 of a data set of `warehouses`.
+/// Conditions 1 to 12 of a data set of `warehouses`, and ours from 13 on.
 #[must_use]
 pub fn conditions(warehouses: u32) -> Vec<Condition> {
     let all = [
@@ -23,6 +23,16 @@ pub fn conditions(warehouses: u32) -> Vec<Condition> {
         ("c_balance = sum(ol_amount delivered) - sum(h_amount) of every customer", balances(warehouses)),
         ("count(orders) - count(new_order) = 2100 of every district", orders_after_load(warehouses)),
         ("c_balance + c_ytd_payment = sum(ol_amount delivered) of every customer", deliveries(warehouses)),
+        ("item has 100,000 rows, stock as many of every warehouse (not in the specification)", row_counts(warehouses)),
+        (
+            "s_ytd, s_order_cnt and s_remote_cnt = sums over the lines ordered since the load (not in the specification)",
+            stocks(),
+        ),
+        ("c_payment_cnt = count(history) of every customer (not in the specification)", payment_counts(warehouses)),
+        (
+            "c_delivery_cnt = orders delivered since the load of every customer (not in the specification)",
+            delivery_counts(warehouses),
+        ),
     ];
     let condition = |(number, (text, sql))| Condition { number, text, sql, only_after_load: number == 11 };
     (1..).zip(all).map(condition).collect()
@@ -214,4 +224,59 @@ fn deliveries(warehouses: u32) -> String {
         "c_balance, c_ytd_payment, delivered",
         "c_balance + c_ytd_payment IS DISTINCT FROM coalesce(delivered, 0)",
     )
+}
+
+/// Condition 13.
+fn row_counts(warehouses: u32) -> String {
+    violations(
+        &format!("format('%s of warehouse %s: %s rows instead of {ITEMS}', name, coalesce(w, found), coalesce(n, 0))"),
+        &format!(
+            "(SELECT 'stock' AS name, w, found, n FROM generate_series(1, {warehouses}) AS w \
+             FULL JOIN (SELECT s_w_id AS found, count(*) AS n FROM stock GROUP BY 1) AS s ON found = w \
+             UNION ALL SELECT 'item', 0, 0, count(*) FROM item) AS counts"
+        ),
+        &format!("w IS NULL OR n IS DISTINCT FROM {ITEMS}"),
+    )
+}
+
+/// Condition 14: STOCK starts with nothing sold, and orders with number 3,001.
+fn stocks() -> String {
+    violations(
+        "format('warehouse %s item %s: s_ytd %s, sold %s; s_order_cnt %s, lines %s; s_remote_cnt %s, remote lines %s', \
+         coalesce(s_w_id, ol_supply_w_id), coalesce(s_i_id, ol_i_id), s_ytd, sold, s_order_cnt, n, s_remote_cnt, far)",
+        &format!(
+            "stock FULL JOIN (SELECT ol_supply_w_id, ol_i_id, sum(ol_quantity) AS sold, count(*) AS n, \
+             count(*) FILTER (WHERE ol_supply_w_id <> ol_w_id) AS far FROM order_line WHERE ol_o_id > {CUSTOMERS} \
+             GROUP BY 1, 2) AS l ON ol_supply_w_id = s_w_id AND ol_i_id = s_i_id"
+        ),
+        "s_i_id IS NULL OR s_ytd IS DISTINCT FROM coalesce(sold, 0) OR s_order_cnt IS DISTINCT FROM coalesce(n, 0) \
+         OR s_remote_cnt IS DISTINCT FROM coalesce(far, 0)",
+    )
+}
+
+/// Customers joined fully with a count of their rows, and those whose counter differs.
+fn counted(warehouses: u32, counter: &str, rows: &str) -> String {
+    format!(
+        "SELECT count(*), min(example) FROM (\
+         SELECT 1, format('warehouse %s district %s customer %s: {counter} %s, counted %s', coalesce(c_w_id, w), \
+         coalesce(c_d_id, d), coalesce(c_id, c), {counter}, n) AS example \
+         FROM customer FULL JOIN ({rows} GROUP BY 1, 2, 3) AS r ON w = c_w_id AND d = c_d_id AND c = c_id \
+         WHERE {counter} IS DISTINCT FROM coalesce(n, 0) UNION ALL {}) AS v",
+        customer_count(warehouses)
+    )
+}
+
+/// Condition 15.
+fn payment_counts(warehouses: u32) -> String {
+    let rows = "SELECT h_c_w_id AS w, h_c_d_id AS d, h_c_id AS c, count(*) AS n FROM history";
+    counted(warehouses, "c_payment_cnt", rows)
+}
+
+/// Condition 16: the orders that the load delivered itself are not counted in `C_DELIVERY_CNT`.
+fn delivery_counts(warehouses: u32) -> String {
+    let rows = format!(
+        "SELECT o_w_id AS w, o_d_id AS d, o_c_id AS c, count(*) AS n FROM orders \
+         WHERE o_id >= {FIRST_NEW_ORDER} AND o_carrier_id IS NOT NULL"
+    );
+    counted(warehouses, "c_delivery_cnt", &rows)
 }

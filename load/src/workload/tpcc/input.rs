@@ -1,12 +1,7 @@
-//! Inputs of the five transactions (clauses 2.4.1 to 2.8.1) and the terminal that draws them.
-//!
-//! All random numbers of an operation are drawn here, before it starts: a transaction that the database asks to repeat
-//! is repeated with the same inputs.
+//! Inputs of the five transactions (clauses 2.4.1 to 2.8.1). [`super::terminals`] draws them.
 
-use super::constants::RunConstants;
-use super::population::{DISTRICTS, ITEMS};
-use super::random::{NonUniform, Purpose, Stream};
-use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
+use super::population::ITEMS;
+use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use crate::workload::OperationId;
 
 /// Most lines of an order.
@@ -134,164 +129,16 @@ pub struct Inputs {
     pub stock_level: StockLevelInput,
 }
 
-/// The deck of 23 cards (5.2.4.2): 10 New-Orders, 10 Payments and one of each other. Every card is used before the deck
-/// is shuffled again, so that the mix is exact after each deck.
-#[derive(Debug, Clone)]
-pub struct Deck {
-    cards: [OperationId; 23],
-    used: usize,
-}
-
-impl Deck {
-    fn new() -> Self {
-        let mut cards = [NEW_ORDER; 23];
-        cards[10..20].fill(PAYMENT);
-        cards[20..].copy_from_slice(&[ORDER_STATUS, DELIVERY, STOCK_LEVEL]);
-        Self { cards, used: 23 }
-    }
-
-    fn draw(&mut self, stream: &mut Stream) -> OperationId {
-        if self.used == self.cards.len() {
-            stream.shuffle(&mut self.cards);
-            self.used = 0;
-        }
-        self.used += 1;
-        self.cards[self.used - 1]
-    }
-}
-
-/// A terminal: its home, its deck and its random stream.
-#[derive(Debug, Clone)]
-pub struct Terminal {
-    warehouse: i32,
-    stock_level_district: i32,
-    active_warehouses: i32,
-    last_names: NonUniform,
-    customers: NonUniform,
-    items: NonUniform,
-    stream: Stream,
-    deck: Deck,
-    /// What the latest draw of each operation was.
-    pub inputs: Inputs,
-}
-
-impl Terminal {
-    /// Terminal `index` of a run. Its home is active warehouse `index mod active`; its district for Stock-Level is its
-    /// number within that warehouse, so that the first ten terminals of a warehouse have ten districts (2.8.1.1). With
-    /// more than ten the districts are used again: there are no more.
-    ///
-    /// # Panics
-    /// If `active_warehouses` is not within 1..2^31.
+impl Inputs {
+    /// The home warehouse that `operation` was drawn for.
     #[must_use]
-    pub fn new(seed: u64, index: u32, active_warehouses: u32, constants: &RunConstants) -> Self {
-        let id = |number: u32| i32::try_from(number + 1).expect("fewer than 2^31 of everything");
-        Self {
-            warehouse: id(index % active_warehouses),
-            stock_level_district: id(index / active_warehouses % DISTRICTS.unsigned_abs()),
-            active_warehouses: i32::try_from(active_warehouses).expect("fewer than 2^31 warehouses"),
-            last_names: constants.last_name(),
-            customers: constants.customer(),
-            items: constants.item(),
-            stream: Stream::new(seed, Purpose::Terminal, index, 0),
-            deck: Deck::new(),
-            inputs: Inputs::default(),
-        }
-    }
-
-    /// Draws the next card and its inputs.
-    pub fn draw(&mut self) -> OperationId {
-        let operation = self.deck.draw(&mut self.stream);
+    pub fn home(&self, operation: OperationId) -> i32 {
         match operation {
-            NEW_ORDER => self.draw_new_order(),
-            PAYMENT => self.draw_payment(),
-            ORDER_STATUS => self.draw_order_status(),
-            DELIVERY => {
-                self.inputs.delivery = DeliveryInput { warehouse: self.warehouse, carrier: self.stream.uniform(1, 10) };
-            }
-            _ => {
-                self.inputs.stock_level = StockLevelInput {
-                    warehouse: self.warehouse,
-                    district: self.stock_level_district,
-                    threshold: self.stream.uniform(10, 20),
-                };
-            }
+            NEW_ORDER => self.new_order.warehouse,
+            PAYMENT => self.payment.warehouse,
+            ORDER_STATUS => self.order_status.warehouse,
+            DELIVERY => self.delivery.warehouse,
+            _ => self.stock_level.warehouse,
         }
-        operation
-    }
-
-    fn draw_new_order(&mut self) {
-        self.inputs.new_order.warehouse = self.warehouse;
-        self.inputs.new_order.district = self.stream.uniform(1, DISTRICTS);
-        self.inputs.new_order.customer = self.customers.draw(&mut self.stream);
-        self.inputs.new_order.lines.clear();
-        self.inputs.new_order.redrawn = 0;
-        let count = self.stream.uniform(5, 15);
-        for _ in 0..count {
-            let line = self.draw_line();
-            self.inputs.new_order.lines.push(line);
-        }
-        if self.stream.percent(1)
-            && let Some(last) = self.inputs.new_order.lines.last_mut()
-        {
-            last.item = UNUSED_ITEM;
-        }
-    }
-
-    fn draw_line(&mut self) -> Line {
-        let mut item = self.items.draw(&mut self.stream);
-        while self.inputs.new_order.lines.iter().any(|line| line.item == item) {
-            item = self.items.draw(&mut self.stream);
-            self.inputs.new_order.redrawn += 1;
-        }
-        let remote = self.stream.percent(1);
-        let supply_warehouse = if remote { self.other_warehouse() } else { self.warehouse };
-        Line { item, supply_warehouse, quantity: self.stream.uniform(1, 10) }
-    }
-
-    fn draw_payment(&mut self) {
-        let district = self.stream.uniform(1, DISTRICTS);
-        let remote = !self.stream.percent(85);
-        let (customer_warehouse, customer_district) = if remote {
-            (self.other_warehouse(), self.stream.uniform(1, DISTRICTS))
-        } else {
-            (self.warehouse, district)
-        };
-        self.inputs.payment = PaymentInput {
-            warehouse: self.warehouse,
-            district,
-            customer_warehouse,
-            customer_district,
-            customer: self.draw_customer(),
-            cents: self.stream.uniform(100, 500_000),
-        };
-    }
-
-    fn draw_order_status(&mut self) {
-        self.inputs.order_status = OrderStatusInput {
-            warehouse: self.warehouse,
-            district: self.stream.uniform(1, DISTRICTS),
-            customer: self.draw_customer(),
-        };
-    }
-
-    fn draw_customer(&mut self) -> Customer {
-        if self.stream.percent(60) {
-            Customer::Name(self.last_names.draw(&mut self.stream))
-        } else {
-            Customer::Id(self.customers.draw(&mut self.stream))
-        }
-    }
-
-    /// Uniform among the other active warehouses; home when there is no other (2.4.1.5, 2.5.1.2, their comments).
-    fn other_warehouse(&mut self) -> i32 {
-        if self.active_warehouses == 1 {
-            return self.warehouse;
-        }
-        let other = self.stream.uniform(1, self.active_warehouses - 1);
-        if other < self.warehouse { other } else { other + 1 }
     }
 }
-
-#[cfg(test)]
-#[path = "input_tests.rs"]
-mod tests;

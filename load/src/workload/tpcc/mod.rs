@@ -8,8 +8,9 @@
 //! that must be rolled back does all its work first, as clause 2.4.2.3 demands, and so costs 11 as well.
 //!
 //! What differs from the letter of the specification: no screens and no think times (a pace of its own would add
-//! them), Delivery inline instead of queued, an item drawn twice for one order is drawn again, and after ten
-//! terminals of a warehouse the districts of Stock-Level repeat.
+//! them), Delivery inline instead of queued, an item drawn twice for one order is drawn again, a connection serves
+//! several terminals in turn (see [`terminals`]), and after ten terminals of a warehouse the districts of Stock-Level
+//! repeat.
 
 pub mod audit;
 pub mod conditions;
@@ -20,15 +21,16 @@ pub mod random;
 pub mod schema;
 pub mod statements;
 pub mod tally;
+pub mod terminals;
 pub mod transactions;
 pub mod worker;
 
 use super::{AuditLine, Condition, Draws, OperationId, ServerCounter, Worker, Workload};
 use crate::target::Statement;
 use constants::{RunConstants, StoredConstants};
-use input::Terminal;
 use std::collections::BTreeMap;
 use tally::Tallies;
+use terminals::{Place, Terminals};
 use worker::{Clock, TpccWorker};
 
 /// Names of the operations.
@@ -76,8 +78,9 @@ impl Tpcc {
     /// Says why this data set cannot be driven so.
     pub fn new(options: TpccOptions, stored: &StoredConstants) -> Result<Self, String> {
         if stored.warehouses != options.warehouses {
+            let plural = if stored.warehouses == 1 { "" } else { "s" };
             return Err(format!(
-                "the data set has {} warehouses, not {}: load it again, or ask for {0}",
+                "the data set has {} warehouse{plural}, the spec says {}: ask for {0}, or load it again",
                 stored.warehouses, options.warehouses
             ));
         }
@@ -96,11 +99,15 @@ impl Tpcc {
         })
     }
 
-    /// A terminal whose inputs and outputs can be seen.
+    /// Worker `index` of `workers`, whose inputs and outputs can be seen.
+    ///
+    /// # Panics
+    /// If there are not so many workers.
     #[must_use]
-    pub fn tpcc_worker(&self, index: u32) -> TpccWorker {
-        let terminal = Terminal::new(self.seed, index, self.active_warehouses, &self.constants);
-        TpccWorker::new(terminal, Tallies::new(self.active_warehouses, self.constants), self.clock)
+    pub fn tpcc_worker(&self, index: u32, workers: u32) -> TpccWorker {
+        let place = Place::new(index, workers, self.active_warehouses);
+        let terminals = Terminals::new(self.seed, place, &self.constants);
+        TpccWorker::new(terminals, Tallies::new(place, self.constants), self.clock)
     }
 }
 
@@ -113,8 +120,8 @@ impl Workload for Tpcc {
         &self.statements
     }
 
-    fn worker(&self, index: u32) -> Box<dyn Worker> {
-        Box::new(self.tpcc_worker(index))
+    fn worker(&self, index: u32, workers: u32) -> Box<dyn Worker> {
+        Box::new(self.tpcc_worker(index, workers))
     }
 
     fn audit(&self, draws: &Draws) -> Vec<AuditLine> {

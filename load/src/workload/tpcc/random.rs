@@ -38,8 +38,10 @@ pub enum Purpose {
     Stock = 14,
     /// Which stocks hold "ORIGINAL".
     StockOriginal = 15,
-    /// The operations and inputs of a terminal.
+    /// The inputs of a terminal's operations.
     Terminal = 16,
+    /// The decks of a terminal.
+    Deck = 17,
 }
 
 /// One independent sequence of random numbers (xoshiro256++).

@@ -3,8 +3,11 @@
 
 use super::constants::RunConstants;
 use super::input::{Customer, DeliveryInput, Inputs, NewOrderInput, OrderStatusInput, PaymentInput, UNUSED_ITEM};
+use super::population::ITEMS;
+use super::terminals::Place;
 use super::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT};
 use crate::workload::{Draws, OperationId, Tally};
+use std::collections::BTreeMap;
 
 /// Cards of a deck by operation.
 pub const DECK: [u32; 5] = [10, 10, 1, 1, 1];
@@ -60,6 +63,8 @@ quantities! {
     OrderStatusByName = "order_status_by_name",
     /// Customers with the name looked up, counted in the database's answers.
     RowsPerName = "rows_per_name",
+    /// Items, districts, quantities, carriers and thresholds that lie in their domain.
+    InDomain = "in_domain",
     /// `NonUniform::or_bits` of items.
     ItemBits = "item_bits",
     /// ... of customer numbers.
@@ -84,27 +89,47 @@ quantities! {
     SkippedDistrict = "skipped_district",
 }
 
-/// The tallies of one terminal.
+/// Uniform draws of which every value is counted: name of the bins, lowest and highest value.
+pub const BINNED: [(&str, i32, i32); 4] =
+    [("district_bins", 1, 10), ("line_quantity_bins", 1, 10), ("carrier_bins", 1, 10), ("threshold_bins", 10, 20)];
+const DISTRICT_BINS: usize = 0;
+const QUANTITY_BINS: usize = 1;
+const CARRIER_BINS: usize = 2;
+const THRESHOLD_BINS: usize = 3;
+const MOST_BINS: usize = 11;
+/// Name of the bins of home warehouses.
+pub const HOMES: &str = "home";
+/// Decks of so many terminals of each worker are looked at: enough to judge, few enough to keep.
+const DECKS: u64 = 1_024;
+
+/// The tallies of one worker.
 #[derive(Debug, Clone)]
 pub struct Tallies {
     constants: RunConstants,
+    place: Place,
     active_warehouses: i32,
     operations: [u64; 5],
-    open_deck: [u32; 5],
+    /// Cards of the unfinished deck of each of the first terminals.
+    open_decks: Vec<[u8; 5]>,
     line_counts: [u64; 11],
+    bins: [[u64; MOST_BINS]; BINNED.len()],
+    homes: BTreeMap<i32, u64>,
     quantities: Vec<Tally>,
 }
 
 impl Tallies {
-    /// Empty tallies of one terminal.
+    /// Empty tallies of the worker at `place`.
     #[must_use]
-    pub fn new(active_warehouses: u32, constants: RunConstants) -> Self {
+    pub fn new(place: Place, constants: RunConstants) -> Self {
         Self {
             constants,
-            active_warehouses: i32::try_from(active_warehouses).unwrap_or(i32::MAX),
+            place,
+            active_warehouses: place.active_warehouses() as i32,
             operations: [0; 5],
-            open_deck: [0; 5],
+            open_decks: Vec::new(),
             line_counts: [0; 11],
+            bins: [[0; MOST_BINS]; BINNED.len()],
+            homes: BTreeMap::new(),
             quantities: vec![Tally::default(); Quantity::ALL.len()],
         }
     }
@@ -123,12 +148,13 @@ impl Tallies {
     /// Counts a drawn operation and its inputs.
     pub fn operation(&mut self, operation: OperationId, inputs: &Inputs) {
         self.card(operation);
+        *self.homes.entry(inputs.home(operation)).or_default() += 1;
         match operation {
             NEW_ORDER => self.new_order(&inputs.new_order),
             PAYMENT => self.payment(&inputs.payment),
             ORDER_STATUS => self.order_status(&inputs.order_status),
             DELIVERY => self.delivery(&inputs.delivery),
-            _ => self.add(Quantity::Threshold, f64::from(inputs.stock_level.threshold)),
+            _ => self.binned(THRESHOLD_BINS, Quantity::Threshold, inputs.stock_level.threshold),
         }
         let remote = match operation {
             NEW_ORDER => inputs.new_order.is_remote(),
@@ -138,14 +164,33 @@ impl Tallies {
         self.share(Quantity::RemoteTransaction, remote);
     }
 
-    /// Counts a card, and compares every 23 with a deck.
-    pub fn card(&mut self, operation: OperationId) {
+    /// Counts a card, and compares every 23 of a terminal with a deck.
+    fn card(&mut self, operation: OperationId) {
+        let terminal = self.operations.iter().sum::<u64>() % self.place.terminals();
         let kind = usize::from(operation.0);
         self.operations[kind] += 1;
-        self.open_deck[kind] += 1;
-        if self.open_deck.iter().sum::<u32>() == DECK.iter().sum::<u32>() {
-            self.share(Quantity::DeckExact, self.open_deck == DECK);
-            self.open_deck = [0; 5];
+        if terminal >= DECKS {
+            return;
+        }
+        let terminal = terminal as usize;
+        if terminal == self.open_decks.len() {
+            self.open_decks.push([0; 5]);
+        }
+        self.open_decks[terminal][kind] += 1;
+        let deck = self.open_decks[terminal].map(u32::from);
+        if deck.iter().sum::<u32>() == DECK.iter().sum::<u32>() {
+            self.share(Quantity::DeckExact, deck == DECK);
+            self.open_decks[terminal] = [0; 5];
+        }
+    }
+
+    /// Counts a draw that must be uniform over its domain: its mean, its own bin, and that it has one.
+    fn binned(&mut self, bins: usize, quantity: Quantity, value: i32) {
+        let (_, low, high) = BINNED[bins];
+        self.add(quantity, f64::from(value));
+        self.share(Quantity::InDomain, (low..=high).contains(&value));
+        if (low..=high).contains(&value) {
+            self.bins[bins][(value - low) as usize] += 1;
         }
     }
 
@@ -159,14 +204,15 @@ impl Tallies {
         }
         self.share(Quantity::RemoteOrder, input.is_remote());
         self.share(Quantity::ItemRedrawn, input.redrawn > 0);
-        self.add(Quantity::District, f64::from(input.district));
+        self.binned(DISTRICT_BINS, Quantity::District, input.district);
         self.add(Quantity::CustomerBits, f64::from(self.constants.customer().or_bits(input.customer)));
         let items = self.constants.item();
         for line in &input.lines {
             self.share(Quantity::RemoteLine, line.supply_warehouse != input.warehouse);
             self.remote(input.warehouse, line.supply_warehouse);
-            self.add(Quantity::LineQuantity, f64::from(line.quantity));
+            self.binned(QUANTITY_BINS, Quantity::LineQuantity, line.quantity);
             if line.item != UNUSED_ITEM {
+                self.share(Quantity::InDomain, (1..=ITEMS).contains(&line.item));
                 self.add(Quantity::ItemBits, f64::from(items.or_bits(line.item)));
             }
         }
@@ -175,18 +221,18 @@ impl Tallies {
     fn payment(&mut self, input: &PaymentInput) {
         self.share(Quantity::RemotePayment, input.customer_warehouse != input.warehouse);
         self.remote(input.warehouse, input.customer_warehouse);
-        self.add(Quantity::District, f64::from(input.district));
+        self.binned(DISTRICT_BINS, Quantity::District, input.district);
         self.add(Quantity::PaymentAmount, f64::from(input.cents) / 100.0);
         self.customer(Quantity::PaymentByName, input.customer);
     }
 
     fn order_status(&mut self, input: &OrderStatusInput) {
-        self.add(Quantity::District, f64::from(input.district));
+        self.binned(DISTRICT_BINS, Quantity::District, input.district);
         self.customer(Quantity::OrderStatusByName, input.customer);
     }
 
     fn delivery(&mut self, input: &DeliveryInput) {
-        self.add(Quantity::Carrier, f64::from(input.carrier));
+        self.binned(CARRIER_BINS, Quantity::Carrier, input.carrier);
     }
 
     fn customer(&mut self, by_name: Quantity, customer: Customer) {
@@ -220,16 +266,25 @@ impl Tallies {
         let mut draws = Draws::default();
         let operations: u64 = self.operations.iter().sum();
         let orders: u64 = self.line_counts.iter().sum();
-        draws.0.insert("terminals", Tally { sum: 1.0, draws: 1 });
+        let tallies = &mut draws.tallies;
+        tallies.insert("workers", Tally { sum: f64::from(self.place.workers()), draws: 1 });
+        tallies.insert("terminals", Tally { sum: operations.min(self.place.terminals()) as f64, draws: 1 });
+        // Whether the worker has been at home in all of its warehouses.
+        let round = f64::from(u8::from(operations >= self.place.homes()));
+        tallies.insert("full_round", Tally { sum: round, draws: 1 });
         for (name, &count) in MIX.iter().zip(&self.operations) {
-            draws.0.insert(name, Tally { sum: count as f64, draws: operations });
+            tallies.insert(name, Tally { sum: count as f64, draws: operations });
         }
         for (name, &count) in LINES.iter().zip(&self.line_counts) {
-            draws.0.insert(name, Tally { sum: count as f64, draws: orders });
+            tallies.insert(name, Tally { sum: count as f64, draws: orders });
         }
         for &quantity in Quantity::ALL {
-            draws.0.insert(quantity.name(), self.quantities[quantity as usize]);
+            tallies.insert(quantity.name(), self.quantities[quantity as usize]);
         }
+        for ((name, low, high), counts) in BINNED.iter().zip(&self.bins) {
+            draws.bins.insert(name, (*low..=*high).zip(counts.iter().copied()).collect());
+        }
+        draws.bins.insert(HOMES, self.homes.clone());
         draws
     }
 }

@@ -1,7 +1,7 @@
-//! A terminal as the engine sees it.
+//! A worker and its terminals as the engine sees them.
 
-use super::input::Terminal;
 use super::tally::{Quantity, Tallies};
+use super::terminals::Terminals;
 use super::transactions::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use crate::target::postgres::{Batch, Reply};
@@ -14,7 +14,7 @@ pub enum Clock {
     /// The system's time, as the specification asks.
     #[default]
     Wall,
-    /// A start and a step per operation of a terminal, so that runs with one seed leave equal rows.
+    /// A start and a step per operation of a worker, so that runs with one seed leave equal rows.
     Logical {
         /// Microseconds since the Unix epoch.
         start_micros: i64,
@@ -35,10 +35,10 @@ impl Clock {
     }
 }
 
-/// One terminal with its transactions and tallies.
+/// The terminals of one worker, with their transactions and tallies.
 #[derive(Debug)]
 pub struct TpccWorker {
-    terminal: Terminal,
+    terminals: Terminals,
     clock: Clock,
     operation: OperationId,
     operations: i64,
@@ -52,9 +52,9 @@ pub struct TpccWorker {
 }
 
 impl TpccWorker {
-    pub(super) fn new(terminal: Terminal, tallies: Tallies, clock: Clock) -> Self {
+    pub(super) fn new(terminals: Terminals, tallies: Tallies, clock: Clock) -> Self {
         Self {
-            terminal,
+            terminals,
             clock,
             operation: NEW_ORDER,
             operations: 0,
@@ -68,10 +68,10 @@ impl TpccWorker {
         }
     }
 
-    /// The terminal, with the inputs of its latest operations.
+    /// The terminals, with the inputs of their latest operations.
     #[must_use]
-    pub fn terminal(&self) -> &Terminal {
-        &self.terminal
+    pub fn terminals(&self) -> &Terminals {
+        &self.terminals
     }
 
     /// The latest New-Order.
@@ -119,9 +119,9 @@ impl TpccWorker {
 
 impl Worker for TpccWorker {
     fn draw(&mut self) -> OperationId {
-        self.operation = self.terminal.draw();
+        self.operation = self.terminals.draw();
         self.operations += 1;
-        self.tallies.operation(self.operation, &self.terminal.inputs);
+        self.tallies.operation(self.operation, &self.terminals.inputs);
         self.operation
     }
 
@@ -129,7 +129,7 @@ impl Worker for TpccWorker {
         if reply.is_none() {
             self.now_micros = self.clock.now_micros(self.operations);
         }
-        let (inputs, now) = (&self.terminal.inputs, self.now_micros);
+        let (inputs, now) = (&self.terminals.inputs, self.now_micros);
         let step = match self.operation {
             NEW_ORDER => self.new_order.step(&inputs.new_order, now, reply, batch),
             PAYMENT => self.payment.step(&inputs.payment, now, reply, batch),

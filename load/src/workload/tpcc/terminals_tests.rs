@@ -1,36 +1,74 @@
 use super::*;
+use crate::workload::tpcc::input::NewOrderInput;
+use crate::workload::tpcc::population::ITEMS;
 use std::collections::{BTreeMap, BTreeSet};
 
-fn terminal(index: u32, active: u32) -> Terminal {
-    Terminal::new(9, index, active, &RunConstants::draw(9, 30))
+/// Ten workers a warehouse: each has one terminal.
+fn terminal(index: u32, active: u32) -> Terminals {
+    terminals(index, 10 * active, active)
+}
+
+fn terminals(worker: u32, workers: u32, active: u32) -> Terminals {
+    Terminals::new(9, Place::new(worker, workers, active), &RunConstants::draw(9, 30))
 }
 
 #[test]
-fn homes_go_round_and_districts_of_stock_level_are_unique_for_ten_terminals_a_warehouse() {
-    let places: BTreeSet<(i32, i32)> = (0..30)
-        .map(|index| {
-            let terminal = terminal(index, 3);
-            assert_eq!(terminal.warehouse, i32::try_from(index % 3).unwrap() + 1);
-            (terminal.warehouse, terminal.stock_level_district)
-        })
-        .collect();
-    assert_eq!(places.len(), 30);
-    assert_eq!(terminal(30, 3).stock_level_district, 1);
+fn any_number_of_workers_drives_every_active_warehouse_alike() {
+    for (workers, active) in [(1, 10), (8, 10), (10, 8), (7, 3), (3, 7), (64, 100), (5, 5), (30, 4), (12, 1)] {
+        let mut transactions = BTreeMap::<i32, u64>::new();
+        let mut districts = BTreeMap::<(i32, i32), u64>::new();
+        for worker in 0..workers {
+            let place = Place::new(worker, workers, active);
+            let mut visits = BTreeMap::<i32, u64>::new();
+            let mut terminals = terminals(worker, workers, active);
+            for turn in 0..place.terminals() {
+                let operation = terminals.draw();
+                let home = terminals.inputs.home(operation);
+                assert_eq!(home, place.home(turn));
+                *transactions.entry(home).or_default() += 1;
+                *visits.entry(home).or_default() += 1;
+                *districts.entry((home, place.stock_level_district(turn))).or_default() += 1;
+                if turn + 1 == place.homes() {
+                    assert!(visits.values().all(|&count| count == 1), "one visit each, before any second one");
+                }
+            }
+        }
+        let even = |counts: Vec<u64>, all: u32| {
+            assert_eq!(counts.len(), all as usize, "{workers} workers, {active} warehouses");
+            assert!(
+                counts.iter().all(|&count| count == counts[0]),
+                "{workers} workers, {active} warehouses: {counts:?}"
+            );
+        };
+        even(transactions.into_values().collect(), active);
+        even(districts.into_values().collect(), 10 * active);
+    }
 }
 
 #[test]
-fn every_23_cards_are_a_whole_deck_in_different_orders() {
-    let mut terminal = terminal(0, 2);
-    let decks: BTreeSet<Vec<OperationId>> = (0..200)
-        .map(|_| {
-            let deck: Vec<OperationId> = (0..23).map(|_| terminal.draw()).collect();
-            let count = |operation| deck.iter().filter(|&&card| card == operation).count();
-            let counts = [NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL].map(count);
-            assert_eq!(counts, [10, 10, 1, 1, 1]);
-            deck
-        })
-        .collect();
-    assert_eq!(decks.len(), 200);
+fn at_any_moment_the_workers_in_step_are_spread_evenly() {
+    for turn in 0..100 {
+        let homes: BTreeSet<i32> = (0..8).map(|worker| Place::new(worker, 8, 10).home(turn)).collect();
+        assert_eq!(homes.len(), 8);
+    }
+}
+
+#[test]
+fn every_23_cards_of_a_terminal_are_a_whole_deck_in_different_orders() {
+    // 4 workers on 2 warehouses: 20 terminals, 5 for each worker.
+    let mut terminals = terminals(1, 4, 2);
+    assert_eq!(terminals.place.terminals(), 5);
+    let mut hands = vec![Vec::new(); 5];
+    for turn in 0..5 * 23 * 40 {
+        hands[turn % 5].push(terminals.draw());
+    }
+    let decks: BTreeSet<&[OperationId]> = hands.iter().flat_map(|hand| hand.chunks(23)).collect();
+    assert_eq!(decks.len(), 200, "no two alike");
+    for deck in decks {
+        let count = |operation| deck.iter().filter(|&&card| card == operation).count();
+        let counts = [NEW_ORDER, PAYMENT, ORDER_STATUS, DELIVERY, STOCK_LEVEL].map(count);
+        assert_eq!(counts, [10, 10, 1, 1, 1]);
+    }
 }
 
 #[test]
