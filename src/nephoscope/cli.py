@@ -10,13 +10,14 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from typer.exceptions import TyperException
 
 import nephoscope
 from nephoscope import stages
 from nephoscope.console import LiveProgress, duration
 from nephoscope.errors import EXIT_DEFECT, EXIT_INTERRUPTED, EXIT_OK, EXIT_TRIALS_FAILED, InputError, NephoscopeError
+from nephoscope.importers.cloud_report_2019 import words_of
 from nephoscope.machines.doctor import Finding, Health
 from nephoscope.records import Plan
 from nephoscope.run.clock import SystemClock
@@ -45,7 +46,14 @@ StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="a study file (
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="a results folder, as `run --out` wrote it")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="results folder [default: results/<study>]")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines instead of a table for people")]
+Logs = Annotated[Path, typer.Argument(metavar="PATH", help="the folder that holds PROVIDER/TYPE/DATE/RUN/*.log")]
+ImportOut = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="write measurements (CSV, Parquet) and verdicts (JSON) here")
+]
 Replan = Annotated[bool, typer.Option("--replan", help="replace the plan of a folder that holds another one")]
+
+importers = typer.Typer(help="Read what others measured, and judge it from its logs.", rich_markup_mode=None)
+app.add_typer(importers, name="import", no_args_is_help=True)
 
 
 def _out() -> Console:
@@ -184,6 +192,26 @@ def init(
     """Write a starter study with every key explained."""
     stages.write_new(file, starter_study())
     _talk().print(f"wrote {file}; now: nephoscope plan {file}", highlight=False)
+
+
+@importers.command(
+    "cloud-report-2019", epilog="Example: nephoscope import cloud-report-2019 results-logs --out imported"
+)
+def import_cloud_report_2019(path: Logs, out: ImportOut = None, as_json: AsJson = False) -> None:
+    """Judge the raw pilot logs of the Cloud Report of 2019: is each machine the one on its label, and undisturbed?"""
+    record = stages.import_cloud_report_2019(path, out)
+    if as_json:
+        _print_json(record.model_dump(mode="json", by_alias=True))
+        return
+    table = Table("provider", "type", "runs", "valid", "invalid", "unknown", Column("reasons", overflow="fold"))
+    for row in record.counts:
+        counts = (str(count) for count in (row.runs, row.valid, row.invalid, row.unknown))
+        table.add_row(row.provider, row.machine_type, *counts, words_of(row.reasons))
+    _out().print(table)
+    for run in record.runs:
+        for reason in [*(f"{one.check}: {one.reason}" for one in run.refused), *run.unreadable, *run.notes]:
+            _out().print(f"{run.folder} {reason}", highlight=False, markup=False)
+    _talk().print(f"source: {record.source}; licence: {record.licence}", highlight=False, markup=False)
 
 
 _MARKS = {Health.GOOD: "[green]ok[/green]", Health.WARNING: "[yellow]warning[/yellow]", Health.BAD: "[red]bad[/red]"}
