@@ -203,7 +203,7 @@ def import_cloud_report_2019(path: Logs, out: ImportOut = None, as_json: AsJson 
     if as_json:
         _print_json(record.model_dump(mode="json", by_alias=True))
         return
-    table = Table("provider", "type", "runs", "valid", "invalid", "unknown", Column("reasons", overflow="fold"))
+    table = Table("provider", "type", "runs", "valid", "invalid", "unknown", Column("reasons", min_width=17))
     for row in record.counts:
         counts = (str(count) for count in (row.runs, row.valid, row.invalid, row.unknown))
         table.add_row(row.provider, row.machine_type, *counts, words_of(row.reasons))

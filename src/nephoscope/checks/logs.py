@@ -20,6 +20,8 @@ from nephoscope.records import Verdict
 from nephoscope.units import GIB
 
 _LIMIT = EFFECTIVE_CPUS_MISSING.value
+_ROUNDED = 0.005
+"""Newer versions of lscpu print 35.8 MiB for 36608 KiB; the closest two sizes of the table differ by 8 %."""
 
 CPU_BOUND = ("cpu", "matrix")
 """stress-ng's stressors that only compute, of those that the Cloud Reports used."""
@@ -139,7 +141,7 @@ def _cache(shown: LogFacts, known: MachineType) -> Verdict | None:
     said = f"a last-level cache of {_listed(shown.l3_kib)} KiB"
     if not known.l3_kib:
         return unknown(name, f"{said}; that of {known.name} is not known")
-    if set(shown.l3_kib) <= set(known.l3_kib):
+    if all(any(abs(size - one) <= _ROUNDED * one for one in known.l3_kib) for size in shown.l3_kib):
         return valid(name, f"{said}, as {known.name} has")
     if known.l3_documented:
         return invalid(name, f"{said}; the CPUs of {known.name} have {_listed(known.l3_kib)}: another machine")

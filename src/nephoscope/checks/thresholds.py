@@ -59,8 +59,8 @@ SAMPLER_COST = Threshold(
 EFFECTIVE_CPUS_MISSING = Threshold(
     0.02,
     "of the CPUs that CPU-bound stressors could keep busy (user time / real time, read from a log)",
-    "the limit of steal, seen from inside. Of the 109 CPU logs of 2019 in `data/cloud-report-2019` healthy ones miss at "
-    "most 0.1 %, the least contended one 5.9 % of the next whole number, those of smaller machines 75 %: any limit "
+    "the limit of steal, seen from inside. Of the 109 CPU logs of 2019 in `data/cloud-report-2019` healthy ones miss "
+    "at most 0.1 %, the least contended one 5.9 % of the next whole number, those of smaller machines 75 %: any limit "
     "between 0.2 % and 5 % separates them",
 )
 

@@ -41,14 +41,13 @@ T = TypeVar("T")
 
 SOURCE = "https://github.com/cockroachlabs/cloud-report, branch add-results-logs-dir"
 LICENCE = "Apache-2.0"
-NOT_KNOWN = (
+NOT_KNOWN = [
     "argv of the tools: not stored; what each log says of its own options is all there is",
     "versions of stress-ng, ping and iperf; kernel, image, zone, kind and size of the disk, mount options",
     "whether several runs were made on one machine: then they are no replicates",
     "time of day, and what else ran on the machine; exit codes",
     "the machine at the other end of ping and iperf",
-)
-"""What the logs do not say, so that nobody reads it into the numbers."""
+]
 
 _CPU, _PING, _IPERF = "cpu.log", "network-ping.log", "network-iperf-client.log"
 _LOAD, _READ, _WRITE = "io-load-results.log", "io-rd-results.log", "io-wr-results.log"
@@ -101,9 +100,9 @@ class ImportRecord(Frozen):
     """What was imported, without its measurements."""
 
     schema_: Literal["nephoscope/import/1"] = Field(default="nephoscope/import/1", alias="schema")
-    source: str = SOURCE
-    licence: str = LICENCE
-    not_known: tuple[str, ...] = NOT_KNOWN
+    source: str
+    licence: str
+    not_known: list[str] = Field(description="what the logs do not say, so that nobody reads it into the numbers")
     counts: list[TypeCounts]
     runs: list[ImportedRun]
 
@@ -129,7 +128,8 @@ def import_tree(tree: Path) -> tuple[ImportRecord, list[ImportedRow]]:
             f"no logs below {tree}", hint=f"expected PROVIDER/TYPE/DATE/RUN/ with one of {', '.join(_LOGS)}"
         )
     runs = [run for run, _ in imported]
-    return ImportRecord(counts=_counts(runs), runs=runs), [row for _, rows in imported for row in rows]
+    record = ImportRecord(source=SOURCE, licence=LICENCE, not_known=NOT_KNOWN, counts=_counts(runs), runs=runs)
+    return record, [row for _, rows in imported for row in rows]
 
 
 def _folders(tree: Path) -> Iterator[tuple[Path, dict[str, Path]]]:

@@ -1,7 +1,8 @@
 """Lines of `lscpu` (text) and of /proc/cpuinfo that stand in a log between other lines.
 
 A machine prints what it wants to: each value is None, or empty, where no line says it. /proc/cpuinfo's `cache size` is
-the last level on Intel's CPUs and the second one on AMD's, so it is read on Intel's alone.
+the last level on Intel's CPUs and the second one on AMD's, so it is read on Intel's alone. Where both are printed
+`lscpu` counts: a part of /proc/cpuinfo lists a part of the CPUs.
 """
 
 import re
@@ -12,7 +13,6 @@ from nephoscope.importers.text import DECIMAL, INTEGER, whole_lines
 from nephoscope.units import KIB
 
 _WHAT = "lines about the CPU"
-_LINE = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9 ()]*?)[ \t]*:[ \t]*(?P<value>\S.*?)?[ \t]*")
 _SIZE = re.compile(rf"(?P<number>{DECIMAL}) ?(?P<unit>|K|KB|KiB|M|MB|MiB)(?: \((?P<instances>{INTEGER}) instances?\))?")
 _KIB_OF = {"": 1 / KIB, "K": 1, "KB": 1, "KiB": 1, "M": KIB, "MB": KIB, "MiB": KIB}
 _COUNTS = {"CPU(s)", "Socket(s)", "processor", "physical id"}
@@ -36,21 +36,22 @@ def parse_cpu_lines(text: str) -> CpuLines:
     """
     seen: dict[str, list[str]] = {}
     for line in whole_lines(text, _WHAT):
-        if (match := _LINE.fullmatch(line)) and match["value"]:
-            seen.setdefault(match["key"], []).append(match["value"])
+        key, _, value = (part.strip() for part in line.partition(":"))
+        if value:
+            seen.setdefault(key, []).append(value)
     for key in _COUNTS & seen.keys():
         if not all(re.fullmatch(INTEGER, value) for value in seen[key]):
             raise OutputUnreadable(f"{_WHAT}: {key!r} is not a number")
     processors = seen.get("processor", [])
     if len(set(processors)) != len(processors):
         raise OutputUnreadable(f"{_WHAT}: a processor is listed twice")
-    vcpus = {int(value) for value in seen.get("CPU(s)", [])} | ({len(processors)} if processors else set())
-    sockets = {int(value) for value in seen.get("Socket(s)", [])} | (
-        {len(set(seen["physical id"]))} if "physical id" in seen else set()
-    )
+    vcpus = {int(value) for value in seen.get("CPU(s)", [])} or ({len(processors)} if processors else set())
+    sockets = {int(value) for value in seen.get("Socket(s)", [])}
+    if not sockets and "physical id" in seen:
+        sockets = {len(set(seen["physical id"]))}
     caches = {_kib(value) for value in seen.get("L3 cache", [])}
-    if set(seen.get("vendor_id", [])) == {"GenuineIntel"}:
-        caches |= {_kib(value) for value in seen.get("cache size", [])}
+    if not caches and set(seen.get("vendor_id", [])) == {"GenuineIntel"}:
+        caches = {_kib(value) for value in seen.get("cache size", [])}
     return CpuLines(
         models=tuple(sorted(set(seen.get("Model name", []) + seen.get("model name", [])))),
         vcpus=_one(vcpus, "vCPUs"),

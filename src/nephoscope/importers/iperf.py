@@ -21,6 +21,10 @@ _THREE_DIGITS = 0.011
 """Amounts and rates are printed with three digits: each may be off by half a percent."""
 _TENTH_S = 0.06
 """Times are printed with one decimal."""
+_UNSEEN_S = 1.5
+"""iperf 2 may leave out its last interval, of one second in the Cloud Reports, and end a little late."""
+_LEAST_ALONE_S = 2.0
+"""A shorter line alone may be the first interval of a log that was cut."""
 
 
 class IperfInterval(Frozen):
@@ -56,7 +60,7 @@ def parse_iperf_client(text: str) -> Iperf:
     if not rows:
         raise OutputUnreadable(f"{_WHAT}: no line holds a rate")
     *intervals, whole = rows
-    if whole.start_s > 0 or (not intervals and not sums and whole.end_s < 1):
+    if whole.start_s > 0 or (not intervals and whole.end_s < _LEAST_ALONE_S):
         raise OutputUnreadable(f"{_WHAT} is cut off: it has no summary")
     _require_chain(intervals, whole)
     return made(Iperf, _WHAT, whole=whole, intervals=tuple(intervals))
@@ -88,10 +92,10 @@ def _require_chain(intervals: Sequence[IperfInterval], whole: IperfInterval) -> 
         if abs(row.start_s - at_s) > _TENTH_S:
             raise OutputUnreadable(f"{_WHAT}: the interval at {at_s:g} s is missing")
         at_s = row.end_s
-    if abs(whole.end_s - at_s) > 1:
+    if abs(whole.end_s - at_s) > _UNSEEN_S:
         raise OutputUnreadable(f"{_WHAT}: intervals end at {at_s:g} s, the summary at {whole.end_s:g} s")
     bits = sum(row.bits_per_s * (row.end_s - row.start_s) for row in intervals)
-    # iperf 2 may leave out the last interval; what it carried is not known, only that links do not double their rate.
+    # What an interval that was left out carried is not known, only that links do not double their rate.
     unseen = 2 * max(row.bits_per_s for row in intervals) * abs(whole.end_s - at_s)
     agree(
         whole.bits_per_s,

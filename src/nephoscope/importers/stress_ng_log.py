@@ -59,17 +59,19 @@ def parse_stress_ng_log(text: str) -> StressNgLog:
         raise OutputUnreadable(f"{_WHAT}: the tool says that it was not successful")
     listed = only((_HOGS.fullmatch(line) for line in said), f"{_WHAT} that name the stressors")["hogs"]
     hogs = {name: int(count) for count, name in _HOG.findall(listed)}
-    rows = tuple(_row(match, hogs) for line in said if (match := _ROW.fullmatch(line)))
-    if sorted(row.stressor for row in rows) != sorted(hogs):
-        raise OutputUnreadable(f"{_WHAT}: {listed!r} was started, and the rows are of {[row.stressor for row in rows]}")
+    matches = [match for line in said if (match := _ROW.fullmatch(line))]
+    if sorted(match["stressor"] for match in matches) != sorted(hogs):
+        raise OutputUnreadable(f"{_WHAT}: {listed!r} was started, and {len(matches)} rows are of other stressors")
     caches = {int(match[1]) for line in said if (match := _CACHE.fullmatch(line))}
     if len(caches) > 1 or 0 in caches:
         raise OutputUnreadable(f"{_WHAT}: cache sizes of {sorted(caches)} KiB")
-    return made(StressNgLog, _WHAT, rows=rows, cache_kib=next(iter(caches), None))
+    return made(
+        StressNgLog, _WHAT, rows=tuple(_row(match, hogs) for match in matches), cache_kib=next(iter(caches), None)
+    )
 
 
 def _row(match: re.Match[str], hogs: dict[str, int]) -> StressNgRow:
-    row = made(StressNgRow, _WHAT, **match.groupdict(), workers=hogs.get(match["stressor"], 0))
+    row = made(StressNgRow, _WHAT, **match.groupdict(), workers=hogs[match["stressor"]])
     cpu_s = row.user_s + row.system_s
     if cpu_s <= 0:
         raise OutputUnreadable(f"{_WHAT}: {row.stressor} used no CPU time")
