@@ -211,6 +211,9 @@ def import_cloud_report_2019(path: Logs, out: ImportOut = None, as_json: AsJson 
     for run in record.runs:
         for reason in [*(f"{one.check}: {one.reason}" for one in run.refused), *run.unreadable, *run.notes]:
             _out().print(f"{run.folder} {reason}", highlight=False, markup=False)
+    verdicts = [str(run.verdict) for run in record.runs]
+    counts_of = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("valid", "invalid", "unknown"))
+    _out().print(f"{len(verdicts)} runs: {counts_of}", highlight=False)
     _talk().print(f"source: {record.source}; licence: {record.licence}", highlight=False, markup=False)
 
 

@@ -41,6 +41,7 @@ def test_logs_of_2019_are_judged_as_a_table_and_as_json(tmp_path: Path) -> None:
     assert said.exit_code == 0
     assert "effective-cpus 1, cpu-cache 1" in said.stdout
     assert "aws/c5.4xlarge/20190905/1 cpu-cache: a last-level cache of 46080 KiB" in said.stdout
+    assert said.stdout.endswith("2 runs: 1 valid, 1 invalid, 0 unknown\n")
     assert "Apache-2.0" in said.stderr
     record = json.loads(nephoscope("import", "cloud-report-2019", tmp_path, "--json").stdout)
     assert [run["verdict"] for run in record["runs"]] == ["invalid", "valid"]
