@@ -21,6 +21,8 @@ from tests.docs.pages import ROOT, environment
 
 COMMANDS = ("init", "plan", "run", "status", "parse", "analyze", "report", "demo", "doctor")
 """In the order in which a person meets them."""
+GROUPS = {"prices": ("show", "check", "import")}
+"""Commands of commands."""
 
 _OUTPUT = (
     load_contract.Started,
@@ -55,7 +57,10 @@ def command_line() -> str:
             )
             return f"```text\n{done.stdout.strip()}\n```\n"
 
-        return said() + "".join(f"\n## `nephoscope {command}`\n\n{said(command)}" for command in COMMANDS)
+        commands: list[tuple[str, ...]] = [(command,) for command in COMMANDS]
+        for group, members in GROUPS.items():
+            commands += [(group,), *((group, member) for member in members)]
+        return said() + "".join(f"\n## `nephoscope {' '.join(command)}`\n\n{said(*command)}" for command in commands)
 
 
 def exit_codes() -> str:

@@ -32,6 +32,14 @@ def test_every_part_stands_in_one_page(parts: dict[str, str]) -> None:
 def test_every_command_is_documented() -> None:
     names = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
     assert names == set(generated.COMMANDS)
+    groups = {
+        group.name: {
+            command.name or getattr(command.callback, "__name__", "") for command in members.registered_commands
+        }
+        for group in app.registered_groups
+        if (members := group.typer_instance) is not None
+    }
+    assert groups == {group: set(members) for group, members in generated.GROUPS.items()}
 
 
 def test_every_exit_code_of_an_error_stands_in_the_table(parts: dict[str, str]) -> None:

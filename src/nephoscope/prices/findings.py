@@ -52,7 +52,10 @@ def check(book: PriceBook, today: date, *, against: PriceBook | None = None) -> 
 
 
 def _mixed(book: PriceBook, known: PriceBook) -> Iterator[tuple[Finding, list[Price]]]:
-    """Columns (one source, kind and stated basis) in which some prices are those of another basis."""
+    """Columns (one source, kind and stated basis) in which some prices are those of another basis.
+
+    Where a basis is stated, others must contradict the price under it: else the other one may be mislabelled.
+    """
     columns: dict[tuple[str, str, Basis], list[Price]] = defaultdict(list)
     for row in book.rows:
         if not row.disputed:
@@ -60,7 +63,11 @@ def _mixed(book: PriceBook, known: PriceBook) -> Iterator[tuple[Finding, list[Pr
     for (source, _, stated), column in columns.items():
         fits = {row: _bases_of_this_price(row, known) for row in column}
         expected = stated if stated is not Basis.NOT_STATED else _most_common(fits.values())
-        odd = [row for row, bases in fits.items() if bases and expected not in bases]
+        odd = [
+            row
+            for row, bases in fits.items()
+            if bases and expected not in bases and (stated is Basis.NOT_STATED or _instead(row, expected, known))
+        ]
         if not odd:
             continue
         others = [row for row, bases in fits.items() if expected in bases]
@@ -156,7 +163,7 @@ def _disagreements(rows: Iterable[Price], checked: set[Price]) -> Iterator[Findi
         if len(prices) < 2 or agree(prices[0].usd, prices[-1].usd) or not checked & set(prices):
             continue
         low, high = prices[0], prices[-1]
-        by = f"by {high.usd / low.usd - 1:.1%}" if low.usd else "(one is 0)"
+        by = f"by {100 * (high.usd / low.usd - 1):.1f} %" if low.usd else "(one is 0)"
         doubt = next((f"; held wrong: {row.source}: {row.disputed}" for row in (low, high) if row.disputed), "")
         message = (
             f"sources disagree {by}: {low.place}, {low.basis}: {low.usd:g} ({low.source}, {low.date}), "

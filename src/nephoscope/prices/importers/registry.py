@@ -17,6 +17,8 @@ class Importer:
     read: Callable[[Path, Origin], Imported]
     licence: str = "not stated"
     """Of the list, where it has one and always the same."""
+    takes: frozenset[str] = frozenset({"source", "licence", "date"})
+    """What an origin may say for it."""
 
 
 def _own(path: Path, _origin: Origin) -> Imported:
@@ -25,11 +27,16 @@ def _own(path: Path, _origin: Origin) -> Imported:
 
 
 IMPORTERS: Mapping[str, Importer] = {
-    "csv": Importer("our own CSV", _own),
+    "csv": Importer("our own CSV", _own, takes=frozenset()),
     "aws": Importer("AWS Price List JSON: GetProducts, bulk file, savings plans", aws.read),
     "azure": Importer("Azure Retail Prices JSON", azure.read),
     "gcp-skus": Importer("GCP SKU JSON of the Cloud Billing Catalog", gcp_skus.read),
     "cyclenerd": Importer("pricing.yml of google-cloud-pricing-cost-calculator", cyclenerd.read, "Apache-2.0"),
     "spare-cores": Importer("SQLite of Spare Cores", spare_cores.read, "CC-BY-SA-4.0"),
-    "skypilot": Importer("vms.csv of a SkyPilot catalog; needs --provider and --date", skypilot.read, "Apache-2.0"),
+    "skypilot": Importer(
+        "vms.csv of a SkyPilot catalog; needs --provider and --date",
+        skypilot.read,
+        "Apache-2.0",
+        takes=frozenset({"source", "licence", "date", "provider"}),
+    ),
 }
