@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from nephoscope import stages
 from nephoscope.errors import InputError
@@ -49,15 +49,16 @@ def show(
     if as_json:
         sys.stdout.write(json.dumps([row.model_dump(mode="json") for row in rows], indent=1, ensure_ascii=False) + "\n")
         return
-    table = Table("provider", "region", "item", "basis", "USD", "per", "date", "source")
+    table = Table("provider", "region", "item", "basis", "USD", "per", "date", Column("source", overflow="fold"))
     for row in rows:
         table.add_row(
             *(row.provider, row.region, row.item, f"{row.basis}, {row.terms}" if row.terms else row.basis),
             *(_tiered(row), row.unit, row.date, row.source + (" (disputed)" if row.disputed else "")),
         )
     out = Console(soft_wrap=True)
-    out.print(table)
-    out.print(f"{len(rows)} of {len(chosen.rows)} rows", highlight=False)
+    if rows:
+        out.print(table)
+    out.print(f"{len(rows)} of {_counted(len(chosen.rows), 'row')}", highlight=False)
 
 
 @prices.command("check", epilog="Example: nephoscope prices check my-prices.csv --today 2026-11-21")
@@ -80,7 +81,7 @@ def check_(
         for finding in findings:
             mark = "refused" if finding.refused else "warning"
             out.print(f"{mark}: {finding.message}", highlight=False, markup=False)
-        out.print(f"{len(book.rows)} rows, {len(findings)} findings", highlight=False)
+        out.print(f"{_counted(len(book.rows), 'row')}, {_counted(len(findings), 'finding')}", highlight=False)
     if any(finding.refused for finding in findings):
         raise InputError(
             f"{file or 'the price book'} must not be used as it is: a column mixes bases",
@@ -119,7 +120,7 @@ def import_(
 
 def _tell(skipped: Iterable[tuple[str, int]], rows: int, out: Path | None) -> None:
     talk = Console(stderr=True, soft_wrap=True)
-    talk.print(f"{rows} rows" + (f" in {out}" if out else ""), highlight=False, markup=False)
+    talk.print(_counted(rows, "row") + (f" in {out}" if out else ""), highlight=False, markup=False)
     for reason, count in sorted(skipped):
         talk.print(f"    {count} left out: {reason}", highlight=False, markup=False)
 
@@ -132,6 +133,11 @@ def _day(text: str | None) -> date | None:
         return first_day(text)
     except ValueError as error:
         raise InputError(str(error), hint="write it as 2022-06-30") from None
+
+
+def _counted(count: int, noun: str) -> str:
+    """'1 row', '2 rows'."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _tiered(row: Price) -> str:

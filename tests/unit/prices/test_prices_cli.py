@@ -28,7 +28,7 @@ def test_show_on_a_day_and_of_a_book_of_yours(capsys: pytest.CaptureFixture[str]
     assert [row["date"] for row in json.loads(capsys.readouterr().out)] == ["2022-06-23"]
     (tmp_path / "b.csv").write_text(HEADER + TABLE.format("m", "on-demand", 1, "list"))
     assert main(["prices", "show", "--book", str(tmp_path / "b.csv")]) == 0
-    assert "1 of 1 rows" in capsys.readouterr().out
+    assert "1 of 1 row" in capsys.readouterr().out
 
 
 def test_show_marks_disputed_rows_and_tiers(
@@ -46,7 +46,7 @@ def test_show_marks_disputed_rows_and_tiers(
 def test_check_of_a_good_book_ends_with_0(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_text(HEADER + TABLE.format("m", "on-demand", 1, "list"))
     assert main(["prices", "check", str(tmp_path / "b.csv"), "--today", "2026-11-21"]) == 0
-    assert capsys.readouterr().out == "1 rows, 0 findings\n"
+    assert capsys.readouterr().out == "1 row, 0 findings\n"
 
 
 def test_check_warns_with_0_and_refuses_with_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ def test_import_prints_or_writes_rows_and_says_what_it_left_out(
     command = ["prices", "import", "skypilot", str(tmp_path / "vms.csv"), "--provider", "aws", "--date", "2026-07"]
     assert main(command) == 0
     printed = capsys.readouterr()
-    assert "1 rows\n    1 left out: no spot price" in printed.err
+    assert "1 row\n    1 left out: no spot price" in printed.err
     assert main([*command, "--out", str(tmp_path / "own.csv")]) == 0
     assert (tmp_path / "own.csv").read_text() == printed.out
     (row,) = read_csv(tmp_path / "own.csv")

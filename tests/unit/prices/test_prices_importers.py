@@ -61,8 +61,21 @@ AWS: dict[str, Any] = {
         "V": {"productFamily": "Storage", "attributes": {"volumeApiName": "gp3", "regionCode": "us-west-2"}},
         "T": {
             "productFamily": "Provisioned Throughput",
-            "attributes": {"volumeApiName": "gp3", "location": "US West (Oregon)"},
+            "attributes": {
+                "volumeApiName": "gp3",
+                "location": "US West (Oregon)",
+                "usagetype": "USW2-EBS:VolumeP-Throughput.gp3",
+            },
         },
+        "I": {
+            "productFamily": "System Operation",
+            "attributes": {
+                "volumeApiName": "io2",
+                "regionCode": "us-west-2",
+                "usagetype": "USW2-EBS:VolumeP-IOPS.io2.tier2",
+            },
+        },
+        "O": {"productFamily": "Storage", "attributes": {"volumeApiName": "gp3", "locationType": "AWS Outposts"}},
         "E": {
             "productFamily": "Data Transfer",
             "attributes": {"transferType": "AWS Outbound", "toLocation": "External", "fromRegionCode": "us-west-2"},
@@ -82,7 +95,8 @@ AWS: dict[str, Any] = {
         "OnDemand": {
             "M": on_demand(dimension("0.1")),
             "V": on_demand(dimension("0.08", "GB-Mo")),
-            "T": on_demand(dimension("40.96", "GiBps-mo")),
+            "T": on_demand(dimension("40.96", "GiBps-mo", beginRange="0", endRange="Inf")),
+            "I": on_demand(dimension("0.0455", "IOPS-Mo", beginRange="0", endRange="Inf")),
             "E": on_demand(
                 dimension("0.09", "GB", beginRange="0", endRange="10240"),
                 dimension("0.085", "GB", beginRange="10240", endRange="Inf"),
@@ -140,7 +154,8 @@ def test_aws_bulk_file(tmp_path: Path) -> None:
         (place, "x1.large", Unit.HOUR, Basis.ON_DEMAND, "", 0, None, 0.1),
         (place, "x1.large", Unit.HOUR, Basis.RESERVED_1Y, "partial upfront, standard", 0, None, pytest.approx(0.11)),
         (place, "gp3", Unit.GB_MONTH, Basis.ON_DEMAND, "", 0, None, 0.08),
-        (place, "gp3", Unit.MIB_PER_S_MONTH, Basis.ON_DEMAND, "", 0, None, 0.04),
+        (place, "gp3", Unit.MIB_PER_S_MONTH, Basis.ON_DEMAND, "", 125, None, 0.04),
+        (place, "io2", Unit.IOPS_MONTH, Basis.ON_DEMAND, "", 32000, 64000, 0.0455),
         (place, "internet egress", Unit.GB, Basis.ON_DEMAND, "", 0, 10240, 0.09),
         (place, "internet egress", Unit.GB, Basis.ON_DEMAND, "", 10240, None, 0.085),
         (place, "inter-region to us-east-2", Unit.GB, Basis.ON_DEMAND, "", 0, None, 0.02),
@@ -151,6 +166,7 @@ def test_aws_bulk_file(tmp_path: Path) -> None:
         "machine with another operatingSystem than Linux": 1,
         "place The Moon, whose region code is not known": 1,
         "product family Dedicated Host": 1,
+        "place of type AWS Outposts": 1,
     }
 
 

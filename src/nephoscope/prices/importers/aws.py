@@ -51,11 +51,30 @@ _REGIONS = {
 _MIB_PER_GIB = 1024
 _EBS_UNITS = {
     "gb-mo": (Unit.GB_MONTH, 1),
+    "gb-month": (Unit.GB_MONTH, 1),
     "iops-mo": (Unit.IOPS_MONTH, 1),
     "mibps-mo": (Unit.MIB_PER_S_MONTH, 1),
     "gibps-mo": (Unit.MIB_PER_S_MONTH, _MIB_PER_GIB),
 }
-_LINUX = {"operatingSystem": "Linux", "tenancy": "Shared", "preInstalledSw": "NA", "capacitystatus": "Used"}
+_EBS_TIERS: dict[str, tuple[float, float | None]] = {
+    "VolumeP-IOPS.gp3": (3000, None),
+    "VolumeP-Throughput.gp3": (125, None),
+    "VolumeP-IOPS.io2": (0, 32000),
+    "VolumeP-IOPS.io2.tier2": (32000, 64000),
+    "VolumeP-IOPS.io2.tier3": (64000, None),
+}
+"""Tiers that the list names only by the type of usage: its ranges all go from 0 to infinity there.
+
+IOPS and throughput of gp3 are billed above what each volume includes (MiB/s for throughput).
+"""
+
+_LINUX = {
+    "operatingSystem": "Linux",
+    "tenancy": "Shared",
+    "preInstalledSw": "NA",
+    "capacitystatus": "Used",
+    "marketoption": "OnDemand",
+}
 
 
 def read(path: Path, origin: Origin) -> Imported:
@@ -86,6 +105,9 @@ def read(path: Path, origin: Origin) -> Imported:
 def _product(found: Imported, origin: Origin, product: Mapping[str, Any], terms: Mapping[str, Any], day: str) -> None:
     attributes = product["attributes"]
     family = product.get("productFamily", "")
+    if attributes.get("locationType", "AWS Region") != "AWS Region":
+        found.skip(f"place of type {attributes['locationType']}")
+        return
     values: dict[str, Any] = {"provider": "aws", "date": day}
     if family.startswith("Compute Instance"):
         other = [key for key, wanted in _LINUX.items() if attributes.get(key, wanted) != wanted]
@@ -95,6 +117,9 @@ def _product(found: Imported, origin: Origin, product: Mapping[str, Any], terms:
         values |= {"kind": Kind.MACHINE, "item": attributes["instanceType"], "unit": Unit.HOUR}
     elif "volumeApiName" in attributes:
         values |= {"kind": Kind.STORAGE, "item": attributes["volumeApiName"]}
+        usage = attributes.get("usagetype", "").rpartition(":")[2]
+        if usage in _EBS_TIERS:
+            values |= dict(zip(("above", "up_to"), _EBS_TIERS[usage], strict=True))
     elif family == "Data Transfer":
         values |= {"kind": Kind.TRANSFER, "item": _way(attributes), "unit": Unit.GB}
     else:
@@ -139,7 +164,7 @@ def _on_demand(found: Imported, origin: Origin, term: Mapping[str, Any], values:
         elif dimension["unit"] != ("Hrs" if values["kind"] is Kind.MACHINE else "GB"):
             found.skip(f"{values['kind']} by the {dimension['unit']}")
             continue
-        found.add(origin, **row, **_tier(dimension), basis=Basis.ON_DEMAND, usd=usd)
+        found.add(origin, **(_tier(dimension) | row), basis=Basis.ON_DEMAND, usd=usd)
 
 
 def _tier(dimension: Mapping[str, Any]) -> dict[str, float | None]:

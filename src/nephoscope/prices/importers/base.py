@@ -48,7 +48,7 @@ class Imported:
         """One entry that is no row of a price book."""
         self.skipped[reason] += 1
 
-    _seen: set[Price] = field(default_factory=set)
+    _seen: set[Price] = field(default_factory=set, init=False, repr=False)
 
 
 def read_bytes(path: Path) -> bytes:
