@@ -98,15 +98,17 @@ class PriceBook:
         unit: Unit | None = None,
         terms: str | None = None,
     ) -> Pick:
-        """The newest price that is not younger than the day `on`, and is not held wrong.
+        """The newest price that is not younger than the day `on`, not held wrong and no unexplained 0.
 
         Never a guess: an unknown item, a book that begins later, an open choice of unit or terms and sources that
         disagree on their day are reasons for no price.
         """
         what = f"{provider} {region} {item}"
-        rows = [row for row in self.of_item(provider, region, item) if not row.disputed]
+        there_are = self.of_item(provider, region, item)
+        rows = [row for row in there_are if not row.disputed and not row.unexplained_zero]
         if not rows:
-            return Pick(reason_missing=f"{what}: not in the price book")
+            why = "only disputed rows or prices of 0" if there_are else "not"
+            return Pick(reason_missing=f"{what}: {why} in the price book")
         of_basis = [row for row in rows if row.basis is basis]
         if not of_basis:
             there = ", ".join(sorted({row.basis for row in rows}))

@@ -106,7 +106,7 @@ def _instead(row: Price, expected: Basis, known: PriceBook) -> str:
 
 def _zeros(rows: Iterable[Price]) -> Iterator[Finding]:
     for row in rows:
-        if row.usd == 0 and "free" not in row.note:
+        if row.unexplained_zero:
             message = f"price 0: {row.place}, {row.basis}, {row.source} of {row.date}; a free thing says so in its note"
             yield Finding(problem=Problem.ZERO, message=message, refused=False)
 

@@ -113,6 +113,11 @@ class Price(Frozen):
         return first_day(self.date)
 
     @property
+    def unexplained_zero(self) -> bool:
+        """A price of 0 that does not say 'free': lists write 0 for what is not sold."""
+        return self.usd == 0 and "free" not in self.note
+
+    @property
     def place(self) -> str:
         """'aws us-east-1 gp3': what it is, for messages."""
         return f"{self.provider} {self.region} {self.item}"

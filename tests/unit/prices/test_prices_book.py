@@ -68,7 +68,8 @@ def test_the_pick_is_the_last_of_what_was_known(days: list[date], on: date) -> N
             "aws r m: on-demand has several unit, choose one: GB-month; hour",
         ),
         ([price(), price(usd=1.1, source="z")], {}, "aws r m: on-demand: list and z disagree on 2026-01-01"),
-        ([price(disputed="others say 2")], {}, "aws r m: not in the price book"),
+        ([price(disputed="others say 2")], {}, "aws r m: only disputed rows or prices of 0 in the price book"),
+        ([price(usd=0)], {}, "aws r m: only disputed rows or prices of 0 in the price book"),
     ],
 )
 def test_a_price_that_is_not_known_has_a_reason(rows: list[Price], asked: dict[str, Any], reason: str) -> None:
@@ -80,6 +81,10 @@ def test_a_price_that_is_not_known_has_a_reason(rows: list[Price], asked: dict[s
 
 def test_a_disputed_row_is_never_picked_however_new() -> None:
     assert usd_at(PriceBook([price(usd=2, on="2026-07-01", disputed="others say 1"), price()]), "2026-11-21") == 1
+
+
+def test_a_free_thing_costs_0() -> None:
+    assert usd_at(PriceBook([price(usd=0, note="free")]), "2026-11-21") == 0
 
 
 def test_tiers_come_together_and_in_order() -> None:

@@ -326,6 +326,9 @@ YAML = """
 about: {timestamp: 1646689654}
 compute:
   instance:
+    f1-micro:
+      cost:
+        us-east4: {hour: 0.01, month: 7.3, month_1y: 0, month_3y: 0}
     n2-standard-8:
       cost:
         us-east4: {hour: 0.5, month: 292.0, month_1y: 219.0, month_3y: 146.0, hour_spot: 0.1}
@@ -343,7 +346,10 @@ compute:
 
 def test_cyclenerd(tmp_path: Path) -> None:
     (tmp_path / "pricing.yml").write_text(YAML)
-    rows = read("cyclenerd", tmp_path / "pricing.yml").rows
+    found = read("cyclenerd", tmp_path / "pricing.yml")
+    micro, *rows = found.rows
+    assert (micro.item, micro.basis, micro.usd) == ("f1-micro", Basis.ON_DEMAND, 0.01)
+    assert sum(found.skipped.values()) == 2
     machine, commitment = ("n2-standard-8", Unit.HOUR), "resource-based commitment"
     egress = ("internet egress worldwide, premium tier", Unit.GIB, Basis.ON_DEMAND, "")
     assert [one[1:] for one in said(rows)] == [
@@ -553,7 +559,8 @@ def test_a_real_list_of_gcp_is_read_whole() -> None:
     found = read("cyclenerd", shared("prices/gcp-pricing-2022-03-07.yml"))
     counts = Counter(row.kind for row in found.rows)
     assert counts[Kind.MACHINE] >= 3 * 4345
-    assert found.skipped == {}
+    assert found.skipped == {"commitment of price 0, which this list uses for 'not sold'": 116}
+    assert all(row.usd > 0 for row in found.rows)
     facts = [row for row in found.rows if row.region == "us-east4" and row.item == "n2-standard-8"]
     assert {row.basis: round(row.usd, 6) for row in facts} == {
         Basis.ON_DEMAND: 0.437512,

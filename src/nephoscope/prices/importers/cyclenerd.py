@@ -29,6 +29,7 @@ _DISKS = {
 }
 _EGRESS_GIB: dict[str, tuple[float, float | None]] = {"0-1": (0, 1024), "1-10": (1024, 10240), "10n": (10240, None)}
 _COMMITMENT = "resource-based commitment"
+_NOT_SOLD = "commitment of price 0, which this list uses for 'not sold'"
 
 
 def read(path: Path, origin: Origin) -> Imported:
@@ -76,7 +77,9 @@ def _machine(found: Imported, origin: Origin, values: dict[str, Any], cost: Mapp
             note="month/730",
         )
     for key, basis in (("month_1y", Basis.RESERVED_1Y), ("month_3y", Basis.RESERVED_3Y)):
-        if key in cost:
+        if cost.get(key) == 0:
+            found.skip(_NOT_SOLD)
+        elif key in cost:
             usd = cost[key] / HOURS_PER_MONTH
             found.add(origin, **values, basis=basis, terms=_COMMITMENT, usd=usd, note=f"{key}/730")
 
