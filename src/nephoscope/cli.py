@@ -15,6 +15,7 @@ from typer.exceptions import TyperException
 
 import nephoscope
 from nephoscope import stages
+from nephoscope.cli_prices import prices
 from nephoscope.console import LiveProgress, duration, output, talk
 from nephoscope.errors import (
     EXIT_DEFECT,
@@ -50,6 +51,8 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(prices, name="prices")
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="a study file (TOML); `nephoscope init` writes one")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="a results folder, as `run --out` wrote it")]

@@ -21,8 +21,8 @@ from tests.docs.pages import ROOT, environment
 
 COMMANDS = ("init", "plan", "run", "status", "parse", "analyze", "report", "demo", "doctor")
 """In the order in which a person meets them."""
-IMPORTERS = ("cloud-report-2019",)
-"""Commands below `nephoscope import`."""
+GROUPS = {"import": ("cloud-report-2019",), "prices": ("show", "check", "import")}
+"""Commands of commands."""
 
 _OUTPUT = (
     load_contract.Started,
@@ -57,8 +57,10 @@ def command_line() -> str:
             )
             return f"```text\n{done.stdout.strip()}\n```\n"
 
-        commands = [(command,) for command in COMMANDS] + [("import", command) for command in IMPORTERS]
-        return said() + "".join(f"\n## `nephoscope {' '.join(words)}`\n\n{said(*words)}" for words in commands)
+        commands: list[tuple[str, ...]] = [(command,) for command in COMMANDS]
+        for group, members in GROUPS.items():
+            commands += [(group,), *((group, member) for member in members)]
+        return said() + "".join(f"\n## `nephoscope {' '.join(command)}`\n\n{said(*command)}" for command in commands)
 
 
 def exit_codes() -> str:

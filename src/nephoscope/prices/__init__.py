@@ -1,1 +1,1 @@
-"""What machines cost: quotes and prices everything."""
+"""What machines, storage and transfer cost: quotes and prices everything."""

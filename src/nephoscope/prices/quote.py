@@ -1,6 +1,11 @@
-"""What hours on a configuration cost. For now the only source is the price that a study states."""
+"""What hours on a configuration cost: the price that a study states, else the book's, else the reason for none."""
+
+import math
+from datetime import date
 
 from nephoscope.frozen import Frozen
+from nephoscope.prices.book import PriceBook, shipped
+from nephoscope.prices.rows import Basis, Price, Unit
 from nephoscope.study.model import Configuration
 
 
@@ -12,8 +17,11 @@ class Quote(Frozen):
     reason_missing: str | None
 
 
-def quote(configuration: Configuration, hours: float) -> Quote:
+def quote(configuration: Configuration, hours: float, *, book: PriceBook | None = None, on: date = date.max) -> Quote:
     """The price of `hours` hours of the whole cluster, in US dollars; pure.
+
+    Without a price in the study, the on-demand prices of its machines on the day `on` (default: the newest) in the
+    book (default: the one that ships), where provider, region and every machine type are known.
 
     Raises:
         ValueError: negative hours.
@@ -21,8 +29,27 @@ def quote(configuration: Configuration, hours: float) -> Quote:
     if hours < 0:
         raise ValueError(f"hours must not be negative: {hours}")
     per_hour = configuration.price_usd_per_hour
-    if per_hour is None:
-        what = "local machine" if configuration.provider == "local" else f"provider {configuration.provider}"
+    if per_hour is not None:
+        basis = configuration.price_basis or "price_usd_per_hour of the study; basis not given"
+        return Quote(price_usd=per_hour * hours, basis=basis, reason_missing=None)
+    what = "local machine" if configuration.provider == "local" else f"provider {configuration.provider}"
+    machines = [machine for machine in (configuration.database_machine, configuration.load_machine) if machine]
+    if configuration.region is None or any(machine.type is None for machine in machines):
         return Quote(price_usd=None, basis=None, reason_missing=f"{what}: no price given")
-    basis = configuration.price_basis or "price_usd_per_hour of the study; basis not given"
-    return Quote(price_usd=per_hour * hours, basis=basis, reason_missing=None)
+    book = book or shipped()
+    if configuration.provider not in book.providers:
+        return Quote(price_usd=None, basis=None, reason_missing=f"{what}: no price given")
+    prices: list[tuple[int, Price]] = []
+    for machine in machines:
+        pick = book.price_at(
+            on, configuration.provider, configuration.region, str(machine.type), Basis.ON_DEMAND, unit=Unit.HOUR
+        )
+        if pick.reason_missing:
+            return Quote(price_usd=None, basis=None, reason_missing=f"{pick.reason_missing}, and no price given")
+        prices.append((machine.count, pick.price))
+    sources = "; ".join(sorted({f"{price.source}, {price.date}" for _, price in prices}))
+    return Quote(
+        price_usd=math.fsum(count * price.usd for count, price in prices) * hours,
+        basis=f"on-demand, {configuration.region}, machines without storage ({sources})",
+        reason_missing=None,
+    )

@@ -1,0 +1,170 @@
+"""A price book: dated rows, and the one that held on a day. The book that ships is `shipped()`."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import date
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib import resources
+
+from nephoscope.errors import InputError
+from nephoscope.frozen import Frozen
+from nephoscope.prices.rows import Basis, Price, Unit, parse_csv
+
+AGREEMENT = 0.01
+"""Two prices that differ by at most this share of the smaller one agree."""
+
+ANY_REGION = "any"
+
+
+class Pick(Frozen):
+    """The tiers of one price, cheapest amounts first, or the reason why there is none."""
+
+    prices: tuple[Price, ...] = ()
+    reason_missing: str | None = None
+
+    @property
+    def price(self) -> Price:
+        """The price of the first units.
+
+        Raises:
+            InputError: there is none.
+        """
+        if not self.prices:
+            raise InputError(f"no price: {self.reason_missing}")
+        return self.prices[0]
+
+
+def agree(left_usd: float, right_usd: float) -> bool:
+    """Whether two prices are one price, rounded differently."""
+    return abs(left_usd - right_usd) <= AGREEMENT * min(left_usd, right_usd)
+
+
+class PriceBook:
+    """Rows in the order of their files, found by what they price."""
+
+    def __init__(self, rows: Iterable[Price]) -> None:
+        self.rows = tuple(rows)
+        self._by_item: dict[tuple[str, str, str], list[Price]] = defaultdict(list)
+        for row in self.rows:
+            self._by_item[row.provider, row.region, row.item].append(row)
+
+    @property
+    def providers(self) -> set[str]:
+        """Names of all providers with a row."""
+        return {provider for provider, _, _ in self._by_item}
+
+    def select(
+        self,
+        *,
+        provider: str | None = None,
+        region: str | None = None,
+        item: str | None = None,
+        basis: Basis | None = None,
+        on: date | None = None,
+    ) -> list[Price]:
+        """Rows to look at; `item` may hold `*` and `?`. With a day: only those that `price_at` picks for it."""
+        rows = [
+            row
+            for row in self.rows
+            if (provider is None or row.provider == provider)
+            and (region is None or row.region == region)
+            and (item is None or fnmatchcase(row.item, item))
+            and (basis is None or row.basis is basis)
+        ]
+        if on is None:
+            return rows
+        picked: dict[Price, None] = {}
+        for thing in dict.fromkeys(
+            (row.provider, row.region, row.item, row.basis, row.unit, row.terms) for row in rows
+        ):
+            place, (of_basis, unit, terms) = thing[:3], thing[3:]
+            pick = self.price_at(on, *place, of_basis, unit=unit, terms=terms)
+            picked.update(dict.fromkeys(pick.prices))
+        return list(picked)
+
+    def of_item(self, provider: str, region: str, item: str) -> list[Price]:
+        """Every row of one item in one region; those for any region where it has none of its own."""
+        return self._by_item.get((provider, region, item)) or self._by_item.get((provider, ANY_REGION, item), [])
+
+    def price_at(
+        self,
+        on: date,
+        provider: str,
+        region: str,
+        item: str,
+        basis: Basis,
+        *,
+        unit: Unit | None = None,
+        terms: str | None = None,
+    ) -> Pick:
+        """The newest price that is not younger than the day `on`, not held wrong and no unexplained 0.
+
+        Never a guess: an unknown item, a book that begins later, an open choice of unit or terms and sources that
+        disagree on their day are reasons for no price.
+        """
+        what = f"{provider} {region} {item}"
+        there_are = self.of_item(provider, region, item)
+        rows = [row for row in there_are if not row.disputed and not row.unexplained_zero]
+        if not rows:
+            why = "only disputed rows or prices of 0" if there_are else "not"
+            return Pick(reason_missing=f"{what}: {why} in the price book")
+        of_basis = [row for row in rows if row.basis is basis]
+        if not of_basis:
+            there = ", ".join(sorted({row.basis for row in rows}))
+            return Pick(reason_missing=f"{what}: no {basis} price, only {there}")
+        fitting = [
+            row for row in of_basis if (unit is None or row.unit is unit) and (terms is None or row.terms == terms)
+        ]
+        if not fitting:
+            asked = " ".join(part for part in (f"by the {unit}" if unit else "", terms or "") if part)
+            return Pick(reason_missing=f"{what}: no {basis} price {asked}".rstrip())
+        before = [row for row in fitting if row.since <= on]
+        if not before:
+            first = min(fitting, key=lambda row: row.since)
+            return Pick(reason_missing=f"{what}: the first {basis} price is of {first.date}, after {on}")
+        return _newest(before, f"{what}: {basis}")
+
+
+def _newest(rows: list[Price], what: str) -> Pick:
+    """The tiers of the newest day, of one source; every row is of one item and basis."""
+    for name in ("unit", "terms"):
+        choices = sorted({getattr(row, name) or "(not stated)" for row in rows})
+        if len(choices) > 1:
+            return Pick(reason_missing=f"{what} has several {name}, choose one: {'; '.join(choices)}")
+    day = max(row.since for row in rows)
+    newest = [row for row in rows if row.since == day]
+    source = min(row.source for row in newest)
+    tiers = sorted((row for row in newest if row.source == source), key=lambda row: row.above)
+    by_tier = {row.above: row for row in tiers}
+    for row in newest:
+        chosen = by_tier.get(row.above)
+        if chosen is None or not agree(chosen.usd, row.usd):
+            return Pick(reason_missing=f"{what}: {source} and {row.source} disagree on {row.date}")
+    return Pick(prices=tuple(by_tier.values()))
+
+
+def one_basis(rows: Iterable[Price]) -> Basis:
+    """The basis that all rows of a column share.
+
+    Raises:
+        InputError: they have several, or there is no row.
+    """
+    by_basis: dict[Basis, list[str]] = defaultdict(list)
+    for row in rows:
+        by_basis[row.basis].append(row.item)
+    if len(by_basis) != 1:
+        found = "; ".join(f"{basis}: {', '.join(sorted(set(items)))}" for basis, items in by_basis.items())
+        raise InputError(
+            f"prices of several bases do not stand in one column: {found or 'no price at all'}",
+            hint="make one column for each basis",
+        )
+    return next(iter(by_basis))
+
+
+@cache
+def shipped() -> PriceBook:
+    """The book that ships with nephoscope; read once."""
+    folder = resources.files("nephoscope.prices").joinpath("data")
+    files = sorted((file for file in folder.iterdir() if file.name.endswith(".csv")), key=lambda file: file.name)
+    return PriceBook(row for file in files for row in parse_csv(file.read_text(encoding="utf-8"), file.name))

@@ -1,0 +1,1 @@
+"""Price lists of others -> rows. Files in, rows out; no network."""

@@ -1,0 +1,129 @@
+"""What importers share: where a list comes from, what they give back, and reading damaged files with plain words."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from nephoscope.errors import InputError
+from nephoscope.frozen import Frozen
+from nephoscope.prices.rows import Basis, Price, first_day
+
+HOURS_PER_YEAR = 8760
+"""365 days: what AWS and Azure divide a year's price by."""
+HOURS_PER_MONTH = 730
+
+
+class Origin(Frozen):
+    """What a list may not say of itself. A date given here wins over the list's own."""
+
+    source: str
+    licence: str = "not stated"
+    provider: str | None = None
+    date: str | None = None
+
+
+@dataclass
+class Imported:
+    """Rows in the order of the list, and how many of its entries became none, by reason."""
+
+    rows: list[Price] = field(default_factory=list)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def add(self, origin: Origin, **values: Any) -> None:
+        """One row of that origin; a row that stands there already, in every column, is taken once."""
+        row = Price(source=origin.source, licence=origin.licence, **values)
+        if row not in self._seen:
+            self._seen.add(row)
+            self.rows.append(row)
+        else:
+            self.skip("the same row again (for another zone or operation)")
+
+    def skip(self, reason: str) -> None:
+        """One entry that is no row of a price book."""
+        self.skipped[reason] += 1
+
+    _seen: set[Price] = field(default_factory=set, init=False, repr=False)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The file.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+def read_json(path: Path) -> Any:
+    """The file's JSON, with or without a byte order mark.
+
+    Raises:
+        InputError: it is not JSON; the message names the line.
+    """
+    try:
+        return json.loads(read_bytes(path).decode("utf-8-sig"))
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}:{error.lineno}: not JSON: {error.msg}", hint="the download may have been cut: get it again"
+        ) from error
+    except (UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON: {error}") from error
+
+
+@contextmanager
+def shape_of(path: Path, what: str) -> Iterator[None]:
+    """Turns 'a key is missing, a value has another type' into an error of the input.
+
+    Raises:
+        InputError: instead of what parsing raised.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise InputError(
+            f"{path}: {where}: {first['msg']}, found {first['input']!r}", hint=f"expected {what}"
+        ) from error
+    except KeyError as error:
+        raise InputError(f"{path}: no key {error}", hint=f"expected {what}") from error
+    except (TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+        raise InputError(f"{path}: another shape than expected: {error}", hint=f"expected {what}") from error
+
+
+def day_of(origin: Origin, stated: object) -> str:
+    """The origin's date, else the day that the list states ('2020-07-09T22:30:13Z').
+
+    Raises:
+        InputError: neither is a date.
+    """
+    if origin.date is not None:
+        return origin.date
+    day = str(stated)[:10]
+    try:
+        first_day(day)
+    except ValueError:
+        raise InputError(
+            f"{origin.source}: the list does not say of which day it is (found {stated!r})",
+            hint="give the day of the download with --date",
+        ) from None
+    return day
+
+
+def reserved(years: int) -> Basis | None:
+    """The basis of a reservation of so many years; none for terms that a price book does not hold."""
+    return {1: Basis.RESERVED_1Y, 3: Basis.RESERVED_3Y}.get(years)
+
+
+def savings_plan(years: int) -> Basis | None:
+    """The basis of a savings plan of so many years."""
+    return {1: Basis.SAVINGS_PLAN_1Y, 3: Basis.SAVINGS_PLAN_3Y}.get(years)

@@ -1,0 +1,277 @@
+"""The price of a study's day, never a guess; findings with their own messages; the book that ships."""
+
+import csv
+from collections import Counter
+from datetime import date
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nephoscope.errors import InputError
+from nephoscope.prices.book import PriceBook, agree, one_basis, shipped
+from nephoscope.prices.findings import Problem, check
+from nephoscope.prices.rows import Basis, Kind, Price, Unit
+from tests.support.shared_data import shared
+
+TODAY = date(2026, 11, 21)
+
+
+def price(item: str = "m", usd: float = 1.0, on: str = "2026-01-01", **more: Any) -> Price:
+    values: dict[str, Any] = {
+        "provider": "aws",
+        "region": "r",
+        "kind": Kind.MACHINE,
+        "item": item,
+        "unit": Unit.HOUR,
+        "basis": Basis.ON_DEMAND,
+        "usd": usd,
+        "source": "list",
+        "licence": "MIT",
+        "date": on,
+    }
+    return Price(**(values | more))
+
+
+def usd_at(book: PriceBook, day: str, **more: Any) -> float | None:
+    pick = book.price_at(date.fromisoformat(day), "aws", "r", "m", Basis.ON_DEMAND, **more)
+    assert bool(pick.prices) != bool(pick.reason_missing)
+    return pick.price.usd if pick.prices else None
+
+
+def test_the_newest_price_that_is_not_younger_than_the_day() -> None:
+    book = PriceBook([price(usd=2, on="2022-06-23"), price(usd=1, on="2026"), price(usd=3, on="2020-08")])
+    days = {"2020-07-31": None, "2020-08-01": 3, "2022-06-22": 3, "2022-06-23": 2, "2025-12-31": 2, "2026-01-01": 1}
+    assert {day: usd_at(book, day) for day in days} == days
+
+
+@given(st.lists(st.dates(date(2000, 1, 1), date(2030, 1, 1)), min_size=1, unique=True), st.dates(date(1999, 1, 1)))
+def test_the_pick_is_the_last_of_what_was_known(days: list[date], on: date) -> None:
+    pick = PriceBook([price(on=str(day)) for day in days]).price_at(on, "aws", "r", "m", Basis.ON_DEMAND)
+    known = [day for day in days if day <= on]
+    assert [row.since for row in pick.prices] == ([max(known)] if known else [])
+
+
+@pytest.mark.parametrize(
+    ("rows", "asked", "reason"),
+    [
+        ([price("x")], {}, "aws r m: not in the price book"),
+        ([price(basis=Basis.SPOT)], {}, "aws r m: no on-demand price, only spot"),
+        ([price(on="2027")], {}, "aws r m: the first on-demand price is of 2027, after 2026-11-21"),
+        ([price()], {"unit": Unit.GB_MONTH}, "aws r m: no on-demand price by the GB-month"),
+        ([price()], {"terms": "no upfront"}, "aws r m: no on-demand price no upfront"),
+        ([price(), price(terms="b")], {}, "aws r m: on-demand has several terms, choose one: (not stated); b"),
+        (
+            [price(), price(unit=Unit.GB_MONTH)],
+            {},
+            "aws r m: on-demand has several unit, choose one: GB-month; hour",
+        ),
+        ([price(), price(usd=1.1, source="z")], {}, "aws r m: on-demand: list and z disagree on 2026-01-01"),
+        ([price(disputed="others say 2")], {}, "aws r m: only disputed rows or prices of 0 in the price book"),
+        ([price(usd=0)], {}, "aws r m: only disputed rows or prices of 0 in the price book"),
+    ],
+)
+def test_a_price_that_is_not_known_has_a_reason(rows: list[Price], asked: dict[str, Any], reason: str) -> None:
+    pick = PriceBook(rows).price_at(TODAY, "aws", "r", "m", Basis.ON_DEMAND, **asked)
+    assert (pick.prices, pick.reason_missing) == ((), reason)
+    with pytest.raises(InputError, match="no price"):
+        _ = pick.price
+
+
+def test_a_disputed_row_is_never_picked_however_new() -> None:
+    assert usd_at(PriceBook([price(usd=2, on="2026-07-01", disputed="others say 1"), price()]), "2026-11-21") == 1
+
+
+def test_a_free_thing_costs_0() -> None:
+    assert usd_at(PriceBook([price(usd=0, note="free")]), "2026-11-21") == 0
+
+
+def test_tiers_come_together_and_in_order() -> None:
+    book = PriceBook(
+        [price(usd=0.08, above=10), price(usd=0.09, up_to=10.0), price(usd=7, above=99, source="z", on="2020")]
+    )
+    pick = book.price_at(TODAY, "aws", "r", "m", Basis.ON_DEMAND)
+    assert [row.usd for row in pick.prices] == [0.09, 0.08]
+
+
+def test_a_price_for_any_region_serves_where_a_region_has_none() -> None:
+    book = PriceBook([price(region="any", usd=2), price(region="s")])
+    assert usd_at(book, "2026-11-21") == 2
+
+
+def test_select_filters_and_picks() -> None:
+    book = PriceBook(
+        [price("m6i.a"), price("m6i.b", on="2022"), price("m6i.b"), price("c5", region="s", provider="gcp")]
+    )
+    assert len(book.select(item="m6i.*")) == 3
+    assert [row.item for row in book.select(provider="gcp", region="s", basis=Basis.ON_DEMAND)] == ["c5"]
+    assert [row.date for row in book.select(item="m6i.*", on=date(2022, 5, 1))] == ["2022"]
+
+
+def test_a_column_has_one_basis() -> None:
+    assert one_basis([price(), price("n")]) is Basis.ON_DEMAND
+    with pytest.raises(InputError, match=r"on-demand: m; spot: n"):
+        one_basis([price(), price("n", basis=Basis.SPOT)])
+    with pytest.raises(InputError, match="no price at all"):
+        one_basis([])
+
+
+# findings
+
+
+def problems(*rows: Price, against: PriceBook | None = None) -> list[Problem]:
+    return [finding.problem for finding in check(PriceBook(rows), TODAY, against=against)]
+
+
+def test_five_problems_give_five_messages() -> None:
+    book = PriceBook(
+        [
+            price("zero", usd=0),
+            price("twice"),
+            price("twice", usd=2),
+            price("o", on="2021-05"),
+            price("mixed", usd=0.424),
+            price("mixed", usd=0.853, source="other"),
+            price("mixed", usd=0.424, source="other", basis=Basis.RESERVED_1Y),
+            price("doubtful", usd=1),
+            price("doubtful", usd=1.02, source="other"),
+        ]
+    )
+    found = check(book, TODAY)
+    assert [finding.problem for finding in found] == list(Problem)
+    assert [finding.refused for finding in found] == [True, False, False, False, False]
+    assert [finding.message for finding in found] == [
+        "one column mixes bases: list states on-demand, but mixed 0.424 is reserved-1y (on-demand is 0.853)",
+        "price 0: aws r zero, on-demand, list of 2026-01-01; a free thing says so in its note",
+        "stands 2 times: aws r twice, on-demand, list of 2026-01-01, with 1 and 2 USD",
+        "old: no on-demand price of aws r machine younger than 365 days for o; the oldest is of 2021-05, 2030 days ago",
+        "sources disagree by 2.0 %: aws r doubtful, on-demand: 1 (list, 2026-01-01), 1.02 (other, 2026-01-01)",
+    ]
+
+
+AEROSPIKE = [("i3.xlarge", 0.312), ("c3.4xlarge", 0.84), ("i2.xlarge", 0.424)]
+ON_DEMAND_2017 = {"i3.xlarge": 0.312, "c3.4xlarge": 0.84, "i2.xlarge": 0.853}
+
+
+def aerospike_book(*, reserved: bool) -> PriceBook:
+    place: dict[str, Any] = {"region": "us-west-2", "on": "2017-06-01", "source": "price list of 2017"}
+    rows = [price(item, usd, **place) for item, usd in ON_DEMAND_2017.items()]
+    if reserved:
+        rows.append(price("i2.xlarge", 0.424, basis=Basis.RESERVED_1Y, **place))
+    return PriceBook(rows)
+
+
+@pytest.mark.parametrize("stated", [Basis.NOT_STATED, Basis.ON_DEMAND])
+def test_the_table_of_aerospike_mixes_bases(stated: Basis) -> None:
+    place: dict[str, Any] = {"region": "us-west-2", "on": "2017-06-01", "source": "the table"}
+    table = PriceBook(price(item, usd, basis=stated, **place) for item, usd in AEROSPIKE)
+    found = check(table, date(2017, 12, 1), against=aerospike_book(reserved=True))
+    said = "states no basis" if stated is Basis.NOT_STATED else "states on-demand"
+    (finding,) = found
+    assert finding.refused
+    assert finding.message == (
+        f"one column mixes bases: the table {said}, but i3.xlarge 0.312, c3.4xlarge 0.84 are on-demand; "
+        "i2.xlarge 0.424 is reserved-1y (on-demand is 0.853)"
+    )
+
+
+def test_without_the_reserved_price_the_table_of_aerospike_disagrees() -> None:
+    place: dict[str, Any] = {"region": "us-west-2", "on": "2017-06-01", "source": "the table"}
+    table = PriceBook(price(item, usd, basis=Basis.NOT_STATED, **place) for item, usd in AEROSPIKE)
+    (finding,) = check(table, date(2017, 12, 1), against=aerospike_book(reserved=False))
+    assert finding.message == (
+        "sources disagree: aws us-west-2 i2.xlarge: 0.424 (the table, 2017-06-01) fits no basis of on-demand 0.853"
+    )
+
+
+def test_a_table_of_one_basis_is_not_refused() -> None:
+    place: dict[str, Any] = {"region": "us-west-2", "on": "2017-06-01", "source": "the table"}
+    table = PriceBook(price(item, usd, basis=Basis.NOT_STATED, **place) for item, usd in ON_DEMAND_2017.items())
+    assert check(table, date(2017, 12, 1), against=aerospike_book(reserved=True)) == []
+
+
+def test_what_is_no_problem() -> None:
+    assert problems(price("free", usd=0, note="free")) == []
+    assert problems(price(), price(usd=2, on="2026-05-01")) == [], "one source may change its price"
+    assert problems(price(), price(usd=1.005, source="other")) == []
+    assert problems(price(), price(usd=2, source="other", basis=Basis.SPOT)) == []
+    assert problems(price(on="2021"), price(on="2026")) == [], "an old row is history, where there is a newer one"
+
+
+def test_a_disagreement_that_is_settled_says_which_side_is_wrong() -> None:
+    (finding,) = check(PriceBook([price(), price(usd=2, source="other", disputed="a slip")]), TODAY)
+    assert finding.message.endswith("held wrong: other: a slip")
+
+
+def test_a_second_book_is_held_against_and_not_checked() -> None:
+    against = PriceBook([price("x", usd=0), price("x", usd=0), price(usd=2, source="other")])
+    assert problems(price(), against=against) == [Problem.DISAGREEMENT]
+
+
+@given(st.floats(1e-6, 1e6), st.floats(0.5, 2))
+def test_agreement_is_symmetric(usd: float, factor: float) -> None:
+    assert agree(usd, usd * factor) == agree(usd * factor, usd)
+    assert agree(usd, usd)
+
+
+# the book that ships
+
+
+def test_the_shipped_book_holds_what_its_files_hold() -> None:
+    counts = Counter((row.provider, row.kind) for row in shipped().rows)
+    assert counts == {
+        ("aws", Kind.MACHINE): 201,
+        ("azure", Kind.MACHINE): 89,
+        ("gcp", Kind.MACHINE): 161,
+        ("aws", Kind.STORAGE): 11,
+        ("azure", Kind.STORAGE): 16,
+        ("gcp", Kind.STORAGE): 32,
+        ("aws", Kind.TRANSFER): 9,
+        ("azure", Kind.TRANSFER): 7,
+        ("gcp", Kind.TRANSFER): 9,
+    }
+    assert len({row.item for row in shipped().rows if row.kind is Kind.MACHINE}) == 84
+
+
+def test_the_shipped_book_mixes_nothing_and_holds_no_zero_and_no_duplicate() -> None:
+    assert {finding.problem for finding in check(shipped(), TODAY)} <= {Problem.OLD, Problem.DISAGREEMENT}
+
+
+def test_what_nobody_knows_is_not_in_the_shipped_book() -> None:
+    assert {row.basis for row in shipped().rows} == {Basis.ON_DEMAND, Basis.RESERVED_1Y}
+    (tier,) = (row for row in shipped().rows if row.item == "io2" and row.unit is Unit.IOPS_MONTH)
+    assert tier.up_to == 32000
+
+
+def test_a_price_that_sources_dispute_is_not_picked_from_the_shipped_book() -> None:
+    pick = shipped().price_at(date(2025, 6, 1), "aws", "us-east-1", "c5.4xlarge", Basis.ON_DEMAND)
+    assert pick.price.usd == 0.68
+
+
+def test_every_fact_was_carried_over() -> None:
+    with shared("prices/machines_found.csv").open(encoding="utf-8") as file:
+        facts = list(csv.DictReader(file))
+    found = Counter(
+        (row.provider, row.region, row.item, row.basis, row.usd, row.source, row.date) for row in _machines()
+    )
+    columns = {"on_demand_usd_hour": Basis.ON_DEMAND, "reserved_1y_usd_hour": Basis.RESERVED_1Y}
+    assert found == Counter(
+        (fact["provider"], fact["region"], fact["instance"], basis, float(fact[column]), fact["source"], fact["date"])
+        for fact in facts
+        for column, basis in columns.items()
+        if fact[column]
+    )
+
+
+def test_every_fact_of_storage_and_transfer_was_carried_over() -> None:
+    with shared("prices/storage_transfer_found.csv").open(encoding="utf-8") as file:
+        facts = list(csv.DictReader(file))
+    rows = [row for row in shipped().rows if row.kind is not Kind.MACHINE]
+    assert Counter((row.provider, row.region, row.kind, row.usd, row.date) for row in rows) == Counter(
+        (fact["provider"], fact["region"], fact["kind"], float(fact["usd"]), fact["date"]) for fact in facts
+    )
+
+
+def _machines() -> list[Price]:
+    return [row for row in shipped().rows if row.kind is Kind.MACHINE]

@@ -1,0 +1,95 @@
+"""`nephoscope prices` as a person calls it: in this process, for speed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nephoscope.cli import main
+from nephoscope.prices.book import shipped
+from nephoscope.prices.rows import read_csv
+
+HEADER = "provider,region,kind,item,unit,basis,usd,source,licence,date\n"
+TABLE = "aws,us-west-2,machine,{},hour,{},{},{},MIT,2026-06-01\n"
+SKYPILOT = "InstanceType,Price,SpotPrice,Region,AvailabilityZone\na1.large,0.2,,us-east-1,az1\n"
+
+
+def test_show_as_json_is_the_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["prices", "show", "--provider", "aws", "--item", "m6i.2*", "--basis", "on-demand", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["usd"] for row in rows} == {0.384}
+    assert {row["item"] for row in rows} == {"m6i.2xlarge"}
+    assert main(["prices", "show", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)) == len(shipped().rows)
+
+
+def test_show_on_a_day_and_of_a_book_of_yours(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["prices", "show", "--item", "m6i.2xlarge", "--date", "2022-06-30", "--json"]) == 0
+    assert [row["date"] for row in json.loads(capsys.readouterr().out)] == ["2022-06-23"]
+    (tmp_path / "b.csv").write_text(HEADER + TABLE.format("m", "on-demand", 1, "list"))
+    assert main(["prices", "show", "--book", str(tmp_path / "b.csv")]) == 0
+    assert "1 of 1 row" in capsys.readouterr().out
+
+
+def test_show_marks_disputed_rows_and_tiers(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    assert main(["prices", "show", "--item", "c5.4xlarge"]) == 0
+    assert capsys.readouterr().out.count("(disputed)") == 1
+    assert main(["prices", "show", "--provider", "aws", "--item", "internet egress"]) == 0
+    said = capsys.readouterr().out
+    assert "0.085 (10240 to 51200)" in said
+    assert "0.05 (above 153600)" in said
+
+
+def test_check_of_a_good_book_ends_with_0(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text(HEADER + TABLE.format("m", "on-demand", 1, "list"))
+    assert main(["prices", "check", str(tmp_path / "b.csv"), "--today", "2026-11-21"]) == 0
+    assert capsys.readouterr().out == "1 row, 0 findings\n"
+
+
+def test_check_warns_with_0_and_refuses_with_2(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert main(["prices", "check", "--today", "2026-11-21"]) == 0
+    assert "warning: sources disagree by 6.0 %: aws us-east-1 c5.4xlarge" in capsys.readouterr().out
+    rows = [("i", "on-demand", 0.424, "table"), ("i", "on-demand", 0.853, "list"), ("i", "reserved-1y", 0.424, "list")]
+    (tmp_path / "b.csv").write_text(HEADER + "".join(TABLE.format(*row) for row in rows))
+    assert main(["prices", "check", str(tmp_path / "b.csv"), "--today", "2026-11-21"]) == 2
+    said = capsys.readouterr()
+    assert said.out.startswith("refused: one column mixes bases: table states on-demand, but i 0.424 is reserved-1y")
+    assert "must not be used as it is" in said.err
+    assert main(["prices", "check", str(tmp_path / "b.csv"), "--today", "2026-11-21", "--json"]) == 2
+    assert json.loads(capsys.readouterr().out)[0]["problem"] == "mixed-basis"
+
+
+def test_import_prints_or_writes_rows_and_says_what_it_left_out(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "vms.csv").write_text(SKYPILOT)
+    command = ["prices", "import", "skypilot", str(tmp_path / "vms.csv"), "--provider", "aws", "--date", "2026-07"]
+    assert main(command) == 0
+    printed = capsys.readouterr()
+    assert "1 row\n    1 left out: no spot price" in printed.err
+    assert main([*command, "--out", str(tmp_path / "own.csv")]) == 0
+    assert (tmp_path / "own.csv").read_text() == printed.out
+    (row,) = read_csv(tmp_path / "own.csv")
+    assert (row.source, row.licence, row.date, row.usd) == ("vms.csv", "Apache-2.0", "2026-07", 0.2)
+    assert main([*command, "--out", str(tmp_path / "own.csv")]) == 2
+    assert "exists already" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["import", "aws", "none.json"], "none.json: cannot be read"),
+        (["import", "azur", "none.json"], "no price list of kind 'azur'"),
+        (["import", "csv", "none.csv", "--date", "2026"], "a list of kind 'csv' says that itself: --date"),
+        (["import", "azure", "none.json", "--provider", "x"], "a list of kind 'azure' says that itself: --provider"),
+        (["import", "aws", "none.json", "--date", "June"], "not a date, month or year: 'June'"),
+        (["show", "--date", "June"], "not a date, month or year: 'June'"),
+        (["check", "none.csv"], "none.csv: cannot be read"),
+    ],
+)
+def test_wrong_input_ends_with_2(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:
+    assert main(["prices", *arguments]) == 2
+    assert words in capsys.readouterr().err.replace("\n", " ")
