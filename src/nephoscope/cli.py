@@ -9,14 +9,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from typer.exceptions import TyperException
 
 import nephoscope
 from nephoscope import stages
-from nephoscope.console import LiveProgress, duration
-from nephoscope.errors import EXIT_DEFECT, EXIT_INTERRUPTED, EXIT_OK, EXIT_TRIALS_FAILED, InputError, NephoscopeError
+from nephoscope.console import LiveProgress, duration, output, talk
+from nephoscope.errors import (
+    EXIT_DEFECT,
+    EXIT_INTERRUPTED,
+    EXIT_OK,
+    EXIT_TRIALS_FAILED,
+    STORAGE_ERRNOS,
+    InputError,
+    NephoscopeError,
+    StorageFailed,
+)
 from nephoscope.machines.doctor import Finding, Health
 from nephoscope.records import Plan
 from nephoscope.run.clock import SystemClock
@@ -27,8 +36,8 @@ from nephoscope.wiring import real_world, shipped_study
 
 EXIT_CODES = """
 Exit codes: 0 done · 1 a defect in nephoscope · 2 the input is wrong · 3 something needed is missing or unreachable ·
-4 the study ended with failed trials · 5 the results folder is in use · 6 results could not be stored ·
-130/143 stopped by Ctrl-C/SIGTERM (`run` again resumes).
+4 trials failed or could not be read · 5 the results folder is in use · 6 results could not be stored ·
+129/130/143 stopped by SIGHUP/Ctrl-C/SIGTERM (`run` again resumes).
 """
 
 app = typer.Typer(
@@ -45,22 +54,13 @@ StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="a study file (
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="a results folder, as `run --out` wrote it")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="results folder [default: results/<study>]")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines instead of a table for people")]
-Replan = Annotated[bool, typer.Option("--replan", help="replace the plan of a folder that holds another one")]
-
-
-def _out() -> Console:
-    return Console(soft_wrap=True)
-
-
-def _talk() -> Console:
-    # A live line needs to know its width; a log must not be broken at the width of no terminal.
-    return Console(stderr=True, soft_wrap=not sys.stderr.isatty())
+Replan = Annotated[bool, typer.Option("--replan", help="replace a plan of which trials would be lost")]
 
 
 @app.callback(invoke_without_command=True)
 def _top(version: Annotated[bool, typer.Option("--version", help="print the version and leave")] = False) -> None:
     if version:
-        _out().print(nephoscope.__version__, highlight=False)
+        output().print(nephoscope.__version__, highlight=False, markup=False)
         raise typer.Exit(EXIT_OK)
 
 
@@ -78,8 +78,8 @@ def plan(study: StudyFile, as_json: AsJson = False) -> None:
             *(str(intent.position), str(intent.block), intent.configuration_name, intent.benchmark.name),
             *(str(intent.replicate), duration(row.expected_duration_s), intent.id),
         )
-    _out().print(table)
-    _out().print(_summary(planned), highlight=False)
+    output().print(table)
+    output().print(_summary(planned), highlight=False, markup=False)
     _warn(planned)
 
 
@@ -100,7 +100,7 @@ def demo(out: Out = None) -> None:
     except typer.Exit as ended:
         if ended.exit_code != EXIT_TRIALS_FAILED:
             raise
-        _talk().print("some trials failed: the report says which, and why")
+        talk().print("some trials failed: the report says which, and why")
     report(folder)
 
 
@@ -117,23 +117,27 @@ def status(folder: Folder, as_json: AsJson = False) -> None:
             *(str(row.position), row.configuration, row.benchmark, str(row.replicate), row.state),
             *(str(row.verdict or "-"), str(row.attempts)),
         )
-    _out().print(table)
+    output().print(table)
     for row in rows:
         for reason in row.reasons if row.state != "planned" else ():
-            _out().print(f"#{row.position} {reason}", highlight=False, markup=False)
+            output().print(f"#{row.position} {reason}", highlight=False, markup=False)
     states = [row.state for row in rows]
     counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
     counting = sum(row.counts for row in rows)
-    _out().print(f"{len(rows)} trials: {counts}; {counting} count", highlight=False)
+    output().print(f"{len(rows)} trials: {counts}; {counting} count", highlight=False, markup=False)
 
 
 @app.command(epilog="Example: nephoscope parse results/laptop")
 def parse(folder: Folder) -> None:
     """Read the raw output of every trial again: measurements and verdicts anew, without any machine."""
     outcome = stages.parse(ResultsFolder.existing(folder), SystemClock())
-    _talk().print(f"{outcome.parsed} trials parsed; {len(outcome.unreadable)} could not be read", highlight=False)
+    talk().print(
+        f"{outcome.parsed} trials parsed; {len(outcome.unreadable)} could not be read", highlight=False, markup=False
+    )
     for line in outcome.unreadable:
-        _talk().print(f"    {line}", highlight=False, markup=False)
+        talk().print(f"    {line}", highlight=False, markup=False)
+    if outcome.unreadable:
+        raise typer.Exit(EXIT_TRIALS_FAILED)
 
 
 @app.command(epilog="Example: nephoscope analyze results/laptop --json")
@@ -151,14 +155,14 @@ def analyze(folder: Folder, as_json: AsJson = False) -> None:
         return
     for insight in study.insights:
         if insight.kind != "note":
-            _out().print(f"- {insight.text}", highlight=False, markup=False)
+            output().print(f"- {insight.text}", highlight=False, markup=False)
 
 
 @app.command(epilog="Example: nephoscope report results/laptop")
 def report(folder: Folder) -> None:
     """Write the report (one HTML file, CSV, Parquet) and print its path. Touches no machine."""
     page = stages.report(ResultsFolder.existing(folder))
-    _out().print(str(page), highlight=False, markup=False)
+    output().print(str(page), highlight=False, markup=False)
 
 
 @app.command(epilog="Example: nephoscope doctor --folder /mnt/data")
@@ -173,9 +177,9 @@ def doctor(
         return
     table = Table("", "what", "found", "hint")
     for finding in findings:
-        table.add_row(_MARKS[finding.health], finding.what, finding.found, finding.hint)
-    _out().print(table)
-    _out().print(_diagnosis(findings), highlight=False)
+        table.add_row(_MARKS[finding.health], escape(finding.what), escape(finding.found), escape(finding.hint))
+    output().print(table)
+    output().print(_diagnosis(findings), highlight=False, markup=False)
 
 
 @app.command(epilog="Example: nephoscope init my-study.toml")
@@ -184,7 +188,7 @@ def init(
 ) -> None:
     """Write a starter study with every key explained."""
     stages.write_new(file, starter_study())
-    _talk().print(f"wrote {file}; now: nephoscope plan {file}", highlight=False)
+    talk().print(f"wrote {file}; now: nephoscope plan {file}", highlight=False, markup=False)
 
 
 _MARKS = {Health.GOOD: "[green]ok[/green]", Health.WARNING: "[yellow]warning[/yellow]", Health.BAD: "[red]bad[/red]"}
@@ -193,15 +197,15 @@ _MARKS = {Health.GOOD: "[green]ok[/green]", Health.WARNING: "[yellow]warning[/ye
 def _run(text: str, name: str, out: Path | None, *, replan: bool) -> None:
     study = stages.load(text, name)
     planned = stages.plan(study)
-    _talk().print(_summary(planned), highlight=False)
+    talk().print(_summary(planned), highlight=False, markup=False)
     _warn(planned)
     folder = ResultsFolder(out or Path("results") / study.name)
     with folder.lock():
         stages.adopt(folder, text, study, planned, replan=replan)
         left_s = stages.expected_left_s(folder)
-        with LiveProgress(_talk(), SystemClock(), len(planned.trials), left_s) as progress:
+        with LiveProgress(talk(), SystemClock(), len(planned.trials), left_s) as progress:
             outcome = run_until_stopped(stages.run(folder, study, real_world(progress)))
-    _talk().print(
+    talk().print(
         f"{outcome.finished} of {len(planned.trials)} trials finished, {outcome.valid} of them count, "
         f"{outcome.failed} failed; results in {folder.path}",
         highlight=False,
@@ -219,7 +223,7 @@ def _summary(planned: Plan) -> str:
 
 def _warn(planned: Plan) -> None:
     for warning in planned.warnings:
-        _talk().print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
+        talk().print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
 
 
 def _diagnosis(findings: list[Finding]) -> str:
@@ -244,20 +248,26 @@ def main(arguments: list[str] | None = None) -> int:
     except TyperException as error:
         return _tell(InputError(error.format_message(), hint="nephoscope --help, nephoscope COMMAND --help"))
     except (Stopped, KeyboardInterrupt, typer.Abort) as stopped:
-        _talk().print("stopped; the same command resumes", style="yellow", highlight=False)
+        talk().print("stopped; the same command resumes", style="yellow", highlight=False, markup=False)
         return stopped.exit_code if isinstance(stopped, Stopped) else EXIT_INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: be silent at exit too
         return EXIT_OK
-    except Exception:
-        traceback.print_exc()
-        _talk().print("this is a defect in nephoscope: please report it with the lines above", style="red")
-        return EXIT_DEFECT
+    except Exception as error:
+        return _tell_unexpected(error)
     return result if isinstance(result, int) else EXIT_OK
 
 
+def _tell_unexpected(error: Exception) -> int:
+    if isinstance(error, OSError) and error.errno in STORAGE_ERRNOS:
+        return _tell(StorageFailed.of(Path(error.filename or "output"), error))
+    traceback.print_exc()
+    talk().print("this is a defect in nephoscope: please report it with the lines above", style="red")
+    return EXIT_DEFECT
+
+
 def _tell(error: NephoscopeError) -> int:
-    console = _talk()
+    console = talk()
     console.print("error: ", style="bold red", end="")
     console.print(error.message, highlight=False, markup=False)
     if error.hint:

@@ -1,9 +1,15 @@
 """What a person sees while a study runs: one live line on a terminal, plain lines elsewhere; all of it on stderr."""
 
-from typing import Self
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, Self, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
 
 from nephoscope.records import PlannedTrial, Status, VerdictKind
 from nephoscope.run.clock import Clock
@@ -18,6 +24,52 @@ def duration(seconds: float) -> str:
     if whole < SECONDS_PER_HOUR:
         return f"{whole // SECONDS_PER_MINUTE} min {whole % SECONDS_PER_MINUTE:02d} s"
     return f"{whole // SECONDS_PER_HOUR} h {whole % SECONDS_PER_HOUR // SECONDS_PER_MINUTE:02d} min"
+
+
+class _Unbreakable:
+    """Standard error whose loss (a closed terminal, `2>&1 | head`, a full disk) must not end a study of hours."""
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """What nobody reads is dropped."""
+        with self._forgiving():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """See `write`."""
+        with self._forgiving():
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @contextmanager
+    def _forgiving(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
+                os.dup2(nowhere.fileno(), self._stream.fileno())  # so that Python's own flush at exit is silent, too
+
+
+class _Output(Console):
+    def on_broken_pipe(self) -> None:
+        """Rich would leave with exit code 1, which means a defect; `cli.main` knows better."""
+        raise BrokenPipeError
+
+
+def output() -> Console:
+    """Standard output: data."""
+    return _Output(soft_wrap=True)
+
+
+def talk() -> Console:
+    """Standard error: everything said to people beside the data."""
+    # A live line needs to know its width; a log must not be broken at the width of no terminal.
+    return Console(file=cast("IO[str]", _Unbreakable(sys.stderr)), soft_wrap=not sys.stderr.isatty())
 
 
 class Remaining:
@@ -56,10 +108,10 @@ class LiveProgress:
             SpinnerColumn(),
             MofNCompleteColumn(),
             BarColumn(bar_width=20),
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             TimeElapsedColumn(),
-            TextColumn("[dim]{task.fields[left]}[/dim]"),
-            TextColumn("[cyan]{task.fields[value]}[/cyan]"),
+            TextColumn("{task.fields[left]}", style="dim", markup=False),
+            TextColumn("{task.fields[value]}", style="cyan", markup=False),
             console=console,
             disable=not console.is_terminal,
         )
@@ -99,11 +151,9 @@ class LiveProgress:
         said = str(verdict or status.state)
         colour = "green" if verdict is VerdictKind.VALID else "yellow" if verdict else "red"
         left = "" if self._console.is_terminal else f"; about {duration(self._remaining.seconds)} left"
-        self._console.print(
-            f"[{self._done}/{self._planned}] {self._title}: [{colour}]{said}[/{colour}] "
-            f"after {status.duration_s:.1f} s{left}",
-            highlight=False,
-        )
+        line = Text(f"[{self._done}/{self._planned}] {self._title}: ")
+        line.append(said, style=colour).append(f" after {status.duration_s:.1f} s{left}")
+        self._console.print(line, highlight=False)
         for reason in reasons:
             self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
 

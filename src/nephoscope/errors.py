@@ -6,10 +6,10 @@
 | 1 | a defect in nephoscope: please report it | any other exception |
 | 2 | the input is wrong: study, arguments, a results folder this version cannot read | InputError |
 | 3 | something needed is missing or cannot be reached: tool, database, permission | EnvironmentProblem |
-| 4 | the study ended, and some of its trials failed or were not run | |
+| 4 | the command did all it could, and some trials failed, were not run, or (`parse`) could not be read | |
 | 5 | another process works on this results folder | FolderInUse |
 | 6 | results could not be stored (disk full, read-only) | StorageFailed |
-| 130, 143 | stopped by Ctrl-C, by SIGTERM; `run` again resumes | |
+| 129, 130, 143 | stopped by a closed terminal (SIGHUP), by Ctrl-C, by SIGTERM; `run` again resumes | |
 """
 
 import errno
@@ -20,6 +20,7 @@ from typing import ClassVar
 EXIT_OK = 0
 EXIT_DEFECT = 1
 EXIT_TRIALS_FAILED = 4
+EXIT_HUNG_UP = 129
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
 
@@ -29,6 +30,10 @@ _STORAGE_HINTS = {
     errno.EROFS: "the file system is read-only: choose another folder with --out",
     errno.EACCES: "you may not write there: choose another folder with --out",
 }
+
+
+STORAGE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""An OSError with one of these says nothing of the program that met it, wherever it came from."""
 
 
 class Move(StrEnum):

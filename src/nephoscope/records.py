@@ -11,6 +11,9 @@ from pydantic import Field
 
 from nephoscope.frozen import Frozen
 
+CO_LOCATED = "co-located"
+"""Stated condition: client and server share a machine."""
+
 
 class Direction(StrEnum):
     """Which way a metric is better."""
@@ -27,7 +30,10 @@ class Metric(Frozen):
     direction: Direction
     title: str = Field(description="for people, with the unit left out: 'New-Orders committed'")
     clock: str = Field(default="", description="what the clock measures, for latencies and rates")
-    headline: bool = Field(default=False, description="the metric a benchmark is ranked by; one per benchmark (job)")
+    headline: bool = Field(
+        default=False,
+        description="the metric a benchmark is ranked by; one for each job where it has jobs",
+    )
     per_cpu: bool = Field(default=False, description="dividing by the number of CPUs means something")
 
 
@@ -98,8 +104,15 @@ class Facts(Frozen):
     load_1m: float | None = None
     steal_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`")
     busy_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`, by anybody")
+    busy_share_by_cpu: dict[str, float] = Field(
+        default={}, description="the same of each CPU, by its name ('cpu0'); empty: not seen"
+    )
     observed_for_s: float | None = None
     cgroup_cpu_limit: float | None = Field(default=None, description="in CPUs; None: no limit found")
+    cgroups_seen: bool | None = Field(
+        default=None,
+        description="True: a limit would have been found, or the kernel has no cgroups; None: nobody looked",
+    )
     disk: Disk = Disk()
 
 
@@ -114,6 +127,7 @@ class TelemetrySample(Frozen):
     cpu_iowait_share: float
     cpu_steal_share: float
     cpus_busy_share: dict[str, float] = Field(description="busy share of each CPU, by its name ('cpu0')")
+    cpus_steal_share: dict[str, float] = Field(description="stolen share of each CPU, by its name")
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None
     network_receive_bytes_per_s: float | None
@@ -167,6 +181,7 @@ class Evidence(Frozen):
     facts_before: dict[str, Facts]
     facts_after: dict[str, Facts]
     telemetry: dict[str, list[TelemetrySample]] = Field(description="by machine; empty when the sampler failed")
+    telemetry_problems: dict[str, str] = Field(default={}, description="by machine: why its telemetry is not readable")
     commands: list[CommandRecord]
     operations: OperationEvidence | None = None
     measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
@@ -213,6 +228,11 @@ class StartedRecord(Frozen):
     )
     tool_versions: dict[str, str]
     conditions: list[str] = Field(default=[], description="stated conditions, for example 'co-located'")
+
+    @property
+    def client_cpus(self) -> int | None:
+        """CPUs that the load generator may use; None: not known."""
+        return len(self.measured_cpus.get(self.machines.get("load", ""), [])) or None
 
 
 class FactsRecord(Frozen):

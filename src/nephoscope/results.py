@@ -25,7 +25,7 @@ class TrialRow(Frozen):
     position: int
     position_in_block: int
     cpus: int | None = Field(description="CPUs in the affinity mask, observed")
-    state: Literal["finished", "failed", "interrupted", "not run", "planned"]
+    state: Literal["finished", "failed", "interrupted", "running", "not run", "planned"]
     verdict: VerdictKind | None = Field(description="of all checks together; None when it did not finish")
     reasons: list[str] = Field(description="'check: reason' of everything that is not valid; failure message and hint")
     attempt: int | None = Field(description="the attempt that counts")
@@ -185,7 +185,7 @@ class AnalysedStudy(Frozen):
     equivalence_margin_percent: float
     study_toml: str
     nephoscope_version: str
-    tool_versions: dict[str, str]
+    tool_versions: dict[str, str] = Field(description="several versions of one tool are joined by ' | '")
     started_unix_ms: int | None
     ended_unix_ms: int | None
     plan: Plan
@@ -199,3 +199,4 @@ class AnalysedStudy(Frozen):
     commands: list[CommandRow]
     checks: list[CheckRow]
     database_settings: dict[str, dict[str, str]] = Field(description="configuration -> settings in force")
+    inputs_digest: str | None = Field(default=None, description="of all that it was made from; None: not known")

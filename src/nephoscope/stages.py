@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import nephoscope
-from nephoscope.analysis.collect import collect, stored_trials, trial_row
+from nephoscope.analysis.collect import collect, digest, stored_trials, trial_row
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.errors import InputError, NephoscopeError, OutputUnreadable, StorageFailed
@@ -21,13 +21,14 @@ from nephoscope.machines.tools import DEBIAN_PACKAGES
 from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.providers.local import LOOPBACK
-from nephoscope.records import Plan, Status
+from nephoscope.records import Plan, Status, TrialIntent
 from nephoscope.results import AnalysedStudy, TrialRow
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.preflight import preflight
 from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
+from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
@@ -91,7 +92,12 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
     """Raw output -> measurements and verdicts, of every attempt that counts.
 
     A trial that failed because its output could not be read is finished when it now can; one that can no longer be
-    read becomes failed. Nothing else of an attempt changes, and raw output never.
+    read becomes failed, whatever its parser died of. Nothing else of an attempt changes, and raw output never. A trial
+    of another version of its benchmark is refused and stays as it is.
+
+    Raises:
+        FolderInUse: somebody works on the folder.
+        StorageFailed: results could not be stored.
     """
     parsed, unreadable = 0, []
     with folder.lock():
@@ -102,16 +108,52 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
                 continue
             if status.state != "finished" and status.failure_class != OutputUnreadable.failure_class:
                 continue
-            try:
-                derive(row.attempt, row.intent, BENCHMARKS[row.intent.benchmark.uses])
-                new = _finished(status, clock)
+            refused = _other_version(row.intent)
+            if refused:
+                unreadable.append(f"trial {row.intent.id}: {refused}")
+                continue
+            problem = _derived(row.attempt, row.intent)
+            new = _unreadable(status, problem, clock) if problem else _finished(status, clock)
+            if problem:
+                unreadable.append(f"trial {row.intent.id}: {problem}")
+            else:
                 parsed += 1
-            except OutputUnreadable as error:
-                new = _unreadable(status, error, clock)
-                unreadable.append(f"trial {row.intent.id}: {error}")
             if (new.state, new.message) != (status.state, status.message):
                 row.attempt.write_status(new)
     return Parsed(parsed, unreadable)
+
+
+def _other_version(intent: TrialIntent) -> str:
+    """Why this nephoscope must not read a trial's output; empty when it may. Numbers of two versions do not compare."""
+    use = intent.benchmark
+    benchmark = BENCHMARKS.get(use.uses)
+    if benchmark is None:
+        return f"the benchmark {use.uses!r} is not known to this nephoscope"
+    if benchmark.version != use.version:
+        return (
+            f"it was run with version {use.version} of the benchmark {use.uses!r}, and this nephoscope has version "
+            f"{benchmark.version}; hint: parse it with the nephoscope that ran it (started.json names it)"
+        )
+    return ""
+
+
+def _derived(attempt: Attempt, intent: TrialIntent) -> OutputUnreadable | None:
+    """Reads one trial again; what kept it from being read, when something did. One trial's failure is not the next's.
+
+    Raises:
+        StorageFailed: results could not be stored.
+    """
+    try:
+        derive(attempt, intent, BENCHMARKS[intent.benchmark.uses])
+    except OutputUnreadable as error:
+        return error
+    except StorageFailed:
+        raise
+    except Exception as error:
+        return OutputUnreadable(
+            f"its parser crashed: {type(error).__name__}: {error}", hint="please report it with the trial's raw output"
+        )
+    return None
 
 
 def _finished(status: Status, clock: Clock) -> Status:
@@ -146,13 +188,15 @@ def analyze(folder: ResultsFolder) -> AnalysedStudy:
 
 
 def report(folder: ResultsFolder) -> Path:
-    """Statistics and sentences -> report; analyses first when nothing fitting is stored."""
+    """Statistics and sentences -> report; analyses first when what is stored is of other trials, or nothing is."""
     from nephoscope.analysis import stored
     from nephoscope.report.files import PAGE, report_files
 
-    if not folder.analysis_path.exists():
+    analysed = stored.read(folder) if folder.analysis_path.exists() else None
+    if analysed is None or analysed.inputs_digest != digest(folder):
         analyze(folder)
-    for name, content in report_files(stored.read(folder)).items():
+        analysed = stored.read(folder)
+    for name, content in report_files(analysed).items():
         folder.write_derived(f"{folder.report_dir.name}/{name}", content)
     return folder.report_dir / PAGE
 

@@ -38,7 +38,9 @@ def test_every_exit_code_of_an_error_stands_in_the_table(parts: dict[str, str]) 
     listed = {code.strip() for line in parts["exit-codes"].splitlines()[2:] for code in line.split("|")[1].split(",")}
     kinds: list[type[errors.NephoscopeError]] = [errors.NephoscopeError, *generated.all_errors()]
     codes = {errors.EXIT_OK, errors.EXIT_DEFECT, errors.EXIT_TRIALS_FAILED, errors.EXIT_INTERRUPTED}
-    assert listed == {str(code) for code in codes | {errors.EXIT_TERMINATED} | {kind.exit_code for kind in kinds}}
+    assert listed == {
+        str(code) for code in codes | {errors.EXIT_TERMINATED, errors.EXIT_HUNG_UP} | {kind.exit_code for kind in kinds}
+    }
     for kind in kinds:
         (line,) = [line for line in parts["exit-codes"].splitlines() if line.startswith(f"| {kind.exit_code} |")]
         named = line.split("|")[3].strip()

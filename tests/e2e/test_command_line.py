@@ -1,13 +1,15 @@
 import json
+import os
 import re
 import socket
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from nephoscope.errors import FolderInUse, InputError
 from nephoscope.store import lock
-from tests.support.command_line import nephoscope
+from tests.support.command_line import NEPHOSCOPE, nephoscope
 from tests.support.fake_world import STUDY
 
 COMMANDS = ("plan", "run", "status", "parse", "analyze", "report", "doctor", "demo", "init")
@@ -165,3 +167,33 @@ def test_doctor_looks_at_this_machine() -> None:
     findings = {row["what"]: row for row in json.loads(nephoscope("doctor", "--json").stdout)}
     assert {"frequency governor", "foreign load", "steal", "clock source", "free disk", "fio"} <= set(findings)
     assert all(row["hint"] for row in findings.values() if row["health"] != "good")
+
+
+def test_a_study_outlives_the_reader_of_its_talk(study: Path, tmp_path: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    out = tmp_path / "out"
+    done = subprocess.run([*NEPHOSCOPE, "run", str(study), "--out", str(out)], stderr=write, timeout=300, check=False)
+    os.close(write)
+    assert done.returncode == 0
+    rows = json.loads(nephoscope("status", out, "--json").stdout)
+    assert [row["state"] for row in rows] == ["finished"] * 24
+
+
+def test_a_reader_that_has_enough_is_no_error(study: Path) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [*NEPHOSCOPE, "plan", str(study)], stdout=write, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_brackets_in_a_path_are_text(tmp_path: Path) -> None:
+    file = tmp_path / "[" / "@home]" / "[" / "red]mine.toml"
+    file.parent.mkdir(parents=True)
+    said = nephoscope("init", file)
+    assert said.exit_code == 0, said.stderr
+    assert str(file) in said.stderr
+    assert nephoscope("doctor", "--folder", file.parent).exit_code == 0

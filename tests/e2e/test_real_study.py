@@ -116,7 +116,7 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
 def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, exit_code: int) -> None:
     out, study = tmp_path / "out", study_in(tmp_path)
     process = start_nephoscope("run", study, "--out", out)
-    wait_for(lambda: list(out.rglob("load-run.stdout")) or process.poll() is not None)
+    wait_for(lambda: list((out / "trials").rglob("load-run.stdout")) or process.poll() is not None)
     process.send_signal(number)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == exit_code, said
@@ -135,12 +135,12 @@ def test_a_server_that_dies_fails_its_trial_keeps_its_log_and_the_study_goes_on(
     def driving() -> list[Path]:
         return [
             path
-            for path in out.rglob("load-run.stdout")
+            for path in (out / "trials").rglob("load-run.stdout")
             if b'"kind":"tpcc"' in path.read_bytes() and path.read_bytes().count(b"\n") >= 2
         ]
 
     wait_for(lambda: driving() or process.poll() is not None)
-    (pid_file,) = out.rglob("postmaster.pid")
+    (pid_file,) = out.glob("scratch/*/postgres/data/postmaster.pid")
     os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
     said, _ = process.communicate(timeout=120)
     assert process.returncode == 4, said

@@ -12,6 +12,8 @@ GOOD_FACTS = Facts(
     cpus_allowed=2,
     memory_bytes=16 * GIB,
     busy_share=0.01,
+    busy_share_by_cpu={"cpu0": 0.0, "cpu1": 0.02, "cpu2": 0.02, "cpu3": 0.0},
+    cgroups_seen=True,
     disk=Disk(device="/dev/sda"),
 )
 
@@ -30,6 +32,7 @@ def sample(**changes: Any) -> TelemetrySample:
         "cpu_iowait_share": 0,
         "cpu_steal_share": 0.0,
         "cpus_busy_share": {"cpu0": 1.0, "cpu1": 1.0, "cpu2": 0.02, "cpu3": 0.04},
+        "cpus_steal_share": {"cpu0": 0.0, "cpu1": 0.0, "cpu2": 0.0, "cpu3": 0.0},
         "disk_read_bytes_per_s": None,
         "disk_write_bytes_per_s": None,
         "network_receive_bytes_per_s": None,

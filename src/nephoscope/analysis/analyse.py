@@ -39,6 +39,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         metrics=metrics,
         margin_percent=margin_percent,
         seed=inputs.study.seed,
+        tool_versions={tool: sorted(said) for tool, said in sorted(inputs.tool_versions.items())},
     )
     started = [row.started_unix_ms for row in trials if row.started_unix_ms is not None]
     ended = [end for row in trials if (end := _ended_unix_ms(row)) is not None]
@@ -51,7 +52,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         equivalence_margin_percent=margin_percent,
         study_toml=inputs.study_toml,
         nephoscope_version=inputs.nephoscope_version,
-        tool_versions=dict(sorted(inputs.tool_versions.items())),
+        tool_versions={tool: " | ".join(sorted(said)) for tool, said in sorted(inputs.tool_versions.items())},
         started_unix_ms=min(started, default=None),
         ended_unix_ms=max(ended, default=None),
         plan=inputs.plan,
@@ -65,6 +66,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         commands=commands_of(trials, inputs.commands),
         checks=checks_of(inputs.verdicts, inputs.check_texts),
         database_settings=_settings(inputs, trials),
+        inputs_digest=inputs.inputs_digest,
     )
 
 

@@ -1,16 +1,20 @@
 """Stored trials -> the inputs of the analysis: the only module here that reads a results folder."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
+import nephoscope
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.benchmarks.base import Benchmark, HasOperations
+from nephoscope.benchmarks.load_output import client_cpu_share
 from nephoscope.checks.base import Check
 from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError
-from nephoscope.records import Metric, Plan, PlannedTrial, TrialIntent, VerdictKind
+from nephoscope.records import Metric, Plan, TrialIntent, VerdictKind
 from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
@@ -27,19 +31,28 @@ Metrics = Mapping[str, Mapping[str, Metric]]
 class Stored:
     """A planned trial and the attempt that counts; None: it was never begun."""
 
-    planned: PlannedTrial
+    intent: TrialIntent
+    """What it was when it was run: a new plan may give a kept trial another place. As planned until it is begun."""
     attempt: Attempt | None
     attempts: int
-
-    @property
-    def intent(self) -> TrialIntent:
-        """What it was to be."""
-        return self.planned.intent
+    running: bool = False
+    """Its attempt has no end yet, and somebody works on the folder."""
 
 
 def stored_trials(folder: ResultsFolder) -> list[Stored]:
     """Every planned trial, in the plan's order."""
-    return [Stored(planned, trial.decisive_attempt(), len(trial.attempts())) for planned, trial in folder.planned()]
+    in_use = folder.in_use()
+    rows: list[Stored] = []
+    for planned, trial in folder.planned():
+        attempt = trial.decisive_attempt()
+        intent = (trial.intent() if attempt else None) or planned.intent
+        running = in_use and attempt is not None and attempt.status() is None
+        rows.append(Stored(intent, attempt, len(trial.attempts()), running))
+    newest = max((row.attempt.touched_ns for row in rows if row.running and row.attempt), default=None)
+    return [
+        replace(row, running=row.running and row.attempt is not None and row.attempt.touched_ns == newest)
+        for row in rows
+    ]
 
 
 def collect(
@@ -55,6 +68,7 @@ def collect(
         InputError: the plan names a benchmark that this version does not know.
         DamagedFile, NewerSchema: a stored file cannot be read.
     """
+    digest_before = digest(folder)
     plan = folder.plan()
     rows = stored_trials(folder)
     used = _benchmark_rows(plan, benchmarks)
@@ -79,13 +93,34 @@ def collect(
         verdicts={intent.id: attempt.verdicts() for intent, attempt in begun if trials[intent.id].state == "finished"},
         check_texts={check.name: check.text for check in checks},
         database_settings=_settings(begun),
-        tool_versions={
-            tool: said
-            for _, attempt in begun
-            if (started := attempt.started()) is not None
-            for tool, said in started.tool_versions.items()
-        },
+        tool_versions=_tool_versions(attempt for _, attempt in begun),
+        inputs_digest=digest_before,
     )
+
+
+def digest(folder: ResultsFolder) -> str:
+    """Of everything an analysis is made from: the study, its plan, and what is stored of each attempt that counts.
+
+    An analysis with another digest is of other trials: one was measured, parsed again or copied in since.
+    """
+    found = hashlib.sha256()
+    for content in (folder.study_text().encode(), folder.plan_path.read_bytes(), nephoscope.__version__.encode()):
+        found.update(hashlib.sha256(content).digest())
+    for row in stored_trials(folder):
+        found.update(row.intent.model_dump_json().encode())
+        found.update(f"{row.attempt.number if row.attempt else 0} of {row.attempts}".encode())
+        for content in row.attempt.analysed_bytes() if row.attempt else ():
+            found.update(hashlib.sha256(content).digest())
+    return found.hexdigest()
+
+
+def _tool_versions(begun: Iterable[Attempt]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for attempt in begun:
+        started = attempt.started()
+        for tool, said in started.tool_versions.items() if started else ():
+            found[tool].add(said)
+    return found
 
 
 def trial_row(folder: ResultsFolder, row: Stored, benchmarks: Mapping[str, Benchmark]) -> TrialRow:
@@ -119,12 +154,12 @@ def trial_row(folder: ResultsFolder, row: Stored, benchmarks: Mapping[str, Bench
     )
 
 
-def _state(row: Stored) -> Literal["finished", "failed", "interrupted", "not run", "planned"]:
+def _state(row: Stored) -> Literal["finished", "failed", "interrupted", "running", "not run", "planned"]:
     if row.attempt is None:
         return "planned"
     status = row.attempt.status()
     if status is None:
-        return "interrupted"
+        return "running" if row.running else "interrupted"
     return "not run" if status.failure_class in NOT_RUN_CLASSES else status.state
 
 
@@ -133,7 +168,7 @@ def _reasons(row: Stored) -> list[str]:
         return ["not begun yet"]
     status = row.attempt.status()
     if status is None:
-        return ["killed before it ended, or running now"]
+        return ["running now" if row.running else "killed before it ended"]
     if status.state == "finished":
         verdicts = row.attempt.verdicts()
         return [f"{said.check}: {said.reason}" for said in verdicts if said.verdict is not VerdictKind.VALID]
@@ -142,15 +177,14 @@ def _reasons(row: Stored) -> list[str]:
 
 
 def _client_cpu_share(row: Stored, benchmarks: Mapping[str, Benchmark]) -> float | None:
-    """From the verdicts' own evidence: measured client CPU / CPUs of its machine."""
+    """As the checks judged it, from the same measurement."""
     benchmark = benchmarks.get(row.intent.benchmark.uses)
     attempt = row.attempt
     started = attempt.started() if attempt else None
     if attempt is None or started is None or not isinstance(benchmark, HasOperations):
         return None
-    cpus = started.measured_cpus.get(started.machines.get("load", ""))
     found = [said.value for said in attempt.measurements() if said.metric == "client_cpu" and said.at_s is None]
-    return found[0] / len(cpus) if found and cpus else None
+    return client_cpu_share(found[0], started.client_cpus) if found else None
 
 
 def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[BenchmarkRow]:

@@ -1,6 +1,6 @@
 """What analysis starts from: a study with its stored trials, as plain rows; who reads them is not known here."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
@@ -32,4 +32,7 @@ class StudyInputs:
     """Every check by name -> its sentence for the report; also those that had nothing to judge."""
     database_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Configuration -> settings in force."""
-    tool_versions: Mapping[str, str] = field(default_factory=dict)
+    tool_versions: Mapping[str, Collection[str]] = field(default_factory=dict)
+    """Tool -> every version that some trial used."""
+    inputs_digest: str | None = None
+    """See `collect.digest`."""

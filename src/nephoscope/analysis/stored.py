@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from nephoscope.analysis import tables
-from nephoscope.errors import InputError
+from nephoscope.errors import DamagedFile, InputError
 from nephoscope.frozen import Frozen
 from nephoscope.results import AnalysedStudy, Comparison, MeasurementRow, Statistic, TrialRow
 from nephoscope.store import files
@@ -18,7 +18,8 @@ TABLES: Mapping[str, type[Frozen]] = {
 
 
 def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
-    """Stores an analysis; the document last, so that it is never newer than its tables."""
+    """Stores an analysis. The document goes first and comes last: while tables of two analyses mix, there is none."""
+    folder.forget_analysis()
     for name, kind in TABLES.items():
         folder.write_derived(f"{name}.parquet", tables.to_parquet(getattr(study, name), kind))
     rest = study.model_copy(update={name: [] for name in TABLES})
@@ -35,8 +36,12 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
     path = folder.analysis_path
     if not path.exists():
         raise InputError(f"{folder.path} was not analysed yet", hint=f"nephoscope analyze {folder.path}")
-    rest = files.read(path, AnalysedStudy, mend=f"nephoscope analyze {folder.path} writes it again")
-    found = {
-        name: tables.from_parquet((folder.path / f"{name}.parquet").read_bytes(), kind) for name, kind in TABLES.items()
-    }
+    mend = f"nephoscope analyze {folder.path} writes it again"
+    rest = files.read(path, AnalysedStudy, mend=mend)
+    found = {}
+    for name, kind in TABLES.items():
+        table = folder.path / f"{name}.parquet"
+        if not table.exists():
+            raise DamagedFile(f"{table} is missing", hint=mend)
+        found[name] = tables.from_parquet(table.read_bytes(), kind)
     return rest.model_copy(update=found)

@@ -119,7 +119,7 @@ class Benchmark(Protocol):
 class HasOperations(Protocol):
     """A benchmark that counts operations and errors itself."""
 
-    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int) -> OperationEvidence:
+    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:
         """Evidence for the checks; pure.
 
         Raises:

@@ -31,8 +31,8 @@ class FioJob(Frozen):
     name: _JobName
     mode: Literal["read", "write", "randread", "randwrite"]
     block_size_kib: int = Field(ge=1, le=65_536)
-    queue_depth: int = Field(default=1, ge=1, le=4096, description="of each of the jobs")
-    jobs: int = Field(default=1, ge=1, le=1024, description="threads")
+    queue_depth: int = Field(default=1, ge=1, le=4096, description="of each thread")
+    threads: int = Field(default=1, ge=1, le=1024, description="that do the same on the same file")
     fsync_every: int = Field(default=0, ge=0, description="writes; 0: never")
     duration_s: int = Field(default=10, ge=1, le=86_400)
     direct: bool = Field(default=True, description="past the page cache (O_DIRECT)")
@@ -203,17 +203,23 @@ def _options(job: FioJob) -> list[str]:
         f"--rw={job.mode}",
         f"--bs={job.block_size_kib * KIB}",
         f"--iodepth={job.queue_depth}",
-        f"--numjobs={job.jobs}",
+        f"--numjobs={job.threads}",
         f"--direct={int(job.direct)}",
         f"--runtime={job.duration_s}",
         *([f"--fsync={job.fsync_every}"] if job.fsync_every else []),
     ]
 
 
+def _filename(path: str) -> str:
+    r"""fio ends a file name at a colon that has no `\` before it (HOWTO); it leaves every other `\` alone."""
+    escaped = path.replace(":", "\\:")
+    return f"--filename={escaped}"
+
+
 def _surroundings(path: str, size: int, seed: int) -> list[str]:
     percentiles = ":".join(f"{percent:g}" for percent in PERCENTILES.values())
     return [
-        f"--filename={path}",
+        _filename(path),
         f"--size={size}",
         "--ioengine=libaio",
         "--thread",
@@ -233,7 +239,7 @@ def _layout_argv(path: str, size: int, seed: int) -> list[str]:
     return [
         "fio",
         "--name=layout",
-        f"--filename={path}.part",
+        _filename(f"{path}.part"),
         f"--size={size}",
         "--rw=write",
         f"--bs={MIB}",

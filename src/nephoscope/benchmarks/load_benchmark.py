@@ -12,19 +12,24 @@ from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.load_contract import LoadSpec, PostgresTarget
 from nephoscope.databases.base import Endpoint, HasFixtures
-from nephoscope.errors import DatabaseFailed, TargetLost, TargetUnreachable, ToolFailed
+from nephoscope.errors import DatabaseFailed, OutputUnreadable, TargetLost, TargetUnreachable, ToolFailed
 from nephoscope.frozen import Frozen
 from nephoscope.machines.remote import Completed
 from nephoscope.records import Direction, Measurement, Metric, OperationEvidence
+from nephoscope.units import MIB
 
 RUN = "load-run"
-"""Name of the raw output of the measured run."""
+"""Name of the raw output of driving the workload: ramp and measurement interval."""
 FIXTURE = "load-fixture"
 """Name of the raw output of loading the data set, in the trial that needed it first."""
 
 LOAD_TIMEOUT_S = 3600.0
+LOAD_BYTES_PER_S = 2 * MIB
+"""What the slowest disk worth measuring loads; adds to `LOAD_TIMEOUT_S`."""
 GRACE_S = 120.0
-"""For connecting, the operations in flight at the end, and the consistency conditions."""
+"""For connecting, and the operations in flight at the end."""
+CHECK_BYTES_PER_S = 10 * MIB
+"""What it reads for the consistency conditions, some of which look at every row; adds to `GRACE_S`."""
 
 _COMPLETE = (contract.EXIT_FINISHED, contract.EXIT_RATE_NOT_KEPT, contract.EXIT_CONSISTENCY_BROKEN)
 """The data are complete: what they are worth is for the checks to say."""
@@ -80,7 +85,8 @@ class LoadBenchmark(ABC):
             empty = await site.database.create_fixture(site.cluster, site.endpoint, fixture)
             streams = max(1, min(len(site.cluster.load.cpus), 8))
             spec = _spec(empty, "load", workload, seed=site.data_seed, connections=streams)
-            completed = await self._execute(site, FIXTURE, empty, spec, LOAD_TIMEOUT_S)
+            timeout_s = LOAD_TIMEOUT_S + self.fixture_bytes(parameters) / LOAD_BYTES_PER_S
+            completed = await self._execute(site, FIXTURE, empty, spec, timeout_s)
             if completed.exit_code != contract.EXIT_FINISHED:
                 raise DatabaseFailed(f"loading {fixture} failed: {_said(completed)}")
             await site.database.seal_fixture(site.cluster, site.endpoint, fixture)
@@ -94,9 +100,11 @@ class LoadBenchmark(ABC):
         spec = _spec(site.endpoint, "run", workload, seed=site.seed, connections=site.connections).model_copy(
             update={"ramp_s": parameters.ramp_s, "duration_s": parameters.duration_s}
         )
-        timeout_s = parameters.ramp_s + parameters.duration_s + GRACE_S
+        check_s = self.fixture_bytes(parameters) / CHECK_BYTES_PER_S
+        timeout_s = parameters.ramp_s + parameters.duration_s + GRACE_S + check_s
         completed = await self._execute(site, RUN, site.endpoint, spec, timeout_s)
         if completed.exit_code in _COMPLETE:
+            _require_measured(completed)
             return
         failure = {contract.EXIT_CANNOT_CONNECT: TargetUnreachable, contract.EXIT_TARGET_LOST: TargetLost}
         raise failure.get(completed.exit_code, ToolFailed)(
@@ -109,13 +117,13 @@ class LoadBenchmark(ABC):
         output = load_output.read(raw.get(f"{RUN}.stdout", b""))
         ended = load_output.count(output, outcomes=("committed", "rolled_back_by_design"))
         found = [*self.rates(output), *load_output.operation_latencies(output)]
-        found.append(_load(CLIENT_CPU.name, CLIENT_CPU.unit, output.finished.client_cpu_s / output.measured_s))
+        found.append(_load(CLIENT_CPU.name, CLIENT_CPU.unit, load_output.client_cpu(output)))
         if ended:
             per_operation = output.finished.client_cpu_s / ended
             found.append(_load(CLIENT_CPU_PER_OPERATION.name, CLIENT_CPU_PER_OPERATION.unit, per_operation))
         return found
 
-    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int) -> OperationEvidence:  # noqa: ARG002
+    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:  # noqa: ARG002
         """See `HasOperations.operations`."""
         return load_output.evidence(load_output.read(raw.get(f"{RUN}.stdout", b"")), client_cpus)
 
@@ -216,6 +224,17 @@ def _show(site: Site, line: str) -> None:
             length_s = read.end_s - read.start_s
             if length_s > 0:
                 site.progress(f"{ended / length_s:,.0f} operations/s")
+
+
+def _require_measured(completed: Completed) -> None:
+    """The data set may have been found broken before anything was driven; what cannot be read is for `parse` to say."""
+    with contextlib.suppress(OutputUnreadable):
+        finished = load_output.read(completed.stdout).finished
+        if finished.measured_s is None:
+            raise ToolFailed(
+                f"nephoscope-load measured nothing: {finished.message or _said(completed)}",
+                hint="its raw output says what it found; a results folder of its own loads the data set anew",
+            )
 
 
 def _said(completed: Completed) -> str:

@@ -1,6 +1,6 @@
 """Reads what `nephoscope-load` wrote; pure."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ from nephoscope.benchmarks.load_contract import (
     CounterResult,
     Finished,
     Interval,
+    OperationInterval,
     Started,
     TpccWorkload,
 )
@@ -49,7 +50,8 @@ def read(text: bytes) -> LoadOutput:
     """Reads a whole output.
 
     Raises:
-        OutputUnreadable: it is empty, cut short, or not of this contract.
+        OutputUnreadable: it is empty, cut short, not of this contract, or contradicts itself: intervals are missing,
+            they do not add up to the totals of the last line, or durations are missing from their histograms.
     """
     lines = [_line(number, line) for number, line in enumerate(text.splitlines(), start=1)]
     if not lines:
@@ -65,7 +67,51 @@ def read(text: bytes) -> LoadOutput:
     intervals = tuple(line for line in middle if isinstance(line, Interval))
     if len(intervals) != len(middle):
         raise OutputUnreadable("the output of nephoscope-load holds several outputs")
+    _require_whole(intervals, last)
     return LoadOutput(first, intervals, last)
+
+
+def _require_whole(intervals: tuple[Interval, ...], finished: Finished) -> None:
+    """Every line that was written is there, and every operation in it has its durations.
+
+    A program that was stopped early (exit codes 6, 130) writes fewer intervals than planned, and they add up as well.
+    Durations outside the range of the histograms (1 ns to 1 h) would be missing from the percentiles without a trace:
+    see `_require_durations`.
+    """
+    for expected, interval in enumerate(intervals):
+        if interval.index != expected:
+            raise OutputUnreadable(f"nephoscope-load: interval {expected} is missing: {interval.index} stands there")
+    rows = [(interval.phase, row) for interval in intervals for row in interval.operations]
+    for phase, row in rows:
+        if phase == "measure" and row.out_of_range:
+            _require_durations(row)
+    counted: Counter[tuple[str, str]] = Counter()
+    for phase, row in rows:
+        counted[row.operation, row.outcome] += row.count if phase == "measure" else 0
+    totals: Counter[tuple[str, str]] = Counter()
+    for total in finished.operations:
+        totals[total.operation, total.outcome] += total.measured
+    for key in sorted(counted.keys() | totals.keys()):
+        if counted[key] != totals[key]:
+            operation, outcome = key
+            raise OutputUnreadable(
+                f"nephoscope-load: the intervals hold {counted[key]} {operation} {outcome}, "
+                f"its last line says {totals[key]}"
+            )
+
+
+def _require_durations(row: OperationInterval) -> None:
+    """Refuses service and response times that are in no histogram.
+
+    When those are all there, what is missing is queue time; it is below 1 ns, as a response in range bounds it from
+    above. A coarse clock (some machines tick every 40 ns) makes it so, and `operation_latencies` counts it.
+    """
+    for texts in (row.histograms.service, row.histograms.response):
+        lost = row.count - merged([texts]).get_total_count()
+        if lost:
+            raise OutputUnreadable(
+                f"nephoscope-load: {lost} durations of {row.operation} were outside 1 ns..1 h and are in no histogram"
+            )
 
 
 def _line(number: int, line: bytes) -> Started | Interval | Finished:
@@ -80,16 +126,21 @@ def _line(number: int, line: bytes) -> Started | Interval | Finished:
 def operation_latencies(output: LoadOutput) -> Iterator[Measurement]:
     """Service and queue time of each operation's committed completions: `<operation>.service_p99` ...
 
-    Closed pace shows service and queue time; response time is their sum and says nothing more.
+    Closed pace shows service and queue time; response time is their sum and says nothing more. Queue times below the
+    1 ns at which histograms begin count as 1 ns.
     """
     encoded: dict[tuple[str, str], list[str]] = defaultdict(list)
+    counts: Counter[str] = Counter()
     for interval in output.measured:
         for row in interval.operations:
             if row.outcome == "committed":
                 encoded[row.operation, "service"].append(row.histograms.service)
                 encoded[row.operation, "queue"].append(row.histograms.queue)
+                counts[row.operation] += row.count
     for (operation, clock), texts in encoded.items():
         histogram = merged(texts)
+        if below := counts[operation] - histogram.get_total_count():
+            histogram.record_value(1, below)
         found = latencies(f"{operation}.{clock}", histogram)
         yield from found if clock == "service" else [row for row in found if row.metric.endswith(("_mean", "_p99"))]
 
@@ -104,14 +155,24 @@ def count(output: LoadOutput, *, operation: str | None = None, outcomes: tuple[s
     )
 
 
-def evidence(output: LoadOutput, client_cpus: int) -> OperationEvidence:
+def client_cpu(output: LoadOutput) -> float:
+    """CPU time the generator used per second of the measurement interval: how many CPUs it kept busy."""
+    return output.finished.client_cpu_s / output.measured_s
+
+
+def client_cpu_share(client_cpu: float, client_cpus: int | None) -> float | None:
+    """`client_cpu` as a share of the CPUs that the generator may use; None when nobody knows how many those are."""
+    return client_cpu / client_cpus if client_cpus else None
+
+
+def evidence(output: LoadOutput, client_cpus: int | None) -> OperationEvidence:
     """What the checks want to know."""
     finished, spec = output.finished, output.started.spec
     failed = count(output, outcomes=("failed",))
     return OperationEvidence(
         attempted=count(output, outcomes=("committed", "rolled_back_by_design")) + failed,
         failed=failed,
-        client_cpu_share=finished.client_cpu_s / (output.measured_s * client_cpus),
+        client_cpu_share=client_cpu_share(client_cpu(output), client_cpus),
         broken_conditions=[f"{row.number}: {row.text}" for row in finished.conditions if not row.holds],
         conditions_checked=len(finished.conditions),
         conditions_expected=spec.check == "conditions",

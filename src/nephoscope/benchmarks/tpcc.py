@@ -23,7 +23,7 @@ from nephoscope.units import MIB, SECONDS_PER_MINUTE
 
 OPERATIONS = ("new_order", "payment", "order_status", "delivery", "stock_level")
 WAREHOUSE_BYTES = 130 * MIB
-"""On disk with indexes, growth of a short run included."""
+"""On disk with indexes, growth during a trial of some minutes included."""
 
 
 class TpccParameters(RunParameters):

@@ -1,52 +1,68 @@
-"""Did somebody else use the machine: before the trial, beside it, below it (the hypervisor), or we ourselves?"""
+"""Did somebody else use the machine: before the trial, beside it, below it (the hypervisor), or we ourselves?
+
+A mean over all CPUs hides one that is taken: of sixteen it is six percent. So what is measured on some CPUs of a
+machine is judged on those CPUs together, and on the machine as a whole.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 
 from nephoscope.checks.thresholds import BUSY_BEFORE, BUSY_OUTSIDE, SAMPLER_COST, STEAL
 from nephoscope.checks.verdicts import below_limit, invalid, mean_over_time, over_machines, percent, unknown, valid
 from nephoscope.records import Evidence, Facts, TelemetrySample, Verdict
 
 
+def _mean_of(shares: Mapping[str, float], cpus: Collection[str]) -> float | None:
+    """Mean share of some CPUs; None when one of them was not seen."""
+    return sum(shares[cpu] for cpu in cpus) / len(cpus) if cpus and all(cpu in shares for cpu in cpus) else None
+
+
+def _leaves_cpus_out(mask: Collection[str], facts: Facts) -> bool:
+    """True when the machine has CPUs outside the affinity mask, as far as is known."""
+    return bool(mask) and (facts.cpus_online is None or len(mask) < facts.cpus_online)
+
+
 class ForeignLoad:
-    """Work that is not the trial's: before it on all CPUs, during it on the CPUs it may not use."""
+    """Work that is not the trial's: before it anywhere, during it on the CPUs it may not use."""
 
     name = "foreign-load"
     text = (
-        f"Refuses a trial when over {BUSY_BEFORE.percent} of the machine's CPU time was in use just before it, or over "
-        f"{BUSY_OUTSIDE.percent} of the CPUs outside its affinity mask during it."
+        f"Refuses a trial when over {BUSY_BEFORE.percent} of the CPU time of its affinity mask, or of the whole "
+        f"machine, was in use just before it, or over {BUSY_OUTSIDE.percent} of the CPUs outside the mask during it."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict:
-        """Both looks on every machine."""
-        verdicts = [self._before(machine, facts) for machine, facts in sorted(evidence.facts_before.items())]
-        verdicts += [
-            self._beside(machine, facts, evidence)
-            for machine, facts in sorted(evidence.facts_before.items())
-            if self._leaves_cpus_out(machine, facts, evidence)
-        ]
+        """All looks on every machine."""
+        verdicts: list[Verdict] = []
+        for machine, facts in sorted(evidence.facts_before.items()):
+            mask = evidence.measured_cpus.get(machine, [])
+            verdicts.append(self._before(f"{machine}:", facts.busy_share))
+            if _leaves_cpus_out(mask, facts):
+                of_mask = _mean_of(facts.busy_share_by_cpu, mask)
+                verdicts.append(self._before(f"{machine}: CPUs of the affinity mask", of_mask))
+                verdicts.append(self._beside(machine, facts, set(mask), evidence))
         return over_machines(self.name, verdicts, "no facts were taken")
 
-    def _before(self, machine: str, facts: Facts) -> Verdict:
-        if facts.busy_share is None:
-            return unknown(self.name, f"{machine}: not known how busy it was before the trial")
-        said = f"{machine}: {percent(facts.busy_share)} busy before the trial"
-        over = facts.busy_share > BUSY_BEFORE.value
+    def _before(self, who: str, share: float | None) -> Verdict:
+        if share is None:
+            return unknown(self.name, f"{who} not known how busy before the trial")
+        said = f"{who} {percent(share)} busy before the trial"
+        over = share > BUSY_BEFORE.value
         return invalid(self.name, f"{said}, over {BUSY_BEFORE.percent}") if over else valid(self.name, said)
 
-    def _leaves_cpus_out(self, machine: str, facts: Facts, evidence: Evidence) -> bool:
-        mask = evidence.measured_cpus.get(machine)
-        return bool(mask) and (facts.cpus_online is None or len(mask or []) < facts.cpus_online)
-
-    def _beside(self, machine: str, facts: Facts, evidence: Evidence) -> Verdict:
-        mask = set(evidence.measured_cpus[machine])
+    def _beside(self, machine: str, facts: Facts, mask: set[str], evidence: Evidence) -> Verdict:
+        samples = evidence.telemetry.get(machine, [])
 
         def outside(sample: TelemetrySample) -> float | None:
-            shares = [share for cpu, share in sample.cpus_busy_share.items() if cpu not in mask]
-            return sum(shares) / len(shares) if shares else None
+            return _mean_of(sample.cpus_busy_share, sample.cpus_busy_share.keys() - mask)
 
-        share = mean_over_time(evidence.telemetry.get(machine, []), outside)
-        if share is None and facts.cpus_online is None:
+        share = mean_over_time(samples, outside)
+        if share is None and facts.cpus_online is None and any(sample.cpus_busy_share for sample in samples):
             return valid(self.name, f"{machine}: no CPU outside the affinity mask was seen")
         if share is None:
-            return unknown(self.name, f"{machine}: CPUs outside the affinity mask were not watched")
+            why = evidence.telemetry_problems.get(machine, "")
+            return unknown(
+                self.name, f"{machine}: CPUs outside the affinity mask were not watched{why and f' ({why})'}"
+            )
         said = f"{machine}: CPUs outside the affinity mask {percent(share)} busy during the trial"
         over = share > BUSY_OUTSIDE.value
         return invalid(self.name, f"{said}, over {BUSY_OUTSIDE.percent}") if over else valid(self.name, said)
@@ -56,13 +72,23 @@ class Steal:
     """CPU time the hypervisor gave to others."""
 
     name = "steal"
-    text = f"Refuses a trial over which the hypervisor kept back more than {STEAL.percent} of the CPU time."
+    text = (
+        f"Refuses a trial over which the hypervisor kept back more than {STEAL.percent} of the CPU time of its "
+        "affinity mask, or of the whole machine."
+    )
 
     def __call__(self, evidence: Evidence) -> Verdict:
-        """Mean over the trial, by telemetry."""
-        return below_limit(
-            self.name, evidence.telemetry, lambda s: s.cpu_steal_share, STEAL.value, "of CPU time was stolen"
-        )
+        """Means over the trial, by telemetry."""
+
+        def shares(machine: str, samples: Sequence[TelemetrySample]) -> dict[str, float | None]:
+            mask = evidence.measured_cpus.get(machine, [])
+            found = {"of CPU time was stolen": mean_over_time(samples, lambda s: s.cpu_steal_share)}
+            if mask and any(sample.cpus_steal_share.keys() - set(mask) for sample in samples):
+                of_mask = mean_over_time(samples, lambda s: _mean_of(s.cpus_steal_share, mask))
+                found["of the time of the CPUs of the affinity mask was stolen"] = of_mask
+            return found
+
+        return below_limit(self.name, evidence, shares, STEAL.value)
 
 
 class SamplerCost:
@@ -73,6 +99,8 @@ class SamplerCost:
 
     def __call__(self, evidence: Evidence) -> Verdict:
         """Mean over the trial, by the sampler's own count."""
-        return below_limit(
-            self.name, evidence.telemetry, lambda s: s.sampler_cpu_share, SAMPLER_COST.value, "of a core by the sampler"
-        )
+
+        def shares(_: str, samples: Sequence[TelemetrySample]) -> dict[str, float | None]:
+            return {"of a core by the sampler": mean_over_time(samples, lambda s: s.sampler_cpu_share)}
+
+        return below_limit(self.name, evidence, shares, SAMPLER_COST.value)

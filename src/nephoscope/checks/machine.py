@@ -133,6 +133,8 @@ class CgroupLimit:
 
     def _look(self, evidence: Evidence, machine: str, facts: Facts) -> Verdict:
         cpus = len(evidence.measured_cpus.get(machine, [])) or facts.cpus_allowed
+        if facts.cgroup_cpu_limit is None and not facts.cgroups_seen:
+            return unknown(self.name, f"{machine}: its cgroups could not be read, so a quota would not have been seen")
         if facts.cgroup_cpu_limit is None:
             return valid(self.name, f"{machine}: no CPU quota found")
         if cpus is None:

@@ -5,7 +5,7 @@ None of these applies to a benchmark without operations.
 
 from nephoscope.checks.thresholds import CLIENT_BUSY, ERRORS
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
-from nephoscope.records import Evidence, Verdict
+from nephoscope.records import CO_LOCATED, Evidence, Verdict
 
 
 class LoadExit:
@@ -121,7 +121,7 @@ class ClientSaturated:
         if share is None:
             return unknown(self.name, "the load generator's CPU time is not known")
         if evidence.expected.co_located:
-            return valid(self.name, f"co-located: client used {percent(share)} of the CPUs it shares with the server")
+            return valid(self.name, f"{CO_LOCATED}: client used {percent(share)} of the CPUs it shares with the server")
         said = f"client used {percent(share)} of its CPUs"
         if share > CLIENT_BUSY.value:
             return invalid(self.name, f"generator bound: {said}, over {CLIENT_BUSY.percent}")

@@ -24,9 +24,10 @@ MEMORY_MISSING = Threshold(
 )
 BUSY_BEFORE = Threshold(
     0.10,
-    "of all CPU time of the machine, just before the trial",
+    "of the CPU time of the affinity mask, or of the whole machine, just before the trial",
     "a judgement: an idle Linux guest uses one or two percent; on two CPUs a tenth is a fifth of one of them, more "
-    "than the differences that a study looks for. The look lasts 0.2 s, so that two CPUs give steps of 2.5 %",
+    "than the differences that a study looks for. The look lasts 0.2 s: "
+    "steps of 5 % on one CPU",
 )
 BUSY_OUTSIDE = Threshold(
     0.25,
@@ -36,7 +37,7 @@ BUSY_OUTSIDE = Threshold(
 )
 STEAL = Threshold(
     0.02,
-    "of all CPU time, over the trial",
+    "of the CPU time of the affinity mask, or of the whole machine, over the trial",
     "time the hypervisor gave to others: with two percent a CPU-bound rate is wrong by about as much, which is more "
     "than the default margin of a tie (1.5 %)",
 )

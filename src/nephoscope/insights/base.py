@@ -1,7 +1,7 @@
 """What a rule is: findings in, sentences out; pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from nephoscope.records import Metric
@@ -22,6 +22,8 @@ class Findings:
     margin_percent: float
     """The study's equivalence margin."""
     seed: int
+    tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Tool -> every version that some trial used, sorted."""
 
     def headlines(self) -> Iterator[tuple[str, Metric]]:
         """(benchmark, metric) of all that benchmarks are ranked by, sorted."""

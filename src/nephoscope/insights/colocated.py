@@ -4,18 +4,18 @@ from collections import defaultdict
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
+from nephoscope.records import CO_LOCATED
 from nephoscope.results import Insight
 from nephoscope.stats.median import median_interval
 
 NAME = "colocated"
-CONDITION = "co-located"
 
 
 def colocated(findings: Findings) -> list[Insight]:
     """One note per benchmark and configuration whose client shared the machine of the database."""
     shares: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
     for row in findings.trials:
-        stated = any(CONDITION in condition for condition in row.conditions)
+        stated = CO_LOCATED in row.conditions
         if row.counts and stated and row.client_cpu_share is not None:
             shares[row.benchmark, row.configuration][row.trial] = 100 * row.client_cpu_share
     return [

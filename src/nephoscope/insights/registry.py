@@ -13,6 +13,7 @@ from nephoscope.insights import (
     outliers,
     per_cpu,
     replicates,
+    versions,
 )
 from nephoscope.insights.base import Findings, Rule
 from nephoscope.results import Insight
@@ -24,6 +25,7 @@ RULES: Mapping[str, Rule] = {
     replicates.NAME: replicates.replicates,
     claims.NAME: claims.claims,
     machines.NAME: machines.machines,
+    versions.NAME: versions.versions,
     order.NAME: order.order,
     noise.NAME: noise.noise,
     outliers.NAME: outliers.outliers,

@@ -92,6 +92,9 @@ def _disk(facts: Facts) -> Finding:
 
 def _cgroup(facts: Facts) -> Finding:
     limit = facts.cgroup_cpu_limit
+    if limit is None and not facts.cgroups_seen:
+        hint = "every trial will be 'unknown' (check cgroup-limit): make /sys/fs/cgroup readable"
+        return Finding(what="CPU quota", health=Health.WARNING, found="cgroups cannot be read", hint=hint)
     if limit is None:
         return Finding(what="CPU quota", health=Health.GOOD, found="none found")
     hint = "a quota throttles in bursts: measurements near it are not steady"

@@ -115,8 +115,10 @@ def facts_of(looks: Looks) -> Facts:
         load_1m=text.load_1m(first.get("/proc/loadavg")),
         steal_share=steal,
         busy_share=busy,
+        busy_share_by_cpu=text.busy_share_by_cpu(first.get("/proc/stat"), second.get("/proc/stat")),
         observed_for_s=_seconds_between(first, second),
         cgroup_cpu_limit=text.cgroup_cpu_limit(second),
+        cgroups_seen=text.cgroups_seen(first.get("/proc/self/cgroup"), second) if second else None,
         disk=text.disk_of(text.filesystem_of(looks.findmnt), second),
         **_cpu_facts(text.lscpu_fields(looks.lscpu)),
     )

@@ -103,7 +103,7 @@ def uptime_s(text: str | None) -> float | None:
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """The `cpu` line of /proc/stat in clock ticks. Guest time is inside user time and not counted twice."""
+    """A `cpu` line of /proc/stat in clock ticks. Guest time is inside user time and not counted twice."""
 
     busy: int
     steal: int
@@ -112,7 +112,18 @@ class CpuTimes:
 
 def cpu_times(stat: str | None) -> CpuTimes | None:
     """The first line of /proc/stat; None when it is not there or too short."""
-    found = re.match(r"cpu\s+((?:\d+\s*)+)", stat or "")
+    return _cpu_line((stat or "").partition("\n")[0], "cpu")
+
+
+def cpu_times_by_cpu(stat: str | None) -> dict[str, CpuTimes]:
+    """The lines of single CPUs in /proc/stat, by their name ('cpu0'); a CPU that is off has none."""
+    found = {line.split(" ", 1)[0]: line for line in (stat or "").splitlines() if re.match(r"cpu\d+ ", line)}
+    times = {name: _cpu_line(line, name) for name, line in found.items()}
+    return {name: one for name, one in times.items() if one is not None}
+
+
+def _cpu_line(line: str, name: str) -> CpuTimes | None:
+    found = re.match(rf"{name}\s+((?:\d+\s*)+)", line)
     ticks = [int(one) for one in found[1].split()] if found else []
     if len(ticks) < 8:
         return None
@@ -130,6 +141,13 @@ def shares_between(first: CpuTimes | None, second: CpuTimes | None) -> tuple[flo
         min(1.0, max(0, second.busy - first.busy) / total),
         min(1.0, max(0, second.steal - first.steal) / total),
     )
+
+
+def busy_share_by_cpu(first: str | None, second: str | None) -> dict[str, float]:
+    """Busy share of each CPU between two looks at /proc/stat; a CPU without time, or seen only once, is left out."""
+    earlier, later = cpu_times_by_cpu(first), cpu_times_by_cpu(second)
+    shares = {name: shares_between(earlier.get(name), times)[0] for name, times in later.items()}
+    return {name: share for name, share in shares.items() if share is not None}
 
 
 def cgroup_folders(self_cgroup: str | None) -> list[str]:
@@ -153,7 +171,26 @@ def cgroup_folders(self_cgroup: str | None) -> list[str]:
     return folders
 
 
-CGROUP_FILES = ("cpu.max", "memory.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "memory.limit_in_bytes")
+CGROUP_FILES = (
+    "cpu.max",
+    "memory.max",
+    "cpu.cfs_quota_us",
+    "cpu.cfs_period_us",
+    "memory.limit_in_bytes",
+    "cgroup.controllers",
+)
+"""Limits, and the file that every folder of cgroup v2 has: it tells 'no limit' from 'nothing to be seen here'."""
+
+
+def cgroups_seen(self_cgroup: str | None, files: Mapping[str, str]) -> bool:
+    """Would a CPU limit have been found? True as well when the kernel says that it has no cgroups at all.
+
+    Args:
+        self_cgroup: /proc/self/cgroup; None when it is not there, empty when no hierarchy is mounted.
+        files: what could be read of `CGROUP_FILES` in `cgroup_folders`.
+    """
+    telling = ("/cpu.max", "/cpu.cfs_quota_us", "/cgroup.controllers")
+    return self_cgroup == "" or any(path.endswith(telling) for path in files)
 
 
 def cgroup_cpu_limit(files: Mapping[str, str]) -> float | None:

@@ -75,14 +75,16 @@ class LocalRemote:
         pinned: bool = True,
     ) -> Background:
         """See `Remote.start`."""
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("ab") as out, (errors or log).open("ab") as err:
+        with _opened(log) as out, _opened(errors or log) as err:
             process = await self._spawn(argv, environment, pinned=pinned, stdout=out, stderr=err)
         return _LocalBackground(process)
 
     async def upload(self, local: Path, remote: str) -> None:
         """See `Remote.upload`."""
-        await asyncio.to_thread(shutil.copyfile, local, remote)
+        try:
+            await asyncio.to_thread(shutil.copyfile, local, remote)
+        except OSError as error:
+            raise StorageFailed.of(Path(remote), error) from error
 
     async def download(self, remote: str, local: Path) -> None:
         """See `Remote.download`."""
@@ -90,6 +92,10 @@ class LocalRemote:
             await asyncio.to_thread(shutil.copyfile, remote, local)
         except FileNotFoundError as error:
             raise OutputUnreadable(f"{remote} is not there: the tool that should have written it did not") from error
+        except OSError as error:
+            if error.filename == remote:
+                raise OutputUnreadable(f"{remote} cannot be read: {error.strerror}") from error
+            raise StorageFailed.of(local, error) from error
 
     async def _spawn(
         self,
@@ -110,9 +116,22 @@ class LocalRemote:
             stdin=asyncio.subprocess.PIPE if stdout is asyncio.subprocess.PIPE else asyncio.subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
-            env={**os.environ, "LC_ALL": "C", **(environment or {})},
+            env={**_inherited(), "LC_ALL": "C", **(environment or {})},
             start_new_session=True,
         )
+
+
+def _opened(log: Path) -> IO[bytes]:
+    try:
+        log.parent.mkdir(parents=True, exist_ok=True)
+        return log.open("ab")
+    except OSError as error:
+        raise StorageFailed.of(log, error) from error
+
+
+def _inherited() -> dict[str, str]:
+    """Ours without libpq's: a PGOPTIONS or PGHOSTADDR of the person's shell would reach some tools and not others."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
 
 class _LocalBackground:

@@ -62,7 +62,7 @@ class Remote(Protocol):
             argv: program and arguments; never a shell line.
             timeout_s: after this it is killed with everything it started.
             stdin: what it reads.
-            environment: added to the machine's.
+            environment: added to the machine's, of which nothing that begins with PG is handed on.
             save_as: local path without suffix: its output goes to `.stdout` and `.stderr` there, as it arrives.
             on_line: called with every line of its stdout.
             pinned: with the machine's CPU affinity; False for tools that only look.

@@ -62,7 +62,8 @@ def parse_telemetry(text: str) -> list[TelemetrySample]:
         text: the sampler's whole stdout. Its last line may be cut off, as the sampler is stopped by a signal.
 
     Returns:
-        One sample per interval; empty when the sampler wrote fewer than two lines.
+        One sample per interval; empty when the sampler wrote fewer than two lines. A line at which no clock tick had
+        passed since the one before (the sampler catching up after a stall) is joined to the interval after it.
 
     Raises:
         OutputUnreadable: a line before the last one is damaged, or time runs backwards.
@@ -78,21 +79,29 @@ def parse_telemetry(text: str) -> list[TelemetrySample]:
             problem = error.errors(include_url=False)[0]
             where = ".".join(str(part) for part in problem["loc"])
             raise OutputUnreadable(f"telemetry line {number}: {where}: {problem['msg']}") from error
+    for earlier, later in pairwise(read):
+        if later.elapsed_s < earlier.elapsed_s:
+            raise OutputUnreadable(f"telemetry: time went from {earlier.elapsed_s} s to {later.elapsed_s} s")
     samples: list[TelemetrySample] = []
-    for before, after in pairwise(read):
-        if after.elapsed_s <= before.elapsed_s:
-            raise OutputUnreadable(f"telemetry: time went from {before.elapsed_s} s to {after.elapsed_s} s")
-        samples.append(_between(before, after))
+    before = read[0] if read else None
+    for after in read[1:]:
+        sample = _between(before, after) if before else None
+        if sample is not None:
+            samples.append(sample)
+            before = after
     return samples
 
 
-def _between(before: _Line, after: _Line) -> TelemetrySample:
+def _between(before: _Line, after: _Line) -> TelemetrySample | None:
+    """Rates over one interval; None when no time, or no clock tick of the machine, passed in it."""
     duration_s = after.elapsed_s - before.elapsed_s
     earlier = {cpu.cpu: cpu for cpu in before.cpu}
     shares = {cpu.cpu: _shares(earlier[cpu.cpu], cpu) for cpu in after.cpu if cpu.cpu in earlier}
-    machine = shares.pop("cpu", None)
-    if machine is None:
-        raise OutputUnreadable(f"telemetry: no CPU time passed between {before.elapsed_s} s and {after.elapsed_s} s")
+    if "cpu" not in shares:
+        raise OutputUnreadable(f"telemetry: no CPU time of the whole machine at {after.elapsed_s} s")
+    machine = shares.pop("cpu")
+    if machine is None or duration_s == 0:
+        return None
     read, written = _disk_bytes(before, after)
     received, sent = _network_bytes(before, after)
     own_us = None if after.own_cpu_us is None or before.own_cpu_us is None else after.own_cpu_us - before.own_cpu_us
@@ -105,6 +114,7 @@ def _between(before: _Line, after: _Line) -> TelemetrySample:
         cpu_iowait_share=machine["iowait"],
         cpu_steal_share=machine["steal"],
         cpus_busy_share={name: share["busy"] for name, share in shares.items() if share is not None},
+        cpus_steal_share={name: share["steal"] for name, share in shares.items() if share is not None},
         disk_read_bytes_per_s=None if read is None else read / duration_s,
         disk_write_bytes_per_s=None if written is None else written / duration_s,
         network_receive_bytes_per_s=None if received is None else received / duration_s,

@@ -67,8 +67,11 @@ def _looks(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]:
     }
 
     def head(_argv: Sequence[str], _stdin: bytes) -> Answer:
+        names = ["cpu", *(f"cpu{number}" for number in range(CPUS_OF_ALL))]
+        ticks = next(idle_ticks)
         files = {
-            "/proc/stat": f"cpu  0 0 0 {next(idle_ticks)} 0 0 0 0 0 0\n",
+            "/proc/stat": "".join(f"{name} 0 0 0 {ticks} 0 0 0 0 0 0\n" for name in names),
+            "/proc/self/cgroup": "",
             "/proc/self/status": f"Cpus_allowed_list:\t0-{cpus - 1}\n",
             "/proc/sys/kernel/osrelease": "0.0-fake\n",
         }

@@ -2,7 +2,7 @@
 
 import os
 
-from nephoscope.errors import EnvironmentProblem, InputError
+from nephoscope.errors import EnvironmentProblem, InputError, StorageFailed
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
@@ -21,6 +21,7 @@ class LocalProvider:
         Raises:
             InputError: more than one machine is asked for.
             EnvironmentProblem: more CPUs are asked for than this process may use.
+            StorageFailed: the folder for its data cannot be made.
         """
         configuration = request.configuration
         asked = configuration.database_machine
@@ -38,7 +39,10 @@ class LocalProvider:
                 hint="lower database_machine.cpus",
             )
         folder = request.scratch / configuration.name
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageFailed.of(folder, error) from error
         cpus = tuple(allowed[:wanted])
         machine = MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(folder.resolve()))
         return Cluster(f"{request.study}/{configuration.name}", (machine,), machine)

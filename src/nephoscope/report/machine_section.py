@@ -22,7 +22,9 @@ FACTS: tuple[tuple[str, str, Read], ...] = (
     (
         "cgroup_cpu_limit",
         "CPU limit (cgroup)",
-        lambda f: "none found" if f.cgroup_cpu_limit is None else f"{f.cgroup_cpu_limit:g}",
+        lambda f: (
+            ("none found" if f.cgroups_seen else None) if f.cgroup_cpu_limit is None else f"{f.cgroup_cpu_limit:g}"
+        ),
     ),
     ("sockets", "Sockets", lambda f: people.integer(f.sockets)),
     ("cores_per_socket", "Cores per socket", lambda f: people.integer(f.cores_per_socket)),

@@ -22,6 +22,7 @@ def counted(trials: list[TrialRow]) -> str:
         ),
         ("failed", [t for t in trials if t.state == "failed"]),
         ("interrupted", [t for t in trials if t.state == "interrupted"]),
+        ("running now", [t for t in trials if t.state == "running"]),
         ("not run", [t for t in trials if t.state == "not run"]),
         ("planned and not begun", [t for t in trials if t.state == "planned"]),
     ):

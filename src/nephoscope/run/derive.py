@@ -7,7 +7,16 @@ from nephoscope.benchmarks.base import Benchmark, HasOperations
 from nephoscope.checks.registry import overall, run_checks
 from nephoscope.errors import OutputUnreadable
 from nephoscope.machines.telemetry import parse_telemetry
-from nephoscope.records import Evidence, Expected, OperationEvidence, TelemetrySample, TrialIntent, Verdict, VerdictKind
+from nephoscope.records import (
+    CO_LOCATED,
+    Evidence,
+    Expected,
+    OperationEvidence,
+    TelemetrySample,
+    TrialIntent,
+    Verdict,
+    VerdictKind,
+)
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.model import Configuration
 from nephoscope.units import GIB
@@ -47,32 +56,36 @@ def _evidence(
     machine = configuration.database_machine
     operations: OperationEvidence | None = None
     if isinstance(benchmark, HasOperations):
-        load_machine = started.machines.get("load", "") if started else ""
-        client_cpus = len(started.measured_cpus.get(load_machine, [])) if started else 0
-        operations = benchmark.operations(raw, parameters, client_cpus or 1)
+        operations = benchmark.operations(raw, parameters, started.client_cpus if started else None)
+    telemetry, problems = _telemetry(raw)
     return Evidence(
         expected=Expected(
             cpus=machine.cpus,
             memory_bytes=None if machine.expect_memory_gib is None else int(machine.expect_memory_gib * GIB),
             cpu_model_contains=machine.expect_cpu_model,
-            co_located="co-located" in (started.conditions if started else []),
+            co_located=CO_LOCATED in (started.conditions if started else []),
         ),
         facts_before={record.machine: record.before for record in facts},
         facts_after={record.machine: record.after for record in facts if record.after is not None},
-        telemetry={
-            name.removeprefix(TELEMETRY_PREFIX).removesuffix(TELEMETRY_SUFFIX): _telemetry(content)
-            for name, content in raw.items()
-            if name.startswith(TELEMETRY_PREFIX)
-        },
+        telemetry=telemetry,
+        telemetry_problems=problems,
         commands=attempt.commands(),
         operations=operations,
         measured_cpus=started.measured_cpus if started else {},
     )
 
 
-def _telemetry(text: bytes) -> list[TelemetrySample]:
-    """The samples; none when the sampler's output is damaged: the checks then say `unknown`."""
-    try:
-        return parse_telemetry(text.decode(errors="replace"))
-    except OutputUnreadable:
-        return []
+def _telemetry(raw: Mapping[str, bytes]) -> tuple[dict[str, list[TelemetrySample]], dict[str, str]]:
+    """Samples by machine, and by machine why there are none: the checks then say `unknown`, with that reason."""
+    samples: dict[str, list[TelemetrySample]] = {}
+    problems: dict[str, str] = {}
+    for name, content in raw.items():
+        if not name.startswith(TELEMETRY_PREFIX):
+            continue
+        machine = name.removeprefix(TELEMETRY_PREFIX).removesuffix(TELEMETRY_SUFFIX)
+        samples[machine] = []
+        try:
+            samples[machine] = parse_telemetry(content.decode(errors="replace"))
+        except OutputUnreadable as error:
+            problems[machine] = error.message
+    return samples, problems

@@ -1,8 +1,10 @@
-"""What can be known to fail before minutes are spent: a database of the user's that does not answer."""
+"""What can be known to fail before minutes are spent: a database of the user's that cannot be measured."""
 
 from nephoscope.benchmarks.base import Benchmark
+from nephoscope.errors import EnvironmentProblem, TrialFailure
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.records import PlannedTrial
+from nephoscope.run.signals import to_its_end
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Configuration, Study
@@ -12,7 +14,7 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     """Reaches every database that the user named and that a trial still to come needs.
 
     Raises:
-        TargetUnreachable: one does not answer.
+        EnvironmentProblem: one does not answer, is too old, or does not let us do what a trial does.
     """
     left = [planned for planned, trial in folder.planned() if not trial.finished()]
     needing = {row.intent.configuration_name for row in left if _needs_database(row, world)}
@@ -32,6 +34,9 @@ async def _reach(folder: ResultsFolder, study: Study, configuration: Configurati
     database = world.databases[configuration.database.system]
     try:
         await database.start(cluster, configuration.database, folder.scratch / "preflight.log")
+    except TrialFailure as error:  # no trial has begun: what is wrong is wrong with its surroundings
+        text = f"configuration {configuration.name!r} cannot be measured: {error.message}"
+        raise EnvironmentProblem(text, hint=error.hint) from error
     finally:
-        await database.stop(cluster)
+        await to_its_end(database.stop(cluster))
         await provider.delete(cluster)

@@ -1,13 +1,20 @@
-"""Ctrl-C and SIGTERM become a cancellation, so that every `finally` of a study runs once and in order."""
+"""Ctrl-C, SIGTERM and SIGHUP become a cancellation, so that every `finally` of a study runs once and in order."""
 
 import asyncio
 import signal
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
-from nephoscope.errors import EXIT_INTERRUPTED, EXIT_TERMINATED
+from nephoscope.errors import EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED
 
 Result = TypeVar("Result")
+
+
+_EXIT_CODES = {
+    signal.SIGHUP: EXIT_HUNG_UP,
+    signal.SIGINT: EXIT_INTERRUPTED,
+    signal.SIGTERM: EXIT_TERMINATED,
+}
 
 
 class Stopped(Exception):
@@ -15,16 +22,32 @@ class Stopped(Exception):
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
-        self.exit_code = EXIT_INTERRUPTED if number == signal.SIGINT else EXIT_TERMINATED
+        self.exit_code = _EXIT_CODES[signal.Signals(number)]
 
 
 def run_until_stopped(work: Coroutine[Any, Any, Result]) -> Result:
     """Runs `work` to its end in an event loop of its own.
 
     Raises:
-        Stopped: SIGINT or SIGTERM came; the work was cancelled and has cleaned up. A second signal is ignored.
+        Stopped: SIGINT, SIGTERM or SIGHUP came; the work was cancelled and has cleaned up. A second signal is ignored.
     """
     return asyncio.run(_guarded(work))
+
+
+async def to_its_end(action: Awaitable[Result]) -> Result:
+    """Awaits `action` so that a cancellation waits for its end: what gives things back must not stop half-way.
+
+    Raises:
+        asyncio.CancelledError: it was cancelled meanwhile; `action` has ended.
+    """
+    task = asyncio.ensure_future(action)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # looked at: it was stopped anyway
+        raise
 
 
 async def _guarded(work: Coroutine[Any, Any, Result]) -> Result:
@@ -37,7 +60,9 @@ async def _guarded(work: Coroutine[Any, Any, Result]) -> Result:
             task.cancel()
 
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    # `nohup` has SIGHUP ignored, and it stays so
+    numbers = [number for number in _EXIT_CODES if number != signal.SIGHUP or not _ignored(number)]
+    for number in numbers:
         loop.add_signal_handler(number, stop, number)
     try:
         return await task
@@ -46,5 +71,9 @@ async def _guarded(work: Coroutine[Any, Any, Result]) -> Result:
             raise Stopped(received[0]) from None
         raise
     finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in numbers:
             loop.remove_signal_handler(number)
+
+
+def _ignored(number: int) -> bool:
+    return signal.getsignal(number) is signal.SIG_IGN

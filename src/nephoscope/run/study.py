@@ -20,20 +20,18 @@ class StudyOutcome:
 
 
 def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bool) -> None:
-    """Stores study and plan in a fresh folder; in a used one, makes sure they are the ones it holds.
+    """Stores study and plan; a used folder may get more trials, another title or budget, and new estimates freely.
 
     Raises:
-        InputError: the folder holds another plan and `replan` is not set.
+        InputError: trials of the plan that the folder holds are not in this one, and `replan` is not set.
     """
     if folder.plan_path.exists():
         held = folder.plan()
-        if held == plan:
-            return
-        kept = {row.intent.id for row in held.trials} & {row.intent.id for row in plan.trials}
-        if not replan:
+        gone = {row.intent.id for row in held.trials} - {row.intent.id for row in plan.trials}
+        if gone and not replan:
             raise InputError(
-                f"{folder.path} holds another plan (study {held.study!r}, {len(held.trials)} trials, of which "
-                f"{len(kept)} are also in this one)",
+                f"{folder.path} holds the plan of a study {held.study!r} with {len(held.trials)} trials, of which "
+                f"{len(gone)} are not in this one",
                 hint="choose another folder with --out, or --replan to replace the plan: finished trials that both "
                 "plans hold are kept, the others stay in the folder and no longer count",
             )
@@ -55,6 +53,7 @@ async def run_study(folder: ResultsFolder, world: World) -> StudyOutcome:
             continue
         world.listener.trial_started(planned)
         ended = await run_trial(planned.intent, trial, folder.scratch, world)
+        folder.forget_analysis()  # a report made meanwhile is of what was there then
         world.listener.trial_ended(planned, ended.status, ended.verdict, ended.reasons)
     folder.remove_scratch()
     return count(folder)

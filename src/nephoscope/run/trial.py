@@ -14,20 +14,18 @@ from urllib.parse import urlsplit
 from nephoscope.benchmarks.base import Benchmark, Needs, Site
 from nephoscope.checks.thresholds import BUSY_BEFORE
 from nephoscope.databases.base import Database, Endpoint, HasSettings
-from nephoscope.errors import NephoscopeError, NoSpaceOnMachine, StorageFailed
+from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, NoSpaceOnMachine, StorageFailed
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.records import FactsRecord, StartedRecord, Status, TrialIntent, Verdict, VerdictKind
+from nephoscope.records import CO_LOCATED, Facts, FactsRecord, StartedRecord, Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
 from nephoscope.run.recorder import Recorder
+from nephoscope.run.signals import to_its_end
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import Trial
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
-
-CO_LOCATED = "co-located"
-"""Stated condition: client and server share a machine."""
 
 NOT_OBSERVED = "the database's machine was not observed"
 """Stated condition: the server is the user's, elsewhere; facts and telemetry are the client's."""
@@ -76,6 +74,8 @@ async def run_trial(intent: TrialIntent, trial: Trial, scratch: Path, world: Wor
     except NephoscopeError as error:
         state, failure = "failed", error
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in STORAGE_ERRNOS:
+            raise StorageFailed.of(Path(error.filename or attempt.folder), error) from error
         state, failure = "failed", _defect(attempt, error)
     status = _status(state, failure, world, started_s)
     attempt.write_status(status)
@@ -133,10 +133,18 @@ async def _settle(machine: MachineHandle, world: World) -> FactsRecord:
     """Facts of a machine once it is quiet, or after some looks: a trial's own predecessor may still be writing."""
     for tries_left in reversed(range(SETTLE_TRIES)):
         facts, verbatim = await world.observe(machine)
-        if tries_left == 0 or facts.busy_share is None or facts.busy_share <= BUSY_BEFORE.value:
+        busy = _busy_share(facts, machine)
+        if tries_left == 0 or busy <= BUSY_BEFORE.value:
             break
-        world.listener.value(f"waiting for {machine.name} to be quiet ({facts.busy_share:.0%} busy)")
+        world.listener.value(f"waiting for {machine.name} to be quiet ({busy:.0%} busy)")
     return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
+
+
+def _busy_share(facts: Facts, machine: MachineHandle) -> float:
+    """The worse of the machine and its measured CPUs, as the check will see them; not known is no reason to wait."""
+    names = [f"cpu{cpu}" for cpu in machine.cpus]
+    measured = [facts.busy_share_by_cpu[name] for name in names if name in facts.busy_share_by_cpu]
+    return max(facts.busy_share or 0.0, sum(measured) / len(measured) if measured else 0.0)
 
 
 async def _started(configuration: Configuration, cluster: Cluster, needs: Needs, world: World) -> StartedRecord:
@@ -220,9 +228,12 @@ async def _telemetry(cluster: Cluster, attempt: Attempt, world: World) -> AsyncI
 
 
 async def _quietly(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> None:
-    """Does something whose failure must not hide the trial's own outcome; the failure is kept in a log."""
+    """Does something to its end, also when a signal comes meanwhile; its failure must not hide the trial's outcome.
+
+    The failure is kept in a log.
+    """
     try:
-        await action()
+        await to_its_end(action())
     except Exception as error:
         _note(attempt.log_dir / "teardown.txt", f"{what} failed: {error!r}\n")
 

@@ -35,6 +35,11 @@ class Attempt:
         """Where logs of databases go."""
         return self.raw_dir / "logs"
 
+    @property
+    def touched_ns(self) -> int:
+        """When a file of its folder was last made or replaced: the newest attempt was touched last."""
+        return self.folder.stat().st_mtime_ns
+
     # written while the trial runs
 
     def write_started(self, record: StartedRecord) -> None:
@@ -60,7 +65,7 @@ class Attempt:
 
     def write_settings(self, settings: dict[str, str]) -> None:
         """The database's settings in force."""
-        text = "".join(f"{name}\t{settings[name]}\n" for name in sorted(settings))
+        text = "".join(f"{name}\t{_escaped(settings[name])}\n" for name in sorted(settings))
         atomic.write_text(self.folder / "database-settings.tsv", text)
 
     def write_measurements(self, measurements: Sequence[Measurement]) -> None:
@@ -102,8 +107,8 @@ class Attempt:
         path = self.folder / "database-settings.tsv"
         if not path.exists():
             return {}
-        rows = (line.partition("\t") for line in path.read_text(encoding="utf-8").splitlines())
-        return {name: value for name, _, value in rows}
+        rows = (line.partition("\t") for line in path.read_text(encoding="utf-8").split("\n") if line)
+        return {name: _unescaped(value) for name, _, value in rows}
 
     def measurements(self) -> list[Measurement]:
         """As last parsed."""
@@ -119,6 +124,11 @@ class Attempt:
         except ValueError as error:
             raise DamagedFile(f"{path} is damaged: {error}", hint="`nephoscope parse` writes it again") from error
 
+    def analysed_bytes(self) -> list[bytes]:
+        """What an analysis is made from, verbatim: all but raw output, and the names of its files."""
+        found = (path for path in self.folder.rglob("[!.]*") if self.raw_dir not in path.parents and path.is_file())
+        return [part for path in sorted(found) for part in (path.name.encode(), path.read_bytes())]
+
     def raw(self) -> dict[str, bytes]:
         """Every raw file by its name; logs are not among them."""
         if not self.raw_dir.is_dir():
@@ -128,6 +138,19 @@ class Attempt:
 
 def _or_none(path: Path, model: type[files.Value]) -> files.Value | None:
     return files.read(path, model) if path.exists() else None
+
+
+_ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+_UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
+
+
+def _escaped(value: str) -> str:
+    """One field of a tab-separated line, whatever a server says."""
+    return "".join(_ESCAPES.get(character, character) for character in value)
+
+
+def _unescaped(field: str) -> str:
+    return re.sub(r"\\[\\nrt]", lambda found: _UNESCAPES[found[0]], field)
 
 
 def _safe(name: str) -> str:

@@ -44,6 +44,11 @@ class Trial:
             raise StorageFailed.of(folder, error) from error
         return Attempt(folder)
 
+    def intent(self) -> TrialIntent | None:
+        """As it was begun; None: it never was."""
+        path = self.folder / "trial.json"
+        return files.read(path, TrialIntent) if path.exists() else None
+
     def decisive_attempt(self) -> Attempt | None:
         """The attempt that counts: the first finished one, else the last."""
         attempts = self.attempts()
@@ -104,6 +109,10 @@ class ResultsFolder:
     def lock(self) -> AbstractContextManager[None]:
         """See `lock.exclusive`."""
         return lock.exclusive(self.path / "lock")
+
+    def in_use(self) -> bool:
+        """True while somebody works on it."""
+        return lock.held(self.path / "lock")
 
     def write_plan(self, study_text: str, plan: Plan) -> None:
         """Stores the study as the person wrote it, and its plan."""

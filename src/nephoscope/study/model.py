@@ -6,6 +6,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from nephoscope.frozen import Frozen
+from nephoscope.study.address import names_one_server
 from nephoscope.study.secrets import holds_password
 
 _NAME_IN_WORDS = "lower-case letters, digits, dots and dashes, at most 63, the first one a letter or a digit"
@@ -47,6 +48,16 @@ class Database(Frozen):
                 "dsn_holds_password",
                 "holds a password, and a study is stored and shared; take it out and set the environment variable "
                 "PGPASSWORD instead",
+            )
+        return dsn
+
+    @field_validator("dsn")
+    @classmethod
+    def _is_an_address(cls, dsn: str | None) -> str | None:
+        if dsn is not None and not names_one_server(dsn):
+            raise PydanticCustomError(
+                "dsn_no_address",
+                "is not the address of one server reached over TCP; wanted: postgresql://user@host:port/database",
             )
         return dsn
 

@@ -12,6 +12,8 @@ from nephoscope.study.suggest import nearest, shown
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
 _ONLY_ELSEWHERE = ("region", "zone")
+DRIVES_A_DATABASE = frozenset({"tpcc", "point-select"})
+"""Benchmarks that cannot do without one; the fake one may."""
 
 
 def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mapping[str, Any]) -> Iterator[Problem]:
@@ -29,6 +31,8 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
     for index, configuration in _tables(data, "configurations"):
         if configuration.get("provider", "local") == "local":
             yield from _local(("configurations", index), configuration)
+        if configuration.get("provider") == "fake":
+            yield from _fake(("configurations", index), configuration, needed=_database_needed(data))
 
 
 def _newer_schema(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -75,6 +79,30 @@ def _local(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
         count = machine.get("count", 1)
         if isinstance(count, int) and count > 1:
             yield Problem((*path, role, "count"), f'{shown(count)} is not allowed; provider "local" is one machine')
+
+
+def _database_needed(data: Mapping[str, Any]) -> bool:
+    for _, entry in _tables(data, "benchmarks"):
+        parameters = entry.get("parameters")
+        if entry.get("uses") in DRIVES_A_DATABASE:
+            return True
+        if entry.get("uses") == "fake" and isinstance(parameters, Mapping) and parameters.get("database") is True:
+            return True
+    return False
+
+
+def _fake(path: Path, configuration: Mapping[str, Any], *, needed: bool) -> Iterator[Problem]:
+    """A fake machine's folders are names: a real server would make them on the machine at hand."""
+    database = configuration.get("database", {})
+    if not isinstance(database, Mapping) or database.get("system") == "fake":
+        return
+    text = 'provider "fake" has no machine for a real server; give `database.system = "fake"`'
+    if "system" in database:
+        yield Problem((*path, "database", "system"), text)
+    elif "dsn" in database:
+        yield Problem((*path, "database", "dsn"), text)
+    elif needed:
+        yield Problem((*path, "provider"), text)
 
 
 def _dates(path: Path, value: Any) -> Iterator[Problem]:

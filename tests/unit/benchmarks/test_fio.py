@@ -20,7 +20,7 @@ from tests.support.site import raw_of, site_here
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "fio"
 READ = FioJob(name="random-read", mode="randread", block_size_kib=4, queue_depth=4, duration_s=1)
-WRITE = FioJob(name="random-write", mode="randwrite", block_size_kib=4, queue_depth=2, jobs=2, duration_s=1)
+WRITE = FioJob(name="random-write", mode="randwrite", block_size_kib=4, queue_depth=2, threads=2, duration_s=1)
 LOG = FioJob(name="log-write", mode="write", block_size_kib=8, duration_s=1, fsync_every=1)
 ALL = FioParameters(file_size_mib=64, jobs=(READ, WRITE, LOG))
 RECORDED = {f"fio-{job.name}.stdout": (DATA / f"{job.name}-3.33.json").read_bytes() for job in ALL.jobs}
@@ -184,7 +184,10 @@ def test_a_failing_fio_says_what_to_do(tmp_path: Path, stderr: bytes, error: typ
 
 
 @pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed")
-def test_the_tool_itself(tmp_path: Path) -> None:
+@pytest.mark.parametrize("folder", ["plain", "10:30", ":a:", "a\\b", "a\\:b"])
+def test_the_tool_itself(tmp_path: Path, folder: str) -> None:
+    tmp_path = tmp_path / folder
+    tmp_path.mkdir()
     asked = FioParameters(file_size_mib=8, jobs=(READ, LOG))
     site, recorder = site_here(tmp_path)
     fio = Fio()
@@ -202,7 +205,7 @@ def test_the_tool_itself(tmp_path: Path) -> None:
     written = tmp_path / "data" / "nephoscope-fio-8-mib"
     assert written.stat().st_size == 8 * MIB
     assert written.stat().st_blocks * 512 >= 8 * MIB, "written in full, not sparse"
-    assert not list(written.parent.glob("*.part"))
+    assert [path.name for path in written.parent.iterdir()] == [written.name], "no other file, whatever the path holds"
     assert [name for name, _ in recorder.ran] == ["fio-layout", "fio-random-read", "fio-log-write"]
     values = {one.metric: one.value for one in fio.parse(raw_of(site), asked)}
     assert values["random-read.iops"] > 0

@@ -1,7 +1,11 @@
 """Parsers of nephoscope-load's output, on recorded real outputs and on damaged ones."""
 
+import asyncio
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +13,10 @@ from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.histograms import LEAST_BEYOND, Quantile, latencies, merged
 from nephoscope.benchmarks.point_select import PointSelect, PointSelectParameters
 from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters
-from nephoscope.errors import OutputUnreadable
+from nephoscope.databases.base import Endpoint
+from nephoscope.errors import OutputUnreadable, ToolFailed
+from nephoscope.machines.remote import Completed, MachineHandle
+from tests.support.site import site_here
 
 DATA = Path(__file__).parents[2] / "data"
 TPCC = (DATA / "tpcc" / "run.jsonl").read_bytes()
@@ -66,6 +73,16 @@ def test_evidence_for_the_checks() -> None:
     assert evidence.client_cpu_share == finished["client_cpu_s"] / finished["measured_s"] / 2
 
 
+def without_durations(which: str) -> bytes:
+    """The recording with the histograms of one clock empty, as if every duration had been out of range."""
+    rows = [json.loads(line) for line in TPCC.splitlines()]
+    for row in rows[1:-1]:
+        for operation in row["operations"]:
+            operation["out_of_range"] = operation["count"]
+            operation["histograms"][which] = merged([]).encode().decode()
+    return b"\n".join(json.dumps(row).encode() for row in rows)
+
+
 def damaged() -> dict[str, bytes]:
     lines = TPCC.splitlines(keepends=True)
     some_histogram = json.loads(lines[1])["operations"][0]["histograms"]["service"].encode()
@@ -81,6 +98,14 @@ def damaged() -> dict[str, bytes]:
         "a newer contract": TPCC.replace(b"load-output/1", b"load-output/2"),
         "an unknown key": TPCC.replace(b'"phase"', b'"face"', 1),
         "a negative count": lines[0] + lines[1].replace(b'"count":', b'"count":-', 1) + b"".join(lines[2:]),
+        "an interval is missing": b"".join(lines[:2] + lines[3:]),
+        "an interval stands twice": b"".join([*lines[:2], *lines[1:]]),
+        "intervals are out of order": b"".join([lines[0], lines[2], lines[1], *lines[3:]]),
+        "the first interval is missing": lines[0] + b"".join(lines[2:]),
+        "the last interval is missing": b"".join(lines[:-2]) + lines[-1],
+        "other counts than in the totals": TPCC.replace(b'"measured":1619', b'"measured":1620'),
+        "a total is of another operation": b"".join(lines[:-1]) + lines[-1].replace(b'"delivery"', b'"deliverance"', 1),
+        "durations out of range": without_durations("service"),
         "a number that is none": TPCC.replace(b'"elapsed_s":', b'"elapsed_s":NaN,"x":'),
         "a damaged histogram": TPCC.replace(some_histogram, b"AAAA" + some_histogram[8:]).replace(
             b'"phase":"ramp"', b'"phase":"measure"'
@@ -92,6 +117,29 @@ def damaged() -> dict[str, bytes]:
 def test_a_damaged_output_is_refused_and_nothing_becomes_zero(name: str) -> None:
     with pytest.raises(OutputUnreadable):
         Tpcc().parse({"load-run.stdout": damaged()[name]}, TPCC_PARAMETERS)
+
+
+def test_the_damage_is_done() -> None:
+    """A replacement that finds nothing would prove nothing."""
+    assert TPCC not in damaged().values()
+
+
+def test_an_output_that_was_stopped_early_is_evidence() -> None:
+    """Exit codes 6 and 130 write fewer intervals; what is there adds up."""
+    lines = POINT_SELECT.splitlines(keepends=True)
+    finished = json.loads(lines[-1])
+    (total,) = finished["operations"]
+    total["measured"] -= sum(row["count"] for row in json.loads(lines[-2])["operations"])
+    stopped = {**finished, "exit_code": 130, "message": "interrupted", "measured_s": 1.0}
+    text = b"".join(lines[:-2]) + json.dumps(stopped).encode()
+    assert load_output.evidence(load_output.read(text), None).exit_code == 130
+    assert load_output.evidence(load_output.read(text), None).client_cpu_share is None
+
+
+def test_queue_times_below_the_clock_are_counted_and_not_lost() -> None:
+    values = values_of(without_durations("queue"))
+    assert values["payment.queue_p99"] == values["payment.queue_mean"] == pytest.approx(1e-9)
+    assert values["payment.service_p99"] == values_of(TPCC)["payment.service_p99"]
 
 
 def test_a_missing_file_is_refused() -> None:
@@ -122,3 +170,38 @@ def test_a_percentile_is_told_only_with_ten_values_beyond_it() -> None:
 def test_a_quantile_lies_between_0_and_1(value: float) -> None:
     with pytest.raises(ValueError, match="between 0 and 1"):
         Quantile(value)
+
+
+class _Says:
+    """The `Execute` of a site whose load generator ends like this."""
+
+    def __init__(self, stdout: bytes, exit_code: int) -> None:
+        self.stdout, self.exit_code = stdout, exit_code
+        self.timeouts_s: list[float] = []
+
+    async def __call__(
+        self, machine: MachineHandle, name: str, argv: Sequence[str], *, timeout_s: float, **_: Any
+    ) -> Completed:
+        self.timeouts_s.append(timeout_s)
+        return Completed(tuple(argv), self.exit_code, self.stdout, b"", 1.0)
+
+
+def drive(folder: Path, says: _Says, parameters: TpccParameters = TPCC_PARAMETERS) -> None:
+    site, _ = site_here(folder)
+    endpoint = Endpoint("postgresql://db/x", {}, "18", "fake")
+    asyncio.run(Tpcc().run(replace(site, execute=says, endpoint=endpoint), parameters))
+
+
+def test_a_broken_data_set_fails_the_trial_in_the_programs_own_words(tmp_path: Path) -> None:
+    first, *_, last = TPCC.splitlines()
+    finished = json.loads(last) | {"exit_code": 5, "measured_s": None, "message": "condition 3 does not hold"}
+    with pytest.raises(ToolFailed, match="measured nothing: condition 3 does not hold"):
+        drive(tmp_path, _Says(first + b"\n" + json.dumps(finished).encode(), 5))
+    drive(tmp_path, _Says(TPCC, 5))
+
+
+def test_a_large_data_set_is_given_more_time(tmp_path: Path) -> None:
+    small, large = _Says(TPCC, 0), _Says(TPCC, 0)
+    drive(tmp_path, small)
+    drive(tmp_path, large, TPCC_PARAMETERS.model_copy(update={"warehouses": 1000}))
+    assert large.timeouts_s[0] > small.timeouts_s[0] + 3600

@@ -107,6 +107,8 @@ FACTS = st.builds(
     memory_bytes=COUNT,
     busy_share=SHARE,
     cgroup_cpu_limit=st.none() | st.floats(0.1, 9),
+    busy_share_by_cpu=st.dictionaries(st.sampled_from(["cpu0", "cpu1"]), st.floats(0, 1)),
+    cgroups_seen=st.none() | st.booleans(),
     disk=st.just(Facts(at_unix_ms=1).disk),
 )
 SAMPLES = st.builds(
@@ -119,6 +121,7 @@ SAMPLES = st.builds(
     cpu_iowait_share=st.just(0.0),
     cpu_steal_share=st.floats(0, 1),
     cpus_busy_share=st.dictionaries(st.sampled_from(["cpu0", "cpu1"]), st.floats(0, 1)),
+    cpus_steal_share=st.dictionaries(st.sampled_from(["cpu0", "cpu1"]), st.floats(0, 1)),
     disk_read_bytes_per_s=st.none(),
     disk_write_bytes_per_s=st.none(),
     network_receive_bytes_per_s=st.none(),

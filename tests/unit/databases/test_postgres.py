@@ -1,16 +1,19 @@
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nephoscope.databases.base import Endpoint, HasFixtures, HasSettings
 from nephoscope.databases.postgres import PostgresDatabase
 from nephoscope.databases.postgres_binaries import Binaries, embedded_folder, find_binaries, major_version
-from nephoscope.errors import DatabaseFailed, TargetUnreachable
+from nephoscope.databases.postgres_folder import ServerFolder
+from nephoscope.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable, ToolFailed, ToolTimedOut
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.command_line import processes_naming
@@ -107,6 +110,134 @@ def test_a_server_killed_with_its_controller_comes_up_again_with_its_fixtures(tm
 
     with_server(tmp_path, before)
     with_server(tmp_path, after)
+
+
+def test_a_busy_child_that_outlives_a_killed_server_is_ended_before_the_next_one_starts(tmp_path: Path) -> None:
+    folder = ServerFolder(str(tmp_path))
+
+    async def before(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        statement = "SET statement_timeout = 0; SELECT count(*) FROM generate_series(1, 1e10)"
+        query = asyncio.create_task(sql(database, cluster, endpoint, statement))
+        await asyncio.sleep(1)
+        pid = folder.postmaster()
+        assert pid in folder.processes()
+        os.kill(pid, signal.SIGKILL)
+        await asyncio.sleep(1)
+        assert folder.processes(), "no child outlived the server: this test shows nothing"
+        database._running.clear()  # as the controller that is gone
+        after = PostgresDatabase(embedded, {})
+        orphans = folder.processes()
+        try:
+            again = await after.start(cluster, SETTINGS, tmp_path / "log-2")
+            assert not orphans & folder.processes()
+            assert await sql(after, cluster, again, "SELECT 1") == "1"
+        finally:
+            await after.stop(cluster)
+        with pytest.raises(ToolFailed):
+            await query
+
+    with_server(tmp_path, before)
+    assert folder.processes() == set()
+
+
+def test_a_server_that_must_be_killed_says_so_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        pid = ServerFolder(str(tmp_path)).postmaster()
+        assert pid is not None
+        os.kill(pid, signal.SIGSTOP)
+        with pytest.raises(DatabaseFailed, match="did not stop within"):
+            await database.stop(cluster)
+        await database.stop(cluster)
+
+    monkeypatch.setattr("nephoscope.databases.postgres.STOP_TIMEOUT_S", 0.3)
+    with_server(tmp_path, scenario)
+
+
+def test_a_server_that_recovers_is_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = PostgresDatabase._sql
+    started = time.monotonic()
+
+    async def recovers(self: PostgresDatabase, *arguments: Any, **more: Any) -> str:
+        if time.monotonic() - started < 3:
+            raise ToolFailed("psql: FATAL:  the database system is starting up")
+        return await real(self, *arguments, **more)
+
+    async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        assert endpoint.version
+
+    monkeypatch.setattr("nephoscope.databases.postgres.START_TIMEOUT_S", 0.1)
+    monkeypatch.setattr(PostgresDatabase, "_sql", recovers)
+    with_server(tmp_path, scenario)
+
+
+def test_a_psql_that_hangs_is_a_database_that_did_not_come_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def hangs(*_: object, **__: object) -> str:
+        raise ToolTimedOut("psql did not end")
+
+    async def nothing(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        raise AssertionError("it came up")
+
+    monkeypatch.setattr("nephoscope.databases.postgres.START_TIMEOUT_S", 0.2)
+    monkeypatch.setattr(PostgresDatabase, "_sql", hangs)
+    with pytest.raises(DatabaseFailed, match="did not come up"):
+        with_server(tmp_path, nothing)
+
+
+def test_the_shells_libpq_variables_do_not_reach_psql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PGHOSTADDR", "192.0.2.1")
+    monkeypatch.setenv("PGSSLMODE", "verify-full")
+    monkeypatch.setenv("PGOPTIONS", "-c work_mem=3MB")
+
+    async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        assert await sql(database, cluster, endpoint, "SHOW work_mem") == "4MB"
+        assert await sql(database, cluster, endpoint, "SELECT E'a\\tb'") == "a\tb"
+
+    with_server(tmp_path, scenario)
+
+
+def test_a_role_without_the_rights_is_refused_before_anything_is_loaded(tmp_path: Path) -> None:
+    async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        password = endpoint.environment["PGPASSWORD"]
+        settings = DatabaseSettings(dsn=endpoint.dsn.replace("nephoscope@", "bench@"))
+        users = PostgresDatabase(embedded, {"PGPASSWORD": password})
+        await sql(database, cluster, endpoint, f"CREATE ROLE bench LOGIN PASSWORD '{password}'")
+        with pytest.raises(EnvironmentProblem, match="may not create databases") as caught:
+            await users.start(cluster, settings, tmp_path / "other-log")
+        assert "CREATEDB" in caught.value.hint
+        await sql(database, cluster, endpoint, "ALTER ROLE bench CREATEDB")
+        with pytest.raises(EnvironmentProblem, match="may not write checkpoints"):
+            await users.start(cluster, settings, tmp_path / "other-log")
+        await sql(database, cluster, endpoint, "GRANT pg_checkpoint TO bench")
+        reached = await users.start(cluster, settings, tmp_path / "other-log")
+        await users.create_fixture(cluster, reached, "nephoscope_a")
+        await users.seal_fixture(cluster, reached, "nephoscope_a")
+        copy = await users.clone_fixture(cluster, reached, "nephoscope_a")
+        neighbour = replace(cluster, key="another-study/configuration")
+        other = await users.clone_fixture(neighbour, reached, "nephoscope_a")
+        assert copy.dsn != other.dsn
+        await users.stop(cluster)
+        await users.stop(neighbour)
+        names = await sql(database, cluster, endpoint, "SELECT datname FROM pg_database WHERE datname LIKE 'neph%'")
+        assert names == "nephoscope_a"
+
+    with_server(tmp_path, scenario)
+
+
+def test_settings_that_may_be_secrets_are_not_stored(tmp_path: Path) -> None:
+    secret = "host=x password=hunter2"
+
+    async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        ours = await database.settings(cluster, endpoint)
+        assert "primary_conninfo" not in ours
+        assert ours["application_name"] == "psql"
+        users = await database.settings(cluster, replace(endpoint, origin="user"))
+        assert users["shared_buffers"] == ours["shared_buffers"]
+        assert "application_name" not in users
+        assert "hunter2" not in repr((ours, users))
+
+    with_server(tmp_path, scenario, DatabaseSettings(connections=4, settings={"primary_conninfo": secret}))
 
 
 def test_a_setting_that_it_refuses_is_told_with_its_log(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Every rule: what it says, when it is silent, and that it never says more than the verdict."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,6 +53,11 @@ def split() -> AnalysedStudy:
     return analyse(inputs(found, machines=seen))
 
 
+def versions() -> AnalysedStudy:
+    found = inputs(noisy({"a": 1.0}))
+    return analyse(replace(found, tool_versions={"fio": {"fio-3.36", "fio-3.33"}, "stress-ng": {"0.15"}}))
+
+
 def latency(factors: dict[str, float]) -> AnalysedStudy:
     metric = LATENCY.model_copy(update={"headline": True})
     trials, measurements = noisy(factors)
@@ -76,6 +82,7 @@ STUDIES: dict[str, AnalysedStudy] = {
     "refused": analyse(inputs(refused())),
     "drifting": analyse(inputs(drifting())),
     "split": split(),
+    "versions": versions(),
     "latency": latency({"a": 1, "b": 1.2}),
     "zeros": analyse(inputs(rows({"a": [0.0, 1, 2, 3, 4, 5], "b": [1.0, 2, 3, 4, 5, 100]}))),
     "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
@@ -100,6 +107,7 @@ def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styl
 ) -> None:
     rows_ = STUDIES[study].trials
     names = {row.configuration for row in rows_} | {row.benchmark for row in rows_} | {LATENCY.title, TPMC.title}
+    names |= {said for joined in STUDIES[study].tool_versions.values() for said in joined.split(" | ")}
     rest = insight.text
     for name in sorted(names, key=len, reverse=True):
         rest = rest.replace(name, " ") if any(character.isdigit() for character in name) else rest
@@ -210,3 +218,10 @@ def test_noise_names_the_widest_and_the_margin() -> None:
     assert kinds == ["note", "warning"]
     assert "Of 2 medians of other metrics, 2 have" in told("clear", "noise")[-1].text
     assert METRICS["tpcc"][0].headline
+
+
+def test_several_versions_of_a_tool_are_a_warning() -> None:
+    (warning,) = told("versions", "versions")
+    assert warning.kind == "warning"
+    assert "2 versions of fio (fio-3.33 and fio-3.36)" in warning.text
+    assert STUDIES["versions"].tool_versions == {"fio": "fio-3.33 | fio-3.36", "stress-ng": "0.15"}

@@ -41,6 +41,8 @@ def test_recorded_answers_become_facts() -> None:
     assert (facts.disk.filesystem, facts.disk.rotational, facts.disk.scheduler) == ("ext4", True, "mq-deadline")
     assert facts.busy_share is not None
     assert 0 <= facts.busy_share < 0.2
+    assert facts.busy_share_by_cpu.keys() == {"cpu0", "cpu1"}
+    assert sum(facts.busy_share_by_cpu.values()) / 2 == pytest.approx(facts.busy_share, abs=0.03)
     assert facts.steal_share == 0
     assert facts.observed_for_s == pytest.approx(0.2, abs=0.05)
 
@@ -120,6 +122,22 @@ def test_cgroup_limits(files: dict[str, str], cpus: float | None, memory: int | 
     assert text.cgroup_memory_limit_bytes(files) == memory
 
 
+@pytest.mark.parametrize(
+    ("own", "files", "seen"),
+    [
+        ("0::/", {}, False),
+        (None, {}, False),
+        ("", {}, True),
+        ("0::/", {"/sys/fs/cgroup/cgroup.controllers": "cpu memory"}, True),
+        ("0::/a", {"/sys/fs/cgroup/a/cpu.max": "max 100000"}, True),
+        ("1:cpu:/", {"/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "-1"}, True),
+        ("1:memory:/", {"/sys/fs/cgroup/memory/memory.limit_in_bytes": "1"}, False),
+    ],
+)
+def test_no_limit_is_told_from_nothing_to_be_seen(own: str | None, files: dict[str, str], seen: bool) -> None:
+    assert text.cgroups_seen(own, files) is seen
+
+
 def test_cgroup_folders_go_from_the_process_up_to_the_root() -> None:
     folders = text.cgroup_folders("4:memory:/a/b\n1:cpu,cpuacct:/c\n0::/x")
     assert folders == [
@@ -140,6 +158,13 @@ def test_steal_and_busy_shares_are_of_all_time() -> None:
     assert text.shares_between(first, second) == (0.2, 0.1)
     assert text.shares_between(first, first) == (None, None)
     assert text.cpu_times("cpu 1 2 3") is None
+
+
+def test_one_busy_cpu_of_many_is_seen() -> None:
+    first = "cpu  0 0 0 0 0 0 0 0\ncpu0 0 0 0 0 0 0 0 0\ncpu1 5 0 0 5 0 0 0 0\ncpu2 5 0 0 5 0 0 0 0\nintr 7"
+    second = "cpu  20 0 0 20 0 0 0 0\ncpu0 19 0 0 1 0 0 0 0\ncpu1 5 0 0 25 0 0 0 0\ncpu10 1 0 0 1 0 0 0 0\nintr 7"
+    assert text.busy_share_by_cpu(first, second) == {"cpu0": 0.95, "cpu1": 0.0}
+    assert text.busy_share_by_cpu(None, second) == {}
 
 
 def test_a_partition_takes_the_queue_of_its_disk() -> None:

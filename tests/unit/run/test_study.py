@@ -3,17 +3,21 @@ import json
 from collections.abc import Sequence
 from itertools import chain, cycle, repeat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from nephoscope import stages
+from nephoscope import cli, stages
+from nephoscope.analysis import stored
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.errors import DatabaseFailed, InputError, StorageFailed, ToolTimedOut
 from nephoscope.machines.fake import Answer
 from nephoscope.records import VerdictKind
+from nephoscope.run.derive import derive
 from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
 from nephoscope.run.trial import draw_seed
 from nephoscope.stages import load, plan
+from nephoscope.store import files
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from tests.support.fake_world import STUDY, Rehearsal, rehearsal
@@ -185,17 +189,44 @@ def test_a_timeout_names_itself(tmp_path: Path) -> None:
     ]
 
 
-def test_another_plan_in_the_folder_is_refused_until_replan(tmp_path: Path) -> None:
+def test_a_plan_may_grow_freely_and_loses_trials_only_with_replan(tmp_path: Path) -> None:
     study = rehearsal(tmp_path / "r")
     run(study)
     text = STUDY.replace("replicates = 6", "replicates = 7")
-    bigger = plan(load(text, "s.toml"))
-    with pytest.raises(InputError, match="holds another plan") as caught:
-        adopt_plan(study.folder, text, bigger, replan=False)
-    assert "--replan" in caught.value.hint
-    adopt_plan(study.folder, text, bigger, replan=True)
+    adopt_plan(study.folder, text, plan(load(text, "s.toml")), replan=False)
     assert states(study.folder).count("finished") == TRIALS
     assert states(study.folder).count("planned") == 4
+    with pytest.raises(InputError, match="28 trials, of which 4 are not in this one") as caught:
+        adopt_plan(study.folder, STUDY, plan(load(STUDY, "s.toml")), replan=False)
+    assert "--replan" in caught.value.hint
+    assert study.folder.study_text() == text
+    adopt_plan(study.folder, STUDY, plan(load(STUDY, "s.toml")), replan=True)
+    assert set(states(study.folder)) == {"finished"}
+
+
+def test_what_no_trial_depends_on_may_change_and_is_stored(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    text = f'title = "new"\nequivalence_margin_percent = 3\n{STUDY}'
+    planned = plan(load(text, "s.toml")).model_copy(update={"warnings": ["of a later version"]})
+    adopt_plan(study.folder, text, planned, replan=False)
+    assert study.folder.study_text() == text
+    assert study.folder.plan().warnings == ["of a later version"]
+
+
+def test_a_report_made_during_a_run_is_not_taken_for_the_last_one(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    heard: list[bool] = []
+
+    def program(argv: Sequence[str], stdin: bytes) -> Answer:
+        if argv[1] != "--version" and not heard:
+            stages.analyze(study.folder)
+            heard.append(study.folder.analysis_path.exists())
+        return fake_program(argv, stdin)
+
+    study.provider.programs = {PROGRAM: program}
+    run(study)
+    assert heard == [True]
+    assert not study.folder.analysis_path.exists()
 
 
 def test_what_is_stored_is_the_contract(tmp_path: Path) -> None:
@@ -224,3 +255,117 @@ def test_draws_are_shared_by_configurations_and_differ_by_replicate() -> None:
     assert draw_seed(1, "tpcc", 1) == draw_seed(1, "tpcc", 1)
     assert len({draw_seed(seed, name, n) for seed in (1, 2) for name in ("a", "b") for n in (1, 2)}) == 8
     assert 0 <= draw_seed(2**63 - 1, "tpcc", 1000) < 2**63
+
+
+def test_damaged_telemetry_makes_the_verdict_unknown_and_says_why(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    _, trial = next(study.folder.planned())
+    attempt = trial.attempts()[0]
+    (telemetry,) = attempt.raw_dir.glob("telemetry-*.jsonl")
+    telemetry.write_text("garbage\n" + telemetry.read_text())
+    stages.parse(study.folder, study.clock)
+    (steal,) = [said for said in attempt.verdicts() if said.check == "steal"]
+    assert steal.verdict is VerdictKind.UNKNOWN
+    assert "telemetry line 1" in steal.reason
+
+
+def test_a_sampler_that_never_started_is_not_a_quiet_machine(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    attempt = next(study.folder.planned())[1].attempts()[0]
+    for telemetry in attempt.raw_dir.glob("telemetry-*.jsonl"):
+        telemetry.unlink()
+    stages.parse(study.folder, study.clock)
+    said = {row.check: row.verdict for row in attempt.verdicts()}
+    assert (said["steal"], said["sampler-cost"]) == (VerdictKind.UNKNOWN, VerdictKind.UNKNOWN)
+
+
+def test_an_attempt_without_an_end_is_running_while_somebody_works_on_the_folder(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    (first, killed), (second, trial), *_ = study.folder.planned()
+    killed.new_attempt(first.intent)
+    assert states(study.folder)[:2] == ["interrupted", "planned"]
+    with study.folder.lock():
+        trial.new_attempt(second.intent)
+        assert states(study.folder)[:2] == ["interrupted", "running"]
+        assert stages.status(study.folder)[1].reasons == ["running now"]
+    assert states(study.folder)[:2] == ["interrupted", "interrupted"]
+
+
+def test_a_report_is_never_of_other_trials_than_are_stored(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    stages.report(study.folder)
+    written = study.folder.analysis_path.stat().st_mtime_ns
+    stages.report(study.folder)
+    assert study.folder.analysis_path.stat().st_mtime_ns == written, "nothing changed, nothing to analyse"
+    attempt = next(study.folder.planned())[1].attempts()[0]
+    first, *others = attempt.measurements()
+    attempt.write_measurements([first.model_copy(update={"value": 12345.5}), *others])
+    stages.report(study.folder)
+    assert 12345.5 in {row.value for row in stored.read(study.folder).measurements}
+
+
+def test_an_analysis_that_was_not_stored_whole_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    stages.analyze(study.folder)
+
+    def full(name: str, content: bytes) -> Path:
+        raise StorageFailed(f"{name}: {len(content)} bytes")
+
+    monkeypatch.setattr(study.folder, "write_derived", full)
+    with pytest.raises(StorageFailed):
+        stages.analyze(study.folder)
+    assert not study.folder.analysis_path.exists()
+
+
+def test_a_parser_that_crashes_costs_one_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    (_, trial), *_ = study.folder.planned()
+    crashing = trial.attempts()[0]
+
+    def parse(attempt: Attempt, *rest: Any) -> object:
+        if attempt.folder == crashing.folder:
+            raise ZeroDivisionError("by nothing")
+        return derive(attempt, *rest)
+
+    monkeypatch.setattr(stages, "derive", parse)
+    outcome = stages.parse(study.folder, study.clock)
+    assert (outcome.parsed, len(outcome.unreadable)) == (TRIALS - 1, 1)
+    assert "its parser crashed: ZeroDivisionError: by nothing" in outcome.unreadable[0]
+    status = crashing.status()
+    assert status is not None
+    assert (status.state, status.failure_class) == ("failed", "output_unreadable")
+    monkeypatch.undo()
+    assert stages.parse(study.folder, study.clock).parsed == TRIALS, "a better parser reads it again"
+
+
+def test_a_trial_of_another_version_of_its_benchmark_is_not_parsed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    planned, trial = next(study.folder.planned())
+    before = trial.attempts()[0].verdicts(), trial.attempts()[0].status()
+    use = planned.intent.benchmark.model_copy(update={"version": 99})
+    files.write(trial.folder / "trial.json", planned.intent.model_copy(update={"benchmark": use}))
+    assert cli.main(["parse", str(study.folder.path)]) == 4
+    assert "it was run with version 99 of the benchmark 'fake'" in capsys.readouterr().err
+    assert (trial.attempts()[0].verdicts(), trial.attempts()[0].status()) == before
+
+
+def test_a_kept_trial_has_the_place_at_which_it_was_run(tmp_path: Path) -> None:
+    """A new plan may give it another; the order of execution is what explains a drift."""
+    first = rehearsal(tmp_path / "r")
+    run(first)
+    ran = {row.trial: (row.position, row.block) for row in stages.status(first.folder)}
+    moved = [
+        row.model_copy(update={"intent": row.intent.model_copy(update={"position": 1 + index})})
+        for index, row in enumerate(reversed(first.folder.plan().trials))
+    ]
+    plan_now = first.folder.plan().model_copy(update={"trials": moved})
+    adopt_plan(first.folder, STUDY, plan_now, replan=True)
+    assert {row.trial: (row.position, row.block) for row in stages.status(first.folder)} == ran

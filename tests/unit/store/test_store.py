@@ -82,10 +82,11 @@ def test_measurements_verdicts_and_settings_survive_the_way_through_their_files(
     verdicts = [Verdict(check="steal", verdict=VerdictKind.UNKNOWN, reason='said "no"\n')]
     attempt.write_measurements(measurements)
     attempt.write_verdicts(verdicts)
-    attempt.write_settings({"fsync": "on", "b": "with\ttab"})
+    settings = {"fsync": "on", "b": "with\ttab", "c": "two\nlines\r\u2028", "d": "C:\\new\\table\\", "e": ""}
+    attempt.write_settings(settings)
     assert attempt.measurements() == measurements
     assert attempt.verdicts() == verdicts
-    assert attempt.settings() == {"fsync": "on", "b": "with\ttab"}
+    assert attempt.settings() == settings
 
 
 def test_the_first_finished_attempt_counts_else_the_last(tmp_path: Path) -> None:
@@ -134,3 +135,14 @@ def test_a_folder_without_a_plan_is_no_results_folder(tmp_path: Path) -> None:
 def test_a_trial_id_cannot_leave_the_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError):
         ResultsFolder(tmp_path).trial("../../etc")
+
+
+def test_to_ask_whether_a_lock_is_held_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert not lock.held(path)
+    assert not path.exists()
+    with lock.exclusive(path):
+        assert lock.held(path)
+    assert not lock.held(path)
+    with lock.exclusive(path):
+        pass

@@ -4,8 +4,10 @@ import tomllib
 
 import pytest
 
+from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.errors import StudyError
 from nephoscope.study.load import load_study
+from nephoscope.study.rules import DRIVES_A_DATABASE
 from tests.unit.study.study_example import LAPTOP, MINIMAL, MODELS, ROOT
 
 DATA = ROOT / "tests" / "data" / "studies"
@@ -202,15 +204,35 @@ def test_a_dsn_in_the_wrong_place_is_never_shown(text: str) -> None:
     [
         "postgresql://me@db:5432/x",
         "postgresql://db:5432/x?user=me@tenant",
-        "postgresql:///x?host=/var/run/postgresql",
         "postgresql://me:@db/x",
-        "host=db user=me passfile=/home/me/.pgpass",
+        "postgres://db",
         "postgresql://[::1]:5432/x",
     ],
 )
 def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
     study = load_study(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'), "", MODELS)
     assert study.configurations[0].database.dsn == dsn
+
+
+@pytest.mark.parametrize(
+    "dsn",
+    [
+        "postgresql:///x?host=/var/run/postgresql",
+        "postgresql://%2Fvar%2Frun/x",
+        "postgresql://one,two/x",
+        "postgresql://db:port/x",
+        "postgresql://db:0/x",
+        "postgresql://db/x?host=other",
+        "host=db user=me passfile=/home/me/.pgpass",
+        "db.example.com",
+        "mysql://db/x",
+        "",
+    ],
+)
+def test_a_dsn_that_is_no_address_of_one_server_is_refused(dsn: str) -> None:
+    (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
+    assert line.startswith("s.toml:5: configurations[0].database.dsn: is not the address of one server")
+    assert "wanted: postgresql://user@host:port/database" in line
 
 
 @pytest.mark.parametrize(
@@ -250,3 +272,28 @@ def test_everything_wrong_at_once() -> None:
     with pytest.raises(StudyError) as caught:
         load_study((DATA / "everything-wrong.toml").read_text(), "everything-wrong.toml", MODELS)
     assert str(caught.value) + "\n" == (DATA / "everything-wrong.txt").read_text()
+
+
+@pytest.mark.parametrize(
+    ("database", "place"),
+    [
+        ('database.system = "postgres"', "6: configurations[0].database.system"),
+        ('database.dsn = "postgresql://db/x"', "6: configurations[0].database.dsn"),
+        ("database.connections = 3", "5: configurations[0].provider"),
+        ("", "5: configurations[0].provider"),
+    ],
+)
+def test_a_fake_machine_with_a_real_database_is_refused(database: str, place: str) -> None:
+    (line,) = problems(with_configuration(f'name = "a"\nprovider = "fake"\n{database}'))
+    assert line == f's.toml:{place}: provider "fake" has no machine for a real server; give `database.system = "fake"`'
+
+
+def test_a_fake_machine_needs_no_database_for_what_drives_none() -> None:
+    no_database = MINIMAL.replace('"tpcc"', '"stress-ng"').replace('"a"', '"a"\nprovider = "fake"')
+    for text in (with_configuration('name = "a"\nprovider = "fake"\ndatabase.system = "fake"'), no_database):
+        assert load_study(text, "", MODELS).configurations[0].provider == "fake"
+
+
+def test_the_benchmarks_that_drive_a_database_are_known() -> None:
+    needing = {name for name, benchmark in BENCHMARKS.items() if benchmark.needs(benchmark.parameters()).database}
+    assert needing == DRIVES_A_DATABASE

@@ -1,0 +1,18 @@
+"""Which connection strings a study may name: `psql` and the load generator must both understand them alike."""
+
+from urllib.parse import parse_qs, urlsplit
+
+_SCHEMES = frozenset({"postgresql", "postgres"})
+_ELSEWHERE = frozenset({"host", "hostaddr", "port", "dbname", "service"})
+"""Keys of an address's query that would name another place than the address does."""
+
+
+def names_one_server(dsn: str) -> bool:
+    """True for `postgresql://[user@]host[:port][/database]` with one host that is none of a socket's folder."""
+    try:
+        parts = urlsplit(dsn)
+        valid_port = parts.port is None or parts.port > 0
+    except ValueError:
+        return False
+    one_host = bool(parts.hostname) and not set(parts.netloc.rpartition("@")[2]) & set(",/%")
+    return parts.scheme in _SCHEMES and valid_port and one_host and not _ELSEWHERE & set(parse_qs(parts.query))
