@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 from typer.exceptions import TyperException
 
 import nephoscope
@@ -26,6 +26,7 @@ from nephoscope.errors import (
     NephoscopeError,
     StorageFailed,
 )
+from nephoscope.importers.cloud_report_2019 import words_of
 from nephoscope.machines.doctor import Finding, Health
 from nephoscope.records import Plan
 from nephoscope.run.clock import SystemClock
@@ -54,7 +55,14 @@ StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="a study file (
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="a results folder, as `run --out` wrote it")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="results folder [default: results/<study>]")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines instead of a table for people")]
+Logs = Annotated[Path, typer.Argument(metavar="PATH", help="the folder that holds PROVIDER/TYPE/DATE/RUN/*.log")]
+ImportOut = Annotated[
+    Path | None, typer.Option("--out", metavar="DIR", help="write measurements (CSV, Parquet) and verdicts (JSON) here")
+]
 Replan = Annotated[bool, typer.Option("--replan", help="replace a plan of which trials would be lost")]
+
+importers = typer.Typer(help="Read what others measured, and judge it from its logs.", rich_markup_mode=None)
+app.add_typer(importers, name="import", no_args_is_help=True)
 
 
 @app.callback(invoke_without_command=True)
@@ -189,6 +197,29 @@ def init(
     """Write a starter study with every key explained."""
     stages.write_new(file, starter_study())
     talk().print(f"wrote {file}; now: nephoscope plan {file}", highlight=False, markup=False)
+
+
+@importers.command(
+    "cloud-report-2019", epilog="Example: nephoscope import cloud-report-2019 results-logs --out imported"
+)
+def import_cloud_report_2019(path: Logs, out: ImportOut = None, as_json: AsJson = False) -> None:
+    """Judge the raw pilot logs of the Cloud Report of 2019: is each machine the one on its label, and undisturbed?"""
+    record = stages.import_cloud_report_2019(path, out)
+    if as_json:
+        _print_json(record.model_dump(mode="json", by_alias=True))
+        return
+    table = Table("provider", "type", "runs", "valid", "invalid", "unknown", Column("reasons", min_width=17))
+    for row in record.counts:
+        counts = (str(count) for count in (row.runs, row.valid, row.invalid, row.unknown))
+        table.add_row(row.provider, row.machine_type, *counts, words_of(row.reasons))
+    output().print(table)
+    for run in record.runs:
+        for reason in [*(f"{one.check}: {one.reason}" for one in run.refused), *run.unreadable, *run.notes]:
+            output().print(f"{run.folder} {reason}", highlight=False, markup=False)
+    verdicts = [str(run.verdict) for run in record.runs]
+    counts_of = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("valid", "invalid", "unknown"))
+    output().print(f"{len(verdicts)} runs: {counts_of}", highlight=False, markup=False)
+    talk().print(f"source: {record.source}; licence: {record.licence}", highlight=False, markup=False)
 
 
 _MARKS = {Health.GOOD: "[green]ok[/green]", Health.WARNING: "[yellow]warning[/yellow]", Health.BAD: "[red]bad[/red]"}

@@ -200,3 +200,24 @@ class AnalysedStudy(Frozen):
     checks: list[CheckRow]
     database_settings: dict[str, dict[str, str]] = Field(description="configuration -> settings in force")
     inputs_digest: str | None = Field(default=None, description="of all that it was made from; None: not known")
+
+
+class ImportedRow(Frozen):
+    """One number that somebody else measured. measurements.parquet and measurements.csv of an import."""
+
+    run: str = Field(description="first 12 hexadecimal digits of the SHA-256 of the run's logs")
+    provider: str = Field(description="as all of the label: claimed, not observed")
+    machine_type: str
+    date: str
+    number: str
+    tool: str
+    metric: str
+    unit: str
+    direction: Direction
+    threads: int | None
+    at_s: float | None = Field(description="end of the interval; None: of the whole")
+    value: float
+    verdict: VerdictKind = Field(description="of the run and of this number together")
+    reasons: list[str] = Field(description="'check: reason' of everything that is not valid")
+    source: str
+    licence: str

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from nephoscope import records
 from nephoscope.benchmarks import load_contract
 from nephoscope.frozen import Frozen
+from nephoscope.importers.cloud_report_2019 import ImportRecord
 from nephoscope.study.model import Study
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -29,6 +30,7 @@ _MODELS: dict[str, Any] = {
     "measurement-1": records.Measurement,
     "verdict-1": list[records.Verdict],
     "command-1": records.CommandRecord,
+    "import-1": ImportRecord,
     "load-spec-1": load_contract.LoadSpec,
     "load-output-1": load_contract.OutputLine,
 }

@@ -13,6 +13,7 @@ from nephoscope.analysis.collect import collect, digest, stored_trials, trial_ro
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.errors import InputError, NephoscopeError, OutputUnreadable, StorageFailed
+from nephoscope.importers.cloud_report_2019 import ImportRecord, import_tree
 from nephoscope.machines.doctor import Finding, examine
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.local import LocalRemote
@@ -22,12 +23,13 @@ from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.providers.local import LOOPBACK
 from nephoscope.records import Plan, Status, TrialIntent
-from nephoscope.results import AnalysedStudy, TrialRow
+from nephoscope.results import AnalysedStudy, ImportedRow, TrialRow
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.preflight import preflight
 from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
+from nephoscope.store.atomic import write_bytes, write_text
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.load import load_study
@@ -216,6 +218,25 @@ def _needed_tools() -> set[str]:
     """What the shell around every trial needs, and every benchmark with its default parameters."""
     shell = {"taskset", "setpriv", "unshare", "lscpu", "findmnt", LOAD_PROGRAM}
     return shell.union(*(benchmark.needs(benchmark.parameters()).tools for benchmark in BENCHMARKS.values()))
+
+
+def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:
+    """Logs of 2019 -> verdicts, and with `out` measurements.csv, measurements.parquet and import.json there.
+
+    Raises:
+        InputError: no such logs, or `out` is a results folder of a study.
+        StorageFailed: a file cannot be written.
+    """
+    if out is not None and (out / "plan.json").exists():
+        raise InputError(f"{out} holds a study", hint="an import needs a folder of its own: choose another --out")
+    record, rows = import_tree(tree)
+    if out is not None:
+        from nephoscope.analysis.tables import to_csv, to_parquet
+
+        write_bytes(out / "measurements.csv", to_csv(rows, ImportedRow))
+        write_bytes(out / "measurements.parquet", to_parquet(rows, ImportedRow))
+        write_text(out / "import.json", record.model_dump_json(by_alias=True, indent=1) + "\n")
+    return record
 
 
 def write_new(file: Path, content: str) -> None:

@@ -21,6 +21,8 @@ from tests.docs.pages import ROOT, environment
 
 COMMANDS = ("init", "plan", "run", "status", "parse", "analyze", "report", "demo", "doctor")
 """In the order in which a person meets them."""
+IMPORTERS = ("cloud-report-2019",)
+"""Commands below `nephoscope import`."""
 
 _OUTPUT = (
     load_contract.Started,
@@ -55,7 +57,8 @@ def command_line() -> str:
             )
             return f"```text\n{done.stdout.strip()}\n```\n"
 
-        return said() + "".join(f"\n## `nephoscope {command}`\n\n{said(command)}" for command in COMMANDS)
+        commands = [(command,) for command in COMMANDS] + [("import", command) for command in IMPORTERS]
+        return said() + "".join(f"\n## `nephoscope {' '.join(words)}`\n\n{said(*words)}" for words in commands)
 
 
 def exit_codes() -> str:

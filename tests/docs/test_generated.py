@@ -7,7 +7,7 @@ import pytest
 from nephoscope import errors
 from nephoscope.benchmarks import load_contract
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.cli import app
+from nephoscope.cli import app, importers
 from tests.docs import generated, pages
 
 WITH_PARTS = [page for page in pages.PAGES if pages.generated_names(page.read_text(encoding="utf-8"))]
@@ -32,6 +32,8 @@ def test_every_part_stands_in_one_page(parts: dict[str, str]) -> None:
 def test_every_command_is_documented() -> None:
     names = {command.name or getattr(command.callback, "__name__", "") for command in app.registered_commands}
     assert names == set(generated.COMMANDS)
+    assert [group.name for group in app.registered_groups] == ["import"]
+    assert {command.name for command in importers.registered_commands} == set(generated.IMPORTERS)
 
 
 def test_every_exit_code_of_an_error_stands_in_the_table(parts: dict[str, str]) -> None:

@@ -11,6 +11,7 @@ from nephoscope.errors import FolderInUse, InputError
 from nephoscope.store import lock
 from tests.support.command_line import NEPHOSCOPE, nephoscope
 from tests.support.fake_world import STUDY
+from tests.support.logs_of_2019 import cpu_log, write_run
 
 COMMANDS = ("plan", "run", "status", "parse", "analyze", "report", "doctor", "demo", "init")
 
@@ -31,6 +32,24 @@ def test_every_command_teaches_itself() -> None:
         said = nephoscope(command, "--help")
         assert said.exit_code == 0
         assert f"Example: nephoscope {command}" in " ".join(said.stdout.split())
+
+
+def test_logs_of_2019_are_judged_as_a_table_and_as_json(tmp_path: Path) -> None:
+    said = nephoscope("import", "cloud-report-2019", "--help")
+    assert "Example: nephoscope import cloud-report-2019" in " ".join(said.stdout.split())
+    write_run(tmp_path, "aws/c5.4xlarge/20190912/0", {"cpu.log": cpu_log()})
+    write_run(tmp_path, "aws/c5.4xlarge/20190905/1", {"cpu.log": cpu_log(effective=4, cache_kib=46080)})
+    said = nephoscope("import", "cloud-report-2019", tmp_path)
+    assert said.exit_code == 0
+    assert "effective-cpus 1, cpu-cache 1" in said.stdout
+    assert "aws/c5.4xlarge/20190905/1 cpu-cache: a last-level cache of 46080 KiB" in said.stdout
+    assert said.stdout.endswith("2 runs: 1 valid, 1 invalid, 0 unknown\n")
+    assert "Apache-2.0" in said.stderr
+    record = json.loads(nephoscope("import", "cloud-report-2019", tmp_path, "--json").stdout)
+    assert [run["verdict"] for run in record["runs"]] == ["invalid", "valid"]
+    said = nephoscope("import", "cloud-report-2019", tmp_path / "aws" / "c5.4xlarge")
+    assert said.exit_code == 2
+    assert "hint: expected PROVIDER/TYPE/DATE/RUN/" in said.stderr
 
 
 def test_the_whole_flow_on_fakes(study: Path, tmp_path: Path) -> None:

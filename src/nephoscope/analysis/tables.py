@@ -16,7 +16,7 @@ import polars as pl
 
 from nephoscope.errors import DamagedFile
 from nephoscope.frozen import Frozen
-from nephoscope.results import Comparison, MeasurementRow, Statistic, TrialRow
+from nephoscope.results import Comparison, ImportedRow, MeasurementRow, Statistic, TrialRow
 
 Row = TypeVar("Row", bound=Frozen)
 
@@ -28,6 +28,10 @@ _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
     ),
     Statistic: lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu),
     Comparison: lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right),
+    ImportedRow: lambda row: (
+        *(row.provider, row.machine_type, row.date, row.number, row.run, row.tool, row.metric, row.threads or 0),
+        *(row.at_s is not None, row.at_s or 0.0, row.value),
+    ),
 }
 
 

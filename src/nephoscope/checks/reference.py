@@ -2,6 +2,7 @@
 
 import sys
 
+from nephoscope.checks.logs import LOG_CHECKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.checks.thresholds import THRESHOLDS
 
@@ -14,16 +15,23 @@ its reason. One `invalid` refuses the attempt; one `unknown` keeps it out of sta
 missing. A check that crashes is `unknown`. A check that does not apply (no database, nothing asked for) says nothing.
 """
 
+_LOGS = """## Of imported logs
+
+[Imported logs](../how-to/import-2019-logs.md) have no facts and no telemetry. They are judged by what they show.
+"""
+
 
 def reference() -> str:
     """The page, as Markdown."""
     checks = "".join(f"| `{check.name}` | {check.text} |\n" for check in CHECKS)
+    of_logs = "".join(f"| `{name}` | {text} |\n" for name, text in LOG_CHECKS.items())
     limits = "".join(
         f"| {name} | {limit.percent} {limit.of} | {limit.why[0].upper()}{limit.why[1:]}. |\n"
         for name, limit in THRESHOLDS.items()
     )
     return (
         f"{_HEAD}\n| check | what it refuses |\n|---|---|\n{checks}\n"
+        f"{_LOGS}\n| check | what it refuses |\n|---|---|\n{of_logs}\n"
         f"## Limits\n\n| limit | value | why |\n|---|---|---|\n{limits}"
     )
 

@@ -1,0 +1,271 @@
+"""The raw logs of the Cloud Report's pilot runs of 2019: folders PROVIDER/TYPE/DATE/RUN -> imported runs.
+
+A run's identity is a hash of its logs. Provider, machine type, date and number are parsed from the path, as these logs
+hold them nowhere else; so they are kept as a label: a claim, which the gate holds against what the logs show.
+`run-data.csv`, where there is one, was typed from the same claim and is only compared with it.
+
+The logs do not fit a results folder: there is no plan, no trial with its inputs, no facts. So a run stays what it is.
+"""
+
+import csv
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from pydantic import Field
+
+from nephoscope.checks.logs import LOG_CHECKS, LogFacts, MachineType, judge_log, judge_reads
+from nephoscope.checks.verdicts import overall
+from nephoscope.errors import InputError, OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.importers.cpu_lines import parse_cpu_lines
+from nephoscope.importers.iperf import parse_iperf_client
+from nephoscope.importers.machine_types import machine_type_of
+from nephoscope.importers.measured import (
+    ImportedMeasurement,
+    cpu_measurements,
+    load_measurements,
+    ping_measurements,
+    section_measurements,
+    throughput_measurements,
+)
+from nephoscope.importers.ping import parse_ping
+from nephoscope.importers.stress_ng_log import parse_stress_ng_log
+from nephoscope.importers.sysbench_fileio import parse_fileio_load, parse_fileio_run
+from nephoscope.records import Verdict, VerdictKind
+from nephoscope.results import ImportedRow
+
+T = TypeVar("T")
+
+SOURCE = "https://github.com/cockroachlabs/cloud-report, branch add-results-logs-dir"
+LICENCE = "Apache-2.0"
+NOT_KNOWN = [
+    "argv of the tools: not stored; what each log says of its own options is all there is",
+    "versions of stress-ng, ping and iperf; kernel, image, zone, kind and size of the disk, mount options",
+    "whether several runs were made on one machine: then they are no replicates",
+    "time of day, and what else ran on the machine; exit codes",
+    "the machine at the other end of ping and iperf",
+]
+
+_CPU, _PING, _IPERF = "cpu.log", "network-ping.log", "network-iperf-client.log"
+_LOAD, _READ, _WRITE = "io-load-results.log", "io-rd-results.log", "io-wr-results.log"
+_LOGS = (_CPU, _PING, _IPERF, _LOAD, _READ, _WRITE)
+_CLAIM = "run-data.csv"
+_LABEL_PARTS = 4
+
+
+class Label(Frozen):
+    """What a path claims."""
+
+    provider: str
+    machine_type: str = Field(description="as written, also where it names the disks: 'c5.4xlarge-ebs'")
+    date: str
+    number: str
+
+
+class ImportedRun(Frozen):
+    """One folder of logs."""
+
+    run: str = Field(description="first 12 hexadecimal digits of the SHA-256 of its logs")
+    folder: str = Field(description="below the imported one")
+    label: Label = Field(description="claimed by the path")
+    verdict: VerdictKind
+    verdicts: list[Verdict]
+    shown: LogFacts | None = Field(description="what the logs show of the machine; None: no readable CPU log")
+    unreadable: list[str] = Field(description="'file: why' of each log that was refused; its numbers are missing")
+    notes: list[str]
+    measurements: int = Field(description="how many numbers were read")
+
+    @property
+    def refused(self) -> list[Verdict]:
+        """Verdicts that are not valid."""
+        return [one for one in self.verdicts if one.verdict is not VerdictKind.VALID]
+
+
+class TypeCounts(Frozen):
+    """How the runs of one labelled type were judged."""
+
+    provider: str
+    machine_type: str
+    runs: int
+    valid: int
+    invalid: int
+    unknown: int
+    reasons: dict[str, int] = Field(description="check -> runs that it did not find valid; a run may have several")
+
+
+class ImportRecord(Frozen):
+    """What was imported, without its measurements."""
+
+    schema_: Literal["nephoscope/import/1"] = Field(default="nephoscope/import/1", alias="schema")
+    source: str
+    licence: str
+    not_known: list[str] = Field(description="what the logs do not say, so that nobody reads it into the numbers")
+    counts: list[TypeCounts]
+    runs: list[ImportedRun]
+
+
+def words_of(reasons: Mapping[str, int]) -> str:
+    """Reasons for a table: 'effective-cpus 3, cpu-cache 2'."""
+    return ", ".join(f"{check} {count}" for check, count in reasons.items())
+
+
+def import_tree(tree: Path) -> tuple[ImportRecord, list[ImportedRow]]:
+    """Every run below a folder, by path, and every number of their logs, also of runs that do not count.
+
+    Raises:
+        InputError: the folder cannot be read, or holds no such logs.
+    """
+    try:
+        found = sorted(_folders(tree), key=lambda item: item[0])
+        imported = [_run(folder.relative_to(tree), logs) for folder, logs in found]
+    except OSError as error:
+        raise InputError(f"cannot read {tree}: {error}", hint="name the folder that holds PROVIDER folders") from error
+    if not imported:
+        raise InputError(
+            f"no logs below {tree}", hint=f"expected PROVIDER/TYPE/DATE/RUN/ with one of {', '.join(_LOGS)}"
+        )
+    runs = [run for run, _ in imported]
+    record = ImportRecord(source=SOURCE, licence=LICENCE, not_known=NOT_KNOWN, counts=_counts(runs), runs=runs)
+    return record, [row for _, rows in imported for row in rows]
+
+
+def _folders(tree: Path) -> Iterator[tuple[Path, dict[str, Path]]]:
+    """Folders with logs, and the logs by the name they have in later runs."""
+    by_folder: dict[Path, dict[str, Path]] = {}
+    for path in tree.rglob("*"):
+        name = path.name.casefold().replace("_", "-")
+        deep_enough = len(path.relative_to(tree).parts) > _LABEL_PARTS
+        if name in {*_LOGS, _CLAIM} and deep_enough and path.is_file():
+            by_folder.setdefault(path.parent, {})[name] = path
+    return ((folder, logs) for folder, logs in by_folder.items() if logs.keys() & set(_LOGS))
+
+
+def _run(folder: Path, files: Mapping[str, Path]) -> tuple[ImportedRun, list[ImportedRow]]:
+    contents = {name: files[name].read_bytes() for name in sorted(files)}
+    label = Label.model_validate(dict(zip(Label.model_fields, folder.parts[-_LABEL_PARTS:], strict=True)))
+    known = machine_type_of(label.provider, label.machine_type)
+    logs = _Logs({name: content.decode(errors="replace") for name, content in contents.items()})
+    shown = logs.read(_CPU, _shown)
+    verdicts = judge_log(shown, label.machine_type, known)
+    measured = _measured(logs, known)
+    run = ImportedRun(
+        run=_hash({name: content for name, content in contents.items() if name in _LOGS}),
+        folder=folder.as_posix(),
+        label=label,
+        verdict=overall(verdicts),
+        verdicts=verdicts,
+        shown=shown,
+        unreadable=list(logs.refused.values()),
+        notes=_notes(label, logs.texts.get(_CLAIM)),
+        measurements=len(measured),
+    )
+    return run, [_row(run, one) for one in measured]
+
+
+def _measured(logs: "_Logs", known: MachineType | None) -> list[ImportedMeasurement]:
+    def sections(text: str) -> list[ImportedMeasurement]:
+        return [
+            one
+            for section in parse_fileio_run(text)
+            for served in [judge_reads(section.files_bytes, section.open_flags, known) if section.reading else None]
+            for one in section_measurements(section, served)
+        ]
+
+    readers: Mapping[str, Callable[[str], list[ImportedMeasurement]]] = {
+        _CPU: lambda text: cpu_measurements(parse_stress_ng_log(text)),
+        _PING: lambda text: ping_measurements(parse_ping(text)),
+        _IPERF: lambda text: throughput_measurements(parse_iperf_client(text)),
+        _LOAD: lambda text: load_measurements(parse_fileio_load(text)),
+        _WRITE: sections,
+        _READ: sections,
+    }
+    return [one for name, read in readers.items() for one in logs.read(name, read) or []]
+
+
+def _row(run: ImportedRun, measured: ImportedMeasurement) -> ImportedRow:
+    verdicts = [*run.verdicts, *([measured.own_verdict] if measured.own_verdict else [])]
+    return ImportedRow(
+        run=run.run,
+        **run.label.model_dump(),
+        **measured.model_dump(exclude={"own_verdict"}),
+        verdict=overall(verdicts),
+        reasons=[f"{one.check}: {one.reason}" for one in verdicts if one.verdict is not VerdictKind.VALID],
+        source=SOURCE,
+        licence=LICENCE,
+    )
+
+
+def _counts(runs: Sequence[ImportedRun]) -> list[TypeCounts]:
+    by_type: dict[tuple[str, str], list[ImportedRun]] = {}
+    for run in runs:
+        by_type.setdefault((run.label.provider, run.label.machine_type), []).append(run)
+    return [_count(*key, many) for key, many in sorted(by_type.items())]
+
+
+def _count(provider: str, machine_type: str, runs: Sequence[ImportedRun]) -> TypeCounts:
+    kinds = Counter(run.verdict for run in runs)
+    reasons = Counter(one.check for run in runs for one in run.refused)
+    return TypeCounts(
+        provider=provider,
+        machine_type=machine_type,
+        runs=len(runs),
+        valid=kinds[VerdictKind.VALID],
+        invalid=kinds[VerdictKind.INVALID],
+        unknown=kinds[VerdictKind.UNKNOWN],
+        reasons={check: reasons[check] for check in LOG_CHECKS if reasons[check]},
+    )
+
+
+class _Logs:
+    """Texts by name; keeps why one was refused, once."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self.texts = texts
+        self.refused: dict[str, str] = {}
+
+    def read(self, name: str, parse: Callable[[str], T]) -> T | None:
+        """What the parser makes of a log; None when it is not there or was refused."""
+        if name not in self.texts:
+            return None
+        try:
+            return parse(self.texts[name])
+        except OutputUnreadable as error:
+            self.refused[name] = f"{name}: {error.message}"
+            return None
+
+
+def _shown(text: str) -> LogFacts:
+    log, lines = parse_stress_ng_log(text), parse_cpu_lines(text)
+    row = log.rows[0]
+    if len(log.rows) > 1:
+        raise OutputUnreadable("several stressors at once: their CPU time says nothing about the machine")
+    return LogFacts(
+        stressor=row.stressor,
+        workers=row.workers,
+        user_s=row.user_s,
+        real_s=row.real_s,
+        l3_kib=tuple(sorted({size for size in (log.cache_kib, lines.l3_kib) if size is not None})),
+        cpu_models=lines.models,
+        vcpus=lines.vcpus,
+        sockets=lines.sockets,
+    )
+
+
+def _hash(contents: Mapping[str, bytes]) -> str:
+    whole = hashlib.sha256()
+    for name, content in contents.items():
+        whole.update(f"{name} {len(content)}\n".encode() + content)
+    return whole.hexdigest()[:12]
+
+
+def _notes(label: Label, run_data: str | None) -> list[str]:
+    """Where run-data.csv says something else than the path."""
+    rows = list(csv.reader((run_data or "").replace("\0", "").splitlines()))
+    claimed = [cell.strip() for cell in rows[-1][1:]] if len(rows) > 1 else []
+    path = [label.provider, label.machine_type, label.date, label.number]
+    if not claimed or claimed == path:
+        return []
+    return [f"run-data.csv says {'/'.join(claimed)}, the path {'/'.join(path)}"]

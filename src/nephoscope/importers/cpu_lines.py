@@ -1,0 +1,73 @@
+"""Lines of `lscpu` (text) and of /proc/cpuinfo that stand in a log between other lines.
+
+A machine prints what it wants to: each value is None, or empty, where no line says it. /proc/cpuinfo's `cache size` is
+the last level on Intel's CPUs and the second one on AMD's, so it is read on Intel's alone. Where both are printed
+`lscpu` counts: a part of /proc/cpuinfo lists a part of the CPUs.
+"""
+
+import re
+
+from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.importers.text import DECIMAL, INTEGER, whole_lines
+from nephoscope.units import KIB
+
+_WHAT = "lines about the CPU"
+_SIZE = re.compile(rf"(?P<number>{DECIMAL}) ?(?P<unit>|K|KB|KiB|M|MB|MiB)(?: \((?P<instances>{INTEGER}) instances?\))?")
+_KIB_OF = {"": 1 / KIB, "K": 1, "KB": 1, "KiB": 1, "M": KIB, "MB": KIB, "MiB": KIB}
+_COUNTS = {"CPU(s)", "Socket(s)", "processor", "physical id"}
+
+
+class CpuLines(Frozen):
+    """What the lines say."""
+
+    models: tuple[str, ...]
+    vcpus: int | None
+    sockets: int | None
+    l3_kib: int | None
+    """Of one instance."""
+
+
+def parse_cpu_lines(text: str) -> CpuLines:
+    """Reads what is there; a text without any such line gives a value that says nothing.
+
+    Raises:
+        OutputUnreadable: cut off; or two lines that contradict each other; or a number that is none.
+    """
+    seen: dict[str, list[str]] = {}
+    for line in whole_lines(text, _WHAT):
+        key, _, value = (part.strip() for part in line.partition(":"))
+        if value:
+            seen.setdefault(key, []).append(value)
+    for key in _COUNTS & seen.keys():
+        if not all(re.fullmatch(INTEGER, value) for value in seen[key]):
+            raise OutputUnreadable(f"{_WHAT}: {key!r} is not a number")
+    processors = seen.get("processor", [])
+    if len(set(processors)) != len(processors):
+        raise OutputUnreadable(f"{_WHAT}: a processor is listed twice")
+    vcpus = {int(value) for value in seen.get("CPU(s)", [])} or ({len(processors)} if processors else set())
+    sockets = {int(value) for value in seen.get("Socket(s)", [])}
+    if not sockets and "physical id" in seen:
+        sockets = {len(set(seen["physical id"]))}
+    caches = {_kib(value) for value in seen.get("L3 cache", [])}
+    if not caches and set(seen.get("vendor_id", [])) == {"GenuineIntel"}:
+        caches = {_kib(value) for value in seen.get("cache size", [])}
+    return CpuLines(
+        models=tuple(sorted(set(seen.get("Model name", []) + seen.get("model name", [])))),
+        vcpus=_one(vcpus, "vCPUs"),
+        sockets=_one(sockets, "sockets"),
+        l3_kib=_one(caches, "KiB of cache"),
+    )
+
+
+def _one(values: set[int], what: str) -> int | None:
+    if len(values) > 1 or 0 in values:
+        raise OutputUnreadable(f"{_WHAT}: {' and '.join(map(str, sorted(values)))} {what}")
+    return next(iter(values), None)
+
+
+def _kib(text: str) -> int:
+    match = _SIZE.fullmatch(text)
+    if not match or match["instances"] == "0":
+        raise OutputUnreadable(f"{_WHAT}: {text[:40]!r} is not a size")
+    return round(float(match["number"]) * _KIB_OF[match["unit"]] / int(match["instances"] or 1))

@@ -1,0 +1,87 @@
+"""stress-ng's text of `--metrics-brief`, from 0.05 (2016, all lines `info:`) to 0.15 (`metrc:`).
+
+A row is refused when its own rates do not follow from its own times: so a damaged digit is found.
+"""
+
+import re
+
+from pydantic import Field
+
+from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.importers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
+
+_WHAT = "stress-ng log"
+_OURS = re.compile(r"stress-ng: +(?:info|metrc): +\[[0-9]+\] (?P<said>.*)")
+_HOGS = re.compile(r"dispatching hogs: (?P<hogs>.+)")
+_HOG = re.compile(rf"({INTEGER}) ([a-z0-9-]+)")
+_CACHE = re.compile(rf"cache allocate: (?:default|shared)[a-z ]* size: ({INTEGER})K")
+_ENDED = re.compile(r"(?P<how>un)?successful run completed in .+s\b.*")
+_ROW = re.compile(
+    rf"(?P<stressor>[a-z][a-z0-9-]*) +(?P<bogo_ops>{INTEGER}) +(?P<real_s>{DECIMAL}) +(?P<user_s>{DECIMAL})"
+    rf" +(?P<system_s>{DECIMAL}) +(?P<per_second>{DECIMAL}) +(?P<per_cpu_second>{DECIMAL})(?: +{DECIMAL}){{0,2}} *"
+)
+_HALF_A_DIGIT = 0.0051
+"""All numbers of a row are printed with two decimals."""
+_TIMES_ARE_ROUNDED = 0.01
+"""0.15 computes rates from times with more digits than it prints, and one short row rounds by up to this share."""
+
+
+class StressNgRow(Frozen):
+    """One stressor. Times are of all its workers: `real_s` their mean, `user_s` and `system_s` their sum."""
+
+    stressor: str
+    workers: int = Field(ge=1)
+    bogo_ops: int = Field(gt=0)
+    real_s: float = Field(gt=0)
+    user_s: float = Field(ge=0)
+    system_s: float = Field(ge=0)
+    per_second: float = Field(gt=0, description="bogo operations, of real time")
+    per_cpu_second: float = Field(gt=0, description="bogo operations, of user and system time")
+
+
+class StressNgLog(Frozen):
+    """What a log says."""
+
+    rows: tuple[StressNgRow, ...] = Field(min_length=1)
+    cache_kib: int | None = Field(description="of one instance of the last level; None: not printed")
+
+
+def parse_stress_ng_log(text: str) -> StressNgLog:
+    """Reads a log; lines of other programs in it are left alone.
+
+    Raises:
+        OutputUnreadable: nothing, cut off, an unsuccessful end, or rows that contradict themselves.
+    """
+    lines = whole_lines(text, _WHAT)
+    said = [match["said"].strip() for line in lines if (match := _OURS.fullmatch(line))]
+    if only((_ENDED.fullmatch(line) for line in said), f"{_WHAT} that say how it ended")["how"]:
+        raise OutputUnreadable(f"{_WHAT}: the tool says that it was not successful")
+    listed = only((_HOGS.fullmatch(line) for line in said), f"{_WHAT} that name the stressors")["hogs"]
+    hogs = {name: int(count) for count, name in _HOG.findall(listed)}
+    matches = [match for line in said if (match := _ROW.fullmatch(line))]
+    if sorted(match["stressor"] for match in matches) != sorted(hogs):
+        raise OutputUnreadable(f"{_WHAT}: {listed!r} was started, and {len(matches)} rows are of other stressors")
+    caches = {int(match[1]) for line in said if (match := _CACHE.fullmatch(line))}
+    if len(caches) > 1 or 0 in caches:
+        raise OutputUnreadable(f"{_WHAT}: cache sizes of {sorted(caches)} KiB")
+    return made(
+        StressNgLog, _WHAT, rows=tuple(_row(match, hogs) for match in matches), cache_kib=next(iter(caches), None)
+    )
+
+
+def _row(match: re.Match[str], hogs: dict[str, int]) -> StressNgRow:
+    row = made(StressNgRow, _WHAT, **match.groupdict(), workers=hogs[match["stressor"]])
+    cpu_s = row.user_s + row.system_s
+    if cpu_s <= 0:
+        raise OutputUnreadable(f"{_WHAT}: {row.stressor} used no CPU time")
+    for printed, seconds in ((row.per_second, row.real_s), (row.per_cpu_second, cpu_s)):
+        relative = min(_TIMES_ARE_ROUNDED / seconds, 1.0)
+        agree(
+            printed,
+            row.bogo_ops / seconds,
+            relative=relative + _HALF_A_DIGIT / seconds,
+            absolute=_HALF_A_DIGIT,
+            what=f"{_WHAT}: {row.stressor}",
+        )
+    return row

@@ -1,0 +1,162 @@
+"""The tree of 2019: labels are claims, what is damaged is told, what does not count stays in the data as such."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nephoscope import stages
+from nephoscope.analysis.tables import from_csv, from_parquet
+from nephoscope.errors import InputError
+from nephoscope.importers.cloud_report_2019 import ImportRecord, import_tree, words_of
+from nephoscope.importers.machine_types import machine_type_of, machine_types
+from nephoscope.records import VerdictKind
+from nephoscope.results import ImportedRow
+from nephoscope.units import MIB
+from tests.support.logs_of_2019 import cpu_log, recorded, write_run
+
+ROOT = Path(__file__).resolve().parents[3]
+REAL = ROOT.parent / "shared" / "data" / "cloud-report-2019"
+PAGE = ROOT / "docs" / "how-to" / "import-2019-logs.md"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    logs = {
+        "cpu.log": cpu_log(),
+        "network-ping.log": recorded("ping-20221126.txt"),
+        "network-iperf-client.log": recorded("iperf-2.1.8.txt"),
+        "io-load-results.log": recorded("sysbench-load-1.0.20.txt"),
+        "io-wr-results.log": recorded("sysbench-write-1.0.20.txt"),
+        "IO_RD_results.log": recorded("sysbench-read-1.0.20.txt"),
+        "run-data.csv": "uuid,cloud,machine type,date YYYYMMDD,runID\nU,aws,c5.4xlarge,20190912,0\n",
+        "notes.txt": "not a log",
+    }
+    write_run(tmp_path, "aws/c5.4xlarge/20190912/0", logs)
+    write_run(tmp_path, "aws/c5.4xlarge/20190912/1", {"cpu.log": cpu_log(effective=4, cache_kib=46080)})
+    write_run(tmp_path, "aws/c5.4xlarge-ebs/20190912/0", {"network-ping.log": recorded("damaged-ping.txt")})
+    claim = "uuid,cloud,machine type,date,runID\nU,gcp,n2-standard-16,20190912,1\n"
+    write_run(tmp_path, "gcp/n2-standard-16/20190912/10", {"cpu.log": cpu_log(cache_kib=56320), "run_data.csv": claim})
+    write_run(tmp_path, "gcp/x9-mega-16/20190912/0", {"cpu.log": "garbage\n"})
+    return tmp_path
+
+
+def test_runs_are_judged_by_what_their_logs_show(tree: Path) -> None:
+    record, _ = import_tree(tree)
+    assert {run.folder: str(run.verdict) for run in record.runs} == {
+        "aws/c5.4xlarge/20190912/0": "valid",
+        "aws/c5.4xlarge/20190912/1": "invalid",
+        "aws/c5.4xlarge-ebs/20190912/0": "unknown",
+        "gcp/n2-standard-16/20190912/10": "unknown",
+        "gcp/x9-mega-16/20190912/0": "unknown",
+    }
+    counts = {row.machine_type: (row.runs, row.valid, row.invalid, row.unknown) for row in record.counts}
+    assert counts["c5.4xlarge"] == (2, 1, 1, 0)
+    assert words_of(record.counts[0].reasons) == "effective-cpus 1, cpu-cache 1"
+
+
+def test_refused_logs_and_claims_that_differ_are_told(tree: Path) -> None:
+    runs = {run.folder: run for run in import_tree(tree)[0].runs}
+    assert re.match("network-ping.log: .*cut off", runs["aws/c5.4xlarge-ebs/20190912/0"].unreadable[0])
+    assert len(runs["gcp/x9-mega-16/20190912/0"].unreadable) == 1
+    assert "says gcp/n2-standard-16/20190912/1, the path" in runs["gcp/n2-standard-16/20190912/10"].notes[0]
+    assert runs["aws/c5.4xlarge/20190912/0"].notes == []
+
+
+def test_identity_is_of_the_content(tree: Path) -> None:
+    before = {run.folder: run.run for run in import_tree(tree)[0].runs}
+    (tree / "aws" / "c5.4xlarge").rename(tree / "aws" / "m5.4xlarge")
+    after = {run.folder: run.run for run in import_tree(tree)[0].runs}
+    assert sorted(before.values()) == sorted(after.values())
+    assert len(set(before.values())) == 5
+
+
+def test_reads_from_the_page_cache_do_not_count_and_writes_do(tree: Path) -> None:
+    _, rows = import_tree(tree)
+    ours = [row for row in rows if (row.machine_type, row.number) == ("c5.4xlarge", "0")]
+    reads = [row for row in ours if row.tool == "sysbench fileio random read"]
+    assert {row.verdict for row in reads} == {VerdictKind.INVALID}
+    assert all(row.reasons[0].startswith("cache-served: ") for row in reads)
+    writes = [row for row in ours if row.tool == "sysbench fileio random write"]
+    assert {row.verdict for row in writes} == {VerdictKind.VALID}
+    (rate,) = (row.value for row in writes if row.metric == "written_bytes_per_s" and row.threads == 1)
+    assert rate == 202.36 * MIB
+    assert {row.tool for row in ours} > {"stress-ng cpu", "ping", "iperf", "sysbench fileio prepare"}
+    assert all(row.licence == "Apache-2.0" and "cockroachlabs/cloud-report" in row.source for row in rows)
+
+
+def test_out_holds_every_number_and_what_is_not_known(tree: Path, tmp_path: Path) -> None:
+    out = tmp_path / "imported"
+    stages.import_cloud_report_2019(tree, out)
+    rows = from_parquet((out / "measurements.parquet").read_bytes(), ImportedRow)
+    assert from_csv((out / "measurements.csv").read_bytes(), ImportedRow) == rows
+    assert len(rows) == len(import_tree(tree)[1]) > 30
+    record = ImportRecord.model_validate_json((out / "import.json").read_text())
+    assert any("argv" in line for line in record.not_known)
+    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    stages.import_cloud_report_2019(tree, out)
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_a_study_s_folder_is_not_written_into(tree: Path, tmp_path: Path) -> None:
+    (tmp_path / "plan.json").write_text("{}")
+    with pytest.raises(InputError, match="holds a study"):
+        stages.import_cloud_report_2019(tree, tmp_path)
+
+
+@pytest.mark.parametrize("place", ["nothing", "empty"])
+def test_a_folder_without_logs_is_refused(tmp_path: Path, place: str) -> None:
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError):
+        import_tree(tmp_path / place)
+
+
+def test_a_label_may_name_disks_behind_the_type() -> None:
+    for label in ("c5.4xlarge", "c5.4xlarge-ebs", "C5.4xlarge-ebs-gp2"):
+        found = machine_type_of("aws", label)
+        assert found
+        assert found.name == "c5.4xlarge"
+    assert machine_type_of("gcp", "n1-standard-16-pd") == machine_type_of("gcp", "n1-standard-16")
+    assert machine_type_of("gcp", "c5.4xlarge") is None
+    assert machine_type_of("aws", "c5.4xlargest") is None
+
+
+def test_the_table_of_types_is_whole() -> None:
+    for (provider, _), known in machine_types().items():
+        assert provider in {"aws", "gcp", "azure"}
+        assert known.vcpus == 16
+        assert known.memory_gib
+        assert known.l3_kib or not known.l3_documented
+
+
+@pytest.fixture(scope="module")
+def real() -> ImportRecord:
+    if not REAL.is_dir():
+        pytest.skip(f"{REAL} is not there: the public logs of 2019 are not stored in this repository")
+    return import_tree(REAL)[0]
+
+
+def test_the_page_shows_the_counts_of_the_real_logs(real: ImportRecord) -> None:
+    rows = [
+        f"| {row.provider} | {row.machine_type} | {row.runs} | {row.valid} | {row.invalid} | {row.unknown} "
+        f"| {words_of(row.reasons)} |"
+        for row in real.counts
+    ]
+    sums = (sum(getattr(row, name) for row in real.counts) for name in ("runs", "valid", "invalid", "unknown"))
+    rows.append(f"| all | | {' | '.join(map(str, sums))} | |")
+    shown = PAGE.read_text().partition("|---|---|---|---|---|---|---|\n")[2].partition("\n\n")[0]
+    assert shown.splitlines() == rows
+
+
+def test_every_real_run_below_sixteen_effective_cpus_is_found_and_no_other_is_refused(real: ImportRecord) -> None:
+    effective = {run.folder: run.shown.effective_cpus for run in real.runs if run.shown}
+    bad = {folder for folder, cpus in effective.items() if cpus < 15}
+    assert {run.folder for run in real.runs if run.verdict is VerdictKind.INVALID} == bad
+    assert len(bad) == 23
+    assert min(cpus for folder, cpus in effective.items() if folder not in bad) > 16 * 0.998
+
+
+def test_the_one_real_log_that_was_cut_is_refused(real: ImportRecord) -> None:
+    refused = {run.folder: run.unreadable for run in real.runs if run.unreadable}
+    assert list(refused) == ["aws/c5d.4xlarge/20190909/4"]
+    assert "cut off" in refused["aws/c5d.4xlarge/20190909/4"][0]
