@@ -156,3 +156,18 @@ fn the_operation_that_met_damaged_data_failed_of_it() {
     let failed = total(&ended, "failed");
     assert!((1..=4).contains(&failed) && failed_with(&ended, "data") == failed, "{}", ended.finished());
 }
+
+#[test]
+fn nothing_is_checked_before_every_worker_has_ended() {
+    let Some(server) = loaded() else { return };
+    let slow = "CREATE FUNCTION slow(text) RETURNS text LANGUAGE plpgsql STABLE AS \
+                $$ BEGIN PERFORM pg_sleep(4.5); RETURN $1; END $$";
+    server.connect().query(slow).unwrap();
+    // Half of the rows are missing, which ends the load at once; the others take longer than who interrupts would wait.
+    replace_table(&server, "slow(c)", "id <= 10000");
+    let began = Instant::now();
+    let ended = exec(&point_select("run", &server.dsn())).expect(5);
+    assert!(began.elapsed() > Duration::from_secs(4), "{:?}", began.elapsed());
+    assert_eq!(total(&ended, "committed") + total(&ended, "failed"), 4, "all four are counted");
+    assert!(total(&ended, "committed") > 0 && failed_with(&ended, "data") == total(&ended, "failed"));
+}

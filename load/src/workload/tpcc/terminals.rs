@@ -28,6 +28,8 @@ pub struct Place {
     worker: u32,
     workers: u32,
     active_warehouses: u32,
+    terminals: u64,
+    homes: u64,
 }
 
 impl Place {
@@ -39,7 +41,10 @@ impl Place {
     pub fn new(worker: u32, workers: u32, active_warehouses: u32) -> Self {
         assert!(worker < workers, "worker {worker} of {workers}");
         assert!((1..i32::MAX as u32).contains(&active_warehouses), "{active_warehouses} active warehouses");
-        Self { worker, workers, active_warehouses }
+        let (all, active) = (u64::from(workers), u64::from(active_warehouses));
+        let wanted = TERMINALS * active;
+        let (terminals, homes) = (wanted / gcd(wanted, all), active / gcd(active, all));
+        Self { worker, workers, active_warehouses, terminals, homes }
     }
 
     /// Workers of the run.
@@ -57,15 +62,13 @@ impl Place {
     /// How many terminals each worker owns: lcm(workers, 10 x active) / workers.
     #[must_use]
     pub fn terminals(self) -> u64 {
-        let wanted = TERMINALS * u64::from(self.active_warehouses);
-        wanted / gcd(wanted, u64::from(self.workers))
+        self.terminals
     }
 
     /// How many warehouses are home of them; after so many transactions the worker has been at each once.
     #[must_use]
     pub fn homes(self) -> u64 {
-        let active = u64::from(self.active_warehouses);
-        active / gcd(active, u64::from(self.workers))
+        self.homes
     }
 
     /// The number, in the run, of the worker's terminal that has turn `turn`.
