@@ -85,7 +85,6 @@ def without_durations(which: str) -> bytes:
 
 def damaged() -> dict[str, bytes]:
     lines = TPCC.splitlines(keepends=True)
-    measured = json.loads(lines[-1])["operations"][0]["measured"]
     some_histogram = json.loads(lines[1])["operations"][0]["histograms"]["service"].encode()
     return {
         "nothing": b"",
@@ -104,7 +103,7 @@ def damaged() -> dict[str, bytes]:
         "intervals are out of order": b"".join([lines[0], lines[2], lines[1], *lines[3:]]),
         "the first interval is missing": lines[0] + b"".join(lines[2:]),
         "the last interval is missing": b"".join(lines[:-2]) + lines[-1],
-        "other counts than in the totals": TPCC.replace(b'"measured":%d,' % measured, b'"measured":%d,' % (measured + 1)),
+        "other counts than in the totals": TPCC.replace(b'"measured":', b'"measured":1', 1),
         "a total is of another operation": b"".join(lines[:-1]) + lines[-1].replace(b'"delivery"', b'"deliverance"', 1),
         "durations out of range": without_durations("service"),
         "a number that is none": TPCC.replace(b'"elapsed_s":', b'"elapsed_s":NaN,"x":'),
@@ -195,8 +194,12 @@ def drive(folder: Path, says: _Says, parameters: TpccParameters = TPCC_PARAMETER
 
 def test_a_broken_data_set_fails_the_trial_in_the_programs_own_words(tmp_path: Path) -> None:
     first, *_, last = TPCC.splitlines()
-    nothing = {"measured_s": None, "operations": []}
-    finished = json.loads(last) | nothing | {"exit_code": 5, "message": "condition 3 does not hold"}
+    finished = json.loads(last) | {
+        "exit_code": 5,
+        "measured_s": None,
+        "operations": [],
+        "message": "condition 3 does not hold",
+    }
     with pytest.raises(ToolFailed, match="measured nothing: condition 3 does not hold"):
         drive(tmp_path, _Says(first + b"\n" + json.dumps(finished).encode(), 5))
     drive(tmp_path, _Says(TPCC, 5))
