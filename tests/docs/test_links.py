@@ -8,8 +8,6 @@ import pytest
 from tests.docs import pages
 
 TEXTS = {page: page.read_text(encoding="utf-8") for page in pages.PAGES}
-PENDING = {"docs/images/report.png"}
-"""Files that a release adds: a link to them may be open in a checkout."""
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=pages.name_of)
@@ -23,8 +21,7 @@ def test_internal_links_resolve(page: Path) -> None:
         if not place.is_relative_to(pages.ROOT):
             broken.append(f"{target}: outside the repository")
         elif not place.exists():
-            if place.relative_to(pages.ROOT).as_posix() not in PENDING:
-                broken.append(f"{target}: no such file")
+            broken.append(f"{target}: no such file")
         elif anchor and anchor not in pages.anchors(place.read_text(encoding="utf-8")):
             broken.append(f"{target}: no such heading")
     assert broken == []
