@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 
 from nephoscope import stages
+from nephoscope.console import output, talk
 from nephoscope.errors import InputError
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.findings import check
@@ -55,7 +55,7 @@ def show(
             *(row.provider, row.region, row.item, f"{row.basis}, {row.terms}" if row.terms else row.basis),
             *(_tiered(row), row.unit, row.date, row.source + (" (disputed)" if row.disputed else "")),
         )
-    out = Console(soft_wrap=True)
+    out = output()
     if rows:
         out.print(table)
     out.print(f"{len(rows)} of {_counted(len(chosen.rows), 'row')}", highlight=False)
@@ -77,7 +77,7 @@ def check_(
     if as_json:
         sys.stdout.write(json.dumps([one.model_dump(mode="json") for one in findings], indent=1) + "\n")
     else:
-        out = Console(soft_wrap=True)
+        out = output()
         for finding in findings:
             mark = "refused" if finding.refused else "warning"
             out.print(f"{mark}: {finding.message}", highlight=False, markup=False)
@@ -119,10 +119,10 @@ def import_(
 
 
 def _tell(skipped: Iterable[tuple[str, int]], rows: int, out: Path | None) -> None:
-    talk = Console(stderr=True, soft_wrap=True)
-    talk.print(_counted(rows, "row") + (f" in {out}" if out else ""), highlight=False, markup=False)
+    err = talk()
+    err.print(_counted(rows, "row") + (f" in {out}" if out else ""), highlight=False, markup=False)
     for reason, count in sorted(skipped):
-        talk.print(f"    {count} left out: {reason}", highlight=False, markup=False)
+        err.print(f"    {count} left out: {reason}", highlight=False, markup=False)
 
 
 def _day(text: str | None) -> date | None:

@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
+from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError
 from nephoscope.records import Plan, VerdictKind
 from nephoscope.run.trial import run_trial
@@ -68,7 +69,6 @@ def count(folder: ResultsFolder) -> StudyOutcome:
         if attempt is None or status is None:
             continue
         states[status.state] += 1
-        verdicts = attempt.verdicts()
-        if status.state == "finished" and verdicts and all(row.verdict is VerdictKind.VALID for row in verdicts):
+        if status.state == "finished" and overall(attempt.verdicts()) is VerdictKind.VALID:
             states["valid"] += 1
     return StudyOutcome(states["finished"], states["valid"], states["failed"])
