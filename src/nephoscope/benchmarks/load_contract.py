@@ -5,9 +5,9 @@ These models own the contract; `schema/load-spec-1.json` and `schema/load-output
 start of the action, unless a name or a description says otherwise.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
 
 from nephoscope.frozen import Frozen
 
@@ -23,41 +23,105 @@ EXIT_TARGET_LOST = 6
 EXIT_INTERRUPTED = 130
 
 
-class PostgresTarget(Frozen):
+Isolation = Literal["read committed", "repeatable read", "serializable"]
+Dialect = Literal["postgres", "cockroachdb", "yugabytedb"]
+Profile = Literal["chatty", "batched", "pipelined", "proc"]
+
+
+class Concise(Frozen):
+    """Part of a spec: keys at their defaults are not written, so that a program without a newer key reads it too."""
+
+    @model_serializer(mode="wrap")
+    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = handler(self)
+        says_nothing = {
+            field.alias or name
+            for name, field in type(self).model_fields.items()
+            if name not in {"kind", "schema_"} and not field.is_required() and getattr(self, name) == field.default
+        }
+        return {key: value for key, value in written.items() if key not in says_nothing}
+
+
+class PostgresTarget(Concise):
     """A server of the PostgreSQL wire. The password comes from the environment (`PGPASSWORD`), never from here."""
 
     kind: Literal["postgres"] = "postgres"
-    dsn: str = Field(description="postgresql://user@host:port/database, or ?host=/socket/directory")
-    isolation: Literal["read committed", "repeatable read", "serializable"] = "read committed"
+    dsn: str = Field(
+        description="postgresql://user@host:port/database, or ?host=/socket/directory; sslmode and the like as libpq"
+    )
+    isolation: Isolation = "read committed"
+    dialect: Dialect = Field(default="postgres", description="whose SQL: schema, loading, statements, checks")
+    retry: Literal["restart", "savepoint"] = Field(
+        default="restart", description="savepoint: CockroachDB's protocol, ROLLBACK TO cockroach_restart"
+    )
 
 
-class TpccWorkload(Frozen):
+class TpccWorkload(Concise):
     """TPC-C 5.11; warehouses are numbered from 1."""
 
     kind: Literal["tpcc"] = "tpcc"
     warehouses: int = Field(ge=1, le=1_000_000)
     active_warehouses: int | None = Field(default=None, ge=1, description="None: all of them")
-    profile: Literal["batched"] = "batched"
-    wait: Literal["none"] = "none"
+    profile: Profile = Field(default="batched", description="how transactions are cut into round trips")
+    wait: Literal["none", "spec"] = Field(default="none", description="spec: keying and think times of the clause")
+    wait_factor: float = Field(default=1.0, gt=0, description="of both waits; only with wait = spec")
+    delivery: Literal["inline", "deferred"] = Field(
+        default="inline", description="deferred: queued, its response is that of the queueing"
+    )
+    timestamps: Literal["wall", "logical"] = Field(
+        default="wall", description="logical: functions of (seed, index), so that contents can be compared"
+    )
 
 
-class PointSelectWorkload(Frozen):
+class NullWorkload(Concise):
+    """One empty Sync a round trip, no data set: what generator and wire can do without any query."""
+
+    kind: Literal["null"] = "null"
+
+
+class PointSelectWorkload(Concise):
     """One `SELECT c FROM sbtest1 WHERE id = $1` per operation, uniform over the rows (sysbench oltp_point_select)."""
 
     kind: Literal["point_select"] = "point_select"
     rows: int = Field(ge=1)
 
 
-Workload = Annotated[TpccWorkload | PointSelectWorkload, Field(discriminator="kind")]
+AnyWorkload = TpccWorkload | PointSelectWorkload | NullWorkload
+Workload = Annotated[AnyWorkload, Field(discriminator="kind")]
 
 
-class ClosedPace(Frozen):
+class ClosedPace(Concise):
     """Each worker starts its next operation when its last one ended."""
 
     kind: Literal["closed"] = "closed"
 
 
-class LoadSpec(Frozen):
+class ConstantPace(Concise):
+    """Operations are due at equal distances, whatever became of the ones before."""
+
+    kind: Literal["constant"] = "constant"
+    rate_per_s: float = Field(gt=0, description="of all shards together")
+
+
+class PoissonPace(Concise):
+    """Operations are due at random, with exponential distances, whatever became of the ones before."""
+
+    kind: Literal["poisson"] = "poisson"
+    rate_per_s: float = Field(gt=0, description="of all shards together")
+
+
+AnyPace = ClosedPace | ConstantPace | PoissonPace
+Pace = Annotated[AnyPace, Field(discriminator="kind")]
+
+
+class Shard(Concise):
+    """Which part of the load this generator drives; several together drive the whole."""
+
+    index: int = Field(default=0, ge=0, description="from 0")
+    count: int = Field(default=1, ge=1)
+
+
+class LoadSpec(Concise):
     """What `nephoscope-load exec` reads."""
 
     schema_: Literal["nephoscope/load-spec/1"] = Field(default="nephoscope/load-spec/1", alias="schema")
@@ -69,9 +133,24 @@ class LoadSpec(Frozen):
     workload: Workload
     seed: int = Field(ge=0, lt=2**63)
     connections: int = Field(default=1, ge=1, le=10_000, description="for load: parallel COPY streams")
-    pace: ClosedPace = ClosedPace()
+    threads: int | None = Field(
+        default=None, ge=1, description="of the generator; None: min(CPUs, connections / 8), at least 1"
+    )
+    pin: bool = Field(default=False, description="thread i to the i-th CPU of the affinity mask")
+    workers: int | None = Field(
+        default=None,
+        ge=1,
+        description="concurrent clients (terminals). None: 10 x active warehouses for tpcc with wait = spec, else as "
+        "many as connections. A worker that is due and finds no free connection waits in a queue",
+    )
+    pace: Pace = ClosedPace()
     ramp_s: float = Field(default=0, ge=0, description="driven but not measured")
     duration_s: float = Field(default=10, gt=0, description="the measurement interval")
+    operations: int | None = Field(default=None, ge=1, description="stop after so many, besides the duration")
+    shard: Shard = Shard()
+    start_at_unix_ms: int | None = Field(
+        default=None, ge=0, description="when several generators begin together; None: at once"
+    )
     max_retries: int = Field(default=10, ge=0, le=1_000, description="of 40001 and 40P01, with the same inputs")
     check: Literal["none", "conditions"] = Field(default="conditions", description="after load or run")
 
@@ -116,11 +195,49 @@ class ErrorCount(Frozen):
     count: int = Field(ge=1)
 
 
+class ThreadUse(Frozen):
+    """What one thread of the generator used in one interval."""
+
+    cpu_s: float = Field(ge=0, description="user + system")
+    run_queue_s: float | None = Field(ge=0, description="ready to run and not running; null: the kernel does not tell")
+    involuntary_switches: int | None = Field(ge=0)
+
+
+class NetworkUse(Frozen):
+    """What the machine's network counters grew by in one interval; not only by the generator."""
+
+    sent_bytes: int = Field(ge=0)
+    received_bytes: int = Field(ge=0)
+    retransmitted_segments: int = Field(ge=0)
+    dropped_packets: int = Field(ge=0)
+
+
 class ClientUse(Frozen):
-    """What the generator itself used in one interval."""
+    """What the generator itself used in one interval, and whether it was late. Null: nobody could say."""
 
     cpu_s: float = Field(ge=0, description="user + system of all threads")
     in_flight: int = Field(ge=0, description="operations under way at the end of the interval")
+    threads: list[ThreadUse] = Field(default=[], description="of each generator thread; empty before version 0.2")
+    steal_s: float | None = Field(default=None, ge=0, description="stolen from the machine's CPUs by its hypervisor")
+    throttled: int | None = Field(default=None, ge=0, description="periods in which the cgroup's quota was used up")
+    pacing_error: str | None = Field(
+        default=None,
+        description="HDR as below: taken - intended, of operations that had to wait for neither connection nor worker: "
+        "the generator's own lateness. Null: nothing was paced",
+    )
+    queued: int = Field(default=0, ge=0, description="due and not started at the end of the interval")
+    queued_while_idle: int = Field(
+        default=0, ge=0, description="operations taken over 1 ms after they were due although a connection was free"
+    )
+    network: NetworkUse | None = None
+
+
+class AttemptInterval(Frozen):
+    """Single attempts of one operation, where one of them was retried in the interval; else attempt = service."""
+
+    operation: str
+    count: int = Field(ge=1)
+    histogram: str = Field(description="HDR as below: from the first byte sent of the attempt to its last byte read")
 
 
 class Interval(Frozen):
@@ -139,6 +256,8 @@ class Interval(Frozen):
     end_s: float = Field(description="same origin; exclusive")
     operations: list[OperationInterval]
     errors: list[ErrorCount]
+    attempts: list[AttemptInterval] = []
+    offered: int | None = Field(default=None, ge=0, description="arrivals due in the interval; null: closed pace")
     client: ClientUse
 
 
@@ -190,6 +309,28 @@ class OperationTotal(Frozen):
     all: int = Field(ge=0)
 
 
+class RoundTrips(Frozen):
+    """Round trips of one operation over the whole action, whatever its outcome."""
+
+    operation: str
+    round_trips: int = Field(ge=0)
+    operations: int = Field(ge=0)
+
+
+class Headline(Frozen):
+    """TPC-C's number. tpmC and efficiency are null where they mean nothing: without waits, or with scaled ones."""
+
+    new_orders_per_minute: float = Field(ge=0)
+    round_trips_per_transaction: float | None = Field(ge=0)
+    tpmc: float | None = Field(ge=0)
+    efficiency_of_12_86_percent: float | None = Field(
+        ge=0, description="tpmC / (12.86 x active warehouses): the clause's mix"
+    )
+    efficiency_of_12_605_percent: float | None = Field(
+        ge=0, description="tpmC / (12.605 x active warehouses): the deck of 23 cards"
+    )
+
+
 class Finished(Frozen):
     """Last line; its absence means that the program died."""
 
@@ -202,7 +343,16 @@ class Finished(Frozen):
     )
     operations: list[OperationTotal]
     errors: list[ErrorCount] = Field(description="over the whole action")
+    offered: int | None = Field(
+        default=None, ge=0, description="arrivals due in the measurement interval; null: closed pace"
+    )
+    not_sent: int | None = Field(
+        default=None, ge=0, description="arrivals due before the end and never started; null: closed pace"
+    )
     round_trips: int = Field(ge=0, description="over the whole action, set-up excluded")
+    round_trips_by_operation: list[RoundTrips] = []
+    profile: str | None = Field(default=None, description="of the workload; null: it has none")
+    headline: Headline | None = Field(default=None, description="of a run of tpcc")
     audit: list[AuditLine]
     conditions: list[ConditionResult] = Field(description="empty when none were checked")
     counters: list[CounterResult]

@@ -1,0 +1,66 @@
+"""The spec as it is written: what says nothing is left out, and what is written reads back the same."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from nephoscope.benchmarks.load_contract import (
+    ClosedPace,
+    ConstantPace,
+    LoadSpec,
+    NullWorkload,
+    PointSelectWorkload,
+    PoissonPace,
+    PostgresTarget,
+    Shard,
+    TpccWorkload,
+)
+
+DSN = "postgresql://user@host/database"
+MINIMAL = LoadSpec(action="run", target=PostgresTarget(dsn=DSN), workload=TpccWorkload(warehouses=1), seed=3)
+
+
+def test_keys_at_their_defaults_are_not_written() -> None:
+    """So a program that does not know a newer key carries out every spec that does not use it."""
+    assert json.loads(MINIMAL.model_dump_json(by_alias=True)) == {
+        "schema": "nephoscope/load-spec/1",
+        "action": "run",
+        "target": {"kind": "postgres", "dsn": DSN},
+        "workload": {"kind": "tpcc", "warehouses": 1},
+        "seed": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"threads": 2, "pin": True, "workers": 30, "operations": 5, "start_at_unix_ms": 0, "connections": 3},
+        {"pace": ConstantPace(rate_per_s=10), "shard": Shard(index=1, count=2)},
+        {"pace": PoissonPace(rate_per_s=0.5), "workload": PointSelectWorkload(rows=7)},
+        {"workload": NullWorkload(), "pace": ClosedPace(), "ramp_s": 0.5, "duration_s": 2, "check": "none"},
+        {"workload": TpccWorkload(warehouses=9, active_warehouses=3, profile="proc", wait="spec", wait_factor=0.5)},
+        {"target": PostgresTarget(dsn=DSN, isolation="serializable", dialect="cockroachdb", retry="savepoint")},
+    ],
+)
+def test_a_spec_reads_back_as_it_was_written(changes: dict[str, Any]) -> None:
+    spec = MINIMAL.model_copy(update=changes)
+    assert LoadSpec.model_validate_json(spec.model_dump_json(by_alias=True)) == spec
+
+
+@pytest.mark.parametrize(
+    ("part", "wrong"),
+    [
+        ("workload", {"kind": "tpcc", "warehouses": 1, "profile": "fast"}),
+        ("workload", {"kind": "null", "rows": 1}),
+        ("pace", {"kind": "constant"}),
+        ("pace", {"kind": "poisson", "rate_per_s": 0}),
+        ("shard", {"index": -1, "count": 2}),
+        ("thread", 4),
+    ],
+)
+def test_what_is_not_in_the_contract_is_refused(part: str, wrong: Any) -> None:
+    with pytest.raises(ValidationError):
+        LoadSpec.model_validate({**json.loads(MINIMAL.model_dump_json(by_alias=True)), part: wrong})
