@@ -130,7 +130,7 @@ impl Session {
         drop(connection);
 
         let driven = self.drive(&workload)?;
-        self.known().audit = audit(workload.as_ref(), &driven);
+        self.known().audit = audit(workload.as_ref(), self.spec.connections, &driven);
         // Who interrupted does not want to wait. After anything else the data is looked at: a server that went away
         // may be back, and what it lost is worth more than that it went.
         if !checked || self.stop.interrupted() {
@@ -290,7 +290,7 @@ fn nothing_succeeded(known: &Finished) -> Option<String> {
     (failed > 0 && all(false) == 0).then(|| format!("all {failed} operations failed, most of them {common}"))
 }
 
-fn audit(workload: &dyn Workload, driven: &Driven) -> Vec<AuditLine> {
+fn audit(workload: &dyn Workload, clients: u32, driven: &Driven) -> Vec<AuditLine> {
     let line = |line: workload::AuditLine| AuditLine {
         name: line.name,
         observed: line.observed,
@@ -299,7 +299,7 @@ fn audit(workload: &dyn Workload, driven: &Driven) -> Vec<AuditLine> {
         draws: line.draws,
         passed: line.passed,
     };
-    workload.audit(&driven.draws).into_iter().map(line).collect()
+    workload.audit(clients, &driven.draws).into_iter().map(line).collect()
 }
 
 /// The largest resident set so far; 0 where the kernel does not tell.

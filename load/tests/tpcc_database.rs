@@ -13,8 +13,8 @@ use std::collections::BTreeSet;
 use std::time::Instant;
 use support::Server;
 use tpcc_driver::{
-    Log, WAREHOUSES, assert_all_hold, check, connect, drive, drive_many, drive_only, load, number, one, operate,
-    workload,
+    Client, Log, WAREHOUSES, assert_all_hold, check, connect, drive, drive_many, drive_only, load, number, one,
+    operate, workload,
 };
 
 /// The database that the others are copies of.
@@ -162,7 +162,7 @@ fn concurrent_runs_keep_all_conditions(server: &Server, isolation: Isolation, wo
         assert_eq!(after[index] - before[index], client, "{}", counter.name);
     }
     counts_beyond_the_conditions_agree(&mut connection);
-    for line in tpcc.audit(&log.draws) {
+    for line in tpcc.audit(workers, &log.draws) {
         assert_ne!(line.passed, Some(false), "{line:?}");
     }
     if isolation == Isolation::ReadCommitted {
@@ -203,11 +203,11 @@ fn deliveries_skip_empty_districts(server: &Server) {
     let connection = &mut copy(server, "queue");
     let tpcc = workload(connection, 6);
     connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
-    let (mut worker, mut batch) = (tpcc.tpcc_worker(0, 10 * WAREHOUSES), Batch::new());
+    let (mut client, mut batch) = (Client::new(&tpcc, 0, 10 * WAREHOUSES), Batch::new());
     let mut deliver = |connection: &mut Connection| {
         let mut log = Log::default();
-        while operate(connection, &mut worker, &mut batch, &mut log) != DELIVERY {}
-        let draws = worker.draws();
+        while operate(connection, &mut client, &mut batch, &mut log) != DELIVERY {}
+        let draws = client.worker.draws();
         (draws.tallies["skipped_district"].sum, draws.tallies["skipped_delivery"].sum, log.round_trips[&DELIVERY][0])
     };
     assert_eq!(deliver(connection), (0.0, 0.0, 8));
@@ -222,10 +222,10 @@ fn deliveries_skip_empty_districts(server: &Server) {
 
 /// BEGIN, nothing found, COMMIT.
 fn worker_round_trips_of_an_empty_delivery(connection: &mut Connection, tpcc: &Tpcc) -> u32 {
-    let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(1, 10 * WAREHOUSES), Batch::new(), Log::default());
+    let (mut client, mut batch, mut log) = (Client::new(tpcc, 1, 10 * WAREHOUSES), Batch::new(), Log::default());
     loop {
         connection.query("TRUNCATE new_order").unwrap();
-        if operate(connection, &mut worker, &mut batch, &mut log) == DELIVERY {
+        if operate(connection, &mut client, &mut batch, &mut log) == DELIVERY {
             return log.round_trips[&DELIVERY][0];
         }
     }
@@ -263,17 +263,17 @@ fn transactions_do_what_they_say(server: &Server) {
     let (connection, witness) = (&mut copy(server, "facts"), &mut connect(server, "facts"));
     let tpcc = workload(connection, 4);
     connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
-    let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(0, 10 * WAREHOUSES), Batch::new(), Log::default());
+    let (mut client, mut batch, mut log) = (Client::new(&tpcc, 0, 10 * WAREHOUSES), Batch::new(), Log::default());
     let mut seen: Vec<OperationId> = Vec::new();
     for _ in 0..600 {
         let rolled_back = log.rolled_back;
-        let operation = operate(connection, &mut worker, &mut batch, &mut log);
+        let operation = operate(connection, &mut client, &mut batch, &mut log);
         match operation {
-            NEW_ORDER if log.rolled_back > rolled_back => nothing_is_left(witness, &worker),
-            NEW_ORDER => an_order_is_entered(witness, &worker),
-            PAYMENT => a_payment_is_booked(witness, &worker),
-            ORDER_STATUS => the_newest_order_is_found(witness, &worker),
-            STOCK_LEVEL => low_stocks_are_counted(witness, &worker),
+            NEW_ORDER if log.rolled_back > rolled_back => nothing_is_left(witness, &client.worker),
+            NEW_ORDER => an_order_is_entered(witness, &client.worker),
+            PAYMENT => a_payment_is_booked(witness, &client.worker),
+            ORDER_STATUS => the_newest_order_is_found(witness, &client.worker),
+            STOCK_LEVEL => low_stocks_are_counted(witness, &client.worker),
             _ => {}
         }
         seen.push(operation);

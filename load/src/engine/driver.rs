@@ -42,6 +42,8 @@ pub struct Driver {
     shared: Arc<Shared>,
     lane: Arc<Lane>,
     worker: Box<dyn Worker>,
+    client: u32,
+    turns: u64,
     pace: Box<dyn Pace>,
     /// `None` between losing one and getting the next.
     connection: Option<Connection>,
@@ -75,6 +77,8 @@ impl Driver {
             shared,
             lane,
             worker,
+            client: index,
+            turns: 0,
             pace,
             connection: Some(connection),
             batch: Batch::new(),
@@ -108,7 +112,8 @@ impl Driver {
             if !self.connect()? {
                 return Ok(());
             }
-            let operation = self.worker.draw();
+            let operation = self.worker.draw(self.client, self.turns);
+            self.turns += 1;
             self.lane.set_in_flight(1);
             let (outcome, fatal) = self.perform(operation);
             free_ns = self.record(operation, outcome, scheduled_ns);

@@ -95,7 +95,7 @@ pub fn run(load: Load, on_interval: OnInterval<'_>) -> Result<Driven, Failure> {
     let (done, endings) = mpsc::channel();
     for (index, connection) in (0..load.connections).zip(connections) {
         let lane = lanes.lane(index as usize);
-        let worker = load.workload.worker(index, load.connections);
+        let worker = load.workload.worker(load.connections);
         let driver = Driver::new(Arc::clone(&shared), lane, worker, Box::new(Closed), connection, index);
         spawn(driver, done.clone())?;
     }

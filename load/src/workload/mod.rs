@@ -42,10 +42,12 @@ pub enum Completion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataError(pub String);
 
-/// One worker: a stream of operations drawn from (seed, worker index), and the state of the one in progress.
+/// An executor of operations, one at a time. Clients (who is due, and how often each was) are the engine's: a worker
+/// serves whichever it is told.
 pub trait Worker: Send {
-    /// Draws the next operation and all of its inputs.
-    fn draw(&mut self) -> OperationId;
+    /// Draws an operation and all of its inputs, as functions of (seed, client, turn) alone: it does not matter which
+    /// executor serves a client, nor what it drew before. A client's turns count from 0.
+    fn draw(&mut self, client: u32, turn: u64) -> OperationId;
 
     /// Advances the drawn operation: fills `batch` (empty on entry) with the next round trip, or says it is over.
     /// `reply` is the answer to the batch of the step before; `None` starts the operation, and starts it again with
@@ -55,7 +57,7 @@ pub trait Worker: Send {
     /// [`DataError`] when the rows contradict the workload's own data set.
     fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError>;
 
-    /// Counts of this worker's own draws, for the audit.
+    /// Counts of what was drawn here, for the audit; the sum over all executors is the run's.
     fn draws(&self) -> Draws;
 }
 
@@ -148,10 +150,10 @@ pub trait Workload: Send + Sync {
     fn operations(&self) -> &'static [&'static str];
     /// Everything it can send while running, by `StatementId`.
     fn statements(&self) -> &[Statement];
-    /// Worker `index` of `workers`, counted from 0, with its own random stream.
-    fn worker(&self, index: u32, workers: u32) -> Box<dyn Worker>;
-    /// Judges the merged draws of all workers.
-    fn audit(&self, draws: &Draws) -> Vec<AuditLine>;
+    /// An executor in a run of so many clients.
+    fn worker(&self, clients: u32) -> Box<dyn Worker>;
+    /// Judges the merged draws of a run of so many clients.
+    fn audit(&self, clients: u32, draws: &Draws) -> Vec<AuditLine>;
     /// Conditions that must hold on the data set; empty when the workload has none.
     fn conditions(&self) -> Vec<Condition>;
     /// Server-side counters to compare with the client's.

@@ -9,7 +9,6 @@ use super::{
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Statement, StatementId, Value};
 use rand_core::RngCore;
-use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
 use std::io;
 
@@ -18,7 +17,7 @@ const SELECT: StatementId = StatementId(0);
 
 /// Purposes of random streams.
 const ROW_STREAM: u64 = 0x70_6F_69_6E_74_00;
-const WORKER_STREAM: u64 = 0x70_6F_69_6E_74_01;
+const CLIENT_STREAM: u64 = 0x70_6F_69_6E_74_01;
 
 /// About 10 MB: enough to fill a COPY stream, small enough to spread over many.
 const ROWS_PER_PIECE: u32 = 50_000;
@@ -68,12 +67,18 @@ impl Workload for PointSelect {
         &self.statements
     }
 
-    fn worker(&self, index: u32, _: u32) -> Box<dyn Worker> {
-        let random = self.streams.stream(WORKER_STREAM, u64::from(index));
-        Box::new(PointSelectWorker { rows: self.rows, random, id: 0, draws: 0, id_sum: 0, lower_half: 0 })
+    fn worker(&self, _: u32) -> Box<dyn Worker> {
+        Box::new(PointSelectWorker {
+            rows: self.rows,
+            streams: self.streams,
+            id: 0,
+            draws: 0,
+            id_sum: 0,
+            lower_half: 0,
+        })
     }
 
-    fn audit(&self, draws: &Draws) -> Vec<AuditLine> {
+    fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
         let rows = f64::from(self.rows);
         let half = f64::from(self.rows / 2) / rows;
         let expected = [
@@ -127,7 +132,7 @@ fn audit_line(name: &str, tally: Tally, mean: f64, deviation: f64) -> AuditLine 
 
 struct PointSelectWorker {
     rows: u32,
-    random: Xoshiro256PlusPlus,
+    streams: Streams,
     /// The row of the operation in progress.
     id: i32,
     draws: u64,
@@ -136,8 +141,10 @@ struct PointSelectWorker {
 }
 
 impl Worker for PointSelectWorker {
-    fn draw(&mut self) -> OperationId {
-        let id = 1 + below(&mut self.random, self.rows);
+    fn draw(&mut self, client: u32, turn: u64) -> OperationId {
+        // Streams repeat after 2^32 turns of a client.
+        let place = u64::from(client) << 32 | u64::from(turn as u32);
+        let id = 1 + below(&mut self.streams.stream(CLIENT_STREAM, place), self.rows);
         self.id = id as i32;
         self.draws += 1;
         self.id_sum += u64::from(id);
@@ -285,19 +292,19 @@ mod tests {
     fn the_audit_passes_a_fair_generator_and_fails_another() {
         let workload = PointSelect::new(999, 7);
         let mut draws = Draws::default();
-        for index in 0..4 {
-            let mut worker = workload.worker(index, 4);
-            (0..10_000).for_each(|_| assert_eq!(worker.draw(), POINT_SELECT));
+        for client in 0..4 {
+            let mut worker = workload.worker(4);
+            (0..10_000).for_each(|turn| assert_eq!(worker.draw(client, turn), POINT_SELECT));
             draws.merge(&worker.draws());
         }
-        let lines = workload.audit(&draws);
+        let lines = workload.audit(4, &draws);
         assert_eq!(lines.len(), 2);
         assert!(lines.iter().all(|line| line.passed == Some(true) && line.draws == 40_000), "{lines:?}");
         draws.tallies.get_mut(MEAN_ID).unwrap().sum *= 1.03;
-        assert_eq!(workload.audit(&draws)[0].passed, Some(false));
+        assert_eq!(workload.audit(4, &draws)[0].passed, Some(false));
         let tallies = BTreeMap::from([(MEAN_ID, Tally { sum: 3.0, draws: 2 })]);
         let few = Draws { tallies, ..Draws::default() };
-        assert_eq!(workload.audit(&few)[0].passed, None);
-        assert!(workload.audit(&Draws::default()).is_empty());
+        assert_eq!(workload.audit(4, &few)[0].passed, None);
+        assert!(workload.audit(4, &Draws::default()).is_empty());
     }
 }

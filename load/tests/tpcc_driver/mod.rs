@@ -75,10 +75,28 @@ impl Log {
     }
 }
 
+/// One client and the executor that serves it alone.
+pub struct Client {
+    pub worker: TpccWorker,
+    index: u32,
+    turn: u64,
+}
+
+impl Client {
+    pub fn new(tpcc: &Tpcc, index: u32, clients: u32) -> Self {
+        Self { worker: tpcc.tpcc_worker(clients), index, turn: 0 }
+    }
+
+    pub fn draw(&mut self) -> OperationId {
+        self.turn += 1;
+        self.worker.draw(self.index, self.turn - 1)
+    }
+}
+
 /// Runs one operation to its end, repeating it with the same inputs when the server asks for that.
-pub fn operate(connection: &mut Connection, worker: &mut TpccWorker, batch: &mut Batch, log: &mut Log) -> OperationId {
-    let operation = worker.draw();
-    carry_out(operation, connection, worker, batch, log)
+pub fn operate(connection: &mut Connection, client: &mut Client, batch: &mut Batch, log: &mut Log) -> OperationId {
+    let operation = client.draw();
+    carry_out(operation, connection, &mut client.worker, batch, log)
 }
 
 fn carry_out(
@@ -127,11 +145,11 @@ pub fn drive(
     isolation: Isolation,
 ) -> Log {
     connection.prepare(tpcc.statements(), isolation).unwrap();
-    let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(index, workers), Batch::new(), Log::default());
+    let (mut client, mut batch, mut log) = (Client::new(tpcc, index, workers), Batch::new(), Log::default());
     for _ in 0..operations {
-        operate(connection, &mut worker, &mut batch, &mut log);
+        operate(connection, &mut client, &mut batch, &mut log);
     }
-    log.draws = worker.draws();
+    log.draws = client.worker.draws();
     log
 }
 
@@ -155,12 +173,13 @@ pub fn drive_only(server: &Server, database: &str, tpcc: &Tpcc, only: OperationI
     let terminal = |index: u32| {
         let mut connection = connect(server, database);
         connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
-        let (mut worker, mut batch, mut log) = (tpcc.tpcc_worker(index, 10 * WAREHOUSES), Batch::new(), Log::default());
+        let (mut client, mut batch, mut log) =
+            (Client::new(tpcc, index, 10 * WAREHOUSES), Batch::new(), Log::default());
         for _ in 0..each {
-            while worker.draw() != only {}
-            carry_out(only, &mut connection, &mut worker, &mut batch, &mut log);
+            while client.draw() != only {}
+            carry_out(only, &mut connection, &mut client.worker, &mut batch, &mut log);
         }
-        log.draws = worker.draws();
+        log.draws = client.worker.draws();
         log
     };
     thread::scope(|scope| {

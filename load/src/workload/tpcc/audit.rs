@@ -6,8 +6,8 @@
 //! or whose five standard errors would reach from nothing to twice what is expected, is not judged.
 
 use super::constants::{RunConstants, is_legal_delta};
-use super::tally::{BINNED, DECK, HOMES, LINES, MIX, Quantity};
-use super::terminals::gcd;
+use super::tally::{BINNED, CARDS, DECK, HOMES, LINES, MIX, Quantity};
+use super::terminals::{Layout, gcd};
 use crate::workload::{AuditLine, Draws, Tally};
 use std::collections::BTreeMap;
 
@@ -50,17 +50,17 @@ impl Rule {
 
 /// Judges the merged draws of all terminals.
 #[must_use]
-pub fn audit(draws: &Draws, active_warehouses: u32, constants: &RunConstants) -> Vec<AuditLine> {
+pub fn audit(draws: &Draws, layout: Layout, constants: &RunConstants) -> Vec<AuditLine> {
     let tally = |name: &str| draws.tallies.get(name).copied().unwrap_or_default();
-    let mut lines = vec![c_delta(constants), exact_decks(tally(Quantity::DeckExact.name()))];
+    let mut lines = vec![c_delta(constants), exact_decks(draws)];
     lines.extend(mix(draws));
-    lines.extend(homes(draws, active_warehouses));
+    lines.extend(homes(draws, layout));
     lines.extend(BINNED.map(|(name, low, high)| uniform(name, draws, low, high)));
     lines.extend(LINES.map(|name| {
         let share: f64 = 1.0 / 11.0;
         judge(name, tally(name), share, (share * (1.0 - share)).sqrt(), (share - 0.01, share + 0.01))
     }));
-    let rules = rules().into_iter().chain(remote_rules(active_warehouses));
+    let rules = rules().into_iter().chain(remote_rules(layout.active_warehouses()));
     lines.extend(rules.map(|rule| rule.judge(tally(rule.quantity.name()))));
     lines.push(skipped(tally(Quantity::SkippedDelivery.name())));
     lines
@@ -139,34 +139,51 @@ fn c_delta(constants: &RunConstants) -> AuditLine {
     }
 }
 
-/// Every 23 operations of a terminal are a whole deck.
-fn exact_decks(tally: Tally) -> AuditLine {
+/// Every 23 operations of a terminal are a whole deck: of n of them, each kind came as often as n / 23 decks hold it, and
+/// as the open deck may.
+fn exact_decks(draws: &Draws) -> AuditLine {
+    let cards = |kind: usize, terminal: i32| -> u64 {
+        draws.bins.get(CARDS[kind]).and_then(|bins| bins.get(&terminal)).copied().unwrap_or(0)
+    };
+    let deck: u64 = DECK.iter().copied().map(u64::from).sum();
+    let (mut judged, mut exact) = (0, 0);
+    for &terminal in draws.bins.get(CARDS[0]).into_iter().flat_map(|bins| bins.keys()) {
+        let hand = [0, 1, 2, 3, 4].map(|kind| cards(kind, terminal));
+        let (whole, open) = (hand.iter().sum::<u64>() / deck, hand.iter().sum::<u64>() % deck);
+        let fits = hand.iter().zip(DECK).all(|(&count, of_deck)| {
+            let least = whole * u64::from(of_deck);
+            (least..=least + open.min(u64::from(of_deck))).contains(&count)
+        });
+        judged += u64::from(whole > 0);
+        exact += u64::from(whole > 0 && fits);
+    }
     AuditLine {
-        name: Quantity::DeckExact.name().to_owned(),
-        observed: mean(tally),
+        name: "deck_exact".to_owned(),
+        observed: if judged == 0 { 0.0 } else { exact as f64 / judged as f64 },
         low: 1.0,
         high: 1.0,
-        draws: tally.draws,
-        passed: (tally.draws > 0).then_some(tally.sum == tally.draws as f64),
+        draws: judged,
+        passed: (judged > 0).then_some(exact == judged),
     }
 }
 
-/// Whether every active warehouse was home of its part. A worker serves its warehouses in turn, so that those which share
-/// their workers differ by at most one transaction for each of these; how fast a worker is does not matter.
-fn homes(draws: &Draws, active_warehouses: u32) -> [AuditLine; 2] {
-    let workers = draws.tallies.get("workers").map_or(1, |tally| mean(*tally) as u64).max(1);
+/// Whether every active warehouse was home of its part, and no other was. A client serves its warehouses in turn, so
+/// that those which share their clients differ by at most one transaction for each of these; how fast a client is does
+/// not matter.
+fn homes(draws: &Draws, layout: Layout) -> [AuditLine; 2] {
+    let (active_warehouses, clients) = (layout.active_warehouses(), u64::from(layout.clients()));
     let served = draws.bins.get(HOMES);
-    let count = |home: u32| served.and_then(|served| served.get(&(home as i32))).copied().unwrap_or(0);
+    let count = |home: u32| served.and_then(|served| served.get(&layout.warehouse(home))).copied().unwrap_or(0);
     let total: u64 = served.map_or(0, |served| served.values().sum());
-    let groups = gcd(u64::from(active_warehouses), workers);
+    let groups = gcd(u64::from(active_warehouses), clients);
     let mut ranges = BTreeMap::<u64, (u64, u64)>::new();
-    for home in 1..=active_warehouses {
-        let (least, most) = ranges.entry(u64::from(home - 1) % groups).or_insert((u64::MAX, 0));
+    for home in 0..active_warehouses {
+        let (least, most) = ranges.entry(u64::from(home) % groups).or_insert((u64::MAX, 0));
         (*least, *most) = ((*least).min(count(home)), (*most).max(count(home)));
     }
     let spread = ranges.values().map(|(least, most)| most - least).max().unwrap_or(0);
-    let visited = (1..=active_warehouses).filter(|&home| count(home) > 0).count();
-    let rounds = draws.tallies.get("full_round").is_some_and(|tally| mean(*tally) == 1.0);
+    let visited = served.map_or(0, |served| served.values().filter(|&&count| count > 0).count());
+    let rounds = draws.tallies.get("full_rounds").is_some_and(|tally| tally.sum == clients as f64);
     let line = |name: &str, observed: f64, low: f64, high: f64| AuditLine {
         name: name.to_owned(),
         observed,
@@ -178,7 +195,7 @@ fn homes(draws: &Draws, active_warehouses: u32) -> [AuditLine; 2] {
     let all = f64::from(active_warehouses);
     [
         line("home_warehouses", visited as f64, all, all),
-        line("home_spread", spread as f64, 0.0, (workers / groups) as f64),
+        line("home_spread", spread as f64, 0.0, (clients / groups) as f64),
     ]
 }
 

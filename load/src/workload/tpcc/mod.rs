@@ -8,7 +8,7 @@
 //! that must be rolled back does all its work first, as clause 2.4.2.3 demands, and so costs 11 as well.
 //!
 //! What differs from the letter of the specification: no screens and no think times (a pace of its own would add
-//! them), Delivery inline instead of queued, an item drawn twice for one order is drawn again, a connection serves
+//! them), Delivery inline instead of queued, an item drawn twice for one order is drawn again, a client may serve
 //! several terminals in turn (see [`terminals`]), and after ten terminals of a warehouse the districts of Stock-Level
 //! repeat.
 
@@ -30,7 +30,7 @@ use crate::target::Statement;
 use constants::{RunConstants, StoredConstants};
 use std::collections::BTreeMap;
 use tally::Tallies;
-use terminals::{Place, Terminals};
+use terminals::{Layout, Terminals};
 use worker::{Clock, TpccWorker};
 
 /// Names of the operations.
@@ -51,7 +51,7 @@ pub const STOCK_LEVEL: OperationId = OperationId(4);
 pub struct TpccOptions {
     /// Warehouses that must be loaded.
     pub warehouses: u32,
-    /// Warehouses 1..=active are used; `None`: all.
+    /// How many of them are used, evenly spread; `None`: all.
     pub active_warehouses: Option<u32>,
     /// The run's seed, which need not be the data's.
     pub seed: u64,
@@ -99,15 +99,18 @@ impl Tpcc {
         })
     }
 
-    /// Worker `index` of `workers`, whose inputs and outputs can be seen.
-    ///
-    /// # Panics
-    /// If there are not so many workers.
+    /// Which terminals are whose, in a run of so many clients.
     #[must_use]
-    pub fn tpcc_worker(&self, index: u32, workers: u32) -> TpccWorker {
-        let place = Place::new(index, workers, self.active_warehouses);
-        let terminals = Terminals::new(self.seed, place, &self.constants);
-        TpccWorker::new(terminals, Tallies::new(place, self.constants), self.clock)
+    pub fn layout(&self, clients: u32) -> Layout {
+        Layout::new(clients, self.active_warehouses, self.warehouses)
+    }
+
+    /// An executor in a run of so many clients, whose inputs and outputs can be seen.
+    #[must_use]
+    pub fn tpcc_worker(&self, clients: u32) -> TpccWorker {
+        let layout = self.layout(clients);
+        let terminals = Terminals::new(self.seed, layout, &self.constants);
+        TpccWorker::new(layout, terminals, Tallies::new(layout, self.constants), self.clock)
     }
 }
 
@@ -120,12 +123,12 @@ impl Workload for Tpcc {
         &self.statements
     }
 
-    fn worker(&self, index: u32, workers: u32) -> Box<dyn Worker> {
-        Box::new(self.tpcc_worker(index, workers))
+    fn worker(&self, clients: u32) -> Box<dyn Worker> {
+        Box::new(self.tpcc_worker(clients))
     }
 
-    fn audit(&self, draws: &Draws) -> Vec<AuditLine> {
-        audit::audit(draws, self.active_warehouses, &self.constants)
+    fn audit(&self, clients: u32, draws: &Draws) -> Vec<AuditLine> {
+        audit::audit(draws, self.layout(clients), &self.constants)
     }
 
     fn conditions(&self) -> Vec<Condition> {

@@ -4,7 +4,7 @@
 use super::constants::RunConstants;
 use super::input::{Customer, DeliveryInput, Inputs, NewOrderInput, OrderStatusInput, PaymentInput, UNUSED_ITEM};
 use super::population::ITEMS;
-use super::terminals::Place;
+use super::terminals::Layout;
 use super::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT};
 use crate::workload::{Draws, OperationId, Tally};
 use std::collections::BTreeMap;
@@ -39,8 +39,6 @@ macro_rules! quantities {
 }
 
 quantities! {
-    /// Decks that held exactly their 23 cards.
-    DeckExact = "deck_exact",
     /// New-Orders that must be rolled back.
     Rollback = "rollback",
     /// Lines per order.
@@ -99,18 +97,24 @@ const THRESHOLD_BINS: usize = 3;
 const MOST_BINS: usize = 11;
 /// Name of the bins of home warehouses.
 pub const HOMES: &str = "home";
-/// Decks of so many terminals of each worker are looked at: enough to judge, few enough to keep.
-const DECKS: u64 = 1_024;
+/// Names of the bins of cards by terminal.
+pub const CARDS: [&str; 5] =
+    ["cards_new_order", "cards_payment", "cards_order_status", "cards_delivery", "cards_stock_level"];
+/// Cards of so many terminals are kept: enough to judge, few enough to keep.
+const CARD_TERMINALS: u64 = 1_024;
 
-/// The tallies of one worker.
+/// The tallies of one executor. Clients may be served by several: tallies are sums, so that it does not matter.
 #[derive(Debug, Clone)]
 pub struct Tallies {
     constants: RunConstants,
-    place: Place,
-    active_warehouses: i32,
+    layout: Layout,
     operations: [u64; 5],
-    /// Cards of the unfinished deck of each of the first terminals.
-    open_decks: Vec<[u8; 5]>,
+    /// How many of the run's terminals drew for the first time here.
+    terminals: u64,
+    /// How many clients completed here their first visit to each of their warehouses.
+    full_rounds: u64,
+    /// Cards of each of the first terminals.
+    cards: Vec<[u64; 5]>,
     line_counts: [u64; 11],
     bins: [[u64; MOST_BINS]; BINNED.len()],
     homes: BTreeMap<i32, u64>,
@@ -118,15 +122,16 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// Empty tallies of the worker at `place`.
+    /// Empty tallies of a run.
     #[must_use]
-    pub fn new(place: Place, constants: RunConstants) -> Self {
+    pub fn new(layout: Layout, constants: RunConstants) -> Self {
         Self {
             constants,
-            place,
-            active_warehouses: place.active_warehouses() as i32,
+            layout,
             operations: [0; 5],
-            open_decks: Vec::new(),
+            terminals: 0,
+            full_rounds: 0,
+            cards: vec![[0; 5]; CARD_TERMINALS.min(layout.terminals() * u64::from(layout.clients())) as usize],
             line_counts: [0; 11],
             bins: [[0; MOST_BINS]; BINNED.len()],
             homes: BTreeMap::new(),
@@ -145,9 +150,15 @@ impl Tallies {
         self.add(quantity, f64::from(u8::from(hit)));
     }
 
-    /// Counts a drawn operation and its inputs.
-    pub fn operation(&mut self, operation: OperationId, inputs: &Inputs) {
-        self.card(operation);
+    /// Counts what a client drew at its turn.
+    pub fn operation(&mut self, (client, turn): (u32, u64), operation: OperationId, inputs: &Inputs) {
+        let kind = usize::from(operation.0);
+        self.operations[kind] += 1;
+        self.terminals += u64::from(turn < self.layout.terminals());
+        self.full_rounds += u64::from(turn + 1 == self.layout.homes());
+        if let Some(cards) = self.cards.get_mut(self.layout.terminal(client, turn) as usize) {
+            cards[kind] += 1;
+        }
         *self.homes.entry(inputs.home(operation)).or_default() += 1;
         match operation {
             NEW_ORDER => self.new_order(&inputs.new_order),
@@ -162,26 +173,6 @@ impl Tallies {
             _ => false,
         };
         self.share(Quantity::RemoteTransaction, remote);
-    }
-
-    /// Counts a card, and compares every 23 of a terminal with a deck.
-    fn card(&mut self, operation: OperationId) {
-        let terminal = self.operations.iter().sum::<u64>() % self.place.terminals();
-        let kind = usize::from(operation.0);
-        self.operations[kind] += 1;
-        if terminal >= DECKS {
-            return;
-        }
-        let terminal = terminal as usize;
-        if terminal == self.open_decks.len() {
-            self.open_decks.push([0; 5]);
-        }
-        self.open_decks[terminal][kind] += 1;
-        let deck = self.open_decks[terminal].map(u32::from);
-        if deck.iter().sum::<u32>() == DECK.iter().sum::<u32>() {
-            self.share(Quantity::DeckExact, deck == DECK);
-            self.open_decks[terminal] = [0; 5];
-        }
     }
 
     /// Counts a draw that must be uniform over its domain: its mean, its own bin, and that it has one.
@@ -253,9 +244,12 @@ impl Tallies {
         if other == home {
             return;
         }
-        let others = f64::from(self.active_warehouses - 1);
-        let place = f64::from((other - home - 1).rem_euclid(self.active_warehouses));
-        let rank = (place + 0.5) / others;
+        let (Some(home), Some(other)) = (self.layout.index(home), self.layout.index(other)) else {
+            return self.share(Quantity::InDomain, false);
+        };
+        let active = i64::from(self.layout.active_warehouses());
+        let place = (i64::from(other) - i64::from(home) - 1).rem_euclid(active);
+        let rank = (place as f64 + 0.5) / (active - 1) as f64;
         self.add(Quantity::RemoteRank, rank);
         self.add(Quantity::RemoteRankSquared, rank * rank);
     }
@@ -267,11 +261,9 @@ impl Tallies {
         let operations: u64 = self.operations.iter().sum();
         let orders: u64 = self.line_counts.iter().sum();
         let tallies = &mut draws.tallies;
-        tallies.insert("workers", Tally { sum: f64::from(self.place.workers()), draws: 1 });
-        tallies.insert("terminals", Tally { sum: operations.min(self.place.terminals()) as f64, draws: 1 });
-        // Whether the worker has been at home in all of its warehouses.
-        let round = f64::from(u8::from(operations >= self.place.homes()));
-        tallies.insert("full_round", Tally { sum: round, draws: 1 });
+        tallies.insert("clients", Tally { sum: f64::from(self.layout.clients()), draws: 1 });
+        tallies.insert("terminals", Tally { sum: self.terminals as f64, draws: 1 });
+        tallies.insert("full_rounds", Tally { sum: self.full_rounds as f64, draws: 1 });
         for (name, &count) in MIX.iter().zip(&self.operations) {
             tallies.insert(name, Tally { sum: count as f64, draws: operations });
         }
@@ -283,6 +275,9 @@ impl Tallies {
         }
         for ((name, low, high), counts) in BINNED.iter().zip(&self.bins) {
             draws.bins.insert(name, (*low..=*high).zip(counts.iter().copied()).collect());
+        }
+        for (kind, name) in CARDS.iter().enumerate() {
+            draws.bins.insert(name, (0..).zip(self.cards.iter().map(|cards| cards[kind])).collect());
         }
         draws.bins.insert(HOMES, self.homes.clone());
         draws

@@ -1,13 +1,13 @@
-//! The terminals of a run, and how workers take turns with them.
+//! The terminals of a run, and how clients take turns with them.
 //!
-//! A run has as many terminals as the least common multiple of its workers and of ten a warehouse: each warehouse is
-//! home of equally many (ten or a multiple of it, with ten districts for Stock-Level), and each worker owns equally
-//! many. A worker serves its terminals in turn, one transaction each, so that with any number of connections no active
-//! warehouse goes without, and none gets more than its share.
+//! A run has as many terminals as the least common multiple of its clients and of ten a warehouse: each warehouse is
+//! home of equally many (ten or a multiple of it, with ten districts for Stock-Level), and each client owns equally
+//! many. A client serves its terminals in turn, one transaction each, so that with any number of clients no active
+//! warehouse goes without, and none gets more than its share. With ten clients a warehouse each has one terminal.
 //!
-//! What a terminal draws is a function of (seed, terminal, number), so that a thousand idle terminals take no memory.
-//! All random numbers of an operation are drawn here, before it starts: a transaction that the database asks to repeat
-//! is repeated with the same inputs.
+//! What a terminal draws is a function of (seed, terminal, number), so that a hundred thousand idle terminals take no
+//! memory. All random numbers of an operation are drawn here, before it starts: a transaction that the database asks to
+//! repeat is repeated with the same inputs.
 
 use super::constants::RunConstants;
 use super::input::{
@@ -22,35 +22,36 @@ use crate::workload::OperationId;
 const TERMINALS: u64 = 10;
 const CARDS: u64 = 23;
 
-/// Where a worker stands in a run, and with it which terminals are its own.
+/// Which terminals a run's clients own, and where these are at home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    worker: u32,
-    workers: u32,
+pub struct Layout {
+    clients: u32,
     active_warehouses: u32,
+    warehouses: u32,
     terminals: u64,
     homes: u64,
 }
 
-impl Place {
-    /// Worker `worker` of `workers`, counted from 0, on warehouses 1 to `active_warehouses`.
+impl Layout {
+    /// So many clients on `active_warehouses` of `warehouses` that are loaded.
     ///
     /// # Panics
-    /// If there are no workers, no warehouses, or not so many workers.
+    /// If there are no clients, no active warehouses, or more of them than are loaded.
     #[must_use]
-    pub fn new(worker: u32, workers: u32, active_warehouses: u32) -> Self {
-        assert!(worker < workers, "worker {worker} of {workers}");
-        assert!((1..i32::MAX as u32).contains(&active_warehouses), "{active_warehouses} active warehouses");
-        let (all, active) = (u64::from(workers), u64::from(active_warehouses));
+    pub fn new(clients: u32, active_warehouses: u32, warehouses: u32) -> Self {
+        assert!(clients > 0, "no clients");
+        assert!((1..=warehouses).contains(&active_warehouses), "{active_warehouses} of {warehouses} warehouses");
+        assert!(warehouses < i32::MAX as u32, "{warehouses} warehouses");
+        let (all, active) = (u64::from(clients), u64::from(active_warehouses));
         let wanted = TERMINALS * active;
         let (terminals, homes) = (wanted / gcd(wanted, all), active / gcd(active, all));
-        Self { worker, workers, active_warehouses, terminals, homes }
+        Self { clients, active_warehouses, warehouses, terminals, homes }
     }
 
-    /// Workers of the run.
+    /// Clients of the run.
     #[must_use]
-    pub fn workers(self) -> u32 {
-        self.workers
+    pub fn clients(self) -> u32 {
+        self.clients
     }
 
     /// Active warehouses of the run.
@@ -59,33 +60,56 @@ impl Place {
         self.active_warehouses
     }
 
-    /// How many terminals each worker owns: lcm(workers, 10 x active) / workers.
+    /// How many terminals each client owns: lcm(clients, 10 x active) / clients.
     #[must_use]
     pub fn terminals(self) -> u64 {
         self.terminals
     }
 
-    /// How many warehouses are home of them; after so many transactions the worker has been at each once.
+    /// How many warehouses are home of them; after so many transactions the client has been at each once.
     #[must_use]
     pub fn homes(self) -> u64 {
         self.homes
     }
 
-    /// The number, in the run, of the worker's terminal that has turn `turn`.
-    fn terminal(self, turn: u64) -> u64 {
-        u64::from(self.worker) + turn % self.terminals() * u64::from(self.workers)
+    /// The number, in the run, of the client's terminal that has turn `turn`.
+    #[must_use]
+    pub fn terminal(self, client: u32, turn: u64) -> u64 {
+        u64::from(client) + turn % self.terminals * u64::from(self.clients)
     }
 
-    /// Its home: at any moment of a run in step, the homes of all terminals served are as even as whole numbers can be.
-    fn home(self, turn: u64) -> i32 {
-        let index = self.terminal(turn) % u64::from(self.active_warehouses);
-        i32::try_from(index + 1).expect("fewer than 2^31 warehouses")
+    /// Its home, as a number below [`Layout::active_warehouses`]. At any moment of a run in step, the homes of all
+    /// terminals served are as even as whole numbers can be.
+    #[must_use]
+    pub fn home_index(self, client: u32, turn: u64) -> u32 {
+        (self.terminal(client, turn) % u64::from(self.active_warehouses)) as u32
+    }
+
+    /// Its home warehouse.
+    #[must_use]
+    pub fn home(self, client: u32, turn: u64) -> i32 {
+        self.warehouse(self.home_index(client, turn))
+    }
+
+    /// The `index`-th active warehouse: they are spread evenly over the loaded ones.
+    #[must_use]
+    pub fn warehouse(self, index: u32) -> i32 {
+        let place = u64::from(index) * u64::from(self.warehouses) / u64::from(self.active_warehouses);
+        place as i32 + 1
+    }
+
+    /// Which of the active warehouses this is; `None` when it is not one of them.
+    #[must_use]
+    pub fn index(self, warehouse: i32) -> Option<u32> {
+        let place = u64::try_from(warehouse).ok()?.checked_sub(1)?;
+        let index = (place * u64::from(self.active_warehouses)).div_ceil(u64::from(self.warehouses)) as u32;
+        (index < self.active_warehouses && self.warehouse(index) == warehouse).then_some(index)
     }
 
     /// Its district for Stock-Level: its number within its warehouse, so that ten terminals have ten (2.8.1.1).
-    fn stock_level_district(self, turn: u64) -> i32 {
-        let index = self.terminal(turn) / u64::from(self.active_warehouses) % u64::from(DISTRICTS.unsigned_abs());
-        i32::try_from(index + 1).expect("ten districts")
+    fn stock_level_district(self, client: u32, turn: u64) -> i32 {
+        let number = self.terminal(client, turn) / u64::from(self.active_warehouses);
+        (number % u64::from(DISTRICTS.unsigned_abs())) as i32 + 1
     }
 }
 
@@ -105,18 +129,25 @@ fn deck(stream: &mut Stream) -> [OperationId; CARDS as usize] {
     cards
 }
 
-/// The terminals of one worker.
+/// Shuffles the terminal's deck as it lies now, and looks at the card whose turn it is: cheaper than keeping the decks
+/// of all terminals.
+pub fn card(seed: u64, layout: Layout, client: u32, turn: u64) -> OperationId {
+    let (number, terminal) = (turn / layout.terminals, turn % layout.terminals);
+    let place = number / CARDS * layout.terminals + terminal;
+    let mut stream = Stream::new(seed, Purpose::Deck, client, place as u32);
+    deck(&mut stream)[(number % CARDS) as usize]
+}
+
+/// Draws what terminals do.
 #[derive(Debug, Clone)]
 pub struct Terminals {
     seed: u64,
-    place: Place,
-    /// Transactions drawn so far.
-    turns: u64,
-    active_warehouses: i32,
+    layout: Layout,
     last_names: NonUniform,
     customers: NonUniform,
     items: NonUniform,
     /// Of the transaction being drawn.
+    home: u32,
     warehouse: i32,
     stock_level_district: i32,
     stream: Stream,
@@ -125,33 +156,31 @@ pub struct Terminals {
 }
 
 impl Terminals {
-    /// The terminals of the worker at `place`.
+    /// The terminals of a run.
     #[must_use]
-    pub fn new(seed: u64, place: Place, constants: &RunConstants) -> Self {
+    pub fn new(seed: u64, layout: Layout, constants: &RunConstants) -> Self {
         Self {
             seed,
-            place,
-            turns: 0,
-            active_warehouses: place.active_warehouses as i32,
+            layout,
             last_names: constants.last_name(),
             customers: constants.customer(),
             items: constants.item(),
-            warehouse: place.home(0),
-            stock_level_district: place.stock_level_district(0),
-            stream: Stream::new(seed, Purpose::Terminal, place.worker, 0),
+            home: 0,
+            warehouse: layout.home(0, 0),
+            stock_level_district: layout.stock_level_district(0, 0),
+            stream: Stream::new(seed, Purpose::Terminal, 0, 0),
             inputs: Inputs::default(),
         }
     }
 
-    /// Draws the next card of the terminal whose turn it is, and its inputs.
-    pub fn draw(&mut self) -> OperationId {
-        let (turn, worker) = (self.turns, self.place.worker);
-        self.turns += 1;
-        self.warehouse = self.place.home(turn);
-        self.stock_level_district = self.place.stock_level_district(turn);
-        // (worker, turn) and (terminal, number) name the same things; streams repeat after 2^32 turns of a worker.
-        self.stream = Stream::new(self.seed, Purpose::Terminal, worker, turn as u32);
-        let operation = self.card(turn);
+    /// Draws the next card of the terminal that has this turn of the client, and its inputs.
+    pub fn draw(&mut self, client: u32, turn: u64) -> OperationId {
+        self.home = self.layout.home_index(client, turn);
+        self.warehouse = self.layout.warehouse(self.home);
+        self.stock_level_district = self.layout.stock_level_district(client, turn);
+        // (client, turn) and (terminal, number) name the same things; streams repeat after 2^32 turns of a client.
+        self.stream = Stream::new(self.seed, Purpose::Terminal, client, turn as u32);
+        let operation = card(self.seed, self.layout, client, turn);
         match operation {
             NEW_ORDER => self.draw_new_order(),
             PAYMENT => self.draw_payment(),
@@ -168,16 +197,6 @@ impl Terminals {
             }
         }
         operation
-    }
-
-    /// Shuffles the terminal's deck as it lies now, and looks at the card whose turn it is: cheaper than keeping the
-    /// decks of all terminals.
-    fn card(&self, turn: u64) -> OperationId {
-        let terminals = self.place.terminals();
-        let (number, terminal) = (turn / terminals, turn % terminals);
-        let place = number / CARDS * terminals + terminal;
-        let mut stream = Stream::new(self.seed, Purpose::Deck, self.place.worker, place as u32);
-        deck(&mut stream)[(number % CARDS) as usize]
     }
 
     fn draw_new_order(&mut self) {
@@ -245,11 +264,12 @@ impl Terminals {
 
     /// Uniform among the other active warehouses; home when there is no other (2.4.1.5, 2.5.1.2, their comments).
     fn other_warehouse(&mut self) -> i32 {
-        if self.active_warehouses == 1 {
+        let others = self.layout.active_warehouses as i32 - 1;
+        if others == 0 {
             return self.warehouse;
         }
-        let other = self.stream.uniform(1, self.active_warehouses - 1);
-        if other < self.warehouse { other } else { other + 1 }
+        let other = self.stream.uniform(0, others - 1) as u32;
+        self.layout.warehouse(if other < self.home { other } else { other + 1 })
     }
 }
 

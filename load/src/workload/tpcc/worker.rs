@@ -1,7 +1,7 @@
-//! A worker and its terminals as the engine sees them.
+//! An executor of transactions as the engine sees it.
 
 use super::tally::{Quantity, Tallies};
-use super::terminals::Terminals;
+use super::terminals::{Layout, Terminals};
 use super::transactions::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
 use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use crate::target::postgres::{Batch, Reply};
@@ -14,7 +14,7 @@ pub enum Clock {
     /// The system's time, as the specification asks.
     #[default]
     Wall,
-    /// A start and a step per operation of a worker, so that runs with one seed leave equal rows.
+    /// A start and a step per operation, numbered by turn and client, so that runs with one seed leave equal rows.
     Logical {
         /// Microseconds since the Unix epoch.
         start_micros: i64,
@@ -24,24 +24,26 @@ pub enum Clock {
 }
 
 impl Clock {
-    fn now_micros(self, operations: i64) -> i64 {
+    fn now_micros(self, number: i64) -> i64 {
         match self {
             Self::Wall => {
                 let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
                 i64::try_from(since_epoch.as_micros()).unwrap_or(i64::MAX)
             }
-            Self::Logical { start_micros, step_micros } => start_micros + operations * step_micros,
+            Self::Logical { start_micros, step_micros } => start_micros + number * step_micros,
         }
     }
 }
 
-/// The terminals of one worker, with their transactions and tallies.
+/// Executes transactions of any client, one at a time.
 #[derive(Debug)]
 pub struct TpccWorker {
     terminals: Terminals,
     clock: Clock,
+    layout: Layout,
     operation: OperationId,
-    operations: i64,
+    /// Of the operation in the run: all clients' first turns, then their second ones.
+    number: i64,
     now_micros: i64,
     tallies: Tallies,
     new_order: NewOrder,
@@ -52,12 +54,13 @@ pub struct TpccWorker {
 }
 
 impl TpccWorker {
-    pub(super) fn new(terminals: Terminals, tallies: Tallies, clock: Clock) -> Self {
+    pub(super) fn new(layout: Layout, terminals: Terminals, tallies: Tallies, clock: Clock) -> Self {
         Self {
             terminals,
             clock,
+            layout,
             operation: NEW_ORDER,
-            operations: 0,
+            number: 0,
             now_micros: 0,
             tallies,
             new_order: NewOrder::default(),
@@ -118,16 +121,16 @@ impl TpccWorker {
 }
 
 impl Worker for TpccWorker {
-    fn draw(&mut self) -> OperationId {
-        self.operation = self.terminals.draw();
-        self.operations += 1;
-        self.tallies.operation(self.operation, &self.terminals.inputs);
+    fn draw(&mut self, client: u32, turn: u64) -> OperationId {
+        self.operation = self.terminals.draw(client, turn);
+        self.number = turn as i64 * i64::from(self.layout.clients()) + i64::from(client);
+        self.tallies.operation((client, turn), self.operation, &self.terminals.inputs);
         self.operation
     }
 
     fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
         if reply.is_none() {
-            self.now_micros = self.clock.now_micros(self.operations);
+            self.now_micros = self.clock.now_micros(self.number);
         }
         let (inputs, now) = (&self.terminals.inputs, self.now_micros);
         let step = match self.operation {
