@@ -1,7 +1,7 @@
 """What analysis hands to the report: rows of tables and sentences, nothing left to compute.
 
-On disk: `trials.parquet`, `measurements.parquet`, `statistics.parquet`, `comparisons.parquet`, `analysis.json`,
-all in the results folder, all rebuildable from `trials/`.
+On disk: `analysis.json` and one Parquet file for each of the tables that `analysis.stored` names, all in the results
+folder, all rebuildable from `trials/`.
 """
 
 from enum import StrEnum
@@ -121,6 +121,109 @@ class Comparison(Frozen):
     trials: list[str]
 
 
+class RankRow(Frozen):
+    """One configuration's place on one leaderboard, as far as it is certain. ranks.parquet."""
+
+    benchmark: str
+    metric: str
+    view: Literal["plain", "per CPU", "per dollar"]
+    basis: str | None = Field(description="of the prices, of the view per dollar")
+    configuration: str
+    place: int = Field(ge=1, description="by the median alone; equal medians share one")
+    first: int = Field(ge=1, description="1 + the number of configurations that are certainly better")
+    last: int = Field(description="all - the number of configurations that are certainly worse")
+    of: int = Field(description="configurations on the leaderboard")
+    ties: list[str] = Field(
+        description="configurations that are a tie with it: shown to differ by less than the margin"
+    )
+
+
+class CostRow(Frozen):
+    """A month of one configuration under one basis, or why it has no price. costs.parquet."""
+
+    configuration: str
+    basis: str = Field(description="of the machines' price: on-demand, reserved-1y, ..., or 'stated' by the study")
+    terms: str = Field(description="of a commitment, as far as the source says")
+    provider: str | None
+    region: str | None
+    machine_type: str | None
+    family: str | None = Field(description="'m6i', 'n2-standard', 'Ds_v5'")
+    vcpus: int | None = Field(description="as the name of the type says")
+    method: str = Field(description="of counting a month")
+    hours: float = Field(description="of a month")
+    counted: str = Field(description="which machines count")
+    machines: int = Field(description="how many they are")
+    usd_per_hour: float | None = Field(description="of one machine, without volumes; of the cluster when stated")
+    machine_month_usd: float | None = Field(description="of one machine with its volumes; of the cluster when stated")
+    month_usd: float | None = Field(description="of all machines that count")
+    storage_share: float | None = Field(description="part of the volumes, from 0 to 1")
+    break_even_hours: float | None = Field(
+        description="hours of use a month from which the commitment is cheaper than on-demand; None: never, or no price"
+    )
+    formula: str = Field(description="as it prints itself, with prices, sources and what is missing")
+    reason_missing: str | None
+    price_row: str | None = Field(description="id of the machine's row in the price book")
+    source: str | None
+    date: str | None
+    age_days: int | None = Field(description="of the price on the day of the study")
+
+
+class CostLineRow(Frozen):
+    """One product of the formula: amount x hours x rate. cost_lines.parquet."""
+
+    configuration: str
+    basis: str
+    what: str
+    amount: float
+    unit: str
+    hours: float | None = Field(description="None: the rate is by the month")
+    rate_usd: float
+    usd: float = Field(description="a month, of one machine")
+    price_row: str
+    source: str
+    licence: str
+    date: str
+
+
+class PricePerformance(Frozen):
+    """What one unit of a headline metric costs a month. price_performance.parquet.
+
+    The cost is a constant, so the ends of the interval are those of the median, divided.
+    """
+
+    configuration: str
+    benchmark: str
+    metric: str
+    basis: str
+    unit: str = Field(description="of the metric; dollars a month are for one of it")
+    n: int
+    month_usd: float
+    median: float = Field(description="of the metric, in its unit")
+    usd_per_unit: float = Field(description="month_usd / median: $/tpmC where the metric is tpmC")
+    low: float
+    high: float
+    coverage: float
+    usd_per_million: float | None = Field(
+        description="operations of machines that are busy all month; None: it counts none"
+    )
+    front: Literal["on it", "open", "behind"] = Field(
+        description="of cost against the median: nobody is cheaper and better; open: somebody is, not for certain"
+    )
+    discount_to_lead_percent: float | None = Field(
+        description="on its machines alone, to cost as little as the leader; 0: it leads; None: none does"
+    )
+    price_row: str | None
+    source: str | None
+    date: str | None
+    trials: list[str]
+
+
+class PriceComparison(Comparison):
+    """Two configurations by performance per dollar, under one basis. price_comparisons.parquet."""
+
+    basis: str
+
+
 class Insight(Frozen):
     """One sentence with its evidence, by a named rule."""
 
@@ -199,6 +302,12 @@ class AnalysedStudy(Frozen):
     commands: list[CommandRow]
     checks: list[CheckRow]
     database_settings: dict[str, dict[str, str]] = Field(description="configuration -> settings in force")
+    ranks: list[RankRow] = []
+    costs: list[CostRow] = []
+    cost_lines: list[CostLineRow] = []
+    price_performance: list[PricePerformance] = []
+    price_comparisons: list[PriceComparison] = []
+    price_date: str | None = Field(default=None, description="the day at whose prices costs are")
     inputs_digest: str | None = Field(default=None, description="of all that it was made from; None: not known")
 
 

@@ -2,17 +2,21 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date
 
-from nephoscope.analysis.cells import Metrics
+from nephoscope.analysis.cells import Metrics, cells_of
 from nephoscope.analysis.comparisons import comparisons_of
+from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import machines_of, split_names
+from nephoscope.analysis.price_performance import price_performance_of
+from nephoscope.analysis.ranks import performance_ranks
 from nephoscope.analysis.statistics import statistics_of
 from nephoscope.analysis.tables import ordered
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.records import CommandRecord, Verdict, VerdictKind
-from nephoscope.results import AnalysedStudy, CheckRow, CommandRow, MeasurementRow, TrialRow
+from nephoscope.results import AnalysedStudy, CheckRow, CommandRow, MeasurementRow, RankRow, TrialRow
 
 
 def analyse(inputs: StudyInputs) -> AnalysedStudy:
@@ -30,18 +34,26 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     measurements = ordered([_renamed_measurement(row, names) for row in inputs.measurements], MeasurementRow)
     metrics: Metrics = {row.benchmark: row.metrics for row in inputs.benchmarks}
     margin_percent = inputs.study.equivalence_margin_percent
+    started = [row.started_unix_ms for row in trials if row.started_unix_ms is not None]
+    original = {row.trial: row.configuration for row in inputs.trials}
+    day = day_of(inputs.study, min(started, default=None))
+    costs = costs_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, inputs.book, day)
+    statistics = statistics_of(trials, measurements, metrics)
+    comparisons = comparisons_of(trials, measurements, metrics, margin_percent=margin_percent)
+    priced = price_performance_of(
+        cells_of(trials, measurements, metrics), statistics, comparisons, costs.rows, margin_percent=margin_percent
+    )
     findings = Findings(
         trials=trials,
         measurements=measurements,
-        statistics=statistics_of(trials, measurements, metrics),
-        comparisons=comparisons_of(trials, measurements, metrics, margin_percent=margin_percent),
+        statistics=statistics,
+        comparisons=comparisons,
         machines=machines_of(inputs.machines),
         metrics=metrics,
         margin_percent=margin_percent,
         seed=inputs.study.seed,
         tool_versions={tool: sorted(said) for tool, said in sorted(inputs.tool_versions.items())},
     )
-    started = [row.started_unix_ms for row in trials if row.started_unix_ms is not None]
     ended = [end for row in trials if (end := _ended_unix_ms(row)) is not None]
     return AnalysedStudy(
         study=inputs.study.name,
@@ -66,6 +78,12 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         commands=commands_of(trials, inputs.commands),
         checks=checks_of(inputs.verdicts, inputs.check_texts),
         database_settings=_settings(inputs, trials),
+        ranks=ordered([*performance_ranks(statistics, comparisons, metrics), *priced.ranks], RankRow),
+        costs=costs.rows,
+        cost_lines=costs.lines,
+        price_performance=priced.rows,
+        price_comparisons=priced.comparisons,
+        price_date=None if costs.day == date.max else costs.day.isoformat(),
         inputs_digest=inputs.inputs_digest,
     )
 

@@ -14,6 +14,8 @@ from nephoscope.benchmarks.load_output import client_cpu_share
 from nephoscope.checks.base import Check
 from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError
+from nephoscope.prices.book import PriceBook, shipped
+from nephoscope.prices.rows import read_csv
 from nephoscope.records import Metric, Plan, TrialIntent, VerdictKind
 from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.store.attempt import Attempt
@@ -22,6 +24,9 @@ from nephoscope.study.model import Study
 
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that say that a benchmark could not even begin on this machine."""
+
+TABLES_VERSION = 2
+"""Rises when an analysis of the same trials would hold other tables."""
 
 Metrics = Mapping[str, Mapping[str, Metric]]
 """Benchmark of the study -> metric by its name."""
@@ -94,6 +99,7 @@ def collect(
         check_texts={check.name: check.text for check in checks},
         database_settings=_settings(begun),
         tool_versions=_tool_versions(attempt for _, attempt in begun),
+        book=_book(folder),
         inputs_digest=digest_before,
     )
 
@@ -104,7 +110,9 @@ def digest(folder: ResultsFolder) -> str:
     An analysis with another digest is of other trials: one was measured, parsed again or copied in since.
     """
     found = hashlib.sha256()
-    for content in (folder.study_text().encode(), folder.plan_path.read_bytes(), nephoscope.__version__.encode()):
+    prices = folder.prices_path.read_bytes() if folder.prices_path.exists() else b""
+    versions = f"{nephoscope.__version__} {TABLES_VERSION}".encode()
+    for content in (folder.study_text().encode(), folder.plan_path.read_bytes(), versions, prices):
         found.update(hashlib.sha256(content).digest())
     for row in stored_trials(folder):
         found.update(row.intent.model_dump_json().encode())
@@ -112,6 +120,12 @@ def digest(folder: ResultsFolder) -> str:
         for content in row.attempt.analysed_bytes() if row.attempt else ():
             found.update(hashlib.sha256(content).digest())
     return found.hexdigest()
+
+
+def _book(folder: ResultsFolder) -> PriceBook:
+    """The folder's own prices over those that ship."""
+    own = folder.prices_path
+    return PriceBook(read_csv(own)).over(shipped()) if own.exists() else shipped()
 
 
 def _tool_versions(begun: Iterable[Attempt]) -> dict[str, set[str]]:

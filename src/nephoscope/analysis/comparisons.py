@@ -58,8 +58,13 @@ def comparisons_of(
     Raises:
         ValueError: as `cells_of`, or a margin that is not above 0.
     """
+    return comparisons_of_cells(cells_of(trials, measurements, metrics), margin_percent=margin_percent, alpha=alpha)
+
+
+def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha: float = ALPHA) -> list[Comparison]:
+    """`comparisons_of`, of values that are grouped already."""
     families: dict[tuple[bool, bool], list[_Pair]] = defaultdict(list)
-    for left, right in combinations(cells_of(trials, measurements, metrics), 2):
+    for left, right in combinations(cells, 2):
         same = (left.benchmark, left.metric, left.per_cpu) == (right.benchmark, right.metric, right.per_cpu)
         if same and left.values[0] > 0 and right.values[0] > 0:
             if left.unit != right.unit:

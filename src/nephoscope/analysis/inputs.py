@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.records import CommandRecord, Plan, Verdict
 from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.study.model import Study
@@ -34,5 +35,7 @@ class StudyInputs:
     """Configuration -> settings in force."""
     tool_versions: Mapping[str, Collection[str]] = field(default_factory=dict)
     """Tool -> every version that some trial used."""
+    book: PriceBook = field(default_factory=shipped)
+    """Prices: the folder's own over those that ship."""
     inputs_digest: str | None = None
     """See `collect.digest`."""

@@ -1,11 +1,22 @@
-"""What `analyze` leaves in a results folder and `report` reads: four tables and one document. All rebuildable."""
+"""What `analyze` leaves in a results folder and `report` reads: tables and one document. All rebuildable."""
 
 from collections.abc import Mapping
 
 from nephoscope.analysis import tables
 from nephoscope.errors import DamagedFile, InputError
 from nephoscope.frozen import Frozen
-from nephoscope.results import AnalysedStudy, Comparison, MeasurementRow, Statistic, TrialRow
+from nephoscope.results import (
+    AnalysedStudy,
+    Comparison,
+    CostLineRow,
+    CostRow,
+    MeasurementRow,
+    PriceComparison,
+    PricePerformance,
+    RankRow,
+    Statistic,
+    TrialRow,
+)
 from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 
@@ -14,7 +25,14 @@ TABLES: Mapping[str, type[Frozen]] = {
     "measurements": MeasurementRow,
     "statistics": Statistic,
     "comparisons": Comparison,
+    "ranks": RankRow,
+    "costs": CostRow,
+    "cost_lines": CostLineRow,
+    "price_performance": PricePerformance,
+    "price_comparisons": PriceComparison,
 }
+SINCE_PRICES = frozenset({"ranks", "costs", "cost_lines", "price_performance", "price_comparisons"})
+"""Tables that an analysis of an earlier version does not have."""
 
 
 def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
@@ -41,6 +59,8 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
     found = {}
     for name, kind in TABLES.items():
         table = folder.path / f"{name}.parquet"
+        if not table.exists() and name in SINCE_PRICES:
+            continue
         if not table.exists():
             raise DamagedFile(f"{table} is missing", hint=mend)
         found[name] = tables.from_parquet(table.read_bytes(), kind)

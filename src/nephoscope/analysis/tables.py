@@ -16,7 +16,18 @@ import polars as pl
 
 from nephoscope.errors import DamagedFile
 from nephoscope.frozen import Frozen
-from nephoscope.results import Comparison, ImportedRow, MeasurementRow, Statistic, TrialRow
+from nephoscope.results import (
+    Comparison,
+    CostLineRow,
+    CostRow,
+    ImportedRow,
+    MeasurementRow,
+    PriceComparison,
+    PricePerformance,
+    RankRow,
+    Statistic,
+    TrialRow,
+)
 
 Row = TypeVar("Row", bound=Frozen)
 
@@ -28,6 +39,11 @@ _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
     ),
     Statistic: lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu),
     Comparison: lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right),
+    RankRow: lambda row: (*(row.benchmark, row.metric, row.view, row.basis or "", row.place), row.configuration),
+    CostRow: lambda row: (row.configuration, row.basis),
+    CostLineRow: lambda row: (row.configuration, row.basis, row.what, row.price_row),
+    PricePerformance: lambda row: (row.benchmark, row.metric, row.basis, row.configuration),
+    PriceComparison: lambda row: (row.basis, row.benchmark, row.metric, row.left, row.right),
     ImportedRow: lambda row: (
         *(row.provider, row.machine_type, row.date, row.number, row.run, row.tool, row.metric, row.threads or 0),
         *(row.at_s is not None, row.at_s or 0.0, row.value),

@@ -74,7 +74,7 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable]) -> Plan:
     )
 
 
-_PRICE = {"price_usd_per_hour", "price_basis"}
+_PRICE = {"price_usd_per_hour", "price_basis", "priced_as"}
 
 
 def trial_id(configuration: Configuration, use: BenchmarkUse, *, replicate: int, seed: int) -> str:

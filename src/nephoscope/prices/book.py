@@ -49,6 +49,11 @@ class PriceBook:
         for row in self.rows:
             self._by_item[row.provider, row.region, row.item].append(row)
 
+    def over(self, base: "PriceBook") -> "PriceBook":
+        """This book, and of another one the rows of what this one has no price of."""
+        mine = {_what(row) for row in self.rows}
+        return PriceBook([*self.rows, *(row for row in base.rows if _what(row) not in mine)])
+
     @property
     def providers(self) -> set[str]:
         """Names of all providers with a row."""
@@ -124,6 +129,11 @@ class PriceBook:
             first = min(fitting, key=lambda row: row.since)
             return Pick(reason_missing=f"{what}: the first {basis} price is of {first.date}, after {on}")
         return _newest(before, f"{what}: {basis}")
+
+
+def _what(row: Price) -> tuple[str, ...]:
+    """What a row prices, under which basis."""
+    return (row.provider, row.region, row.item, row.unit, row.basis)
 
 
 def _newest(rows: list[Price], what: str) -> Pick:

@@ -259,6 +259,19 @@ def usd_per_operation(month_usd: float, operations_per_s: float, method: Method)
     return month_usd / (_positive(operations_per_s, "operations a second") * method.hours * SECONDS_PER_HOUR)
 
 
+def discount_to_reach(wanted_usd: float, month_usd: float, *, storage_share: float) -> float | None:
+    """The discount in percent on the machines alone, no volume, that brings a month down to so many dollars.
+
+    0 when it costs no more already; None when even free machines would not do.
+    """
+    storage_usd = storage_share * month_usd
+    if month_usd <= wanted_usd * (1 + 1e-12):
+        return 0.0
+    if wanted_usd <= storage_usd:
+        return None
+    return 100 * (1 - (wanted_usd - storage_usd) / (month_usd - storage_usd))
+
+
 def break_even_hours(on_demand: Price, committed: Price, method: Method) -> float | None:
     """From how many hours of use a month a commitment is cheaper than on demand; none: not in any month.
 

@@ -5,6 +5,7 @@ from datetime import date
 
 from nephoscope.frozen import Frozen
 from nephoscope.prices.book import PriceBook, shipped
+from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import Basis, Price, Unit
 from nephoscope.study.model import Configuration
 
@@ -33,23 +34,28 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
         basis = configuration.price_basis or "price_usd_per_hour of the study; basis not given"
         return Quote(price_usd=per_hour * hours, basis=basis, reason_missing=None)
     what = "local machine" if configuration.provider == "local" else f"provider {configuration.provider}"
-    machines = [machine for machine in (configuration.database_machine, configuration.load_machine) if machine]
-    if configuration.region is None or any(machine.type is None for machine in machines):
-        return Quote(price_usd=None, basis=None, reason_missing=f"{what}: no price given")
-    book = book or shipped()
-    if configuration.provider not in book.providers:
+    offer, book = offer_of(configuration), book or shipped()
+    if offer is None or offer.provider not in book.providers or _load_is_unknown(configuration):
         return Quote(price_usd=None, basis=None, reason_missing=f"{what}: no price given")
     prices: list[tuple[int, Price]] = []
-    for machine in machines:
-        pick = book.price_at(
-            on, configuration.provider, configuration.region, str(machine.type), Basis.ON_DEMAND, unit=Unit.HOUR
-        )
-        if pick.reason_missing:
+    for machine_type, count in (
+        (offer.type, offer.database_machines),
+        (offer.load_type or offer.type, offer.load_machines),
+    ):
+        pick = book.price_at(on, offer.provider, offer.region, machine_type, Basis.ON_DEMAND, unit=Unit.HOUR)
+        if count and pick.reason_missing:
             return Quote(price_usd=None, basis=None, reason_missing=f"{pick.reason_missing}, and no price given")
-        prices.append((machine.count, pick.price))
+        if count:
+            prices.append((count, pick.price))
     sources = "; ".join(sorted({f"{price.source}, {price.date}" for _, price in prices}))
     return Quote(
         price_usd=math.fsum(count * price.usd for count, price in prices) * hours,
-        basis=f"on-demand, {configuration.region}, machines without storage ({sources})",
+        basis=f"on-demand, {offer.region}, machines without storage ({sources})",
         reason_missing=None,
     )
+
+
+def _load_is_unknown(configuration: Configuration) -> bool:
+    """A load machine of no stated type, beside a database machine that has one."""
+    load = configuration.load_machine
+    return load is not None and load.type is None and configuration.priced_as is None

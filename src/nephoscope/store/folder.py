@@ -3,7 +3,8 @@
 study.toml  plan.json
 trials/<trial id>/trial.json
 trials/<trial id>/attempts/<n>/...          see attempt.py
-trials.parquet measurements.parquet statistics.parquet comparisons.parquet analysis.json  report/   rebuildable
+*.parquet analysis.json  report/            rebuildable
+prices.csv  claims.toml                     a person's own, where there are any
 scratch/                                    data of databases and files under test; gone when the study is done
 """
 
@@ -100,6 +101,16 @@ class ResultsFolder:
     def analysis_path(self) -> Path:
         """analysis.json: written last by `analyze`, so that its presence says that all it belongs to is there."""
         return self.path / "analysis.json"
+
+    @property
+    def prices_path(self) -> Path:
+        """prices.csv: prices of a person's own, which come before those that ship."""
+        return self.path / "prices.csv"
+
+    @property
+    def claims_path(self) -> Path:
+        """claims.toml: what a report says in public, held against the numbers."""
+        return self.path / "claims.toml"
 
     @property
     def report_dir(self) -> Path:

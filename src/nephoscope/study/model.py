@@ -73,6 +73,25 @@ class Database(Frozen):
         return dsn
 
 
+class Volume(Frozen):
+    """A volume of each database machine, as it is ordered, for its price."""
+
+    kind: str = Field(min_length=1, description="as the price book names it: 'gp3', 'pd-ssd'")
+    size: float = Field(gt=0, description="GB or GiB, as the provider counts it")
+    iops: float = Field(default=0, ge=0, description="all provisioned IOPS, with what the price includes")
+    throughput: float = Field(default=0, ge=0, description="all provisioned MiB/s or MB/s, as the provider counts it")
+    count: int = Field(default=1, ge=1, le=128, description="equal volumes")
+
+
+class PricedAs(Frozen):
+    """What a configuration is sold as: for machines that nephoscope did not order, as the one it runs on."""
+
+    provider: str = Field(min_length=1, description="as the price book names it: 'aws', 'gcp', 'azure'")
+    region: str = Field(min_length=1, description="the provider's region")
+    type: str = Field(min_length=1, description="machine type of each database machine")
+    volumes: list[Volume] = Field(default=[], description="of each database machine")
+
+
 class Configuration(Frozen):
     """What is ranked and priced."""
 
@@ -91,6 +110,9 @@ class Configuration(Frozen):
         default=None, gt=0, description="of the whole cluster; without it, no cost"
     )
     price_basis: str | None = Field(default=None, description="for example 'on-demand list price, us-east-1'")
+    priced_as: PricedAs | None = Field(
+        default=None, description="what to look up in the price book; default: provider, region and machine type"
+    )
 
 
 class BenchmarkEntry(Frozen):
@@ -113,6 +135,19 @@ class Budget(Frozen):
     max_hours: float | None = Field(default=None, gt=0, description="of all trials, one after the other")
 
 
+class Costs(Frozen):
+    """How the report counts a month."""
+
+    method: Literal["default", "cloud-report-2020", "everything"] = Field(
+        default="default", description="hours of a month and machines that count, see docs/concepts/cost.md"
+    )
+    date: str | None = Field(
+        default=None,
+        pattern=r"^\d{4}-\d{2}-\d{2}$",
+        description="prices of that day, as '2022-06-30'; default: the day of the first trial",
+    )
+
+
 class Study(Frozen):
     """A study file."""
 
@@ -128,6 +163,7 @@ class Study(Frozen):
         default=1.5, gt=0, lt=50, description="two configurations closer than this are a tie"
     )
     budget: Budget = Field(default=Budget(), description="`run` refuses a plan beyond it")
+    costs: Costs = Field(default=Costs(), description="how the report counts a month")
     configurations: list[Configuration] = Field(min_length=1, description="what is compared")
     benchmarks: list[BenchmarkEntry] = Field(min_length=1, description="how it is measured")
 

@@ -22,6 +22,11 @@ equivalence_margin_percent = 1.5
 max_hours = 2
 # max_usd = 20
 
+# How the report counts a month: method (default, cloud-report-2020, everything), and the day of the prices.
+# [costs]
+# method = "default"
+# date = "2025-01-31"              # default: the day of the first trial
+
 
 # ---- What is compared: one [[configurations]] for each ----
 
@@ -31,6 +36,13 @@ provider = "local"                 # local: this machine; fake: no machine at al
 # region, zone: where a cloud's machines are made; "local" has none.
 # price_usd_per_hour = 0.34        # of the whole cluster; without it, no cost is computed (missing is never 0)
 # price_basis = "on-demand list price, us-east-1, 2025-01-31"
+
+# What it is sold as, to look its price up in the price book: `nephoscope prices show`. Units are the provider's.
+# [configurations.priced_as]
+# provider = "aws"
+# region = "us-east-1"
+# type = "m6i.2xlarge"
+# volumes = [{ kind = "gp3", size = 1000, iops = 8000, throughput = 250, count = 1 }]   # of each database machine
 
 # The machine of the database. It runs the microbenchmarks as well.
 [configurations.database_machine]

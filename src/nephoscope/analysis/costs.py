@@ -1,0 +1,173 @@
+"""What configurations cost a month: asks `prices`, and writes down every product with its evidence."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from nephoscope.prices.book import PriceBook
+from nephoscope.prices.cost import METHODS, Bill, Method, break_even_hours
+from nephoscope.prices.offers import STATED, BasisBill, Offer, bills_of, machine_name, offer_of
+from nephoscope.prices.rows import Basis, Price, Unit
+from nephoscope.results import CostLineRow, CostRow
+from nephoscope.study.model import Configuration, Study
+
+COMMITMENTS = frozenset({Basis.RESERVED_1Y, Basis.RESERVED_3Y, Basis.SAVINGS_PLAN_1Y, Basis.SAVINGS_PLAN_3Y})
+
+
+@dataclass(frozen=True)
+class Costs:
+    """The rows of both tables; `day` is the one at whose prices they are."""
+
+    rows: list[CostRow]
+    lines: list[CostLineRow]
+    day: date
+
+
+def day_of(study: Study, started_unix_ms: int | None) -> date:
+    """The day at whose prices a study is: as it says itself, else of its first trial, else of the newest prices."""
+    if study.costs.date is not None:
+        return date.fromisoformat(study.costs.date)
+    return datetime.fromtimestamp(started_unix_ms / 1000, UTC).date() if started_unix_ms else date.max
+
+
+def costs_of(study: Study, names: Mapping[str, str], book: PriceBook, day: date) -> Costs:
+    """A row for each configuration and basis, and for one without a price the reason.
+
+    Args:
+        study: configurations and method.
+        names: configuration as analysed (a split one has its own name) -> as the study names it.
+        book: prices.
+        day: at whose prices.
+    """
+    method = METHODS[study.costs.method]
+    configurations = {one.name: one for one in study.configurations}
+    rows: list[CostRow] = []
+    lines: list[CostLineRow] = []
+    for name, original in sorted(names.items()):
+        configuration = configurations.get(original)
+        if configuration is None:
+            continue
+        offer = offer_of(configuration)
+        if configuration.price_usd_per_hour is not None:
+            rows.append(_stated(name, configuration, configuration.price_usd_per_hour, method, offer))
+        bills = bills_of(offer, book, day, method) if offer else []
+        rows += [_row(name, offer, found, bills, method, day) for found in bills if offer]
+        lines += [line for found in bills for line in _lines(name, found)]
+        if not bills and configuration.price_usd_per_hour is None:
+            rows.append(_unpriced(name, method, f"{configuration.provider} machines: no price given"))
+    return Costs(rows, lines, day)
+
+
+def _row(
+    name: str, offer: Offer, found: BasisBill, all_bills: Sequence[BasisBill], method: Method, day: date
+) -> CostRow:
+    bill, machine = found.bill, _machine_price(found.bill)
+    on_demand = next((_machine_price(one.bill) for one in all_bills if one.basis is Basis.ON_DEMAND), None)
+    committed = found.basis in COMMITMENTS and machine is not None and on_demand is not None
+    said = machine_name(offer.provider, offer.type)
+    return CostRow(
+        configuration=name,
+        basis=found.basis,
+        terms=found.terms,
+        provider=offer.provider,
+        region=offer.region,
+        machine_type=offer.type,
+        family=said.family,
+        vcpus=said.vcpus,
+        method=method.name,
+        hours=method.hours,
+        counted=method.counts,
+        machines=bill.machines,
+        usd_per_hour=machine.usd if machine else None,
+        machine_month_usd=bill.machine_usd,
+        month_usd=bill.usd,
+        storage_share=bill.storage_share,
+        break_even_hours=break_even_hours(on_demand, machine, method) if committed and on_demand and machine else None,
+        formula=bill.formula(),
+        reason_missing="; ".join(bill.reasons_missing) or None,
+        price_row=machine.id if machine else None,
+        source=machine.source if machine else None,
+        date=machine.date if machine else None,
+        age_days=(day - machine.since).days if machine and day != date.max else None,
+    )
+
+
+def _machine_price(bill: Bill) -> Price | None:
+    return next((line.price for line in bill.lines if line.unit is Unit.HOUR), None)
+
+
+def _lines(name: str, found: BasisBill) -> Iterator[CostLineRow]:
+    for line in found.bill.lines:
+        yield CostLineRow(
+            configuration=name,
+            basis=found.basis,
+            what=line.what,
+            amount=line.amount,
+            unit=line.unit,
+            hours=line.hours,
+            rate_usd=line.price.usd,
+            usd=line.usd,
+            price_row=line.price.id,
+            source=line.price.source,
+            licence=line.price.licence,
+            date=line.price.date,
+        )
+
+
+def _stated(
+    name: str, configuration: Configuration, usd_per_hour: float, method: Method, offer: Offer | None
+) -> CostRow:
+    """A price that the study states is of the whole cluster, whatever the method counts."""
+    month_usd = usd_per_hour * method.hours
+    said = machine_name(offer.provider, offer.type) if offer else None
+    what = configuration.price_basis or "basis not given"
+    formula = (
+        f"cluster month = hours × rate ({method.hours:g} hours, the cluster as the study prices it)\n"
+        f"  {method.hours:g} h × ${usd_per_hour:g} = ${month_usd:,.2f} a month  [{what}]"
+    )
+    return CostRow(
+        configuration=name,
+        basis=STATED,
+        terms=configuration.price_basis or "",
+        provider=offer.provider if offer else configuration.provider,
+        region=offer.region if offer else configuration.region,
+        machine_type=offer.type if offer else configuration.database_machine.type,
+        family=said.family if said else None,
+        vcpus=said.vcpus if said else None,
+        method=method.name,
+        hours=method.hours,
+        counted="the cluster",
+        machines=1,
+        usd_per_hour=usd_per_hour,
+        machine_month_usd=month_usd,
+        month_usd=month_usd,
+        storage_share=None,
+        break_even_hours=None,
+        formula=formula,
+        reason_missing=None,
+        price_row=None,
+        source=f"the study file: {what}",
+        date=None,
+        age_days=None,
+    )
+
+
+def _unpriced(name: str, method: Method, reason: str) -> CostRow:
+    nothing = dict.fromkeys(
+        (
+            *("provider", "region", "machine_type", "family", "vcpus", "usd_per_hour", "machine_month_usd"),
+            *("month_usd", "storage_share", "break_even_hours", "price_row", "source", "date", "age_days"),
+        )
+    )
+    return CostRow(
+        configuration=name,
+        basis=Basis.ON_DEMAND,
+        terms="",
+        method=method.name,
+        hours=method.hours,
+        counted=method.counts,
+        machines=0,
+        formula="",
+        reason_missing=reason,
+        **nothing,
+    )

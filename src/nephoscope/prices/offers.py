@@ -1,0 +1,128 @@
+"""What a configuration is sold as, and what a month of it costs under each basis."""
+
+import re
+from datetime import date
+
+from nephoscope.frozen import Frozen
+from nephoscope.prices.book import PriceBook
+from nephoscope.prices.cost import Bill, MachineWithVolumes, Method, Volume, month
+from nephoscope.prices.rows import Basis, Price
+from nephoscope.study.model import Configuration
+
+STATED = "stated"
+"""The basis of a price that a study states itself."""
+
+MADE_HERE = frozenset({"local", "fake"})
+"""Providers of machines that nobody sells."""
+
+_AZURE = re.compile(r"Standard_(?P<family>[A-Z]+)(?P<vcpus>\d+)(?:-\d+)?(?P<rest>[a-z]*(?:_v\d+)?)")
+_AWS_SIZES = {"large": 2, "xlarge": 4}
+_AWS_MULTIPLE = re.compile(r"(\d+)xlarge")
+
+
+class MachineName(Frozen):
+    """What the name of a machine type says. None: it does not say it in a way known here."""
+
+    family: str | None
+    vcpus: int | None
+
+
+def machine_name(provider: str, machine_type: str) -> MachineName:
+    """'m6i' and 8 of 'm6i.2xlarge', 'n2-standard' and 8 of 'n2-standard-8', 'Ds_v5' and 8 of 'Standard_D8s_v5'."""
+    if provider == "aws":
+        family, _, size = machine_type.partition(".")
+        multiple = _AWS_MULTIPLE.fullmatch(size)
+        return MachineName(family=family, vcpus=4 * int(multiple[1]) if multiple else _AWS_SIZES.get(size))
+    if provider == "gcp":
+        family, _, size = machine_type.rpartition("-")
+        return MachineName(family=family or None, vcpus=int(size) if size.isdigit() and family else None)
+    found = _AZURE.fullmatch(machine_type) if provider == "azure" else None
+    if found is None:
+        return MachineName(family=None, vcpus=None)
+    return MachineName(family=found["family"] + found["rest"], vcpus=int(found["vcpus"]))
+
+
+class Offer(Frozen):
+    """What is looked up in the price book for a configuration."""
+
+    provider: str
+    region: str
+    type: str
+    volumes: tuple[Volume, ...] = ()
+    database_machines: int = 1
+    load_machines: int = 0
+    load_type: str | None = None
+    """None: there is none, or it is of the same type."""
+
+
+def offer_of(configuration: Configuration) -> Offer | None:
+    """As `priced_as` says, else by provider, region and machine type; None: nobody sells it, as far as is known."""
+    database, load = configuration.database_machine, configuration.load_machine
+    counts = {"database_machines": database.count, "load_machines": load.count if load else 0}
+    load_type = load.type if load else None
+    said = configuration.priced_as
+    if said is not None:
+        volumes = tuple(
+            Volume(item=one.kind, size=one.size, iops=one.iops, throughput=one.throughput, count=one.count)
+            for one in said.volumes
+        )
+        return Offer(
+            provider=said.provider,
+            region=said.region,
+            type=said.type,
+            volumes=volumes,
+            load_type=load_type if load_type != said.type else None,
+            **counts,
+        )
+    if configuration.provider in MADE_HERE or configuration.region is None or database.type is None:
+        return None
+    return Offer(
+        provider=configuration.provider,
+        region=configuration.region,
+        type=database.type,
+        load_type=load_type if load_type != database.type else None,
+        **counts,
+    )
+
+
+class BasisBill(Frozen):
+    """A month under one basis, and the terms of its price."""
+
+    basis: Basis
+    terms: str
+    bill: Bill
+
+
+def bills_of(offer: Offer, book: PriceBook, on: date, method: Method) -> list[BasisBill]:
+    """A bill for each basis under which the book knows the machine, on-demand first; of the newest price's terms.
+
+    Without any price there is one bill, on-demand, that says what is missing.
+    """
+    newest: dict[Basis, Price] = {}
+    for row in book.of_item(offer.provider, offer.region, offer.type):
+        if row.disputed or row.unexplained_zero or row.basis is Basis.NOT_STATED:
+            continue
+        newest[row.basis] = max(
+            newest.get(row.basis, row), row, key=lambda one: (one.since <= on, one.since, one.terms)
+        )
+    terms = {basis: newest[basis].terms for basis in Basis if basis in newest} or {Basis.ON_DEMAND: ""}
+    return [
+        BasisBill(basis=basis, terms=said, bill=_bill(offer, book, on, method, basis, said))
+        for basis, said in terms.items()
+    ]
+
+
+def _bill(offer: Offer, book: PriceBook, on: date, method: Method, basis: Basis, terms: str) -> Bill:
+    machine = MachineWithVolumes(
+        provider=offer.provider,
+        region=offer.region,
+        type=offer.type,
+        basis=basis,
+        terms=terms,
+        volumes=offer.volumes,
+    )
+    bill = month(book, on, machine, method, database=offer.database_machines, load=offer.load_machines)
+    if method.counts == "all machines" and offer.load_type is not None:
+        reason = f"the load machine {offer.load_type} is of another type, and the formula knows one type"
+        return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
+    return bill
