@@ -171,6 +171,13 @@ class Expected(Frozen):
     cpus: int | Literal["all"] = "all"
     memory_bytes: int | None = None
     cpu_model_contains: str | None = None
+    sockets: int | None = None
+    numa_nodes: int | None = None
+    l3_bytes: int | None = Field(default=None, description="all instances together")
+    disk_bytes: int | None = None
+    disk_kind: Literal["ssd", "hdd"] | None = None
+    clock_source: str | None = None
+    kernel_contains: str | None = None
     co_located: bool = False
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from nephoscope.records import CommandRecord, Disk, Evidence, Expected, Facts, OperationEvidence, TelemetrySample
-from nephoscope.units import GIB
+from nephoscope.units import GIB, MIB
 
 GOOD_FACTS = Facts(
     at_unix_ms=1,
@@ -14,7 +14,12 @@ GOOD_FACTS = Facts(
     busy_share=0.01,
     busy_share_by_cpu={"cpu0": 0.0, "cpu1": 0.02, "cpu2": 0.02, "cpu3": 0.0},
     cgroups_seen=True,
-    disk=Disk(device="/dev/sda"),
+    sockets=1,
+    numa_nodes=2,
+    l3_bytes=32 * MIB,
+    clock_source="tsc",
+    kernel="6.1.0-38-amd64",
+    disk=Disk(device="/dev/sda", size_bytes=100 * GIB, rotational=False),
 )
 
 
@@ -69,7 +74,18 @@ def operations(**changes: Any) -> OperationEvidence:
 
 def evidence(**changes: Any) -> Evidence:
     values: dict[str, Any] = {
-        "expected": Expected(cpus=2, memory_bytes=16 * GIB, cpu_model_contains="epyc"),
+        "expected": Expected(
+            cpus=2,
+            memory_bytes=16 * GIB,
+            cpu_model_contains="epyc",
+            sockets=1,
+            numa_nodes=2,
+            l3_bytes=32 * MIB,
+            disk_bytes=100 * GIB,
+            disk_kind="ssd",
+            clock_source="tsc",
+            kernel_contains="6.1",
+        ),
         "facts_before": facts(),
         "facts_after": facts(),
         "telemetry": telemetry(),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-DATA = Path(__file__).resolve().parents[1] / "data" / "imported"
+DATA = Path(__file__).resolve().parents[1] / "data" / "parsers"
 
 
 def cpu_log(

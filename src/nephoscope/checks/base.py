@@ -8,9 +8,15 @@ from nephoscope.records import Evidence, Verdict
 class Check(Protocol):
     """One check."""
 
-    name: str
-    text: str
-    """One sentence for the report: what it refuses, and at which threshold."""
+    @property
+    def name(self) -> str:
+        """What verdicts and reports call it."""
+        ...
+
+    @property
+    def text(self) -> str:
+        """One sentence for the report: what it refuses, and at which threshold."""
+        ...
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
         """Its verdict; None when it does not apply to this evidence at all (no database, nothing to check)."""

@@ -5,7 +5,11 @@ somebody printed them. Effective CPUs are user time / real time of stressors tha
 16 free CPUs use 16 s of user time in a second.
 
 What a provider documents of a type refuses a log that contradicts it. What was only seen elsewhere on machines of that
-type cannot refuse: then the verdict is unknown. What the log does not show is not judged.
+type decides nothing: a hypervisor may show another cache or other sockets than the CPU has, and Google's did (see the
+table of types). What the log does not show is not judged.
+
+A run without a readable CPU log has siblings: runs of its label and day that name the same server, or hold the same log
+of the files' preparation. They were made on the same machines, so what they show holds for it too.
 """
 
 import math
@@ -16,7 +20,7 @@ from pydantic import Field
 from nephoscope.checks.thresholds import EFFECTIVE_CPUS_MISSING
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
 from nephoscope.frozen import Frozen
-from nephoscope.records import Verdict
+from nephoscope.records import Verdict, VerdictKind
 from nephoscope.units import GIB
 
 _LIMIT = EFFECTIVE_CPUS_MISSING.value
@@ -33,14 +37,19 @@ LOG_CHECKS = {
     "the labelled type has vCPUs.",
     "cpu-contention": f"Refuses a log whose effective CPUs lie over {EFFECTIVE_CPUS_MISSING.percent} below the next "
     "whole number: no machine has a part of a CPU, so others used it, or it was throttled.",
-    "cpu-cache": "Refuses a last-level cache that no CPU of the labelled type has; unknown where the provider does not "
-    "document the CPU and another size was seen on the type.",
+    "same-machine": "Gives a run without a readable CPU log the verdict of the runs of its label and day that were "
+    "made on the same machines: they name the same server, or hold the same log of the files' preparation.",
+    "cpu-cache": "Refuses a last-level cache that no CPU of the labelled type has, where the provider documents the "
+    "CPU. Elsewhere it decides nothing: hypervisors show other sizes than the CPU has.",
     "cpu-model": "Refuses a CPU model that the provider does not list for the labelled type.",
-    "cpu-lines": "Refuses another number of vCPUs, printed by lscpu or /proc/cpuinfo, than the labelled type has; "
-    "unknown for another number of sockets than was seen on the type.",
+    "cpu-lines": "Refuses another number of vCPUs, printed by lscpu or /proc/cpuinfo, than the labelled type has. "
+    "Sockets decide nothing: hypervisors show one for each vCPU, or one for all.",
     "cache-served": "Refuses file reads, and nothing else of the log, when the page cache could hold all files.",
 }
 """Name -> what it refuses, in the order in which they are asked."""
+
+OF_THE_MACHINE = ("cpu-cache", "cpu-model", "cpu-lines")
+"""Checks that tell another machine from one that was only contended."""
 
 
 class LogFacts(Frozen):
@@ -71,6 +80,31 @@ class MachineType(Frozen):
     l3_kib: tuple[int, ...] = Field(description="one instance of the last-level cache")
     l3_documented: bool = Field(description="False: only seen elsewhere on this type")
     sockets_seen: int | None
+
+
+class Sibling(Frozen):
+    """Another run of the same label and day, on the same machines."""
+
+    number: str
+    link: str = Field(description="what proves it: 'the same server 10.128.0.25'")
+    verdict: VerdictKind = Field(description="on the machine: a contended run says nothing of which one it was")
+
+
+def judge_by_siblings(siblings: Sequence[Sibling]) -> Verdict | None:
+    """What runs on the same machines say of a run that has no readable CPU log; None when they say nothing."""
+    name = "same-machine"
+    told = [one for one in siblings if one.verdict is not VerdictKind.UNKNOWN]
+    if not told:
+        return None
+    kinds = sorted({one.verdict for one in told})
+    runs: dict[tuple[str, VerdictKind], list[str]] = {(one.link, one.verdict): [] for one in told}
+    for one in told:
+        runs[one.link, one.verdict].append(one.number)
+    links = [f"{link} as run {', '.join(numbers)}: {kind}" for (link, kind), numbers in runs.items()]
+    said = f"no readable CPU log, but {'; '.join(links)}"
+    if len(kinds) > 1:
+        return unknown(name, f"{said}: they disagree")
+    return Verdict(check=name, verdict=kinds[0], reason=said)
 
 
 def judge_log(shown: LogFacts | None, label: str, known: MachineType | None) -> list[Verdict]:
@@ -140,13 +174,13 @@ def _cache(shown: LogFacts, known: MachineType) -> Verdict | None:
         return None
     said = f"a last-level cache of {_listed(shown.l3_kib)} KiB"
     if not known.l3_kib:
-        return unknown(name, f"{said}; that of {known.name} is not known")
+        return valid(name, f"{said}; that of {known.name} is not known: not judged")
     if all(any(abs(size - one) <= _ROUNDED * one for one in known.l3_kib) for size in shown.l3_kib):
         return valid(name, f"{said}, as {known.name} has")
     if known.l3_documented:
         return invalid(name, f"{said}; the CPUs of {known.name} have {_listed(known.l3_kib)}: another machine")
     seen = f"{_listed(known.l3_kib)} was seen on {known.name} elsewhere, and its provider documents none"
-    return unknown(name, f"{said}; {seen}")
+    return valid(name, f"{said}; {seen}: not judged")
 
 
 def _model(shown: LogFacts, known: MachineType) -> Verdict | None:
@@ -155,7 +189,7 @@ def _model(shown: LogFacts, known: MachineType) -> Verdict | None:
         return None
     said = " and ".join(shown.cpu_models)
     if not known.cpu_words:
-        return unknown(name, f"{said}; the CPU of {known.name} is not known")
+        return valid(name, f"{said}; the CPU of {known.name} is not known: not judged")
     if all(any(word.casefold() in model.casefold() for word in known.cpu_words) for model in shown.cpu_models):
         return valid(name, said)
     return invalid(name, f"{said}: {known.name} has {' or '.join(known.cpu_words)}")
@@ -165,11 +199,11 @@ def _lines(shown: LogFacts, known: MachineType) -> Verdict | None:
     name = "cpu-lines"
     if shown.vcpus is not None and known.vcpus is not None and shown.vcpus != known.vcpus:
         return invalid(name, f"{shown.vcpus} vCPUs are listed; {known.name} has {known.vcpus}")
+    said = f"{shown.vcpus} vCPUs are listed" if shown.vcpus is not None else ""
     if shown.sockets is not None and known.sockets_seen is not None and shown.sockets != known.sockets_seen:
-        return unknown(name, f"{shown.sockets} sockets are listed; {known.sockets_seen} was seen on {known.name}")
-    if shown.vcpus is None or known.vcpus is None:
-        return None
-    return valid(name, f"{shown.vcpus} vCPUs are listed")
+        other = f"{shown.sockets} sockets are listed, {known.sockets_seen} was seen on {known.name}: not judged"
+        said = f"{said}; {other}" if said else other
+    return valid(name, said) if said and known.vcpus is not None else None
 
 
 def _listed(sizes: Sequence[int]) -> str:

@@ -35,7 +35,7 @@ def _looks(evidence: Evidence) -> list[tuple[str, str, Facts]]:
     return before + [(machine, "after", facts) for machine, facts in sorted(evidence.facts_after.items())]
 
 
-def _as_expected(check: str, evidence: Evidence, judge: Callable[[Facts], tuple[bool | None, str]]) -> Verdict:
+def as_expected(check: str, evidence: Evidence, judge: Callable[[Facts], tuple[bool | None, str]]) -> Verdict:
     """Holds the facts before the trial against an expectation: (met or None for not known, what was seen)."""
     seen = [(machine, *judge(facts)) for machine, facts in sorted(evidence.facts_before.items())]
     if len(seen) > 1 and any(met for _, met, _ in seen):
@@ -96,7 +96,7 @@ class CpuModel:
             met = expected.casefold() in facts.cpu_model.casefold()
             return met, facts.cpu_model if met else f"{facts.cpu_model!r} is not {expected!r}"
 
-        return _as_expected(self.name, evidence, judge)
+        return as_expected(self.name, evidence, judge)
 
 
 class Memory:
@@ -117,7 +117,7 @@ class Memory:
             met = facts.memory_bytes >= expected * (1 - MEMORY_MISSING.value)
             return met, f"{facts.memory_bytes / GIB:.1f} GiB of {expected / GIB:.1f} GiB asked for"
 
-        return _as_expected(self.name, evidence, judge)
+        return as_expected(self.name, evidence, judge)
 
 
 class CgroupLimit:

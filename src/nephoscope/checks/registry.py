@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from nephoscope.checks.base import Check
+from nephoscope.checks.expectations import EXPECTATIONS
 from nephoscope.checks.interference import ForeignLoad, SamplerCost, Steal
 from nephoscope.checks.machine import CgroupLimit, CpuCount, CpuModel, MachineUnchanged, Memory
 from nephoscope.checks.operations import Audit, ClientSaturated, Consistency, Counters, Errors, LoadExit
@@ -16,6 +17,7 @@ CHECKS: tuple[Check, ...] = (
     CpuCount(),
     CpuModel(),
     Memory(),
+    *EXPECTATIONS,
     CgroupLimit(),
     MachineUnchanged(),
     ForeignLoad(),

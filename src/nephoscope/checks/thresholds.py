@@ -22,6 +22,18 @@ MEMORY_MISSING = Threshold(
     "of the memory asked for",
     "firmware, kernel and hypervisor keep a few percent of what a machine type advertises; a tenth is another machine",
 )
+CACHE_DIFFERS = Threshold(
+    0.02,
+    "of the last-level cache expected",
+    "sizes are exact, but lscpu of some versions prints them rounded to a tenth of a MiB; the closest two sizes of "
+    "CPUs in the table of machine types differ by 8 %",
+)
+DISK_MISSING = Threshold(
+    0.10,
+    "of the disk's size expected",
+    "partitions and a filesystem's own tables take a few percent (ext4: up to 2 %, and providers count 10^9 bytes for "
+    "a GB, 7 % less than a GiB); a tenth is another disk",
+)
 BUSY_BEFORE = Threshold(
     0.10,
     "of the CPU time of the affinity mask, or of the whole machine, just before the trial",
@@ -67,6 +79,8 @@ EFFECTIVE_CPUS_MISSING = Threshold(
 
 THRESHOLDS: dict[str, Threshold] = {
     "memory-missing": MEMORY_MISSING,
+    "cache-differs": CACHE_DIFFERS,
+    "disk-missing": DISK_MISSING,
     "busy-before": BUSY_BEFORE,
     "busy-outside": BUSY_OUTSIDE,
     "steal": STEAL,

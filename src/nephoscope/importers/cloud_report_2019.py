@@ -11,17 +11,25 @@ import csv
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from pydantic import Field
 
-from nephoscope.checks.logs import LOG_CHECKS, LogFacts, MachineType, judge_log, judge_reads
+from nephoscope.checks.logs import (
+    LOG_CHECKS,
+    OF_THE_MACHINE,
+    LogFacts,
+    MachineType,
+    Sibling,
+    judge_by_siblings,
+    judge_log,
+    judge_reads,
+)
 from nephoscope.checks.verdicts import overall
 from nephoscope.errors import InputError, OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.importers.cpu_lines import parse_cpu_lines
-from nephoscope.importers.iperf import parse_iperf_client
 from nephoscope.importers.machine_types import machine_type_of
 from nephoscope.importers.measured import (
     ImportedMeasurement,
@@ -31,9 +39,11 @@ from nephoscope.importers.measured import (
     section_measurements,
     throughput_measurements,
 )
-from nephoscope.importers.ping import parse_ping
-from nephoscope.importers.stress_ng_log import parse_stress_ng_log
-from nephoscope.importers.sysbench_fileio import parse_fileio_load, parse_fileio_run
+from nephoscope.parsers.cpu_lines import parse_cpu_lines
+from nephoscope.parsers.iperf2 import parse_iperf_client
+from nephoscope.parsers.ping import parse_ping
+from nephoscope.parsers.stress_ng import parse_stress_ng_log
+from nephoscope.parsers.sysbench_fileio import parse_fileio_load, parse_fileio_run
 from nephoscope.records import Verdict, VerdictKind
 from nephoscope.results import ImportedRow
 
@@ -120,16 +130,17 @@ def import_tree(tree: Path) -> tuple[ImportRecord, list[ImportedRow]]:
     """
     try:
         found = sorted(_folders(tree), key=lambda item: item[0])
-        imported = [_run(folder.relative_to(tree), logs) for folder, logs in found]
+        read = [_read(folder.relative_to(tree), logs) for folder, logs in found]
     except OSError as error:
         raise InputError(f"cannot read {tree}: {error}", hint="name the folder that holds PROVIDER folders") from error
-    if not imported:
+    if not read:
         raise InputError(
             f"no logs below {tree}", hint=f"expected PROVIDER/TYPE/DATE/RUN/ with one of {', '.join(_LOGS)}"
         )
-    runs = [run for run, _ in imported]
+    judged = [one.judged(_siblings(one, read)) for one in read]
+    runs = [run for run, _ in judged]
     record = ImportRecord(source=SOURCE, licence=LICENCE, not_known=NOT_KNOWN, counts=_counts(runs), runs=runs)
-    return record, [row for _, rows in imported for row in rows]
+    return record, [_row(run, one) for run, measured in judged for one in measured]
 
 
 def _folders(tree: Path) -> Iterator[tuple[Path, dict[str, Path]]]:
@@ -143,7 +154,44 @@ def _folders(tree: Path) -> Iterator[tuple[Path, dict[str, Path]]]:
     return ((folder, logs) for folder, logs in by_folder.items() if logs.keys() & set(_LOGS))
 
 
-def _run(folder: Path, files: Mapping[str, Path]) -> tuple[ImportedRun, list[ImportedRow]]:
+@dataclass(frozen=True)
+class _Read:
+    """A folder as it was read, before its siblings are asked."""
+
+    run: ImportedRun
+    measured: list[ImportedMeasurement]
+    marks: Mapping[str, str]
+    """What a run shares with others on the same machines -> the words for it."""
+
+    def judged(self, siblings: Sequence[Sibling]) -> tuple[ImportedRun, list[ImportedMeasurement]]:
+        """The run with what its siblings say, where its own logs say nothing."""
+        told = None if self.run.shown else judge_by_siblings(siblings)
+        if told is None:
+            return self.run, self.measured
+        return self.run.model_copy(update={"verdict": told.verdict, "verdicts": [told]}), self.measured
+
+
+def _siblings(one: _Read, runs: Sequence[_Read]) -> list[Sibling]:
+    """Other runs of the label and day that share a mark; the first mark is told."""
+
+    def day(read: _Read) -> tuple[str, str, str]:
+        return read.run.label.provider, read.run.label.machine_type, read.run.label.date
+
+    return [
+        Sibling(number=other.run.label.number, link=one.marks[shared[0]], verdict=_of_the_machine(other.run))
+        for other in runs
+        if other is not one and other.run.shown and day(other) == day(one)
+        for shared in [[mark for mark in one.marks if mark in other.marks]]
+        if shared
+    ]
+
+
+def _of_the_machine(run: ImportedRun) -> VerdictKind:
+    refused = {one.check for one in run.refused}
+    return VerdictKind.UNKNOWN if "cpu-contention" in refused and refused.isdisjoint(OF_THE_MACHINE) else run.verdict
+
+
+def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
     contents = {name: files[name].read_bytes() for name in sorted(files)}
     label = Label.model_validate(dict(zip(Label.model_fields, folder.parts[-_LABEL_PARTS:], strict=True)))
     known = machine_type_of(label.provider, label.machine_type)
@@ -162,7 +210,19 @@ def _run(folder: Path, files: Mapping[str, Path]) -> tuple[ImportedRun, list[Imp
         notes=_notes(label, logs.texts.get(_CLAIM)),
         measurements=len(measured),
     )
-    return run, [_row(run, one) for one in measured]
+    return _Read(run, measured, _marks(logs))
+
+
+def _marks(logs: "_Logs") -> dict[str, str]:
+    """Addresses of servers, and the log of `prepare`: its time has two decimals, so none is like another."""
+    marks: dict[str, str] = {}
+    if ping := logs.read(_PING, parse_ping):
+        marks[f"server {ping.host}"] = f"the same server {ping.host}"
+    if iperf := logs.read(_IPERF, parse_iperf_client):
+        marks[f"server {iperf.server}"] = f"the same server {iperf.server}"
+    if (load := logs.read(_LOAD, parse_fileio_load)) and load.written_bytes is not None:
+        marks[logs.texts[_LOAD]] = f"the same {_LOAD}"
+    return marks
 
 
 def _measured(logs: "_Logs", known: MachineType | None) -> list[ImportedMeasurement]:

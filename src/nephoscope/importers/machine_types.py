@@ -1,13 +1,24 @@
-"""The table of machine types that labels are held against: `cloud_report_2019_types.csv` beside this file."""
+"""The table of machine types that labels are held against: `cloud_report_2019_types.csv` beside this file.
+
+Of a type that is not in the table its name tells the vCPUs, by the rule of its provider, and nothing else is known.
+"""
 
 import csv
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 
 from nephoscope.checks.logs import MachineType
 
 _FILE = "cloud_report_2019_types.csv"
+_NAMED = {
+    "aws": re.compile(r"[a-z][a-z0-9]*\.(?P<times>[0-9]{0,3})xlarge"),
+    "gcp": re.compile(r"[a-z][a-z0-9]*-(?:standard|highcpu|highmem|ultramem|megamem)-(?P<vcpus>[0-9]{1,3})"),
+    "azure": re.compile(r"standard_[def](?P<vcpus>[0-9]{1,3})[a-z]*_v[3-9]"),
+}
+"""Documented rules of names. Azure's first two versions follow none."""
+_VCPUS_OF_AN_XLARGE = 4
 
 
 @cache
@@ -24,6 +35,19 @@ def machine_type_of(provider: str, label: str) -> MachineType | None:
     for length in range(len(words), 0, -1):
         if found := known.get((provider.casefold(), "-".join(words[:length]))):
             return found
+    return _named(provider.casefold(), words)
+
+
+def _named(provider: str, words: Sequence[str]) -> MachineType | None:
+    """What the name alone tells, with the words behind it left out."""
+    rule = _NAMED.get(provider)
+    for length in range(len(words), 0, -1):
+        name = "-".join(words[:length])
+        if rule and (match := rule.fullmatch(name)):
+            said = match.groupdict()
+            vcpus = int(said["vcpus"]) if "vcpus" in said else int(said["times"] or 1) * _VCPUS_OF_AN_XLARGE
+            row = dict.fromkeys(("memory_gib", "cpu_words", "l3_kib", "l3_basis", "sockets_seen"), "")
+            return _type({**row, "machine_type": name, "vcpus": str(vcpus)}) if vcpus else None
     return None
 
 

@@ -3,10 +3,10 @@
 from pydantic import Field
 
 from nephoscope.frozen import Frozen
-from nephoscope.importers.iperf import Iperf
-from nephoscope.importers.ping import Ping
-from nephoscope.importers.stress_ng_log import StressNgLog
-from nephoscope.importers.sysbench_fileio import FileioLoad, FileioSection
+from nephoscope.parsers.iperf2 import Iperf
+from nephoscope.parsers.ping import Ping
+from nephoscope.parsers.stress_ng import StressNgLog
+from nephoscope.parsers.sysbench_fileio import FileioLoad, FileioSection
 from nephoscope.records import Direction, Verdict
 
 _UP, _DOWN = Direction.HIGHER, Direction.LOWER

@@ -18,8 +18,8 @@ from nephoscope.records import (
     VerdictKind,
 )
 from nephoscope.store.attempt import Attempt
-from nephoscope.study.model import Configuration
-from nephoscope.units import GIB
+from nephoscope.study.model import Configuration, Machine
+from nephoscope.units import GIB, MIB
 
 TELEMETRY_PREFIX = "telemetry-"
 TELEMETRY_SUFFIX = ".jsonl"
@@ -59,12 +59,7 @@ def _evidence(
         operations = benchmark.operations(raw, parameters, started.client_cpus if started else None)
     telemetry, problems = _telemetry(raw)
     return Evidence(
-        expected=Expected(
-            cpus=machine.cpus,
-            memory_bytes=None if machine.expect_memory_gib is None else int(machine.expect_memory_gib * GIB),
-            cpu_model_contains=machine.expect_cpu_model,
-            co_located=CO_LOCATED in (started.conditions if started else []),
-        ),
+        expected=_expected(machine, co_located=CO_LOCATED in (started.conditions if started else [])),
         facts_before={record.machine: record.before for record in facts},
         facts_after={record.machine: record.after for record in facts if record.after is not None},
         telemetry=telemetry,
@@ -73,6 +68,26 @@ def _evidence(
         operations=operations,
         measured_cpus=started.measured_cpus if started else {},
     )
+
+
+def _expected(machine: Machine, *, co_located: bool) -> Expected:
+    return Expected(
+        cpus=machine.cpus,
+        memory_bytes=_bytes(machine.expect_memory_gib, GIB),
+        cpu_model_contains=machine.expect_cpu_model,
+        sockets=machine.expect_sockets,
+        numa_nodes=machine.expect_numa_nodes,
+        l3_bytes=_bytes(machine.expect_l3_mib, MIB),
+        disk_bytes=_bytes(machine.expect_disk_gib, GIB),
+        disk_kind=machine.expect_disk_kind,
+        clock_source=machine.expect_clock_source,
+        kernel_contains=machine.expect_kernel,
+        co_located=co_located,
+    )
+
+
+def _bytes(size: float | None, unit: int) -> int | None:
+    return None if size is None else int(size * unit)
 
 
 def _telemetry(raw: Mapping[str, bytes]) -> tuple[dict[str, list[TelemetrySample]], dict[str, str]]:

@@ -26,6 +26,17 @@ class Machine(Frozen):
     )
     expect_cpu_model: str | None = Field(default=None, description="part of the CPU model the gate must find")
     expect_memory_gib: float | None = Field(default=None, gt=0, description="the gate allows 10 % less")
+    expect_sockets: int | None = Field(default=None, ge=1, description="as lscpu counts them")
+    expect_numa_nodes: int | None = Field(default=None, ge=1, description="as lscpu counts them")
+    expect_l3_mib: float | None = Field(
+        default=None, gt=0, description="last-level cache, all instances together; the gate allows 2 % more or less"
+    )
+    expect_disk_gib: float | None = Field(
+        default=None, gt=0, description="filesystem of the data folder; the gate allows 10 % less"
+    )
+    expect_disk_kind: Literal["ssd", "hdd"] | None = Field(default=None, description="as the kernel says")
+    expect_clock_source: str | None = Field(default=None, description="for example tsc")
+    expect_kernel: str | None = Field(default=None, description="part of the kernel's release")
 
 
 class Database(Frozen):

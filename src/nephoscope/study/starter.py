@@ -50,6 +50,13 @@ cpus = 1                           # CPU affinity of everything measured: a numb
 # type, count: a cloud's machine type, and how many; "local" is this one machine.
 # expect_cpu_model = "Xeon"        # part of the CPU model; a trial on another CPU does not count
 # expect_memory_gib = 16           # 10 % less is allowed
+# expect_sockets = 1               # these too: a trial on another machine does not count
+# expect_numa_nodes = 1
+# expect_l3_mib = 32               # all instances together
+# expect_disk_gib = 100            # filesystem of the data folder; 10 % less is allowed
+# expect_disk_kind = "ssd"         # or "hdd"
+# expect_clock_source = "tsc"
+# expect_kernel = "6.1"            # part of its release
 
 # A machine of its own for the load generator. Without it, client and server share a machine (co-located), and the
 # report says so. It takes the keys of database_machine.

@@ -1,17 +1,35 @@
 """Every check gives each of its verdicts, and says why."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 from nephoscope.checks.registry import CHECKS
 from nephoscope.records import Disk, Evidence, Expected, Facts
-from nephoscope.units import GIB
+from nephoscope.units import GIB, MIB
 from tests.support.evidence import command, evidence, expected, facts, operations, sample, telemetry
 
 LOAD = Facts(at_unix_ms=1, cpu_model="Xeon", cpus_online=8, cpus_allowed=8, memory_bytes=2 * GIB, busy_share=0)
 WITH_LOAD_MACHINE = {"facts_before": {**facts(), "load": LOAD}, "facts_after": {**facts(), "load": LOAD}}
+
+
+def _expectation_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
+    for name, field, good, bad, unseen in (
+        ("sockets", "sockets", 1, 2, {"sockets": None}),
+        ("numa-nodes", "numa_nodes", 2, 1, {"numa_nodes": None}),
+        ("cpu-cache", "l3_bytes", int(32.5 * MIB), 34 * MIB, {"l3_bytes": None}),
+        ("disk-size", "disk_bytes", 110 * GIB, 112 * GIB, {"disk": Disk()}),
+        ("disk-kind", "disk_kind", "ssd", "hdd", {"disk": Disk()}),
+        ("clock-source", "clock_source", "tsc", "kvm-clock", {"clock_source": None}),
+        ("kernel", "kernel_contains", "6.1", "5.15", {"kernel": None}),
+    ):
+        asked = {"expected": expected(**{field: good})}
+        yield name, asked, "valid", "db: "
+        yield name, {"expected": expected(**{field: bad})}, "invalid", ", expected "
+        yield name, {**asked, "facts_before": facts(**unseen)}, "unknown", "does not say"
+        yield name, {"expected": expected()}, None, ""
+
 
 CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("cpu-count", {}, "valid", "2 of 4"),
@@ -34,6 +52,13 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("memory", {"facts_before": facts(memory_bytes=None)}, "unknown", "does not say"),
     ("memory", {"expected": expected()}, None, ""),
     ("memory", WITH_LOAD_MACHINE, "valid", "db"),
+    *_expectation_cases(),
+    (
+        "disk-kind",
+        {"expected": expected(disk_kind="hdd"), "facts_before": facts(disk=Disk(rotational=True))},
+        "valid",
+        "",
+    ),
     ("cgroup-limit", {}, "valid", "no CPU quota"),
     ("cgroup-limit", {"facts_before": facts(cgroup_cpu_limit=2.0)}, "valid", ""),
     ("cgroup-limit", {"facts_before": facts(cgroups_seen=False)}, "unknown", "could not be read"),

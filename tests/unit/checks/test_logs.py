@@ -4,10 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.checks.logs import LOG_CHECKS, LogFacts, MachineType, judge_log, judge_reads
+from nephoscope.checks.logs import (
+    LOG_CHECKS,
+    LogFacts,
+    MachineType,
+    Sibling,
+    judge_by_siblings,
+    judge_log,
+    judge_reads,
+)
 from nephoscope.checks.thresholds import EFFECTIVE_CPUS_MISSING
 from nephoscope.checks.verdicts import overall
-from nephoscope.records import VerdictKind
+from nephoscope.records import Verdict, VerdictKind
 from nephoscope.units import GIB
 
 TYPE = MachineType(
@@ -44,19 +52,19 @@ CASES: list[tuple[str, LogFacts | None, MachineType | None, dict[str, str]]] = [
     ("too few stressors", shown(8, workers=8), TYPE, {"effective-cpus": "unknown"}),
     ("too few, and contended", shown(7.5, workers=8), TYPE, {"effective-cpus": "invalid", "cpu-contention": "invalid"}),
     ("only the cache differs", shown(l3_kib=(46080,)), TYPE, {"cpu-cache": "invalid"}),
-    ("a cache nobody documents", shown(l3_kib=(46080,)), SEEN, {"cpu-cache": "unknown"}),
+    ("a cache nobody documents", shown(l3_kib=(46080,)), SEEN, {}),
     ("a cache that lscpu rounded", shown(l3_kib=(36659,)), TYPE, {}),
     ("no cache printed", shown(l3_kib=()), TYPE, {}),
     ("another model", shown(cpu_models=("E5-2686 v4",)), TYPE, {"cpu-model": "invalid"}),
     ("the model", shown(cpu_models=("Intel(R) Xeon(R) PLATINUM 8124M CPU @ 3.00GHz",)), TYPE, {}),
     ("other vCPUs listed", shown(vcpus=4), TYPE, {"cpu-lines": "invalid"}),
     ("vCPUs listed", shown(vcpus=16, sockets=1), TYPE, {}),
-    ("other sockets", shown(vcpus=16, sockets=16), TYPE, {"cpu-lines": "unknown"}),
+    ("other sockets", shown(vcpus=16, sockets=16), TYPE, {}),
     (
         "nothing known",
         shown(cpu_models=("x",), vcpus=4, sockets=2),
         NOTHING_KNOWN,
-        {"effective-cpus": "unknown", "cpu-cache": "unknown", "cpu-model": "unknown"},
+        {"effective-cpus": "unknown"},
     ),
 ]
 
@@ -71,9 +79,32 @@ def test_what_is_refused(log: LogFacts | None, known: MachineType | None, expect
 def test_every_part_refuses_and_passes_somewhere() -> None:
     seen = {(one.check, one.verdict) for _, log, known, _ in CASES for one in judge_log(log, "x", known)}
     seen |= {("cache-served", judge_reads(size * GIB, "(none)", TYPE).verdict) for size in (8, 80)}
+    seen |= {("same-machine", verdict.verdict) for _, verdict in told_by_siblings() if verdict}
     assert {check for check, _ in seen} == set(LOG_CHECKS)
     for check in LOG_CHECKS.keys() - {"cpu-log", "machine-type"}:
         assert {(check, VerdictKind.VALID), (check, VerdictKind.INVALID)} <= seen, check
+
+
+def told_by_siblings() -> list[tuple[str | None, Verdict | None]]:
+    valid, invalid, unknown = (
+        Sibling(number=number, link="the same server 192.0.2.1", verdict=VerdictKind(kind))
+        for number, kind in (("0", "valid"), ("2", "invalid"), ("3", "unknown"))
+    )
+    cases = {"valid": [valid, valid, unknown], "invalid": [invalid], "unknown": [valid, invalid], None: [unknown]}
+    return [(kind, judge_by_siblings(siblings)) for kind, siblings in cases.items()]
+
+
+def test_siblings_decide_when_they_agree() -> None:
+    for expected, verdict in told_by_siblings():
+        assert (verdict and str(verdict.verdict)) == expected
+    assert "the same server 192.0.2.1 as run 0, 0: valid" in str(told_by_siblings()[0][1])
+
+
+def test_what_decides_nothing_is_told() -> None:
+    *_, cache, lines = judge_log(shown(l3_kib=(46080,), vcpus=16, sockets=16), "x", SEEN)
+    assert "25344 or 36608 was seen on c5.4xlarge elsewhere" in cache.reason
+    assert cache.reason.endswith("not judged")
+    assert lines.reason == "16 vCPUs are listed; 16 sockets are listed, 1 was seen on c5.4xlarge: not judged"
 
 
 @given(st.floats(0.01, 16.0))

@@ -1,6 +1,7 @@
 """The tree of 2019: labels are claims, what is damaged is told, what does not count stays in the data as such."""
 
 import re
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def test_runs_are_judged_by_what_their_logs_show(tree: Path) -> None:
         "aws/c5.4xlarge/20190912/0": "valid",
         "aws/c5.4xlarge/20190912/1": "invalid",
         "aws/c5.4xlarge-ebs/20190912/0": "unknown",
-        "gcp/n2-standard-16/20190912/10": "unknown",
+        "gcp/n2-standard-16/20190912/10": "valid",
         "gcp/x9-mega-16/20190912/0": "unknown",
     }
     counts = {row.machine_type: (row.runs, row.valid, row.invalid, row.unknown) for row in record.counts}
@@ -129,6 +130,44 @@ def test_the_table_of_types_is_whole() -> None:
         assert known.l3_kib or not known.l3_documented
 
 
+def test_the_name_of_an_unknown_type_tells_its_vcpus_and_nothing_else() -> None:
+    for provider, label, vcpus in (
+        ("aws", "m6g.2xlarge", 8),
+        ("aws", "m6g.xlarge-ebs", 4),
+        ("gcp", "e2-standard-8", 8),
+        ("azure", "Standard_E32s_v4", 32),
+    ):
+        known = machine_type_of(provider, label)
+        assert known
+        assert (known.vcpus, known.memory_gib, known.cpu_words, known.l3_kib) == (vcpus, None, (), ())
+    assert machine_type_of("aws", "m5.metal") is None
+    assert machine_type_of("azure", "Standard_D4_v2") is None, "its number is no count"
+
+
+def test_a_run_without_a_cpu_log_is_judged_by_runs_on_the_same_machines(tmp_path: Path) -> None:
+    ping, load = recorded("ping-20221126.txt"), recorded("sysbench-load-1.0.20.txt")
+    bad, day = cpu_log(effective=4, cache_kib=46080), "aws/c5.4xlarge/20190909"
+    write_run(tmp_path, f"{day}/0", {"io-load-results.log": load})
+    write_run(tmp_path, f"{day}/3", {"io-load-results.log": load, "cpu.log": bad})
+    write_run(tmp_path, f"{day}/4", {"network-ping.log": ping, "cpu.log": cpu_log()})
+    write_run(tmp_path, f"{day}/5", {"network-ping.log": ping, "cpu.log": "garbage\n"})
+    write_run(tmp_path, f"{day}/6", {"network-ping.log": ping.replace("127.0.0.1", "127.0.0.2")})
+    write_run(tmp_path, "aws/c5.4xlarge/20190910/0", {"network-ping.log": ping})
+    verdicts = {run.folder: (str(run.verdict), run.verdicts[0].check) for run in import_tree(tmp_path)[0].runs}
+    assert verdicts[f"{day}/0"] == ("invalid", "same-machine")
+    assert verdicts[f"{day}/5"] == ("valid", "same-machine")
+    assert verdicts[f"{day}/6"] == ("unknown", "cpu-log")
+    assert verdicts["aws/c5.4xlarge/20190910/0"] == ("unknown", "cpu-log"), "of another day"
+
+
+def test_a_contended_run_says_nothing_of_its_siblings(tmp_path: Path) -> None:
+    ping = recorded("ping-20221126.txt")
+    write_run(tmp_path, "aws/c5.4xlarge/20190909/0", {"network-ping.log": ping, "cpu.log": cpu_log(effective=15.4)})
+    write_run(tmp_path, "aws/c5.4xlarge/20190909/1", {"network-ping.log": ping})
+    runs = import_tree(tmp_path)[0].runs
+    assert [str(run.verdict) for run in runs] == ["invalid", "unknown"]
+
+
 @pytest.fixture(scope="module")
 def real() -> ImportRecord:
     if not REAL.is_dir():
@@ -151,9 +190,22 @@ def test_the_page_shows_the_counts_of_the_real_logs(real: ImportRecord) -> None:
 def test_every_real_run_below_sixteen_effective_cpus_is_found_and_no_other_is_refused(real: ImportRecord) -> None:
     effective = {run.folder: run.shown.effective_cpus for run in real.runs if run.shown}
     bad = {folder for folder, cpus in effective.items() if cpus < 15}
-    assert {run.folder for run in real.runs if run.verdict is VerdictKind.INVALID} == bad
+    siblings = {"aws/c5d.4xlarge/20190909/0", "aws/c5d.4xlarge/20190909/2"}
+    assert {run.folder for run in real.runs if run.verdict is VerdictKind.INVALID} == bad | siblings
+    assert {run.folder for run in real.runs if run.verdict is VerdictKind.UNKNOWN} == set()
     assert len(bad) == 23
     assert min(cpus for folder, cpus in effective.items() if folder not in bad) > 16 * 0.998
+
+
+def test_every_refused_run_has_addresses_that_google_gives_to_us_east1_and_no_other_run_of_aws_has(
+    real: ImportRecord,
+) -> None:
+    google = ip_network("10.142.0.0/20")
+    for run in real.runs:
+        ping = REAL / run.folder / "network-ping.log"
+        if run.label.provider == "aws" and ping.exists():
+            host = ping.read_text(errors="replace").split()[1]
+            assert (ip_address(host) in google) == (run.verdict is VerdictKind.INVALID), run.folder
 
 
 def test_the_one_real_log_that_was_cut_is_refused(real: ImportRecord) -> None:

@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.errors import OutputUnreadable
-from nephoscope.importers.cpu_lines import parse_cpu_lines
-from nephoscope.importers.iperf import parse_iperf_client
-from nephoscope.importers.ping import parse_ping
-from nephoscope.importers.stress_ng_log import parse_stress_ng_log
-from nephoscope.importers.sysbench_fileio import parse_fileio_load, parse_fileio_run
+from nephoscope.parsers.cpu_lines import parse_cpu_lines
+from nephoscope.parsers.iperf2 import parse_iperf_client
+from nephoscope.parsers.ping import parse_ping
+from nephoscope.parsers.stress_ng import parse_stress_ng_log
+from nephoscope.parsers.sysbench_fileio import parse_fileio_load, parse_fileio_run
 from nephoscope.units import MIB
 from tests.support.logs_of_2019 import DATA, cpu_log, recorded
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.importers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
+from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
 
 _WHAT = "stress-ng log"
 _OURS = re.compile(r"stress-ng: +(?:info|metrc): +\[[0-9]+\] (?P<said>.*)")

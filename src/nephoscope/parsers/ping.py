@@ -6,11 +6,11 @@ from pydantic import Field
 
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.importers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
+from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
 
 _WHAT = "ping log"
 _MS = 1000.0
-_HEAD = re.compile(r"PING \S+ .*bytes of data\.")
+_HEAD = re.compile(r"PING (?P<host>\S+) .*bytes of data\.")
 _REPLY = re.compile(
     rf"{INTEGER} bytes from .+: icmp_seq=({INTEGER}) ttl={INTEGER} time=({DECIMAL}) ms(?P<again> .DUP!.)?"
 )
@@ -37,6 +37,7 @@ class PingTimes(Frozen):
 class Ping(Frozen):
     """What a log says."""
 
+    host: str
     sent: int = Field(ge=1)
     received: int = Field(ge=0)
     times: PingTimes | None = Field(description="None: nothing came back")
@@ -49,7 +50,7 @@ def parse_ping(text: str) -> Ping:
         OutputUnreadable: nothing, cut off, other lines between the replies, or statistics that do not follow from them.
     """
     lines = whole_lines(text, _WHAT)
-    only((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")
+    host = only((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")["host"]
     counts = only((_COUNTS.fullmatch(line) for line in lines), f"{_WHAT} with counts")
     sent, received = int(counts["sent"]), int(counts["received"])
     if received > sent or sent == 0:
@@ -60,7 +61,7 @@ def parse_ping(text: str) -> Ping:
     if damaged or (replies and len(replies) != received):
         raise OutputUnreadable(f"{_WHAT}: {len(replies)} whole replies of {received} received")
     if received == 0:
-        return made(Ping, _WHAT, sent=sent, received=0, times=None)
+        return made(Ping, _WHAT, host=host, sent=sent, received=0, times=None)
     low, mean, high, deviation = (
         float(number) for number in only((_TIMES.fullmatch(line) for line in lines), f"{_WHAT} with times").groups()
     )
@@ -79,4 +80,4 @@ def parse_ping(text: str) -> Ping:
         maximum_s=high / _MS,
         deviation_s=deviation / _MS,
     )
-    return made(Ping, _WHAT, sent=sent, received=received, times=rtt)
+    return made(Ping, _WHAT, host=host, sent=sent, received=received, times=rtt)

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.importers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
+from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
 from nephoscope.units import GIB, KIB, MIB
 
 _WHAT = "sysbench fileio log"

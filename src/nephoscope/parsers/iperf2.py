@@ -7,10 +7,10 @@ from pydantic import Field
 
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.importers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
+from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
 
 _WHAT = "iperf log"
-_HEAD = re.compile(r"Client connecting to .+")
+_HEAD = re.compile(r"Client connecting to (?P<server>[^\s,]+).*")
 _LINE = re.compile(
     rf"\[ *(?P<stream>{INTEGER}|SUM)\] +(?P<start>{DECIMAL}) ?- *(?P<end>{DECIMAL}) sec +(?P<amount>{DECIMAL})"
     rf" +(?P<byte>[KMG]?)Bytes +(?P<rate>{DECIMAL}) +(?P<bit>[KMG]?)bits/sec *"
@@ -38,6 +38,7 @@ class IperfInterval(Frozen):
 class Iperf(Frozen):
     """What a log says: the whole, and the intervals it is made of."""
 
+    server: str
     whole: IperfInterval
     intervals: tuple[IperfInterval, ...]
 
@@ -49,7 +50,7 @@ def parse_iperf_client(text: str) -> Iperf:
         OutputUnreadable: nothing, cut off, no summary, several streams without a sum, or gaps between intervals.
     """
     lines = whole_lines(text, _WHAT)
-    only((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")
+    server = only((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")["server"]
     matches = [match for line in lines if (match := _LINE.fullmatch(line))]
     if damaged := [line for line in lines if "bits/sec" in line and not _LINE.fullmatch(line)]:
         raise OutputUnreadable(f"{_WHAT}: unreadable line {damaged[0][:60]!r}")
@@ -63,7 +64,7 @@ def parse_iperf_client(text: str) -> Iperf:
     if whole.start_s > 0 or (not intervals and whole.end_s < _LEAST_ALONE_S):
         raise OutputUnreadable(f"{_WHAT} is cut off: it has no summary")
     _require_chain(intervals, whole)
-    return made(Iperf, _WHAT, whole=whole, intervals=tuple(intervals))
+    return made(Iperf, _WHAT, server=server, whole=whole, intervals=tuple(intervals))
 
 
 def _interval(match: re.Match[str]) -> IperfInterval:

@@ -9,7 +9,7 @@ import re
 
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.importers.text import DECIMAL, INTEGER, whole_lines
+from nephoscope.parsers.text import DECIMAL, INTEGER, whole_lines
 from nephoscope.units import KIB
 
 _WHAT = "lines about the CPU"

@@ -1,0 +1,118 @@
+"""What a study may expect of a machine, one key each: `expect_sockets = 1`. What it does not name is not judged.
+
+One class for all of them: an expectation is a field of `Expected`, what the machine says, and when the two agree.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from nephoscope.checks.machine import as_expected
+from nephoscope.checks.thresholds import CACHE_DIFFERS, DISK_MISSING
+from nephoscope.records import Evidence, Facts, Verdict
+from nephoscope.units import GIB, MIB
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One fact of a machine against what the study expects."""
+
+    name: str
+    text: str
+    field: str
+    """Of `Expected`."""
+    observed: Callable[[Facts], Any]
+    meets: Callable[[Any, Any], bool]
+    """(observed, expected) -> does it?"""
+    said: Callable[[Any], str]
+    """A value for people."""
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """What the machine says, before the trial; None when the study expects nothing."""
+        expected = getattr(evidence.expected, self.field)
+        if expected is None:
+            return None
+
+        def judge(facts: Facts) -> tuple[bool | None, str]:
+            observed = self.observed(facts)
+            if observed is None:
+                return None, "the machine does not say"
+            return self.meets(observed, expected), f"{self.said(observed)}, expected {self.said(expected)}"
+
+        return as_expected(self.name, evidence, judge)
+
+
+def _equal(observed: Any, expected: Any) -> bool:
+    return bool(observed == expected)
+
+
+def _holds(observed: str, expected: str) -> bool:
+    return expected.casefold() in observed.casefold()
+
+
+def _kind(rotational: bool | None) -> str | None:
+    return None if rotational is None else "hdd" if rotational else "ssd"
+
+
+EXPECTATIONS = (
+    Expectation(
+        "sockets",
+        "Refuses a machine with another number of sockets than the study expects (`expect_sockets`).",
+        "sockets",
+        lambda facts: facts.sockets,
+        _equal,
+        lambda count: f"{count} sockets",
+    ),
+    Expectation(
+        "numa-nodes",
+        "Refuses a machine with another number of NUMA nodes than the study expects (`expect_numa_nodes`).",
+        "numa_nodes",
+        lambda facts: facts.numa_nodes,
+        _equal,
+        lambda count: f"{count} NUMA nodes",
+    ),
+    Expectation(
+        "cpu-cache",
+        f"Refuses a machine whose last-level cache, all instances together, differs by over {CACHE_DIFFERS.percent} "
+        "from what the study expects (`expect_l3_mib`).",
+        "l3_bytes",
+        lambda facts: facts.l3_bytes,
+        lambda observed, expected: abs(observed - expected) <= CACHE_DIFFERS.value * expected,
+        lambda size: f"{size / MIB:g} MiB of last-level cache",
+    ),
+    Expectation(
+        "disk-size",
+        f"Refuses a machine whose data folder lies on a filesystem over {DISK_MISSING.percent} smaller than the study "
+        "expects (`expect_disk_gib`).",
+        "disk_bytes",
+        lambda facts: facts.disk.size_bytes,
+        lambda observed, expected: observed >= expected * (1 - DISK_MISSING.value),
+        lambda size: f"{size / GIB:.1f} GiB",
+    ),
+    Expectation(
+        "disk-kind",
+        "Refuses a machine whose disk is of the other kind, as its kernel says, than the study expects "
+        "(`expect_disk_kind`).",
+        "disk_kind",
+        lambda facts: _kind(facts.disk.rotational),
+        _equal,
+        str,
+    ),
+    Expectation(
+        "clock-source",
+        "Refuses a machine that tells time by another clock source than the study expects (`expect_clock_source`).",
+        "clock_source",
+        lambda facts: facts.clock_source,
+        _equal,
+        str,
+    ),
+    Expectation(
+        "kernel",
+        "Refuses a machine whose kernel release does not hold what the study expects (`expect_kernel`).",
+        "kernel_contains",
+        lambda facts: facts.kernel,
+        _holds,
+        str,
+    ),
+)
+"""All of them, in the order of the report."""
