@@ -21,7 +21,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lock \
 	$(shell find src load/src -name __pycache__ -prune -o -type f -print)
 
-.PHONY: help report test test-all lint bench setup setup-dev tools browser lock clean
+.PHONY: help report test test-all lint bench setup setup-dev tools browser server lock clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -33,11 +33,11 @@ setup: $(DONE)/wheel ## make .venv with nephoscope in it
 
 setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` and `make lint`
 
-test: tools browser setup-dev ## all tests but the slow ones and the ones that need root
+test: tools browser server setup-dev ## all tests but the slow ones and the ones that need root
 	@echo "== cargo test" && cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" cargo test --locked --quiet
 	@echo "== pytest" && $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not root" $(PYTEST)
 
-test-all: lint tools browser setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
+test-all: lint tools browser server setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
 	@echo "== cargo test" && cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" cargo test --locked --quiet -- --include-ignored
 	@echo "== pytest" && $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST)
 
@@ -58,6 +58,9 @@ tools: ## install the measuring tools (fio, stress-ng ...) by apt, where that is
 
 browser:
 	@scripts/debian-packages browser
+
+server:
+	@scripts/debian-packages server
 
 lock: ## pin the newest versions of everything again (needs uv)
 	@scripts/lock

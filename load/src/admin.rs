@@ -66,9 +66,8 @@ impl Admin {
     /// well may take long to accept: nobody waits for them.
     pub fn cancel_all(&self) {
         for canceller in self.cancellers.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-            let dsn = self.dsn.clone();
             // Without a thread for it, the request is not made: the session ends with this process all the same.
-            let _ = thread::Builder::new().spawn(move || canceller.cancel(&dsn));
+            let _ = thread::Builder::new().spawn(move || canceller.cancel());
         }
     }
 }
@@ -89,8 +88,8 @@ mod tests {
         let connect = || TcpStream::connect_timeout(&address.into(), Duration::from_millis(200));
         let queue: Vec<_> = std::iter::from_fn(|| connect().ok()).take(10).collect();
         let dsn = Dsn::parse(&format!("postgresql://u@{address}/d?connect_timeout=5"), |_| None).unwrap();
-        let admin = Admin::new(dsn);
-        admin.cancellers.lock().unwrap().extend((0..3).map(Canceller::of_nobody));
+        let admin = Admin::new(dsn.clone());
+        admin.cancellers.lock().unwrap().extend((0..3).map(|id| Canceller::of_nobody(&dsn, id)));
         let began = Instant::now();
         admin.cancel_all();
         assert!(began.elapsed() < Duration::from_secs(1), "{:?} with {} in the queue", began.elapsed(), queue.len());

@@ -56,6 +56,7 @@ pub fn classify(error: &TargetError) -> ErrorClass {
     match error {
         TargetError::Lost(_) => ErrorClass::Lost,
         TargetError::Protocol(_) => ErrorClass::Defect,
+        TargetError::Refused(_) => ErrorClass::Fail,
         TargetError::Database { sqlstate, .. } => match sqlstate.as_str() {
             "40001" | "40P01" => ErrorClass::Retry,
             // statement_completion_unknown
@@ -75,6 +76,7 @@ pub fn label(error: TargetError) -> String {
         TargetError::Database { sqlstate, .. } => sqlstate,
         TargetError::Lost(_) => LOST.to_owned(),
         TargetError::Protocol(_) => "protocol".to_owned(),
+        TargetError::Refused(_) => "refused".to_owned(),
     }
 }
 

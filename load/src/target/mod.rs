@@ -62,6 +62,8 @@ pub enum TargetError {
     },
     /// The connection is gone (closed, reset, timed out).
     Lost(String),
+    /// We will not go on: what the server is or offers is not what the DSN asks for.
+    Refused(String),
     /// The server sent something this client does not understand: a defect of one of the two.
     Protocol(String),
 }
@@ -71,6 +73,7 @@ impl fmt::Display for TargetError {
         match self {
             Self::Database { sqlstate, message } => write!(f, "server error {sqlstate}: {message}"),
             Self::Lost(why) => write!(f, "connection lost: {why}"),
+            Self::Refused(why) => f.write_str(why),
             Self::Protocol(why) => write!(f, "protocol error: {why}"),
         }
     }

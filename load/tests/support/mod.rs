@@ -5,6 +5,7 @@
 #![allow(dead_code, missing_docs, reason = "each test binary uses a part of it")]
 
 pub mod program;
+pub mod tls;
 
 use std::fs;
 use std::net::TcpListener;
@@ -28,7 +29,7 @@ pub struct Server {
 /// Starts a server, or says why the test is skipped; where `CI` is set, nothing is skipped.
 pub fn server() -> Option<Server> {
     match find_binaries() {
-        Some(binaries) => Some(Server::start(&binaries)),
+        Some(binaries) => Some(Server::start(&binaries, &[], |_| {})),
         None => skip(std::env::var_os("CI").is_some()),
     }
 }
@@ -47,6 +48,11 @@ fn find_binaries() -> Option<PathBuf> {
         assert!(directory.join("postgres").exists(), "NEPHOSCOPE_PG_BIN={} has no postgres", directory.display());
         return Some(directory);
     }
+    find_system_binaries()
+}
+
+/// The newest version that Debian's packages have installed.
+fn find_system_binaries() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?;
     let mut found: Vec<PathBuf> = versions
         .filter_map(|entry| Some(entry.ok()?.path().join("bin")))
@@ -80,7 +86,8 @@ pub fn free_port() -> u16 {
 }
 
 impl Server {
-    fn start(binaries: &Path) -> Self {
+    /// A server with more `settings` (`name=value`); `prepare` may change its data directory before it starts.
+    fn start(binaries: &Path, settings: &[&str], prepare: impl FnOnce(&Path)) -> Self {
         let directory = fresh_directory();
         let data = directory.join("data");
         let password_file = directory.join("password");
@@ -94,6 +101,9 @@ impl Server {
             .output()
             .expect("initdb starts");
         assert!(initdb.status.success(), "initdb: {}", String::from_utf8_lossy(&initdb.stderr));
+        prepare(&data);
+        let config = settings.iter().map(|setting| format!("{setting}\n")).collect::<String>();
+        fs::write(data.join("postgresql.auto.conf"), config).expect("the server's configuration");
         let port = free_port();
         let child = spawn(binaries, &data, &directory, port);
         let mut server = Self { child, binaries: binaries.to_owned(), directory, port };
@@ -160,7 +170,7 @@ fn spawn(binaries: &Path, data: &Path, directory: &Path, port: u16) -> Child {
         .arg("-D")
         .arg(data)
         .args(["-p", &port.to_string(), "-k", &directory.to_string_lossy()])
-        .args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=60"])
+        .args(["-c", "listen_addresses=127.0.0.1,127.0.0.2", "-c", "fsync=off", "-c", "max_connections=60"])
         .args(["-c", "shared_buffers=32MB"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())

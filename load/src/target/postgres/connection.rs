@@ -1,11 +1,12 @@
 //! One session with a server: blocking, one exchange at a time.
 
 use super::batch::{BEGIN_NAME, Batch, COMMIT_NAME, ROLLBACK_NAME, StatementName};
-use super::dsn::Dsn;
+use super::dsn::Address;
 use super::inbox::is_asynchronous;
+use super::open::Opened;
 use super::reply::{Reply, TransactionStatus};
 use super::socket::Socket;
-use super::startup::{self, Greeting};
+use super::startup::Greeting;
 use crate::target::{Statement, StatementId, TargetError};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
@@ -65,11 +66,15 @@ pub struct Connection {
     reply: Reply,
     status: TransactionStatus,
     greeting: Greeting,
+    address: Address,
+    connect_timeout: Duration,
 }
 
 /// Cancels what a session is doing, from outside.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Canceller {
+    address: Address,
+    connect_timeout: Duration,
     process_id: i32,
     secret_key: i32,
 }
@@ -77,37 +82,44 @@ pub struct Canceller {
 impl Canceller {
     /// Of a session that does not exist.
     #[cfg(test)]
-    pub(crate) fn of_nobody(process_id: i32) -> Self {
-        Self { process_id, secret_key: 0 }
+    pub(crate) fn of_nobody(dsn: &super::Dsn, process_id: i32) -> Self {
+        let address = dsn.addresses()[0].clone();
+        Self { address, connect_timeout: dsn.connect_timeout(), process_id, secret_key: 0 }
     }
 
-    /// Asks the server; it never says whether it did.
+    /// Asks the server that the session is with; it never says whether it did. The request is not encrypted: it
+    /// holds nothing but a key that is of no use afterwards.
     ///
     /// # Errors
     /// [`TargetError::Lost`] when the server cannot be reached.
-    pub fn cancel(self, dsn: &Dsn) -> Result<(), TargetError> {
+    pub fn cancel(self) -> Result<(), TargetError> {
         let mut out = BytesMut::new();
         frontend::cancel_request(self.process_id, self.secret_key, &mut out);
-        Socket::connect(dsn, dsn.connect_timeout())?.send(&out)
+        Socket::connect(&self.address, self.connect_timeout)?.send(&out)
     }
 }
 
 impl Connection {
-    /// Connects and logs in, within the DSN's connect timeout for each wait. Afterwards a server that is silent for
-    /// `timeout` while an answer is due counts as lost; `None` waits for ever (only keep-alive finds a dead machine).
-    ///
-    /// # Errors
-    /// [`TargetError::Lost`] when nobody answers, [`TargetError::Database`] when the server refuses us.
-    pub fn open(dsn: &Dsn, timeout: Option<Duration>) -> Result<Self, TargetError> {
-        let mut socket = Socket::connect(dsn, dsn.connect_timeout())?;
-        let set_timeout = |socket: &Socket, timeout| {
-            socket.set_timeout(timeout).map_err(|error| TargetError::Lost(format!("socket timeout: {error}")))
-        };
-        set_timeout(&socket, Some(dsn.connect_timeout()))?;
-        let mut reply = Reply::default();
-        let greeting = startup::start(&mut socket, &mut reply.inbox, dsn)?;
-        set_timeout(&socket, timeout)?;
-        Ok(Self { socket, reply, status: TransactionStatus::Idle, greeting })
+    pub(super) fn new(opened: Opened, address: &Address, connect_timeout: Duration) -> Self {
+        let Opened { socket, inbox, greeting } = opened;
+        let reply = Reply::new(inbox);
+        Self { socket, reply, status: TransactionStatus::Idle, greeting, address: address.clone(), connect_timeout }
+    }
+
+    pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), TargetError> {
+        self.socket.set_timeout(timeout)
+    }
+
+    /// The host that answered, of those that the DSN names.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// Whether the session is encrypted.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.socket.is_encrypted()
     }
 
     /// The server's `server_version`, if it told one.
@@ -119,7 +131,9 @@ impl Connection {
     /// What cancels a statement of this session; `None` when the server gave no key.
     #[must_use]
     pub fn canceller(&self) -> Option<Canceller> {
-        self.greeting.cancel_key.map(|(process_id, secret_key)| Canceller { process_id, secret_key })
+        let (process_id, secret_key) = self.greeting.cancel_key?;
+        let (address, connect_timeout) = (self.address.clone(), self.connect_timeout);
+        Some(Canceller { address, connect_timeout, process_id, secret_key })
     }
 
     /// Prepares the workload's statements, and BEGIN (at this isolation level), COMMIT and ROLLBACK. Statements

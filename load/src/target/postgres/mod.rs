@@ -10,13 +10,15 @@ mod copy;
 mod dsn;
 mod inbox;
 mod numeric;
+mod open;
 mod reply;
 mod socket;
 mod startup;
+mod tls;
 mod value;
 
 pub use batch::Batch;
 pub use connection::{Canceller, Connection, Isolation, PrepareError, TextRows};
 pub use copy::{Copied, CopyWriter};
-pub use dsn::{Address, Dsn, DsnError, redact};
+pub use dsn::{Address, ChannelBinding, Dsn, DsnError, SessionAttributes, SslMode, redact};
 pub use reply::{Reply, Row};

@@ -38,7 +38,7 @@ struct Answer {
 }
 
 /// The answer to one batch; rows are read in place.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Reply {
     pub(super) inbox: Inbox,
     answers: Vec<Answer>,
@@ -49,6 +49,11 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Nothing yet; what comes is read into `inbox`.
+    pub(super) fn new(inbox: Inbox) -> Self {
+        Self { inbox, answers: Vec::new(), rows: Vec::new(), columns: Vec::new() }
+    }
+
     /// Number of rows the n-th `execute` returned.
     #[must_use]
     pub fn row_count(&self, execute: usize) -> usize {

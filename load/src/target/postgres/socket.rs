@@ -1,6 +1,7 @@
-//! A byte stream to a server: TCP or a unix socket, with bounded waiting.
+//! A byte stream to a server: TCP, TLS or a unix socket, with bounded waiting.
 
-use super::dsn::{Address, Dsn};
+use super::dsn::Address;
+use super::tls::{TlsClient, TlsStream};
 use crate::target::TargetError;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -22,24 +23,49 @@ const UNACKNOWLEDGED_MS: u32 = 60_000;
 pub(super) enum Socket {
     Tcp(TcpStream),
     Unix(UnixStream),
+    Tls(Box<TlsStream>),
 }
 
 impl Socket {
-    /// Connects to the first address that answers within `timeout` (all addresses together).
-    pub(super) fn connect(dsn: &Dsn, timeout: Duration) -> Result<Self, TargetError> {
-        let connected = match dsn.address() {
+    /// Connects to the first IP address of the host that answers within `timeout` (all of them together).
+    pub(super) fn connect(address: &Address, timeout: Duration) -> Result<Self, TargetError> {
+        let connected = match address {
             Address::Unix(path) => UnixStream::connect(path).map(Self::Unix),
             Address::Tcp { host, port } => connect_tcp(host, *port, timeout).map(Self::Tcp),
         };
-        connected.map_err(|error| TargetError::Lost(format!("cannot connect to {}: {error}", dsn.address())))
+        connected.map_err(|error| TargetError::Lost(format!("cannot connect to {address}: {error}")))
+    }
+
+    /// Encrypts a TCP connection whose server has agreed to it.
+    pub(super) fn start_tls(self, client: &TlsClient, host: &str) -> Result<Self, TargetError> {
+        match self {
+            Self::Tcp(stream) => client.start(host, stream).map(|stream| Self::Tls(Box::new(stream))),
+            other => Ok(other),
+        }
+    }
+
+    /// Whether what is sent is encrypted.
+    pub(super) fn is_encrypted(&self) -> bool {
+        matches!(self, Self::Tls(_))
+    }
+
+    /// What a login can be bound to; `None` without TLS.
+    pub(super) fn server_end_point(&self) -> Option<Vec<u8>> {
+        match self {
+            Self::Tls(stream) => stream.server_end_point(),
+            Self::Tcp(_) | Self::Unix(_) => None,
+        }
     }
 
     /// A read or write that waits longer than `timeout` fails; `None` waits for ever.
-    pub(super) fn set_timeout(&self, timeout: Option<Duration>) -> io::Result<()> {
-        match self {
-            Self::Tcp(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
-            Self::Unix(stream) => stream.set_read_timeout(timeout).and_then(|()| stream.set_write_timeout(timeout)),
-        }
+    pub(super) fn set_timeout(&self, timeout: Option<Duration>) -> Result<(), TargetError> {
+        let both = |stream: &TcpStream| stream.set_read_timeout(timeout).and(stream.set_write_timeout(timeout));
+        let set = match self {
+            Self::Tcp(stream) => both(stream),
+            Self::Tls(stream) => both(stream.socket()),
+            Self::Unix(stream) => stream.set_read_timeout(timeout).and(stream.set_write_timeout(timeout)),
+        };
+        set.map_err(|error| TargetError::Lost(format!("socket timeout: {error}")))
     }
 
     /// Writes everything.
@@ -47,6 +73,7 @@ impl Socket {
         let written = match self {
             Self::Tcp(stream) => stream.write_all(bytes),
             Self::Unix(stream) => stream.write_all(bytes),
+            Self::Tls(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
         };
         written.map_err(|error| lost("sending", &error))
     }
@@ -57,6 +84,7 @@ impl Socket {
             let read = match self {
                 Self::Tcp(stream) => stream.read(into),
                 Self::Unix(stream) => stream.read(into),
+                Self::Tls(stream) => stream.read(into),
             };
             match read {
                 Ok(0) => return Err(TargetError::Lost("the server closed the connection".to_owned())),

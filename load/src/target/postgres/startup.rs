@@ -1,13 +1,13 @@
-//! Start-up and authentication: trust, clear text, MD5 and SCRAM-SHA-256, without channel binding (there is no TLS).
+//! Start-up and authentication: trust, clear text, MD5 and SCRAM-SHA-256, bound to the TLS channel where there is one.
 
-use super::dsn::Dsn;
+use super::dsn::{ChannelBinding as Wanted, Dsn};
 use super::inbox::Inbox;
 use super::socket::Socket;
 use crate::target::TargetError;
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, ScramSha256};
+use postgres_protocol::authentication::sasl::{ChannelBinding, SCRAM_SHA_256, SCRAM_SHA_256_PLUS, ScramSha256};
 use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
 use postgres_protocol::message::frontend;
 use std::io;
@@ -23,16 +23,20 @@ pub(super) struct Greeting {
 
 /// Logs in and waits until the session is ready.
 pub(super) fn start(socket: &mut Socket, inbox: &mut Inbox, dsn: &Dsn) -> Result<Greeting, TargetError> {
-    let mut login = Login { socket, inbox, dsn, out: BytesMut::new(), scram: None };
+    let mut login = Login { socket, inbox, dsn, out: BytesMut::new(), scram: None, bound: false };
     let parameters = [
         ("user", dsn.user()),
         ("database", dsn.database()),
         ("application_name", dsn.application_name()),
         ("client_encoding", "UTF8"),
     ];
+    let parameters = parameters.into_iter().chain(dsn.options().map(|options| ("options", options)));
     frontend::startup_message(parameters, &mut login.out).map_err(protocol)?;
     login.send()?;
     login.authenticate()?;
+    if login.wanted() == Wanted::Require && !login.bound {
+        return Err(unbound("the server let us in without it"));
+    }
     login.wait_until_ready()
 }
 
@@ -42,6 +46,8 @@ struct Login<'a> {
     dsn: &'a Dsn,
     out: BytesMut,
     scram: Option<ScramSha256>,
+    /// A SCRAM login with channel binding has been finished.
+    bound: bool,
 }
 
 impl Login<'_> {
@@ -77,15 +83,39 @@ impl Login<'_> {
     }
 
     fn begin_scram(&mut self, body: &AuthenticationSaslBody) -> Result<(), TargetError> {
-        let offered = body.mechanisms().any(|mechanism| Ok(mechanism == SCRAM_SHA_256)).map_err(protocol)?;
-        if !offered {
-            return Err(refuse("the server offers no SCRAM-SHA-256"));
-        }
+        let mechanisms: Vec<_> =
+            body.mechanisms().map(|mechanism| Ok(mechanism.to_owned())).collect().map_err(protocol)?;
+        let (mechanism, binding) = self.choose_binding(&mechanisms)?;
         let password = self.password("a password (SCRAM-SHA-256)")?;
-        let scram = ScramSha256::new(password.as_bytes(), ChannelBinding::unsupported());
-        self.answer(|out| frontend::sasl_initial_response(SCRAM_SHA_256, scram.message(), out))?;
+        let scram = ScramSha256::new(password.as_bytes(), binding);
+        self.answer(|out| frontend::sasl_initial_response(mechanism, scram.message(), out))?;
         self.scram = Some(scram);
         Ok(())
+    }
+
+    /// RFC 5802, section 6: bound where both can; and where only the client can it says so, so that a man in the
+    /// middle who struck the better mechanism off the list is found.
+    fn choose_binding(&mut self, offered: &[String]) -> Result<(&'static str, ChannelBinding), TargetError> {
+        let offers = |mechanism: &str| offered.iter().any(|offer| offer == mechanism);
+        let end_point = if self.wanted() == Wanted::Disable { None } else { self.socket.server_end_point() };
+        match (end_point, self.wanted()) {
+            (Some(end_point), _) if offers(SCRAM_SHA_256_PLUS) => {
+                self.bound = true;
+                Ok((SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(end_point)))
+            }
+            (None, Wanted::Require) if self.socket.is_encrypted() => {
+                Err(unbound("the server's certificate names no hash function"))
+            }
+            (None, Wanted::Require) => Err(unbound("the session is not encrypted")),
+            (Some(_), Wanted::Require) => Err(unbound("the server does not offer it")),
+            _ if !offers(SCRAM_SHA_256) => Err(refuse("the server offers no SCRAM-SHA-256")),
+            (Some(_), _) => Ok((SCRAM_SHA_256, ChannelBinding::unrequested())),
+            (None, _) => Ok((SCRAM_SHA_256, ChannelBinding::unsupported())),
+        }
+    }
+
+    fn wanted(&self) -> Wanted {
+        self.dsn.tls().settings().channel_binding
     }
 
     fn wait_until_ready(&mut self) -> Result<Greeting, TargetError> {
@@ -103,6 +133,10 @@ impl Login<'_> {
     }
 
     fn password(&self, wanted: &str) -> Result<String, TargetError> {
+        // A man in the middle would ask for the password itself: whoever wants the binding does not tell it.
+        if self.wanted() == Wanted::Require && !self.bound {
+            return Err(unbound(&format!("the server asks for {wanted}")));
+        }
         self.dsn.password().map(str::to_owned).ok_or_else(|| {
             refuse(&format!("the server asks {} for {wanted} and none was given: set PGPASSWORD", self.dsn.user()))
         })
@@ -133,6 +167,10 @@ impl Login<'_> {
 /// The client's own refusal, under the SQLSTATE the server would use (invalid authorization specification).
 fn refuse(message: &str) -> TargetError {
     TargetError::Database { sqlstate: "28000".to_owned(), message: message.to_owned() }
+}
+
+fn unbound(why: &str) -> TargetError {
+    TargetError::Refused(format!("channel_binding=require cannot be had: {why}"))
 }
 
 fn refused(error: io::Error) -> TargetError {

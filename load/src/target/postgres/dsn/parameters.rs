@@ -1,0 +1,132 @@
+//! The parameters behind the question mark of a URL. All that are not known are refused, because ignoring one (a TLS
+//! mode, a certificate) would change the meaning.
+
+use super::DsnError;
+use super::escape::unescape;
+use super::settings::{ChannelBinding, RootCertificates, SessionAttributes, SslMode, TlsSettings};
+use std::path::PathBuf;
+use std::time::Duration;
+
+const KNOWN: &str = "host, port, user, password, dbname, application_name, options, connect_timeout, sslmode, \
+                     sslrootcert, sslcert, sslkey, channel_binding, target_session_attrs";
+
+/// What libpq knows and this program does not do, and what to do about it.
+const NOT_DONE: [(&str, &str); 9] = [
+    ("hostaddr", "write the address as the host"),
+    ("passfile", "set PGPASSWORD"),
+    ("service", "write the service's host, port and database into the DSN"),
+    ("sslpassword", "give a key without a passphrase"),
+    ("sslcrl", "revocation lists are not read"),
+    ("sslcrldir", "revocation lists are not read"),
+    ("sslnegotiation", "TLS is always asked for by the server's own protocol"),
+    ("gssencmode", "there is no GSSAPI here; sslmode encrypts"),
+    ("load_balance_hosts", "hosts are tried in the order in which they are written"),
+];
+
+/// libpq's environment variables that stand in for a parameter that is not written.
+const ENVIRONMENT: [(&str, &str); 6] = [
+    ("PGSSLMODE", "sslmode"),
+    ("PGSSLROOTCERT", "sslrootcert"),
+    ("PGSSLCERT", "sslcert"),
+    ("PGSSLKEY", "sslkey"),
+    ("PGCHANNELBINDING", "channel_binding"),
+    ("PGTARGETSESSIONATTRS", "target_session_attrs"),
+];
+
+/// Parameters as they were written.
+#[derive(Debug, Default)]
+pub(super) struct Parameters {
+    pub(super) host: Option<String>,
+    pub(super) port: Option<String>,
+    pub(super) user: Option<String>,
+    pub(super) password: Option<String>,
+    pub(super) database: Option<String>,
+    pub(super) application_name: Option<String>,
+    pub(super) options: Option<String>,
+    pub(super) connect_timeout: Option<Duration>,
+    pub(super) session: SessionAttributes,
+    sslmode: Option<SslMode>,
+    sslrootcert: Option<String>,
+    sslcert: Option<PathBuf>,
+    sslkey: Option<PathBuf>,
+    channel_binding: ChannelBinding,
+}
+
+impl Parameters {
+    pub(super) fn parse(query: &str, environment: &impl Fn(&str) -> Option<String>) -> Result<Self, DsnError> {
+        let mut parameters = Self::default();
+        for (variable, name) in ENVIRONMENT {
+            if let Some(value) = environment(variable).filter(|value| !value.is_empty()) {
+                parameters.set(name, value).map_err(|DsnError(why)| DsnError(format!("{variable}: {why}")))?;
+            }
+        }
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            parameters.set(name, unescape(value, name)?)?;
+        }
+        Ok(parameters)
+    }
+
+    fn set(&mut self, name: &str, value: String) -> Result<(), DsnError> {
+        match name {
+            "host" => self.host = Some(value),
+            "port" => self.port = Some(value),
+            "user" => self.user = Some(value),
+            "password" => self.password = Some(value),
+            "dbname" => self.database = Some(value),
+            "application_name" => self.application_name = Some(value),
+            "options" => self.options = Some(value),
+            "connect_timeout" => self.connect_timeout = Some(seconds(&value)?),
+            "target_session_attrs" => self.session = choose(name, &value, &SessionAttributes::ALL)?,
+            "sslmode" => self.sslmode = Some(choose(name, &value, &SslMode::ALL)?),
+            "sslrootcert" => self.sslrootcert = Some(value),
+            "sslcert" => self.sslcert = Some(PathBuf::from(value)),
+            "sslkey" => self.sslkey = Some(PathBuf::from(value)),
+            "channel_binding" => self.channel_binding = choose(name, &value, &ChannelBinding::ALL)?,
+            _ => return Err(refusal(name)),
+        }
+        Ok(())
+    }
+
+    /// What was said about encryption. `home` has libpq's default files in its folder `.postgresql`.
+    pub(super) fn tls(&self, home: Option<PathBuf>) -> Result<TlsSettings, DsnError> {
+        let folder = home.map(|home| home.join(".postgresql"));
+        let roots = match self.sslrootcert.as_deref() {
+            Some("system") => RootCertificates::System,
+            Some(file) => RootCertificates::File(PathBuf::from(file)),
+            None => RootCertificates::Default(folder.as_ref().map(|folder| folder.join("root.crt"))),
+        };
+        // Any certificate authority of the system signs for anybody: without the host's name that proves nothing.
+        let system = roots == RootCertificates::System;
+        let mode = self.sslmode.unwrap_or(if system { SslMode::VerifyFull } else { SslMode::Prefer });
+        if system && mode != SslMode::VerifyFull {
+            return Err(DsnError("sslrootcert=system needs sslmode=verify-full".to_owned()));
+        }
+        if self.sslcert.is_some() != self.sslkey.is_some() {
+            return Err(DsnError("sslcert and sslkey go together: give both or none".to_owned()));
+        }
+        let client = self.sslcert.clone().zip(self.sslkey.clone());
+        let default_client = folder.map(|folder| (folder.join("postgresql.crt"), folder.join("postgresql.key")));
+        Ok(TlsSettings { mode, roots, client, default_client, channel_binding: self.channel_binding })
+    }
+}
+
+fn choose<T: Copy>(name: &str, value: &str, all: &[(&str, T)]) -> Result<T, DsnError> {
+    let found = all.iter().find(|(word, _)| *word == value).map(|(_, choice)| *choice);
+    let words = || all.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
+    found.ok_or_else(|| DsnError(format!("{name} must be one of {}, not {value:?}", words())))
+}
+
+fn seconds(value: &str) -> Result<Duration, DsnError> {
+    let seconds = value.parse().ok().filter(|&seconds: &u64| seconds > 0);
+    seconds
+        .map(Duration::from_secs)
+        .ok_or_else(|| DsnError(format!("connect_timeout must be whole seconds above 0, not {value:?}")))
+}
+
+fn refusal(name: &str) -> DsnError {
+    match NOT_DONE.iter().find(|(known, _)| *known == name) {
+        Some((_, hint)) => DsnError(format!("the DSN's parameter {name:?} is not supported: {hint}")),
+        None => DsnError(format!("unknown parameter {name:?} in the DSN; known are {KNOWN}")),
+    }
+}

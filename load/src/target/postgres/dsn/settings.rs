@@ -1,0 +1,97 @@
+//! What a URL may ask of a session, by libpq's names.
+
+use std::path::PathBuf;
+
+/// How a session is encrypted, and what of the server is verified: libpq's `sslmode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SslMode {
+    /// Never encrypted.
+    Disable,
+    /// Encrypted only when the server refuses a plain session.
+    Allow,
+    /// Encrypted when the server can; plain otherwise.
+    Prefer,
+    /// Encrypted or not at all. Nobody is verified, unless there are root certificates.
+    Require,
+    /// And the server's certificate must come from one of the root certificates.
+    VerifyCa,
+    /// And the certificate must be for the host we connect to.
+    VerifyFull,
+}
+
+impl SslMode {
+    pub(super) const ALL: [(&str, Self); 6] = [
+        ("disable", Self::Disable),
+        ("allow", Self::Allow),
+        ("prefer", Self::Prefer),
+        ("require", Self::Require),
+        ("verify-ca", Self::VerifyCa),
+        ("verify-full", Self::VerifyFull),
+    ];
+}
+
+/// Whether a SCRAM login must prove that nobody sits between client and server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ChannelBinding {
+    /// Never.
+    Disable,
+    /// When the server can.
+    #[default]
+    Prefer,
+    /// Or no login.
+    Require,
+}
+
+impl ChannelBinding {
+    pub(super) const ALL: [(&str, Self); 3] =
+        [("disable", Self::Disable), ("prefer", Self::Prefer), ("require", Self::Require)];
+}
+
+/// Which of several servers will do: libpq's `target_session_attrs`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SessionAttributes {
+    /// The first that answers.
+    #[default]
+    Any,
+    /// One that takes writes by default.
+    ReadWrite,
+    /// One that does not.
+    ReadOnly,
+    /// One that is not in recovery.
+    Primary,
+    /// One that is.
+    Standby,
+}
+
+impl SessionAttributes {
+    pub(super) const ALL: [(&str, Self); 5] = [
+        ("any", Self::Any),
+        ("read-write", Self::ReadWrite),
+        ("read-only", Self::ReadOnly),
+        ("primary", Self::Primary),
+        ("standby", Self::Standby),
+    ];
+}
+
+/// Where the certificates come from that a server's certificate must descend from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::target::postgres) enum RootCertificates {
+    /// A PEM file that was named.
+    File(PathBuf),
+    /// The operating system's own.
+    System,
+    /// `~/.postgresql/root.crt`, if it exists; `None` without a home.
+    Default(Option<PathBuf>),
+}
+
+/// All that was said about encryption.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::target::postgres) struct TlsSettings {
+    pub(in crate::target::postgres) mode: SslMode,
+    pub(in crate::target::postgres) roots: RootCertificates,
+    /// The client's own certificate and key, if they were named.
+    pub(in crate::target::postgres) client: Option<(PathBuf, PathBuf)>,
+    /// Where they are looked for otherwise.
+    pub(in crate::target::postgres) default_client: Option<(PathBuf, PathBuf)>,
+    pub(in crate::target::postgres) channel_binding: ChannelBinding,
+}

@@ -1,0 +1,106 @@
+//! A PostgreSQL with TLS, from Debian's packages (the embedded one has none), and certificates for it.
+
+use super::{Server, find_system_binaries};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedKey, DnType, IsCa, KeyPair};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// A certificate authority.
+pub struct Authority(CertifiedKey);
+
+impl Authority {
+    pub fn new(name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, name);
+        let key_pair = KeyPair::generate().expect("a key");
+        let cert = params.self_signed(&key_pair).expect("a root certificate");
+        Self(CertifiedKey { cert, key_pair })
+    }
+
+    /// Writes `<name>.crt` and `<name>.key`, for these hosts.
+    pub fn issue(&self, folder: &Path, name: &str, hosts: &[&str]) {
+        let hosts: Vec<_> = hosts.iter().map(ToString::to_string).collect();
+        let mut params = CertificateParams::new(hosts).expect("host names");
+        params.distinguished_name.push(DnType::CommonName, name);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.signed_by(&key, &self.0.cert, &self.0.key_pair).expect("a certificate");
+        write(&folder.join(format!("{name}.crt")), &certificate.pem(), 0o600);
+        write(&folder.join(format!("{name}.key")), &key.serialize_pem(), 0o600);
+    }
+
+    pub fn write(&self, file: &Path) {
+        write(file, &self.0.cert.pem(), 0o600);
+    }
+}
+
+fn write(file: &Path, text: &str, mode: u32) {
+    fs::write(file, text).expect("a file of the test");
+    fs::set_permissions(file, fs::Permissions::from_mode(mode)).expect("its mode");
+}
+
+const RULES: &str = "\
+local     all all            trust
+hostssl   all only_encrypted all scram-sha-256
+hostnossl all only_plain     all scram-sha-256
+hostssl   all certified      all cert
+host      all trusted        all trust
+host      all old            all md5
+hostnossl all only_encrypted all reject
+hostssl   all only_plain     all reject
+hostnossl all certified      all reject
+host      all all            all scram-sha-256
+";
+
+const ROLES: &str = "\
+CREATE ROLE only_encrypted LOGIN PASSWORD 's3cret-of-the-test';
+CREATE ROLE only_plain LOGIN PASSWORD 's3cret-of-the-test';
+CREATE ROLE certified LOGIN;
+CREATE ROLE trusted LOGIN;
+CREATE ROLE reader LOGIN PASSWORD 's3cret-of-the-test';
+ALTER ROLE reader SET default_transaction_read_only = on;
+SET password_encryption = 'md5';
+CREATE ROLE old LOGIN PASSWORD 's3cret-of-the-test'";
+
+/// A server whose certificate is for localhost and 127.0.0.1, and which listens on 127.0.0.2 too. Its folder also
+/// holds `root.crt`, `certified.crt` and `.key`, and `other.crt`, the root of somebody else.
+pub struct TlsServer {
+    pub server: Server,
+    pub folder: PathBuf,
+}
+
+impl TlsServer {
+    /// Starts it, or says why the test is skipped; where `CI` is set, nothing is skipped.
+    pub fn start() -> Option<Self> {
+        let Some(binaries) = find_system_binaries() else {
+            let why = "no PostgreSQL with TLS here: install Debian's package postgresql";
+            assert!(std::env::var_os("CI").is_none(), "{why}");
+            eprintln!("SKIPPED: {why}");
+            return None;
+        };
+        let settings = ["ssl=on", "ssl_cert_file='server.crt'", "ssl_key_file='server.key'", "ssl_ca_file='root.crt'"];
+        let mut folder = PathBuf::new();
+        let server = Server::start(&binaries, &settings, |data| {
+            folder = data.to_owned();
+            let authority = Authority::new("root of the test");
+            authority.issue(data, "server", &["localhost", "127.0.0.1"]);
+            authority.issue(data, "certified", &[]);
+            authority.write(&data.join("root.crt"));
+            let other = Authority::new("somebody else");
+            other.write(&data.join("other.crt"));
+            other.issue(data, "forged", &[]);
+            fs::write(data.join("pg_hba.conf"), RULES).expect("pg_hba.conf");
+        });
+        server.connect().query(ROLES).expect("the roles");
+        Some(Self { server, folder })
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        self.folder.join(name).display().to_string()
+    }
+
+    pub fn url(&self, user: &str, host: &str, query: &str) -> String {
+        format!("postgresql://{user}@{host}:{}/postgres?{query}", self.server.port)
+    }
+}
