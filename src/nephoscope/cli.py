@@ -28,6 +28,7 @@ from nephoscope.errors import (
     StorageFailed,
 )
 from nephoscope.importers.cloud_report_2019 import words_of
+from nephoscope.importers.registry import IMPORTERS, Importer
 from nephoscope.machines.doctor import Finding, Health
 from nephoscope.records import Plan
 from nephoscope.run.clock import SystemClock
@@ -223,6 +224,42 @@ def import_cloud_report_2019(path: Logs, out: ImportOut = None, as_json: AsJson 
     counts_of = ", ".join(f"{verdicts.count(kind)} {kind}" for kind in ("valid", "invalid", "unknown"))
     output().print(f"{len(verdicts)} runs: {counts_of}", highlight=False, markup=False)
     talk().print(f"source: {record.source}; licence: {record.licence}", highlight=False, markup=False)
+
+
+def _add_importer(name: str, importer: Importer) -> None:
+    """`nephoscope import NAME PATH --out DIR`."""
+    path_of = Annotated[Path, typer.Argument(metavar="PATH", help=importer.path)]
+    into = Annotated[Path, typer.Option("--out", metavar="DIR", help="results folder: new, or of an earlier import")]
+
+    def command(path: path_of, out: into, as_json: AsJson = False) -> None:
+        _imported(stages.import_results(name, path, ResultsFolder(out)), out, as_json=as_json)
+
+    example = f"Example: nephoscope import {name} PATH --out results/{name}"
+    importers.command(name, help=importer.what, short_help=importer.what, epilog=example)(command)
+
+
+for _name, _importer in IMPORTERS.items():
+    _add_importer(_name, _importer)
+
+
+def _imported(found: stages.ImportedFolder, out: Path, *, as_json: bool) -> None:
+    source, trials = found.source, found.trials
+    if as_json:
+        _print_json({"source": source.model_dump(mode="json", by_alias=True), "trials": len(trials)})
+        return
+    for text in (*(f"not known: {one}" for one in source.unknown), *(f"left out: {one}" for one in source.left_out)):
+        output().print(text, highlight=False, markup=False)
+    for row in trials:
+        for reason in row.reasons:
+            output().print(f"{row.configuration} {row.benchmark}: {reason}", highlight=False, markup=False)
+    configurations = len({row.configuration for row in trials})
+    output().print(
+        f"{len(trials)} trials of {configurations} configurations, {sum(row.counts for row in trials)} count",
+        highlight=False,
+        markup=False,
+    )
+    talk().print(f"source: {source.source}; licence: {source.licence}", highlight=False, markup=False)
+    talk().print(f"now: nephoscope report {out}", highlight=False, markup=False)
 
 
 _MARKS = {Health.GOOD: "[green]ok[/green]", Health.WARNING: "[yellow]warning[/yellow]", Health.BAD: "[red]bad[/red]"}

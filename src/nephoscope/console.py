@@ -146,13 +146,14 @@ class LiveProgress:
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
         """See `Listener.trial_ended`."""
         self._done += 1
-        self._remaining.done(trial.expected_duration_s, status.duration_s)
+        took_s = trial.expected_duration_s if status.duration_s is None else status.duration_s
+        self._remaining.done(trial.expected_duration_s, took_s)
         self._update(completed=self._done, left=f"about {duration(self._remaining.seconds)} left")
         said = str(verdict or status.state)
         colour = "green" if verdict is VerdictKind.VALID else "yellow" if verdict else "red"
         left = "" if self._console.is_terminal else f"; about {duration(self._remaining.seconds)} left"
         line = Text(f"[{self._done}/{self._planned}] {self._title}: ")
-        line.append(said, style=colour).append(f" after {status.duration_s:.1f} s{left}")
+        line.append(said, style=colour).append(f" after {took_s:.1f} s{left}")
         self._console.print(line, highlight=False)
         for reason in reasons:
             self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)

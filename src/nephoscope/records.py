@@ -78,10 +78,13 @@ class Disk(Frozen):
 class Facts(Frozen):
     """What was observed on a machine at one moment. None: this machine does not say."""
 
-    at_unix_ms: int
+    at_unix_ms: int | None = Field(description="None: imported, and not stored there")
     hostname: str | None = None
     cpu_model: str | None = None
     cpu_vendor: str | None = None
+    cpu_family: int | None = Field(default=None, description="of CPUID; with the two below it names the CPU's design")
+    cpu_model_number: int | None = None
+    cpu_stepping: int | None = None
     architecture: str | None = None
     cpus_online: int | None = None
     cpus_allowed: int | None = Field(default=None, description="in the affinity mask of what is measured")
@@ -227,7 +230,7 @@ class StartedRecord(Frozen):
     """started.json: what really began."""
 
     schema_: Literal["nephoscope/started/1"] = Field(default="nephoscope/started/1", alias="schema")
-    at_unix_ms: int
+    at_unix_ms: int | None = Field(description="None: imported, and not stored there")
     nephoscope_version: str
     machines: dict[str, str] = Field(description="role -> machine name")
     measured_cpus: dict[str, list[str]] = Field(
@@ -260,8 +263,8 @@ class Status(Frozen):
     failure_class: str | None = None
     message: str | None = None
     hint: str | None = None
-    at_unix_ms: int
-    duration_s: float
+    at_unix_ms: int | None = Field(description="None: imported, and not stored there")
+    duration_s: float | None = Field(description="None: imported, and not stored there")
 
 
 class PlannedTrial(Frozen):
@@ -283,3 +286,25 @@ class Plan(Frozen):
     price_usd: float | None
     unpriced: list[str] = Field(description="configurations without a price, and why")
     warnings: list[str]
+
+
+class ImportedBenchmark(Frozen):
+    """A benchmark that somebody else ran: what its numbers are called, as no code of ours declares them."""
+
+    name: str
+    title: str = Field(description="for people")
+    parameters: dict[str, Any] = Field(default={}, description="as far as the source says")
+    metrics: list[Metric]
+
+
+class SourceRecord(Frozen):
+    """source.json: where imported results come from, and what is not known of them."""
+
+    schema_: Literal["nephoscope/source/1"] = Field(default="nephoscope/source/1", alias="schema")
+    format: str = Field(description="which importer read it")
+    source: str = Field(description="who published it, and where")
+    licence: str
+    unknown: list[str] = Field(description="what the source does not say, so that nobody reads it into the numbers")
+    benchmarks: list[ImportedBenchmark]
+    checks: dict[str, str] = Field(default={}, description="check of the importer -> its sentence for the report")
+    left_out: list[str] = Field(default=[], description="'file: why' of everything that was found and not read")

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from nephoscope.frozen import Frozen
-from nephoscope.records import Direction, Facts, Metric, Plan, VerdictKind
+from nephoscope.records import Direction, Facts, Metric, Plan, SourceRecord, VerdictKind
 
 
 class TrialRow(Frozen):
@@ -308,6 +308,7 @@ class AnalysedStudy(Frozen):
     price_performance: list[PricePerformance] = []
     price_comparisons: list[PriceComparison] = []
     price_date: str | None = Field(default=None, description="the day at whose prices costs are")
+    source: SourceRecord | None = Field(default=None, description="of imported results; None: measured here")
     inputs_digest: str | None = Field(default=None, description="of all that it was made from; None: not known")
 
 

@@ -31,6 +31,7 @@ _MODELS: dict[str, Any] = {
     "verdict-1": list[records.Verdict],
     "command-1": records.CommandRecord,
     "import-1": ImportRecord,
+    "source-1": records.SourceRecord,
     "load-spec-1": load_contract.LoadSpec,
     "load-output-1": load_contract.OutputLine,
 }

@@ -13,7 +13,10 @@ from nephoscope.analysis.collect import collect, digest, stored_trials, trial_ro
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.errors import InputError, NephoscopeError, OutputUnreadable, StorageFailed
+from nephoscope.frozen import Frozen
+from nephoscope.importers import folder as import_folder
 from nephoscope.importers.cloud_report_2019 import ImportRecord, import_tree
+from nephoscope.importers.registry import IMPORTERS
 from nephoscope.machines.doctor import Finding, examine
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.local import LocalRemote
@@ -22,7 +25,7 @@ from nephoscope.machines.tools import DEBIAN_PACKAGES
 from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.providers.local import LOOPBACK
-from nephoscope.records import Plan, Status, TrialIntent
+from nephoscope.records import Plan, SourceRecord, Status, TrialIntent
 from nephoscope.results import AnalysedStudy, ImportedRow, TrialRow
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
@@ -57,6 +60,18 @@ def load(text: str, name: str) -> Study:
 def read_study(file: Path) -> Study:
     """A study from its file."""
     return load(read_text(file), str(file))
+
+
+class _Stated(Frozen):
+    """Parameters of a benchmark that somebody else ran: a study file states none, `source.json` does."""
+
+
+def stored_study(folder: ResultsFolder) -> Study:
+    """The study of a results folder; that of an import may use the benchmarks that its source names."""
+    source = folder.source()
+    imported = {one.name: _Stated for one in source.benchmarks} if source else {}
+    known = {benchmark.name: benchmark.parameters for benchmark in BENCHMARKS.values()}
+    return load_study(folder.study_text(), str(folder.path / "study.toml"), known | imported)
 
 
 def plan(study: Study) -> Plan:
@@ -98,10 +113,13 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
     of another version of its benchmark is refused and stays as it is.
 
     Raises:
+        InputError: the folder is an import, whose raw files our parsers do not know.
         FolderInUse: somebody works on the folder.
         StorageFailed: results could not be stored.
     """
     parsed, unreadable = 0, []
+    if folder.source() is not None:
+        raise InputError(f"{folder.path} holds imported results", hint="`nephoscope import` reads them again")
     with folder.lock():
         folder.forget_analysis()
         for row in stored_trials(folder):
@@ -180,7 +198,7 @@ def status(folder: ResultsFolder) -> list[TrialRow]:
 
 def analyze(folder: ResultsFolder) -> AnalysedStudy:
     """Measurements -> statistics and sentences."""
-    study = load(folder.study_text(), str(folder.path / "study.toml"))
+    study = stored_study(folder)
     from nephoscope.analysis import stored
     from nephoscope.analysis.analyse import analyse
 
@@ -218,6 +236,31 @@ def _needed_tools() -> set[str]:
     """What the shell around every trial needs, and every benchmark with its default parameters."""
     shell = {"taskset", "setpriv", "unshare", "lscpu", "findmnt", LOAD_PROGRAM}
     return shell.union(*(benchmark.needs(benchmark.parameters()).tools for benchmark in BENCHMARKS.values()))
+
+
+@dataclass(frozen=True)
+class ImportedFolder:
+    """What an import left."""
+
+    source: SourceRecord
+    trials: list[TrialRow]
+
+
+def import_results(name: str, path: Path, folder: ResultsFolder) -> ImportedFolder:
+    """Other people's files -> a results folder.
+
+    Args:
+        name: of the importer, a key of `IMPORTERS`.
+        path: what it reads.
+        folder: new, or of an earlier import.
+
+    Raises:
+        InputError: nothing of that kind is there, or the folder holds a study that was measured here.
+        StorageFailed: results could not be stored.
+    """
+    found = IMPORTERS[name].read(path)
+    source = import_folder.write(found, folder, nephoscope.__version__)
+    return ImportedFolder(source, status(folder))
 
 
 def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:

@@ -12,6 +12,7 @@ from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load_contract import LoadSpec
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.frozen import Frozen
+from nephoscope.importers.registry import IMPORTERS
 from nephoscope.plan.advice import claims_decidable
 from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
@@ -21,7 +22,7 @@ from tests.docs.pages import ROOT, environment
 
 COMMANDS = ("init", "plan", "run", "status", "parse", "analyze", "report", "demo", "doctor")
 """In the order in which a person meets them."""
-GROUPS = {"import": ("cloud-report-2019",), "prices": ("show", "check", "import")}
+GROUPS = {"import": ("cloud-report-2019", *IMPORTERS), "prices": ("show", "check", "import")}
 """Commands of commands."""
 
 _OUTPUT = (

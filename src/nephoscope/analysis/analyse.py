@@ -84,6 +84,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         price_performance=priced.rows,
         price_comparisons=priced.comparisons,
         price_date=None if costs.day == date.max else costs.day.isoformat(),
+        source=inputs.source,
         inputs_digest=inputs.inputs_digest,
     )
 

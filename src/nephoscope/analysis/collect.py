@@ -16,7 +16,7 @@ from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
-from nephoscope.records import Metric, Plan, TrialIntent, VerdictKind
+from nephoscope.records import Metric, Plan, SourceRecord, TrialIntent, VerdictKind
 from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
@@ -76,7 +76,8 @@ def collect(
     digest_before = digest(folder)
     plan = folder.plan()
     rows = stored_trials(folder)
-    used = _benchmark_rows(plan, benchmarks)
+    source = folder.source()
+    used = imported_rows(plan, source) if source else _benchmark_rows(plan, benchmarks)
     metrics = {row.benchmark: {metric.name: metric for metric in row.metrics} for row in used}
     trials = {row.intent.id: trial_row(folder, row, benchmarks) for row in rows}
     begun = [(row.intent, row.attempt) for row in rows if row.attempt is not None]
@@ -96,7 +97,8 @@ def collect(
         machines=[seen for intent, attempt in begun for seen in _observed(intent, attempt)],
         commands={intent.id: attempt.commands() for intent, attempt in begun},
         verdicts={intent.id: attempt.verdicts() for intent, attempt in begun if trials[intent.id].state == "finished"},
-        check_texts={check.name: check.text for check in checks},
+        check_texts=source.checks if source else {check.name: check.text for check in checks},
+        source=source,
         database_settings=_settings(begun),
         tool_versions=_tool_versions(attempt for _, attempt in begun),
         book=_book(folder),
@@ -110,9 +112,11 @@ def digest(folder: ResultsFolder) -> str:
     An analysis with another digest is of other trials: one was measured, parsed again or copied in since.
     """
     found = hashlib.sha256()
+    source = folder.source()
     prices = folder.prices_path.read_bytes() if folder.prices_path.exists() else b""
-    versions = f"{nephoscope.__version__} {TABLES_VERSION}".encode()
-    for content in (folder.study_text().encode(), folder.plan_path.read_bytes(), versions, prices):
+    versions = f"{nephoscope.__version__} {TABLES_VERSION}"
+    said = (folder.study_text(), source.model_dump_json() if source else "", versions)
+    for content in (folder.plan_path.read_bytes(), prices, *(text.encode() for text in said)):
         found.update(hashlib.sha256(content).digest())
     for row in stored_trials(folder):
         found.update(row.intent.model_dump_json().encode())
@@ -223,6 +227,16 @@ def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[Ben
             metrics=list(benchmark.metrics(parameters)),
         )
     return list(rows.values())
+
+
+def imported_rows(plan: Plan, source: SourceRecord) -> list[BenchmarkRow]:
+    """Benchmarks of an import, as its source names them; those of the plan alone."""
+    used = {planned.intent.benchmark.name for planned in plan.trials}
+    return [
+        BenchmarkRow(benchmark=one.name, uses=one.name, version=1, **one.model_dump(exclude={"name"}))
+        for one in source.benchmarks
+        if one.name in used
+    ]
 
 
 def _measurement_rows(intent: TrialIntent, attempt: Attempt, trial: TrialRow, metrics: Metrics) -> list[MeasurementRow]:

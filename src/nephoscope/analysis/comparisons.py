@@ -18,7 +18,10 @@ from nephoscope.stats.decide import (
     relation,
     replicates_to_decide,
 )
-from nephoscope.stats.ratio import RatioEstimate, compare
+from nephoscope.stats.ratio import RatioEstimate, compare, interval_rank
+
+MOST_UNDECIDABLE = 24
+"""Up to this many configurations, pairs with too few replicates for any claim have rows of their own."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,9 @@ def comparisons_of(
     claims false), again plain and per CPU. A pair with too few replicates for any claim (its smallest possible p-value
     is above alpha) makes none and is in no family, so it takes no power from the others (Tarone 1990).
 
+    On a leaderboard of over 24 configurations only pairs that can carry a claim are compared: thousands of rows that
+    all say "one replicate each" tell nothing. A pair without a row is undecided.
+
     A metric with a zero or negative value in either configuration is not compared: its ratio means nothing.
 
     Args:
@@ -64,13 +70,17 @@ def comparisons_of(
 def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha: float = ALPHA) -> list[Comparison]:
     """`comparisons_of`, of values that are grouped already."""
     families: dict[tuple[bool, bool], list[_Pair]] = defaultdict(list)
-    for left, right in combinations(cells, 2):
-        same = (left.benchmark, left.metric, left.per_cpu) == (right.benchmark, right.metric, right.per_cpu)
-        if same and left.values[0] > 0 and right.values[0] > 0:
+    boards: dict[tuple[str, str, bool], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        if cell.values[0] > 0:
+            boards[cell.benchmark, cell.metric, cell.per_cpu].append(cell)
+    for board in boards.values():
+        for left, right in combinations(board, 2):
             if left.unit != right.unit:
                 raise ValueError(f"{left.metric} comes in {left.unit} and in {right.unit}; nothing is converted")
-            pair = _Pair(left, right, compare(left.values, right.values, 1 - alpha))
-            families[left.headline, left.per_cpu].append(pair)
+            if len(board) <= MOST_UNDECIDABLE or interval_rank(len(left.values), len(right.values), 1 - alpha):
+                pair = _Pair(left, right, compare(left.values, right.values, 1 - alpha))
+                families[left.headline, left.per_cpu].append(pair)
     rows: list[Comparison] = []
     for (headline, _), pairs in families.items():
         adjust = holm if headline else benjamini_hochberg

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.prices.book import PriceBook, shipped
-from nephoscope.records import CommandRecord, Plan, Verdict
+from nephoscope.records import CommandRecord, Plan, SourceRecord, Verdict
 from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.study.model import Study
 
@@ -37,5 +37,7 @@ class StudyInputs:
     """Tool -> every version that some trial used."""
     book: PriceBook = field(default_factory=shipped)
     """Prices: the folder's own over those that ship."""
+    source: SourceRecord | None = None
+    """Where imported results come from; None: they were measured here."""
     inputs_digest: str | None = None
     """See `collect.digest`."""

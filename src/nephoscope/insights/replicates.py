@@ -8,6 +8,8 @@ from nephoscope.results import Insight, Statistic
 from nephoscope.stats.median import CONFIDENCE
 
 NAME = "replicates"
+MOST_NAMED = 8
+"""With more pairs of benchmark and configuration than this they are counted."""
 
 
 def replicates(findings: Findings) -> list[Insight]:
@@ -21,15 +23,23 @@ def replicates(findings: Findings) -> list[Insight]:
 
 def _warning(n: int, rows: list[Statistic]) -> Insight:
     more = rows[0].more_replicates_needed
-    where = enumeration(sorted({f"{row.benchmark} on {row.configuration}" for row in rows}))
+    places = sorted({(row.benchmark, row.configuration) for row in rows})
+    many = len(places) > MOST_NAMED
+    where = "" if many else enumeration([f"{benchmark} on {configuration}" for benchmark, configuration in places])
     return say(
         NAME,
         "warning",
         "With {n:count} valid " + plural(n, "replicate") + " the interval shown is the range of the values and covers "
         "the median with {coverage:coverage} %, not {wanted:coverage} %; {more:count} more "
         + plural(more, "is", "are")
-        + " needed: {where}.",
-        numbers={"n": n, "coverage": 100 * rows[0].coverage, "wanted": 100 * CONFIDENCE, "more": more},
+        + (" needed: in {places:count} pairs of benchmark and configuration." if many else " needed: {where}."),
+        numbers={
+            "places": len(places),
+            "n": n,
+            "coverage": 100 * rows[0].coverage,
+            "wanted": 100 * CONFIDENCE,
+            "more": more,
+        },
         trials=[trial for row in rows for trial in row.trials],
-        where=where,
+        **({} if many else {"where": where}),
     )

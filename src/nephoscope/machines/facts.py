@@ -9,6 +9,7 @@ import shlex
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from nephoscope.errors import ToolMissing, TrialFailure
 from nephoscope.machines import facts_text as text
@@ -120,15 +121,19 @@ def facts_of(looks: Looks) -> Facts:
         cgroup_cpu_limit=text.cgroup_cpu_limit(second),
         cgroups_seen=text.cgroups_seen(first.get("/proc/self/cgroup"), second) if second else None,
         disk=text.disk_of(text.filesystem_of(looks.findmnt), second),
-        **_cpu_facts(text.lscpu_fields(looks.lscpu)),
+        **cpu_facts(text.lscpu_fields(looks.lscpu)),
     )
 
 
-def _cpu_facts(lscpu: Mapping[str, str]) -> dict[str, str | int | None]:
+def cpu_facts(lscpu: Mapping[str, str]) -> dict[str, Any]:
+    """Facts by name, from the fields of `lscpu`; what it does not say is None."""
     online = text.cpu_list(lscpu.get("On-line CPU(s) list"))
     return {
         "cpu_model": text.word(lscpu.get("Model name")),
         "cpu_vendor": text.word(lscpu.get("Vendor ID")),
+        "cpu_family": text.whole_number(lscpu.get("CPU family")),
+        "cpu_model_number": text.whole_number(lscpu.get("Model")),
+        "cpu_stepping": text.whole_number(lscpu.get("Stepping")),
         "architecture": text.word(lscpu.get("Architecture")),
         "cpus_online": len(online) if online else None,
         "sockets": text.whole_number(lscpu.get("Socket(s)")),

@@ -99,7 +99,8 @@ def _key_facts(book: Book) -> list[tuple[str, str]]:
         ("Machines", machines),
         ("Benchmarks", ", ".join(row.benchmark for row in study.benchmarks) or "none"),
         ("Trials", counted(study.trials)),
-        ("Replicates", f"{study.replicates} planned of each benchmark on each configuration, in randomised blocks"),
+        ("Replicates", _replicates(study)),
+        *_origin(study),
         ("Measured", when),
         ("Conditions", ", ".join(conditions)),
         ("Price", f"no prices: {'; '.join(study.plan.unpriced[:3])}" if study.plan.unpriced else ""),
@@ -107,6 +108,24 @@ def _key_facts(book: Book) -> list[tuple[str, str]]:
         ("Version", f"nephoscope {study.nephoscope_version}"),
     ]
     return [(name, text) for name, text in facts if text]
+
+
+def _replicates(study: AnalysedStudy) -> str:
+    if study.source is not None:
+        return "imported: as many of each as its source holds, in the order in which it says they ran"
+    return f"{study.replicates} planned of each benchmark on each configuration, in randomised blocks"
+
+
+def _origin(study: AnalysedStudy) -> list[tuple[str, str]]:
+    """Of an import: who measured, and what nobody knows of it."""
+    source = study.source
+    if source is None:
+        return []
+    return [
+        ("Measured by others", f"{source.source}; licence: {source.licence}"),
+        ("Not known", "; ".join(source.unknown)),
+        ("Not imported", "; ".join(source.left_out[:5]) + (" and more" if len(source.left_out) > 5 else "")),
+    ]
 
 
 @cache

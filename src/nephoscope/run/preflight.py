@@ -1,7 +1,7 @@
 """What can be known to fail before minutes are spent: a database of the user's that cannot be measured."""
 
 from nephoscope.benchmarks.base import Benchmark
-from nephoscope.errors import EnvironmentProblem, TrialFailure
+from nephoscope.errors import EnvironmentProblem, InputError, TrialFailure
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.records import PlannedTrial
 from nephoscope.run.signals import to_its_end
@@ -11,11 +11,18 @@ from nephoscope.study.model import Configuration, Study
 
 
 async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
-    """Reaches every database that the user named and that a trial still to come needs.
+    """Asks for a provider that can be used, and reaches every database that the user named and a trial to come needs.
 
     Raises:
-        EnvironmentProblem: one does not answer, is too old, or does not let us do what a trial does.
+        InputError: a provider is known by name and price alone.
+        EnvironmentProblem: a database does not answer, is too old, or does not let us do what a trial does.
     """
+    for configuration in study.configurations:
+        if configuration.provider not in world.providers:
+            raise InputError(
+                f"configuration {configuration.name!r}: machines of {configuration.provider!r} cannot be made yet",
+                hint=f"there are: {', '.join(sorted(world.providers))}; plan and import know the others",
+            )
     left = [planned for planned, trial in folder.planned() if not trial.finished()]
     needing = {row.intent.configuration_name for row in left if _needs_database(row, world)}
     for configuration in study.configurations:

@@ -1,6 +1,6 @@
 """A results folder: the only truth about what was measured. Folders of two machines merge by copying.
 
-study.toml  plan.json
+study.toml  plan.json  source.json (of an import alone)
 trials/<trial id>/trial.json
 trials/<trial id>/attempts/<n>/...          see attempt.py
 *.parquet analysis.json  report/            rebuildable
@@ -15,7 +15,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 
 from nephoscope.errors import InputError, StorageFailed
-from nephoscope.records import Plan, PlannedTrial, TrialIntent
+from nephoscope.records import Plan, PlannedTrial, SourceRecord, TrialIntent
 from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 
@@ -137,6 +137,15 @@ class ResultsFolder:
     def plan(self) -> Plan:
         """plan.json."""
         return files.read(self.plan_path, Plan)
+
+    def write_source(self, source: SourceRecord) -> None:
+        """Marks the folder as an import."""
+        files.write(self.path / "source.json", source)
+
+    def source(self) -> SourceRecord | None:
+        """Where imported results come from; None: they were measured here."""
+        path = self.path / "source.json"
+        return files.read(path, SourceRecord) if path.exists() else None
 
     def trial(self, trial_id: str) -> Trial:
         """The folder of one trial, which need not exist yet."""

@@ -107,8 +107,10 @@ class Configuration(Frozen):
     """What is ranked and priced."""
 
     name: Name = Field(description="what charts and tables call it; unique in the study")
-    provider: Literal["local", "fake"] = Field(
-        default="local", description="where machines come from; local: this one, fake: none at all, for a rehearsal"
+    provider: Literal["local", "fake", "aws", "azure", "gcp", "other"] = Field(
+        default="local",
+        description="where machines come from; local: this one, fake: none at all, for a rehearsal; clouds: cannot be "
+        "run yet, only planned and imported",
     )
     region: str | None = Field(default=None, description="the provider's region; not for local")
     zone: str | None = Field(default=None, description="the provider's zone; not for local")

@@ -1,0 +1,201 @@
+"""An imported study -> a results folder, so that `analyze`, `report` and everything after them read it as any other.
+
+What was not stored is missing: an imported trial has no commands, no telemetry, and facts only where its source shows
+them. `source.json` marks the folder, and `nephoscope parse` leaves it alone.
+"""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+from nephoscope.errors import InputError
+from nephoscope.importers.imported import WHOLE, WHOLE_TEXT, ImportedMachine, ImportedStudy, ImportedTrial
+from nephoscope.records import (
+    BenchmarkUse,
+    FactsRecord,
+    Plan,
+    PlannedTrial,
+    SourceRecord,
+    StartedRecord,
+    Status,
+    TrialIntent,
+)
+from nephoscope.store.atomic import write_bytes
+from nephoscope.store.attempt import Attempt
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.model import Configuration
+
+IMPORTED = "imported"
+"""Stated condition: measured by somebody else."""
+SEED = 1
+_MACHINE = "database"
+
+
+def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRecord:
+    """Stores every trial of an import; equal files make equal bytes.
+
+    Raises:
+        InputError: there is nothing in it, or the folder holds a study that was measured here.
+        FolderInUse: somebody works on it.
+        StorageFailed: it cannot be written.
+    """
+    if not study.trials:
+        why = f": {study.left_out[0]}" if study.left_out else ""
+        raise InputError(f"nothing to import{why}", hint="`nephoscope import --help` says what each format looks like")
+    if folder.plan_path.exists() and folder.source() is None:
+        raise InputError(f"{folder.path} holds a study", hint="an import needs its own: choose another --out")
+    planned = list(_planned(study))
+    plan = Plan(
+        study=study.name,
+        seed=SEED,
+        trials=[row for row, _ in planned],
+        expected_duration_s=0,
+        price_usd=None,
+        unpriced=[],
+        warnings=[],
+    )
+    source = _source(study)
+    with folder.lock():
+        folder.forget_analysis()
+        folder.write_source(source)
+        folder.write_plan(_study_toml(study), plan)
+        for row, trial in planned:
+            _store(folder, row.intent, trial, version)
+    return source
+
+
+def _planned(study: ImportedStudy) -> Iterator[tuple[PlannedTrial, ImportedTrial]]:
+    """In the order in which they were measured, as far as that is known; the n-th of a kind is its replicate n."""
+    benchmarks = {one.name: one for one in study.benchmarks}
+    seen: dict[tuple[str, str], int] = defaultdict(int)
+    in_block: dict[int, int] = defaultdict(int)
+    in_time = sorted(study.trials, key=lambda one: (one.started_unix_ms or 0, one.origin, one.benchmark))
+    for position, trial in enumerate(in_time, start=1):
+        seen[trial.machine.name, trial.benchmark] += 1
+        replicate = seen[trial.machine.name, trial.benchmark]
+        in_block[replicate] += 1
+        use = BenchmarkUse(
+            name=trial.benchmark,
+            uses=trial.benchmark,
+            version=1,
+            parameters=benchmarks[trial.benchmark].parameters,
+        )
+        identity = json.dumps([study.source, trial.origin, trial.machine.name, trial.benchmark])
+        intent = TrialIntent(
+            id=hashlib.sha256(identity.encode()).hexdigest()[:12],
+            study=study.name,
+            configuration=_configuration(trial.machine).model_dump(mode="json"),
+            benchmark=use,
+            replicate=replicate,
+            block=replicate,
+            position=position,
+            position_in_block=in_block[replicate],
+            seed=SEED,
+        )
+        yield PlannedTrial(intent=intent, expected_duration_s=trial.duration_s or 0, price_usd=None), trial
+
+
+def _configuration(machine: ImportedMachine) -> Configuration:
+    return Configuration.model_validate(_keys(machine))
+
+
+def _keys(machine: ImportedMachine) -> dict[str, object]:
+    of_machine = {"type": machine.machine_type, "count": machine.count if machine.count > 1 else None}
+    keys: dict[str, object] = {"name": machine.name, "provider": machine.provider}
+    if inner := {key: value for key, value in of_machine.items() if value is not None}:
+        keys["database_machine"] = inner
+    if machine.priced_in and machine.machine_type:
+        sold_as = {"provider": machine.provider, "region": machine.priced_in, "type": machine.machine_type}
+        keys["priced_as"] = sold_as
+    return keys
+
+
+def _source(study: ImportedStudy) -> SourceRecord:
+    return SourceRecord(
+        format=study.format,
+        source=study.source,
+        licence=study.licence,
+        unknown=study.unknown,
+        benchmarks=study.benchmarks,
+        checks={WHOLE: WHOLE_TEXT, **study.checks},
+        left_out=study.left_out,
+    )
+
+
+def _store(folder: ResultsFolder, intent: TrialIntent, trial: ImportedTrial, version: str) -> None:
+    stored = folder.trial(intent.id)
+    attempts = stored.attempts()
+    attempt = attempts[0] if attempts else stored.new_attempt(intent)
+    attempt.write_started(
+        StartedRecord(
+            at_unix_ms=trial.started_unix_ms,
+            nephoscope_version=version,
+            machines={"database": _MACHINE},
+            measured_cpus={_MACHINE: [f"cpu{number}" for number in range(trial.cpus)]} if trial.cpus else {},
+            tool_versions=trial.tool_versions,
+            conditions=[IMPORTED],
+        )
+    )
+    if trial.facts is not None:
+        attempt.write_facts(FactsRecord(machine=_MACHINE, before=trial.facts))
+    for name, content in trial.raw.items():
+        write_bytes(attempt.raw_dir / name, content)
+    if trial.failure is None:
+        attempt.write_measurements(trial.measurements)
+        attempt.write_verdicts(trial.verdicts)
+    _commit(attempt, trial)
+
+
+def _commit(attempt: Attempt, trial: ImportedTrial) -> None:
+    refused = trial.failure is not None
+    attempt.write_status(
+        Status(
+            state="failed" if refused else "finished",
+            failure_class="output_unreadable" if refused else None,
+            message=trial.failure,
+            at_unix_ms=None,
+            duration_s=trial.duration_s,
+        )
+    )
+
+
+def _study_toml(study: ImportedStudy) -> str:
+    """A study file as a person would write it; JSON's quoted text is also TOML's."""
+    machines = {one.machine.name: one.machine for one in study.trials}
+    replicates = max(_counts(study.trials))
+    unknown = "".join(f"\n- {one}" for one in study.unknown)
+    lines = [
+        "# Written by `nephoscope import`: nobody ran this study as it stands here.",
+        f"name = {_quoted(study.name)}",
+        f"title = {_quoted(study.title)}",
+        f"description = {_quoted(f'{study.description}{chr(10)}{chr(10)}Not known:{unknown}')}",
+        f"seed = {SEED}",
+        f"replicates = {min(1000, replicates)}",
+    ]
+    for name in sorted(machines):
+        lines += [
+            "",
+            "[[configurations]]",
+            *(f"{key} = {_toml(value)}" for key, value in _keys(machines[name]).items()),
+        ]
+    for benchmark in study.benchmarks:
+        lines += ["", "[[benchmarks]]", f"uses = {_quoted(benchmark.name)}"]
+    return "\n".join(lines) + "\n"
+
+
+def _counts(trials: Sequence[ImportedTrial]) -> list[int]:
+    seen: dict[tuple[str, str], int] = defaultdict(int)
+    for trial in trials:
+        seen[trial.machine.name, trial.benchmark] += 1
+    return list(seen.values())
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{key} = {_quoted(inner)}" for key, inner in value.items()) + " }"
+    return _quoted(value)
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,78 @@
+"""What an importer hands over: a study that somebody else made, as far as its files tell it."""
+
+import re
+
+from pydantic import Field
+
+from nephoscope.frozen import Frozen
+from nephoscope.records import Facts, ImportedBenchmark, Measurement, Verdict, VerdictKind
+
+WHOLE = "imported-output"
+"""Check of every imported trial: its output was read whole."""
+CLOUDS = ("aws", "azure", "gcp")
+_UNSAFE = re.compile(r"[^a-z0-9.]+")
+
+
+class ImportedMachine(Frozen):
+    """What a trial was measured on, as its source says."""
+
+    name: str = Field(description="of the configuration in charts: 'aws-m5a.2xlarge'")
+    provider: str = Field(description="'aws', 'azure', 'gcp', or 'other'")
+    machine_type: str | None
+    priced_in: str | None = Field(default=None, description="region of its price; where it stood may not be known")
+    count: int = Field(default=1, description="machines of this type that were measured together")
+    database: str | None = Field(default=None, description="system under test, when there is one; for people")
+
+
+class ImportedTrial(Frozen):
+    """One execution of one benchmark by somebody else."""
+
+    origin: str = Field(description="its file or folder, below what was imported")
+    machine: ImportedMachine
+    benchmark: str
+    measurements: list[Measurement] = []
+    verdicts: list[Verdict] = Field(description="of the importer's checks")
+    failure: str | None = Field(default=None, description="why its output was refused; it then has no numbers")
+    facts: Facts | None = Field(default=None, description="None: nothing shows the machine")
+    cpus: int | None = Field(default=None, description="that were measured")
+    started_unix_ms: int | None = None
+    duration_s: float | None = None
+    tool_versions: dict[str, str] = {}
+    raw: dict[str, bytes] = Field(default={}, description="the source's own files, verbatim, by name")
+
+
+class ImportedStudy(Frozen):
+    """Everything that an importer found."""
+
+    format: str
+    name: str = Field(description="of the study")
+    title: str
+    description: str
+    source: str
+    licence: str
+    unknown: list[str]
+    benchmarks: list[ImportedBenchmark]
+    checks: dict[str, str] = {}
+    trials: list[ImportedTrial]
+    left_out: list[str] = []
+
+
+def machine(provider: str, machine_type: str, priced_in: str | None = None) -> ImportedMachine:
+    """A machine of a cloud, with the name that charts use."""
+    of = provider if provider in CLOUDS else "other"
+    return ImportedMachine(
+        name=safe_name(f"{provider}-{machine_type}"), provider=of, machine_type=machine_type, priced_in=priced_in
+    )
+
+
+def safe_name(text: str) -> str:
+    """Text as the name of a configuration or a benchmark: 'Standard_D8as_v5' is 'standard-d8as-v5'."""
+    return _UNSAFE.sub("-", text.casefold()).strip("-.")[:63].rstrip("-.") or "unnamed"
+
+
+def read_whole(what: str) -> Verdict:
+    """The verdict of a trial whose output was understood from its first to its last line."""
+    return Verdict(check=WHOLE, verdict=VerdictKind.VALID, reason=f"{what} read whole")
+
+
+WHOLE_TEXT = "Needs output that its parser reads from the first to the last line."
