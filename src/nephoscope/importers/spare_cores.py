@@ -28,9 +28,9 @@ from nephoscope.importers.spare_cores_words import (
     redis_benchmark,
     redis_measurements,
 )
-from nephoscope.importers.text import whole_lines
 from nephoscope.machines.facts import cpu_facts
 from nephoscope.machines.facts_text import lscpu_fields
+from nephoscope.parsers.text import whole_lines
 from nephoscope.records import Facts, Measurement, Verdict, VerdictKind
 
 SOURCE = "https://github.com/SpareCores/sc-inspector-data"
