@@ -124,6 +124,10 @@ impl Session {
     fn run(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = self.spec.check == CheckSpec::Conditions;
+        for statement in workload.prepare() {
+            let failed = |error| Failure::target("the database cannot be prepared for the workload", &error);
+            connection.query(&statement).map_err(failed)?;
+        }
         let counters = if checked { workload.server_counters() } else { Vec::new() };
         let before = check::read_counters(&mut connection, &counters)?;
         // Its session must not take one of the server's places from the load.

@@ -3,6 +3,8 @@
 //! The field names are a contract with `nephoscope.benchmarks.load_contract`. An unknown key is an error, never
 //! ignored: a misspelt key would silently measure something else.
 
+pub use crate::workload::tpcc::profile::Profile as TpccProfile;
+
 use crate::target::postgres::{Dsn, Isolation, redact};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -145,15 +147,6 @@ pub struct TpccSpec {
     /// Keying and think times.
     #[serde(default)]
     pub wait: TpccWait,
-}
-
-/// How TPC-C's transactions are cut into round trips.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TpccProfile {
-    /// As few statements as the transaction's data dependencies allow.
-    #[default]
-    Batched,
 }
 
 /// Keying and think times of TPC-C's terminals.

@@ -148,6 +148,11 @@ pub struct ServerCounter {
 pub trait Workload: Send + Sync {
     /// Names of the operations, by [`OperationId`].
     fn operations(&self) -> &'static [&'static str];
+    /// What the database needs beside the data set, in order: sent once before the first operation, by every generator
+    /// that takes part (TPC-C's functions).
+    fn prepare(&self) -> Vec<String> {
+        Vec::new()
+    }
     /// Everything it can send while running, by `StatementId`.
     fn statements(&self) -> &[Statement];
     /// An executor in a run of so many clients.

@@ -51,6 +51,7 @@ impl Parts {
                     active_warehouses: tpcc.active_warehouses,
                     seed: self.spec.seed,
                     clock: Clock::Wall,
+                    profile: tpcc.profile,
                 };
                 let tpcc = Tpcc::new(options, &stored).map_err(|error| Failure::new(ExitCode::BadSpec, error))?;
                 Ok(Arc::new(tpcc))

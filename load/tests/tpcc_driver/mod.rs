@@ -7,6 +7,7 @@ use nephoscope_load::target::TargetError;
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
 use nephoscope_load::workload::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
 use nephoscope_load::workload::tpcc::population::Population;
+use nephoscope_load::workload::tpcc::profile::Profile;
 use nephoscope_load::workload::tpcc::worker::{Clock, TpccWorker};
 use nephoscope_load::workload::tpcc::{Tpcc, TpccOptions};
 use nephoscope_load::workload::{Completion, Condition, Dataset, Draws, OperationId, Step, Worker, Workload};
@@ -47,11 +48,20 @@ pub fn load(connection: &mut Connection, population: &Population) {
 }
 
 pub fn workload(connection: &mut Connection, seed: u64) -> Tpcc {
+    workload_in(Profile::default(), connection, seed)
+}
+
+pub fn workload_in(profile: Profile, connection: &mut Connection, seed: u64) -> Tpcc {
     let rows = connection.query(STORED_CONSTANTS_QUERY).unwrap();
     let texts = rows.iter().map(|row| (row[0].as_deref().unwrap(), row[1].as_deref().unwrap()));
     let stored = StoredConstants::from_rows(texts).unwrap();
     let clock = Clock::Logical { start_micros: 1_750_000_000_000_000, step_micros: 1_000 };
-    Tpcc::new(TpccOptions { warehouses: WAREHOUSES, active_warehouses: None, seed, clock }, &stored).unwrap()
+    let options = TpccOptions { warehouses: WAREHOUSES, active_warehouses: None, seed, clock, profile };
+    let tpcc = Tpcc::new(options, &stored).unwrap();
+    for sql in tpcc.prepare() {
+        connection.query(&sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
+    }
+    tpcc
 }
 
 /// Completions by operation, round trips by operation, and retries.

@@ -10,7 +10,7 @@ pub const MAX_LINES: usize = 15;
 pub const UNUSED_ITEM: i32 = ITEMS + 1;
 
 /// One line of an order.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Line {
     /// `OL_I_ID`.
     pub item: i32,

@@ -17,6 +17,7 @@ pub mod conditions;
 pub mod constants;
 pub mod input;
 pub mod population;
+pub mod profile;
 pub mod random;
 pub mod schema;
 pub mod statements;
@@ -28,6 +29,7 @@ pub mod worker;
 use super::{AuditLine, Condition, Draws, OperationId, ServerCounter, Worker, Workload};
 use crate::target::Statement;
 use constants::{RunConstants, StoredConstants};
+use profile::Profile;
 use std::collections::BTreeMap;
 use tally::Tallies;
 use terminals::{Layout, Terminals};
@@ -57,6 +59,8 @@ pub struct TpccOptions {
     pub seed: u64,
     /// Timestamps of new rows.
     pub clock: Clock,
+    /// How transactions are cut into round trips.
+    pub profile: Profile,
 }
 
 /// The workload.
@@ -66,6 +70,7 @@ pub struct Tpcc {
     active_warehouses: u32,
     seed: u64,
     clock: Clock,
+    profile: Profile,
     constants: RunConstants,
     data_seed: u64,
     statements: Vec<Statement>,
@@ -93,9 +98,10 @@ impl Tpcc {
             active_warehouses,
             seed: options.seed,
             clock: options.clock,
+            profile: options.profile,
             constants: RunConstants::draw(options.seed, stored.c_load),
             data_seed: stored.seed,
-            statements: statements::all(),
+            statements: statements::all(options.profile),
         })
     }
 
@@ -110,13 +116,17 @@ impl Tpcc {
     pub fn tpcc_worker(&self, clients: u32) -> TpccWorker {
         let layout = self.layout(clients);
         let terminals = Terminals::new(self.seed, layout, &self.constants);
-        TpccWorker::new(layout, terminals, Tallies::new(layout, self.constants), self.clock)
+        TpccWorker::new(layout, terminals, Tallies::new(layout, self.constants), self.clock, self.profile)
     }
 }
 
 impl Workload for Tpcc {
     fn operations(&self) -> &'static [&'static str] {
         &OPERATIONS
+    }
+
+    fn prepare(&self) -> Vec<String> {
+        if self.profile == Profile::Proc { statements::functions() } else { Vec::new() }
     }
 
     fn statements(&self) -> &[Statement] {

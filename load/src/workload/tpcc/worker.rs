@@ -1,8 +1,9 @@
 //! An executor of transactions as the engine sees it.
 
+use super::profile::Profile;
 use super::tally::{Quantity, Tallies};
 use super::terminals::{Layout, Terminals};
-use super::transactions::{Delivery, NewOrder, OrderStatus, Payment, StockLevel};
+use super::transactions::{Delivery, NewOrder, OrderStatus, Payment, Performance, StockLevel};
 use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use crate::target::postgres::{Batch, Reply};
 use crate::workload::{DataError, Draws, OperationId, Step, Worker};
@@ -46,15 +47,15 @@ pub struct TpccWorker {
     number: i64,
     now_micros: i64,
     tallies: Tallies,
-    new_order: NewOrder,
-    payment: Payment,
-    order_status: OrderStatus,
-    delivery: Delivery,
-    stock_level: StockLevel,
+    new_order: Performance<NewOrder>,
+    payment: Performance<Payment>,
+    order_status: Performance<OrderStatus>,
+    delivery: Performance<Delivery>,
+    stock_level: Performance<StockLevel>,
 }
 
 impl TpccWorker {
-    pub(super) fn new(layout: Layout, terminals: Terminals, tallies: Tallies, clock: Clock) -> Self {
+    pub(super) fn new(layout: Layout, terminals: Terminals, tallies: Tallies, clock: Clock, profile: Profile) -> Self {
         Self {
             terminals,
             clock,
@@ -63,11 +64,11 @@ impl TpccWorker {
             number: 0,
             now_micros: 0,
             tallies,
-            new_order: NewOrder::default(),
-            payment: Payment::default(),
-            order_status: OrderStatus::default(),
-            delivery: Delivery::default(),
-            stock_level: StockLevel::default(),
+            new_order: Performance::new(profile),
+            payment: Performance::new(profile),
+            order_status: Performance::new(profile),
+            delivery: Performance::new(profile),
+            stock_level: Performance::new(profile),
         }
     }
 
@@ -80,34 +81,40 @@ impl TpccWorker {
     /// The latest New-Order.
     #[must_use]
     pub fn new_order(&self) -> &NewOrder {
-        &self.new_order
+        &self.new_order.state
     }
 
     /// The latest Payment.
     #[must_use]
     pub fn payment(&self) -> &Payment {
-        &self.payment
+        &self.payment.state
     }
 
     /// The latest Order-Status.
     #[must_use]
     pub fn order_status(&self) -> &OrderStatus {
-        &self.order_status
+        &self.order_status.state
+    }
+
+    /// The latest Delivery.
+    #[must_use]
+    pub fn delivery(&self) -> &Delivery {
+        &self.delivery.state
     }
 
     /// The latest Stock-Level.
     #[must_use]
     pub fn stock_level(&self) -> &StockLevel {
-        &self.stock_level
+        &self.stock_level.state
     }
 
     /// Counts what only the database's answers tell.
     fn count_answers(&mut self) {
         let rows_by_name = match self.operation {
-            PAYMENT => self.payment.rows_by_name,
-            ORDER_STATUS => self.order_status.rows_by_name,
+            PAYMENT => self.payment.state.rows_by_name,
+            ORDER_STATUS => self.order_status.state.rows_by_name,
             DELIVERY => {
-                let skipped = self.delivery.skipped();
+                let skipped = self.delivery.state.skipped();
                 self.tallies.add(Quantity::SkippedDelivery, f64::from(u8::from(skipped > 0)));
                 self.tallies.add(Quantity::SkippedDistrict, skipped as f64);
                 None
@@ -136,9 +143,9 @@ impl Worker for TpccWorker {
         let step = match self.operation {
             NEW_ORDER => self.new_order.step(&inputs.new_order, now, reply, batch),
             PAYMENT => self.payment.step(&inputs.payment, now, reply, batch),
-            ORDER_STATUS => self.order_status.step(&inputs.order_status, reply, batch),
+            ORDER_STATUS => self.order_status.step(&inputs.order_status, now, reply, batch),
             DELIVERY => self.delivery.step(&inputs.delivery, now, reply, batch),
-            _ => self.stock_level.step(&inputs.stock_level, reply, batch),
+            _ => self.stock_level.step(&inputs.stock_level, now, reply, batch),
         }?;
         if matches!(step, Step::Done(_)) {
             self.count_answers();

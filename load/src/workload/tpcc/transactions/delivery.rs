@@ -1,35 +1,63 @@
-//! Delivery (clause 2.7): 8 round trips for all ten districts in one database transaction, 3 when all are empty.
+//! Delivery (clause 2.7): all ten districts in one database transaction.
 //!
 //! The clause queues it and measures the queueing; here it runs inline, as in all tools compared, and its time is that
 //! of the work itself.
 
-use super::{check_affected, column};
+use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
+use super::{column, money};
 use crate::target::Value;
-use crate::target::postgres::{Batch, Reply};
+use crate::workload::DataError;
 use crate::workload::tpcc::input::DeliveryInput;
 use crate::workload::tpcc::population::DISTRICTS;
+use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::statements::Query;
-use crate::workload::{Completion, DataError, Step};
 
 const MOST: usize = DISTRICTS as usize;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Sent {
-    #[default]
-    Begin,
+/// Its statements.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    OldestOfDistrict,
     Oldest,
     Sums,
-    Orders,
+    SetCarrier,
+    ReadOrders,
+    UpdateOrders,
     Delete,
-    Lines,
-    Customers,
-    End,
+    UpdateLines,
+    UpdateCustomer,
+    UpdateCustomers,
+    Deliver,
 }
+use Part::*;
 
-/// A Delivery in progress, and what the latest one did. The arrays hold one entry per order delivered, by district.
+const CHATTY: Script<Part> = &[
+    &[Begin],
+    &[Do(OldestOfDistrict)],
+    &[Do(Sums)],
+    &[Do(SetCarrier)],
+    &[Do(ReadOrders)],
+    &[Do(Delete)],
+    &[Do(UpdateLines)],
+    &[Do(UpdateCustomer)],
+    &[End],
+];
+const BATCHED: Script<Part> = &[
+    &[Begin],
+    &[Do(Oldest)],
+    &[Do(Sums)],
+    &[Do(UpdateOrders)],
+    &[Do(Delete)],
+    &[Do(UpdateLines)],
+    &[Do(UpdateCustomers)],
+    &[End],
+];
+/// One statement is a transaction of its own.
+const ONE_TRIP: Script<Part> = &[&[Do(Deliver)]];
+
+/// What the latest Delivery did. The arrays hold one entry per order delivered, by district.
 #[derive(Debug, Clone, Default)]
 pub struct Delivery {
-    sent: Sent,
     now_micros: i64,
     count: usize,
     districts: [i32; MOST],
@@ -39,88 +67,151 @@ pub struct Delivery {
     lines: usize,
 }
 
-impl Delivery {
-    /// See [`crate::workload::Worker::step`].
-    ///
-    /// # Errors
-    /// [`DataError`] when a row is missing.
-    pub fn step(
-        &mut self,
-        input: &DeliveryInput,
-        now_micros: i64,
-        reply: Option<&Reply>,
-        batch: &mut Batch,
-    ) -> Result<Step, DataError> {
-        if let Some(reply) = reply {
-            self.read(reply)?;
-            self.sent = match self.sent {
-                Sent::Begin => Sent::Oldest,
-                Sent::Oldest if self.count == 0 => Sent::End,
-                Sent::Oldest => Sent::Sums,
-                Sent::Sums => Sent::Orders,
-                Sent::Orders => Sent::Delete,
-                Sent::Delete => Sent::Lines,
-                Sent::Lines => Sent::Customers,
-                Sent::Customers => Sent::End,
-                Sent::End => return Ok(Step::Done(Completion::Committed)),
-            };
-        } else {
-            *self = Self { now_micros, ..Self::default() };
+impl Transaction for Delivery {
+    type Input = DeliveryInput;
+    type Part = Part;
+
+    fn script(profile: Profile, _input: &DeliveryInput) -> Script<Part> {
+        match profile {
+            Profile::Chatty => CHATTY,
+            Profile::Batched => BATCHED,
+            Profile::Pipelined | Profile::Proc => ONE_TRIP,
         }
-        self.send(input, batch);
-        Ok(Step::Send)
     }
 
+    fn start(&mut self, _input: &DeliveryInput, now_micros: i64) {
+        *self = Self { now_micros, ..Self::default() };
+    }
+
+    /// When all districts are empty, nothing is left to do.
+    fn due(&self, part: Part, _input: &DeliveryInput) -> usize {
+        match part {
+            OldestOfDistrict => MOST,
+            Oldest | Deliver => 1,
+            UpdateCustomer => self.count,
+            _ => usize::from(self.count > 0),
+        }
+    }
+
+    fn send(&mut self, part: Part, nth: usize, input: &DeliveryInput, out: &mut Outbox<'_>) {
+        let (warehouse, carrier) = (Value::I32(input.warehouse), Value::I32(input.carrier));
+        let now = Value::TimestampMicros(self.now_micros);
+        let districts = Value::I32Array(&self.districts[..self.count]);
+        let orders = Value::I32Array(&self.orders[..self.count]);
+        match part {
+            OldestOfDistrict => {
+                let district = i32::try_from(nth + 1).expect("ten districts");
+                out.execute(Query::DeliveryOldestOfDistrict, &[warehouse, Value::I32(district)]);
+            }
+            Oldest => out.execute(Query::DeliveryOldest, &[warehouse]),
+            Sums => out.execute(Query::DeliverySums, &[warehouse, districts, orders]),
+            SetCarrier => out.execute(Query::DeliverySetCarrier, &[warehouse, carrier, districts, orders]),
+            ReadOrders => out.execute(Query::DeliveryReadOrders, &[warehouse, districts, orders]),
+            UpdateOrders => out.execute(Query::DeliveryUpdateOrders, &[warehouse, carrier, districts, orders]),
+            Delete => out.execute(Query::DeliveryDelete, &[warehouse, districts, orders]),
+            UpdateLines => out.execute(Query::DeliveryUpdateLines, &[warehouse, now, districts, orders]),
+            UpdateCustomer => {
+                let [district, customer] = [self.districts[nth], self.customers[nth]].map(Value::I32);
+                let amount = money(self.amounts_cents[nth]);
+                out.execute(Query::DeliveryUpdateCustomer, &[warehouse, district, customer, amount]);
+            }
+            UpdateCustomers => {
+                let customers = Value::I32Array(&self.customers[..self.count]);
+                let amounts = Value::NumericArray { unscaled: &self.amounts_cents[..self.count], scale: 2 };
+                out.execute(Query::DeliveryUpdateCustomers, &[warehouse, districts, customers, amounts]);
+            }
+            Deliver => out.execute(Query::DeliveryDeliver, &[warehouse, carrier, now]),
+        }
+    }
+
+    fn read(&mut self, part: Part, nth: usize, _input: &DeliveryInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match part {
+            OldestOfDistrict => self.read_oldest_of_district(nth, answer),
+            Oldest => self.read_oldest(answer),
+            Sums => self.read_sums(answer),
+            SetCarrier => answer.check_affected(self.count, "the update of orders"),
+            ReadOrders | UpdateOrders => self.read_orders(answer),
+            Delete => answer.check_affected(self.count, "the deletion of new orders"),
+            UpdateLines => answer.check_affected(self.lines, "the delivery of lines"),
+            UpdateCustomer => answer.check_affected(1, "the update of a customer"),
+            UpdateCustomers => answer.check_affected(self.count, "the update of customers"),
+            Deliver => self.read_delivered(answer),
+        }
+    }
+}
+
+impl Delivery {
     /// Districts that had no order to deliver (2.7.4.2: skipped, and counted).
     #[must_use]
     pub fn skipped(&self) -> usize {
         MOST - self.count
     }
 
-    fn read(&mut self, reply: &Reply) -> Result<(), DataError> {
-        match self.sent {
-            Sent::Oldest => self.read_oldest(reply),
-            Sent::Sums => self.read_sums(reply),
-            Sent::Orders => self.read_orders(reply),
-            Sent::Delete => check_affected(reply, self.count, "the deletion of new orders"),
-            Sent::Lines => check_affected(reply, self.lines, "the delivery of lines"),
-            Sent::Customers => check_affected(reply, self.count, "the update of customers"),
-            Sent::Begin | Sent::End => Ok(()),
-        }
+    /// Districts, orders, customers and amounts in cents of what was delivered, by district.
+    pub fn delivered(&self) -> impl Iterator<Item = (i32, i32, i32, i64)> {
+        let delivered =
+            |index| (self.districts[index], self.orders[index], self.customers[index], self.amounts_cents[index]);
+        (0..self.count).map(delivered)
     }
 
-    fn read_oldest(&mut self, reply: &Reply) -> Result<(), DataError> {
-        self.count = reply.row_count(0);
-        if self.count > MOST {
-            return Err(DataError(format!("{} oldest orders in ten districts", self.count)));
+    fn read_oldest_of_district(&mut self, nth: usize, answer: Answer<'_>) -> Result<(), DataError> {
+        if let Some(row) = answer.rows().next() {
+            self.districts[self.count] = i32::try_from(nth + 1).expect("ten districts");
+            self.orders[self.count] = column(row.i32(0), "no_o_id")?;
+            self.count += 1;
         }
-        for index in 0..self.count {
-            let row = column(reply.row(0, index), "new_order")?;
+        Ok(())
+    }
+
+    fn read_oldest(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+        self.make_room(answer)?;
+        for (index, row) in answer.rows().enumerate() {
             self.districts[index] = column(row.i32(0), "no_d_id")?;
             self.orders[index] = column(row.i32(1), "no_o_id")?;
         }
         Ok(())
     }
 
-    fn read_sums(&mut self, reply: &Reply) -> Result<(), DataError> {
-        for index in 0..reply.row_count(0) {
-            let row = column(reply.row(0, index), "order_line")?;
+    fn make_room(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+        self.count = answer.row_count();
+        if self.count > MOST {
+            return Err(DataError(format!("{} oldest orders in ten districts", self.count)));
+        }
+        Ok(())
+    }
+
+    fn read_sums(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+        for row in answer.rows() {
             let place = self.place(column(row.i32(0), "ol_d_id")?)?;
             self.amounts_cents[place] = column(row.numeric(1, 2), "sum(ol_amount)")?;
         }
-        self.check_count(reply, "orders have lines")
+        self.check_count(answer, "orders have lines")
     }
 
-    fn read_orders(&mut self, reply: &Reply) -> Result<(), DataError> {
+    fn read_orders(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
         self.lines = 0;
-        for index in 0..reply.row_count(0) {
-            let row = column(reply.row(0, index), "orders")?;
+        for row in answer.rows() {
             let place = self.place(column(row.i32(0), "o_d_id")?)?;
             self.customers[place] = column(row.i32(1), "o_c_id")?;
             let lines = usize::try_from(column(row.i32(2), "o_ol_cnt")?);
             self.lines += column(lines.ok(), "a positive o_ol_cnt")?;
         }
-        self.check_count(reply, "new orders have an order")
+        self.check_count(answer, "new orders have an order")
+    }
+
+    /// A row for each district that had a new order; what is missing of the order is NULL.
+    fn read_delivered(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+        self.make_room(answer)?;
+        for (index, row) in answer.rows().enumerate() {
+            self.districts[index] = column(row.i32(0), "no_d_id")?;
+            self.orders[index] = column(row.i32(1), "no_o_id")?;
+            self.customers[index] = column(row.i32(2), "c_id")?;
+            self.amounts_cents[index] = column(row.numeric(3, 2), "sum(ol_amount)")?;
+            if column(row.i64(4), "o_ol_cnt")? != column(row.i64(5), "the number of lines")? {
+                return Err(DataError(format!("order {} has not o_ol_cnt lines", self.orders[index])));
+            }
+        }
+        Ok(())
     }
 
     fn place(&self, district: i32) -> Result<usize, DataError> {
@@ -128,36 +219,10 @@ impl Delivery {
         place.ok_or_else(|| DataError(format!("district {district} was not asked for")))
     }
 
-    fn check_count(&self, reply: &Reply, what: &str) -> Result<(), DataError> {
-        if reply.row_count(0) == self.count {
+    fn check_count(&self, answer: Answer<'_>, what: &str) -> Result<(), DataError> {
+        if answer.row_count() == self.count {
             return Ok(());
         }
-        Err(DataError(format!("{} of {} {what}", reply.row_count(0), self.count)))
-    }
-
-    fn send(&self, input: &DeliveryInput, batch: &mut Batch) {
-        let warehouse = Value::I32(input.warehouse);
-        let districts = Value::I32Array(&self.districts[..self.count]);
-        let orders = Value::I32Array(&self.orders[..self.count]);
-        match self.sent {
-            Sent::Begin => batch.begin(),
-            Sent::Oldest => batch.execute(Query::DeliveryOldest.id(), &[warehouse]),
-            Sent::Sums => batch.execute(Query::DeliverySums.id(), &[warehouse, districts, orders]),
-            Sent::Orders => {
-                let carrier = Value::I32(input.carrier);
-                batch.execute(Query::DeliveryOrders.id(), &[warehouse, carrier, districts, orders]);
-            }
-            Sent::Delete => batch.execute(Query::DeliveryDelete.id(), &[warehouse, districts, orders]),
-            Sent::Lines => {
-                let now = Value::TimestampMicros(self.now_micros);
-                batch.execute(Query::DeliveryLines.id(), &[warehouse, now, districts, orders]);
-            }
-            Sent::Customers => {
-                let customers = Value::I32Array(&self.customers[..self.count]);
-                let amounts = Value::NumericArray { unscaled: &self.amounts_cents[..self.count], scale: 2 };
-                batch.execute(Query::DeliveryCustomers.id(), &[warehouse, districts, customers, amounts]);
-            }
-            Sent::End => batch.commit(),
-        }
+        Err(DataError(format!("{} of {} {what}", answer.row_count(), self.count)))
     }
 }

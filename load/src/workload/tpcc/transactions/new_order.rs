@@ -1,46 +1,69 @@
-//! New-Order (clause 2.4): 11 round trips, also when it is rolled back.
+//! New-Order (clause 2.4).
 
-use super::{check_affected, column, first_row};
+use super::column;
+use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
 use crate::target::Value;
-use crate::target::postgres::{Batch, Reply};
-use crate::workload::tpcc::input::{MAX_LINES, NewOrderInput, UNUSED_ITEM};
-use crate::workload::tpcc::statements::{Query, stock};
-use crate::workload::{Completion, DataError, Step};
+use crate::workload::DataError;
+use crate::workload::tpcc::input::{Line, MAX_LINES, NewOrderInput, UNUSED_ITEM};
+use crate::workload::tpcc::profile::Profile;
+use crate::workload::tpcc::statements::Query;
 
 const ORIGINAL: &str = "ORIGINAL";
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Sent {
-    #[default]
-    Begin,
+/// Its statements.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
     District,
+    SetNextOrder,
     Warehouse,
     Customer,
+    WarehouseAndCustomer,
     Items,
-    Stock,
-    Order,
-    NewOrder,
+    LockStock,
     UpdateStock,
-    Lines,
-    End,
+    UpdateStockOfLine,
+    TakeStock,
+    InsertOrder,
+    InsertNewOrder,
+    InsertLines,
+    Call,
 }
+use Part::*;
 
-impl Sent {
-    const fn next(self) -> Self {
-        match self {
-            Self::Begin => Self::District,
-            Self::District => Self::Warehouse,
-            Self::Warehouse => Self::Customer,
-            Self::Customer => Self::Items,
-            Self::Items => Self::Stock,
-            Self::Stock => Self::Order,
-            Self::Order => Self::NewOrder,
-            Self::NewOrder => Self::UpdateStock,
-            Self::UpdateStock => Self::Lines,
-            Self::Lines | Self::End => Self::End,
-        }
-    }
-}
+const CHATTY: Script<Part> = &[
+    &[Begin],
+    &[Do(District)],
+    &[Do(SetNextOrder)],
+    &[Do(WarehouseAndCustomer)],
+    &[Do(InsertOrder)],
+    &[Do(InsertNewOrder)],
+    &[Do(Items)],
+    &[Do(LockStock)],
+    &[Do(UpdateStockOfLine)],
+    &[Do(InsertLines)],
+    &[End],
+];
+const BATCHED: Script<Part> = &[
+    &[Begin],
+    &[Do(District)],
+    &[Do(Warehouse)],
+    &[Do(Customer)],
+    &[Do(Items)],
+    &[Do(LockStock)],
+    &[Do(InsertOrder)],
+    &[Do(InsertNewOrder)],
+    &[Do(UpdateStock)],
+    &[Do(InsertLines)],
+    &[End],
+];
+/// The second round trip needs the order's number, prices and district information from the first.
+const PIPELINED: Script<Part> = &[
+    &[Begin, Do(District), Do(WarehouseAndCustomer), Do(Items), Do(TakeStock)],
+    &[Do(InsertOrder), Do(InsertNewOrder), Do(InsertLines), End],
+];
+/// One statement is a transaction of its own.
+const PROC: Script<Part> = &[&[Do(Call)]];
+const PROC_ROLLED_BACK: Script<Part> = &[&[Begin, Do(Call), End]];
 
 /// What was read for one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,10 +81,9 @@ pub struct LineOutput {
     found: bool,
 }
 
-/// A New-Order in progress, and the output of the latest one.
+/// The output of the latest New-Order.
 #[derive(Debug, Clone)]
 pub struct NewOrder {
-    sent: Sent,
     entry_micros: i64,
     district_tax: i64,
     warehouse_tax: i64,
@@ -71,12 +93,13 @@ pub struct NewOrder {
     lines: Vec<LineOutput>,
     /// Lines of items that exist: all, or all but the last.
     valid: usize,
+    /// Places of the lines in the order of the stocks' key.
+    by_stock: [u8; MAX_LINES],
 }
 
 impl Default for NewOrder {
     fn default() -> Self {
         Self {
-            sent: Sent::default(),
             entry_micros: 0,
             district_tax: 0,
             warehouse_tax: 0,
@@ -84,38 +107,12 @@ impl Default for NewOrder {
             order: 0,
             lines: vec![LineOutput::default(); MAX_LINES],
             valid: 0,
+            by_stock: [0; MAX_LINES],
         }
     }
 }
 
 impl NewOrder {
-    /// See [`crate::workload::Worker::step`].
-    ///
-    /// # Errors
-    /// [`DataError`] when a row is missing.
-    pub fn step(
-        &mut self,
-        input: &NewOrderInput,
-        now_micros: i64,
-        reply: Option<&Reply>,
-        batch: &mut Batch,
-    ) -> Result<Step, DataError> {
-        if let Some(reply) = reply {
-            if self.sent == Sent::End {
-                let by_design = input.rolls_back();
-                return Ok(Step::Done(if by_design { Completion::RolledBackByDesign } else { Completion::Committed }));
-            }
-            self.read(input, reply)?;
-            self.sent = self.sent.next();
-        } else {
-            self.sent = Sent::Begin;
-            self.entry_micros = now_micros;
-            self.valid = input.lines.iter().filter(|line| line.item != UNUSED_ITEM).count();
-        }
-        self.send(input, batch);
-        Ok(Step::Send)
-    }
-
     /// The lines of items that exist.
     #[must_use]
     pub fn lines(&self) -> &[LineOutput] {
@@ -129,35 +126,123 @@ impl NewOrder {
         let exact = sum * (10_000 - self.discount) * (10_000 + self.warehouse_tax + self.district_tax);
         (exact + 50_000_000) / 100_000_000
     }
+}
 
-    fn read(&mut self, input: &NewOrderInput, reply: &Reply) -> Result<(), DataError> {
-        match self.sent {
-            Sent::District => {
-                let row = first_row(reply, "district")?;
+impl Transaction for NewOrder {
+    type Input = NewOrderInput;
+    type Part = Part;
+
+    fn script(profile: Profile, input: &NewOrderInput) -> Script<Part> {
+        match profile {
+            Profile::Chatty => CHATTY,
+            Profile::Batched => BATCHED,
+            Profile::Pipelined => PIPELINED,
+            Profile::Proc if input.rolls_back() => PROC_ROLLED_BACK,
+            Profile::Proc => PROC,
+        }
+    }
+
+    fn start(&mut self, input: &NewOrderInput, now_micros: i64) {
+        self.entry_micros = now_micros;
+        self.valid = input.lines.iter().filter(|line| line.item != UNUSED_ITEM).count();
+        self.by_stock = std::array::from_fn(|index| index as u8);
+        // The unused item is the highest number of all, but its line may stand before one of a higher warehouse.
+        let key = |place: &u8| {
+            let line = &input.lines[usize::from(*place)];
+            (line.item == UNUSED_ITEM, line.supply_warehouse, line.item)
+        };
+        self.by_stock[..input.lines.len()].sort_unstable_by_key(key);
+        self.lines.iter_mut().for_each(|line| line.found = false);
+    }
+
+    fn due(&self, part: Part, _input: &NewOrderInput) -> usize {
+        match part {
+            UpdateStockOfLine => self.valid,
+            _ => 1,
+        }
+    }
+
+    fn send(&mut self, part: Part, nth: usize, input: &NewOrderInput, out: &mut Outbox<'_>) {
+        let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
+        let (order, customer) = (Value::I32(self.order), Value::I32(input.customer));
+        match part {
+            District => out.execute(Query::NewOrderDistrict, &[warehouse, district]),
+            SetNextOrder => {
+                out.execute(Query::NewOrderSetNextOrder, &[warehouse, district, Value::I32(self.order + 1)]);
+            }
+            Warehouse => out.execute(Query::NewOrderWarehouse, &[warehouse]),
+            Customer => out.execute(Query::NewOrderCustomer, &[warehouse, district, customer]),
+            WarehouseAndCustomer => {
+                out.execute(Query::NewOrderWarehouseAndCustomer, &[warehouse, district, customer]);
+            }
+            Items => {
+                let items = each(&input.lines, |line| line.item);
+                out.execute(Query::NewOrderItems, &[Value::I32Array(&items[..input.lines.len()])]);
+            }
+            LockStock => {
+                let warehouses = each(&input.lines, |line| line.supply_warehouse);
+                let items = each(&input.lines, |line| line.item);
+                let arrays = [&warehouses, &items].map(|array| Value::I32Array(&array[..self.valid]));
+                out.execute_stock(input.district, &arrays);
+            }
+            UpdateStock => self.send_stocks(input, out),
+            UpdateStockOfLine => self.send_stock_of_line(nth, input, out),
+            TakeStock => self.send_take_stock(input, out),
+            InsertOrder => {
+                let entry = Value::TimestampMicros(self.entry_micros);
+                let [count, local] = order_facts(input);
+                out.execute(Query::NewOrderInsertOrder, &[order, district, warehouse, customer, entry, count, local]);
+            }
+            InsertNewOrder => out.execute(Query::NewOrderInsertNewOrder, &[order, district, warehouse]),
+            InsertLines => self.send_lines(input, out),
+            Call => self.send_call(input, out),
+        }
+    }
+
+    fn read(&mut self, part: Part, _nth: usize, input: &NewOrderInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match part {
+            District => {
+                let row = answer.first_row("district")?;
                 self.district_tax = column(row.numeric(0, 4), "d_tax")?;
                 self.order = column(row.i32(1), "d_next_o_id")?;
                 Ok(())
             }
-            Sent::Warehouse => {
-                self.warehouse_tax = column(first_row(reply, "warehouse")?.numeric(0, 4), "w_tax")?;
+            Warehouse => {
+                self.warehouse_tax = column(answer.first_row("warehouse")?.numeric(0, 4), "w_tax")?;
                 Ok(())
             }
-            Sent::Customer => {
-                self.discount = column(first_row(reply, "customer")?.numeric(0, 4), "c_discount")?;
+            Customer => {
+                self.discount = column(answer.first_row("customer")?.numeric(0, 4), "c_discount")?;
                 Ok(())
             }
-            Sent::Items => self.read_items(input, reply),
-            Sent::Stock => self.read_stocks(input, reply),
-            Sent::Order | Sent::NewOrder => check_affected(reply, 1, "the insertion of an order"),
-            Sent::UpdateStock => check_affected(reply, self.valid, "the update of stocks"),
-            Sent::Lines => check_affected(reply, self.valid, "the insertion of order lines"),
-            Sent::Begin | Sent::End => Ok(()),
+            WarehouseAndCustomer => {
+                let row = answer.first_row("warehouse and customer")?;
+                self.discount = column(row.numeric(0, 4), "c_discount")?;
+                self.warehouse_tax = column(row.numeric(3, 4), "w_tax")?;
+                Ok(())
+            }
+            Items => self.read_items(input, answer),
+            LockStock => self.read_stocks(input, answer, quantity_after),
+            // The server has changed it already.
+            TakeStock => self.read_stocks(input, answer, |after, _| after),
+            InsertOrder | InsertNewOrder => answer.check_affected(1, "the insertion of an order"),
+            SetNextOrder => answer.check_affected(1, "the update of a district"),
+            UpdateStock => answer.check_affected(self.valid, "the update of stocks"),
+            UpdateStockOfLine => answer.check_affected(1, "the update of a stock"),
+            InsertLines => answer.check_affected(self.valid, "the insertion of order lines"),
+            Call => self.read_call(answer),
         }
     }
 
-    fn read_items(&mut self, input: &NewOrderInput, reply: &Reply) -> Result<(), DataError> {
-        for index in 0..reply.row_count(0) {
-            let row = column(reply.row(0, index), "item")?;
+    fn rolls_back(input: &NewOrderInput) -> bool {
+        input.rolls_back()
+    }
+}
+
+/// Answers.
+impl NewOrder {
+    fn read_items(&mut self, input: &NewOrderInput, answer: Answer<'_>) -> Result<(), DataError> {
+        for row in answer.rows() {
             let id = column(row.i32(0), "i_id")?;
             let place = input.lines.iter().position(|line| line.item == id);
             let place = column(place.filter(|&place| place < self.valid), "the line of an item")?;
@@ -168,100 +253,100 @@ impl NewOrder {
         }
         // The unused item is the only one that may be missing. Its order goes on with all the others, and is rolled
         // back only at its end: no work may be saved by knowing it (2.4.2.3).
-        if reply.row_count(0) == self.valid {
+        if answer.row_count() == self.valid {
             return Ok(());
         }
-        Err(DataError(format!("{} items found of {}", reply.row_count(0), self.valid)))
+        Err(DataError(format!("{} items found of {}", answer.row_count(), self.valid)))
     }
 
-    fn read_stocks(&mut self, input: &NewOrderInput, reply: &Reply) -> Result<(), DataError> {
-        for line in &mut self.lines {
-            line.found = false;
-        }
-        for index in 0..reply.row_count(0) {
-            let row = column(reply.row(0, index), "stock")?;
+    /// `after` makes `S_QUANTITY` after this order of what was read and what is ordered.
+    fn read_stocks(
+        &mut self,
+        input: &NewOrderInput,
+        answer: Answer<'_>,
+        after: impl Fn(i32, i32) -> i32,
+    ) -> Result<(), DataError> {
+        for row in answer.rows() {
             let (warehouse, item) = (column(row.i32(0), "s_w_id")?, column(row.i32(1), "s_i_id")?);
             let asked = &input.lines[..self.valid];
             let place = asked.iter().position(|line| line.item == item && line.supply_warehouse == warehouse);
             let place = column(place, "the line of a stock")?;
-            let quantity = column(row.i32(2), "s_quantity")?;
             let line = &mut self.lines[place];
-            line.stock_quantity = quantity_after(quantity, asked[place].quantity);
+            line.stock_quantity = after(column(row.i32(2), "s_quantity")?, asked[place].quantity);
             line.brand = line.item_original && column(row.text(3), "s_data")?.contains(ORIGINAL);
             line.dist_info.clear();
             line.dist_info.push_str(column(row.text(4), "s_dist")?);
             line.found = true;
         }
-        if self.lines().iter().all(|line| line.found) {
+        self.check_found()
+    }
+
+    fn read_call(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+        for row in answer.rows() {
+            self.order = column(row.i32(0), "o_id")?;
+            self.district_tax = column(row.numeric(1, 4), "d_tax")?;
+            self.warehouse_tax = column(row.numeric(2, 4), "w_tax")?;
+            self.discount = column(row.numeric(3, 4), "c_discount")?;
+            let number = usize::try_from(column(row.i32(6), "ol_number")?);
+            let place = number.ok().and_then(|number| number.checked_sub(1)).filter(|&place| place < self.valid);
+            let line = &mut self.lines[column(place, "the line of a number")?];
+            line.price_cents = column(row.numeric(8, 2), "i_price")?;
+            line.amount_cents = column(row.numeric(9, 2), "ol_amount")?;
+            line.stock_quantity = column(row.i32(10), "s_quantity")?;
+            line.brand = column(row.text(11), "the brand")? == "B";
+            line.found = true;
+        }
+        self.check_found()
+    }
+
+    fn check_found(&self) -> Result<(), DataError> {
+        let found = self.lines().iter().filter(|line| line.found).count();
+        if found == self.valid {
             return Ok(());
         }
-        Err(DataError(format!("{} stocks found of {}", reply.row_count(0), self.valid)))
+        Err(DataError(format!("{found} stocks found of {}", self.valid)))
     }
+}
 
-    fn send(&self, input: &NewOrderInput, batch: &mut Batch) {
-        let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
-        let order = Value::I32(self.order);
-        match self.sent {
-            Sent::Begin => batch.begin(),
-            Sent::District => batch.execute(Query::NewOrderDistrict.id(), &[warehouse, district]),
-            Sent::Warehouse => batch.execute(Query::NewOrderWarehouse.id(), &[warehouse]),
-            Sent::Customer => {
-                batch.execute(Query::NewOrderCustomer.id(), &[warehouse, district, Value::I32(input.customer)]);
-            }
-            Sent::Items => {
-                let items = each(input, |line| line.item);
-                batch.execute(Query::NewOrderItems.id(), &[Value::I32Array(&items[..input.lines.len()])]);
-            }
-            Sent::Stock => {
-                let warehouses = each(input, |line| line.supply_warehouse);
-                let items = each(input, |line| line.item);
-                let arrays = [&warehouses, &items].map(|array| Value::I32Array(&array[..self.valid]));
-                batch.execute(stock(input.district), &arrays);
-            }
-            Sent::Order => self.send_order(input, batch),
-            Sent::NewOrder => batch.execute(Query::NewOrderInsertNewOrder.id(), &[order, district, warehouse]),
-            Sent::UpdateStock => self.send_stock(input, batch),
-            Sent::Lines => self.send_lines(input, batch),
-            Sent::End if input.rolls_back() => batch.rollback(),
-            Sent::End => batch.commit(),
-        }
-    }
-
-    fn send_order(&self, input: &NewOrderInput, batch: &mut Batch) {
-        let count = i32::try_from(input.lines.len()).expect("at most fifteen lines");
-        batch.execute(
-            Query::NewOrderInsertOrder.id(),
-            &[
-                Value::I32(self.order),
-                Value::I32(input.district),
-                Value::I32(input.warehouse),
-                Value::I32(input.customer),
-                Value::TimestampMicros(self.entry_micros),
-                Value::I32(count),
-                Value::I32(i32::from(!input.is_remote())),
-            ],
-        );
-    }
-
-    fn send_stock(&self, input: &NewOrderInput, batch: &mut Batch) {
-        let warehouses = each(input, |line| line.supply_warehouse);
-        let items = each(input, |line| line.item);
+/// Statements over lines.
+impl NewOrder {
+    fn send_stocks(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
+        let warehouses = each(&input.lines, |line| line.supply_warehouse);
+        let items = each(&input.lines, |line| line.item);
         let after: [i32; MAX_LINES] = std::array::from_fn(|index| self.lines[index].stock_quantity);
-        let ordered = each(input, |line| line.quantity);
-        let remote = each(input, |line| i32::from(line.supply_warehouse != input.warehouse));
+        let ordered = each(&input.lines, |line| line.quantity);
+        let remote = each(&input.lines, |line| is_remote(input, line));
         let arrays = [&warehouses, &items, &after, &ordered, &remote];
-        batch.execute(Query::NewOrderUpdateStock.id(), &arrays.map(|array| Value::I32Array(&array[..self.valid])));
+        out.execute(Query::NewOrderUpdateStock, &arrays.map(|array| Value::I32Array(&array[..self.valid])));
     }
 
-    fn send_lines(&self, input: &NewOrderInput, batch: &mut Batch) {
+    fn send_stock_of_line(&self, place: usize, input: &NewOrderInput, out: &mut Outbox<'_>) {
+        let line = &input.lines[place];
+        let after = self.lines[place].stock_quantity;
+        let values = [line.supply_warehouse, line.item, after, line.quantity, is_remote(input, line)];
+        out.execute(Query::NewOrderUpdateStockOfLine, &values.map(Value::I32));
+    }
+
+    /// In the order of the key, in which the server then locks them.
+    fn send_take_stock(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
+        let lines = self.by_stock(input);
+        let warehouses = lines.map(|line| line.supply_warehouse);
+        let items = lines.map(|line| line.item);
+        let ordered = lines.map(|line| line.quantity);
+        let remote = lines.map(|line| is_remote(input, &line));
+        let arrays = [&warehouses, &items, &ordered, &remote];
+        out.execute_stock(input.district, &arrays.map(|array| Value::I32Array(&array[..self.valid])));
+    }
+
+    fn send_lines(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
         const NUMBERS: [i32; MAX_LINES] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-        let items = each(input, |line| line.item);
-        let warehouses = each(input, |line| line.supply_warehouse);
-        let quantities = each(input, |line| line.quantity);
+        let items = each(&input.lines, |line| line.item);
+        let warehouses = each(&input.lines, |line| line.supply_warehouse);
+        let quantities = each(&input.lines, |line| line.quantity);
         let amounts: [i64; MAX_LINES] = std::array::from_fn(|index| self.lines[index].amount_cents);
         let dist_infos: [&str; MAX_LINES] = std::array::from_fn(|index| self.lines[index].dist_info.as_str());
-        batch.execute(
-            Query::NewOrderInsertLines.id(),
+        out.execute(
+            Query::NewOrderInsertLines,
             &[
                 Value::I32(self.order),
                 Value::I32(input.district),
@@ -275,12 +360,55 @@ impl NewOrder {
             ],
         );
     }
+
+    /// All lines, also one of the unused item: the function has to look for it.
+    fn send_call(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
+        let lines = self.by_stock(input);
+        let numbers = self.by_stock.map(|place| i32::from(place) + 1);
+        let warehouses = lines.map(|line| line.supply_warehouse);
+        let items = lines.map(|line| line.item);
+        let ordered = lines.map(|line| line.quantity);
+        let [numbers, warehouses, items, ordered] =
+            [&numbers, &warehouses, &items, &ordered].map(|array| Value::I32Array(&array[..input.lines.len()]));
+        let [count, local] = order_facts(input);
+        out.execute(
+            Query::NewOrderCall,
+            &[
+                Value::I32(input.warehouse),
+                Value::I32(input.district),
+                Value::I32(input.customer),
+                Value::TimestampMicros(self.entry_micros),
+                count,
+                local,
+                Value::I32(i32::try_from(self.valid).expect("at most fifteen lines")),
+                numbers,
+                warehouses,
+                items,
+                ordered,
+            ],
+        );
+    }
+
+    /// The lines in the order of the stocks' key, one of the unused item last.
+    fn by_stock(&self, input: &NewOrderInput) -> [Line; MAX_LINES] {
+        self.by_stock.map(|place| input.lines.get(usize::from(place)).copied().unwrap_or_default())
+    }
+}
+
+/// `O_OL_CNT` and `O_ALL_LOCAL`.
+fn order_facts(input: &NewOrderInput) -> [Value<'static>; 2] {
+    let count = i32::try_from(input.lines.len()).expect("at most fifteen lines");
+    [count, i32::from(!input.is_remote())].map(Value::I32)
+}
+
+fn is_remote(input: &NewOrderInput, line: &Line) -> i32 {
+    i32::from(line.supply_warehouse != input.warehouse)
 }
 
 /// One value of each line, on the stack.
-fn each(input: &NewOrderInput, value: impl Fn(&crate::workload::tpcc::input::Line) -> i32) -> [i32; MAX_LINES] {
+fn each(lines: &[Line], value: impl Fn(&Line) -> i32) -> [i32; MAX_LINES] {
     let mut values = [0; MAX_LINES];
-    for (slot, line) in values.iter_mut().zip(&input.lines) {
+    for (slot, line) in values.iter_mut().zip(lines) {
         *slot = value(line);
     }
     values

@@ -1,30 +1,40 @@
-//! Order-Status (clause 2.6): 5 round trips, read-only.
+//! Order-Status (clause 2.6), read-only.
 
-use super::{column, first_row, middle_row};
+use super::column;
+use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
 use crate::target::Value;
-use crate::target::postgres::{Batch, Reply};
+use crate::workload::DataError;
 use crate::workload::tpcc::input::{Customer, OrderStatusInput};
+use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::random::last_name;
 use crate::workload::tpcc::statements::Query;
-use crate::workload::{Completion, DataError, Step};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Sent {
-    #[default]
-    Begin,
-    Customer,
-    Order,
+/// Its statements.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    CustomersByName,
+    CustomerByNumber,
+    CustomerByEither,
+    NewestOrder,
     Lines,
-    End,
+    Status,
 }
+use Part::*;
 
-/// An Order-Status in progress, and what the latest one read.
+const CHATTY: Script<Part> =
+    &[&[Begin], &[Do(CustomersByName)], &[Do(CustomerByNumber)], &[Do(NewestOrder)], &[Do(Lines)], &[End]];
+const BATCHED: Script<Part> = &[&[Begin], &[Do(CustomerByEither)], &[Do(NewestOrder)], &[Do(Lines)], &[End]];
+/// One statement, so that order and lines are of one moment; it is a transaction of its own.
+const ONE_TRIP: Script<Part> = &[&[Do(Status)]];
+
+/// What the latest Order-Status read.
 #[derive(Debug, Clone, Default)]
 pub struct OrderStatus {
-    sent: Sent,
     name: String,
     /// `C_ID`.
     pub customer: i32,
+    /// `C_BALANCE` in cents.
+    pub balance_cents: i64,
     /// `O_ID` of the newest order.
     pub order: i32,
     /// Its lines.
@@ -33,78 +43,88 @@ pub struct OrderStatus {
     pub rows_by_name: Option<usize>,
 }
 
-impl OrderStatus {
-    /// See [`crate::workload::Worker::step`].
-    ///
-    /// # Errors
-    /// [`DataError`] when a row is missing.
-    pub fn step(
-        &mut self,
-        input: &OrderStatusInput,
-        reply: Option<&Reply>,
-        batch: &mut Batch,
-    ) -> Result<Step, DataError> {
-        if let Some(reply) = reply {
-            self.read(input, reply)?;
-            self.sent = match self.sent {
-                Sent::Begin => Sent::Customer,
-                Sent::Customer => Sent::Order,
-                Sent::Order => Sent::Lines,
-                Sent::Lines => Sent::End,
-                Sent::End => return Ok(Step::Done(Completion::Committed)),
-            };
-        } else {
-            self.sent = Sent::Begin;
-            self.rows_by_name = None;
-            if let Customer::Name(number) = input.customer {
-                last_name(number, &mut self.name);
-            }
+impl Transaction for OrderStatus {
+    type Input = OrderStatusInput;
+    type Part = Part;
+
+    fn script(profile: Profile, _input: &OrderStatusInput) -> Script<Part> {
+        match profile {
+            Profile::Chatty => CHATTY,
+            Profile::Batched => BATCHED,
+            Profile::Pipelined | Profile::Proc => ONE_TRIP,
         }
-        self.send(input, batch);
-        Ok(Step::Send)
     }
 
-    fn read(&mut self, input: &OrderStatusInput, reply: &Reply) -> Result<(), DataError> {
-        match self.sent {
-            Sent::Customer => match input.customer {
-                Customer::Id(id) => {
-                    column(first_row(reply, "customer")?.numeric(0, 2), "c_balance")?;
-                    self.customer = id;
-                }
-                Customer::Name(_) => {
-                    self.rows_by_name = Some(reply.row_count(0));
-                    self.customer = column(middle_row(reply, &self.name)?.i32(0), "c_id")?;
-                }
-            },
-            // Every customer has one order after the load, and orders never go away.
-            Sent::Order => self.order = column(first_row(reply, "orders")?.i32(0), "o_id")?,
-            Sent::Lines => {
-                self.lines = reply.row_count(0);
-                first_row(reply, "order_line")?;
+    fn start(&mut self, input: &OrderStatusInput, _now_micros: i64) {
+        self.rows_by_name = None;
+        match input.customer {
+            Customer::Name(number) => last_name(number, &mut self.name),
+            Customer::Id(id) => self.customer = id,
+        }
+    }
+
+    fn due(&self, part: Part, input: &OrderStatusInput) -> usize {
+        match part {
+            CustomersByName => usize::from(matches!(input.customer, Customer::Name(_))),
+            _ => 1,
+        }
+    }
+
+    fn send(&mut self, part: Part, _nth: usize, input: &OrderStatusInput, out: &mut Outbox<'_>) {
+        let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
+        let (customer, name) = (Value::I32(self.customer), Value::Text(&self.name));
+        match (part, input.customer) {
+            (CustomersByName, _) => out.execute(Query::CustomersByName, &[warehouse, district, name]),
+            (CustomerByNumber, _) | (CustomerByEither, Customer::Id(_)) => {
+                out.execute(Query::OrderStatusCustomer, &[warehouse, district, customer]);
             }
-            Sent::Begin | Sent::End => {}
+            (CustomerByEither, Customer::Name(_)) => {
+                out.execute(Query::OrderStatusCustomersByName, &[warehouse, district, name]);
+            }
+            (NewestOrder, _) => out.execute(Query::OrderStatusOrder, &[warehouse, district, customer]),
+            (Lines, _) => out.execute(Query::OrderStatusLines, &[warehouse, district, Value::I32(self.order)]),
+            (Status, Customer::Id(_)) => out.execute(Query::OrderStatusByNumber, &[warehouse, district, customer]),
+            (Status, Customer::Name(_)) => out.execute(Query::OrderStatusByName, &[warehouse, district, name]),
+        }
+    }
+
+    fn read(&mut self, part: Part, _nth: usize, input: &OrderStatusInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match (part, input.customer) {
+            (CustomersByName, _) => {
+                self.rows_by_name = Some(answer.row_count());
+                self.customer = column(answer.middle_row(&self.name)?.i32(0), "c_id")?;
+            }
+            (CustomerByNumber, _) | (CustomerByEither, Customer::Id(_)) => {
+                self.balance_cents = column(answer.first_row("customer")?.numeric(0, 2), "c_balance")?;
+            }
+            (CustomerByEither, Customer::Name(_)) => {
+                self.rows_by_name = Some(answer.row_count());
+                let row = answer.middle_row(&self.name)?;
+                self.customer = column(row.i32(0), "c_id")?;
+                self.balance_cents = column(row.numeric(1, 2), "c_balance")?;
+            }
+            // Every customer has one order after the load, and orders never go away.
+            (NewestOrder, _) => self.order = column(answer.first_row("orders")?.i32(0), "o_id")?,
+            (Lines, _) => {
+                self.lines = answer.row_count();
+                answer.first_row("order_line")?;
+            }
+            (Status, asked) => self.read_status(asked, answer)?,
         }
         Ok(())
     }
+}
 
-    fn send(&self, input: &OrderStatusInput, batch: &mut Batch) {
-        let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
-        match self.sent {
-            Sent::Begin => batch.begin(),
-            Sent::Customer => match input.customer {
-                Customer::Id(id) => {
-                    batch.execute(Query::OrderStatusCustomer.id(), &[warehouse, district, Value::I32(id)]);
-                }
-                Customer::Name(_) => batch
-                    .execute(Query::OrderStatusCustomersByName.id(), &[warehouse, district, Value::Text(&self.name)]),
-            },
-            Sent::Order => {
-                batch.execute(Query::OrderStatusOrder.id(), &[warehouse, district, Value::I32(self.customer)]);
-            }
-            Sent::Lines => {
-                batch.execute(Query::OrderStatusLines.id(), &[warehouse, district, Value::I32(self.order)]);
-            }
-            Sent::End => batch.commit(),
+impl OrderStatus {
+    fn read_status(&mut self, asked: Customer, answer: Answer<'_>) -> Result<(), DataError> {
+        let row = answer.first_row("customer, orders and order_line")?;
+        self.customer = column(row.i32(0), "c_id")?;
+        self.balance_cents = column(row.numeric(1, 2), "c_balance")?;
+        if matches!(asked, Customer::Name(_)) {
+            self.rows_by_name = usize::try_from(column(row.i64(5), "the number of customers")?).ok();
         }
+        self.order = column(row.i32(6), "o_id")?;
+        self.lines = answer.row_count();
+        Ok(())
     }
 }

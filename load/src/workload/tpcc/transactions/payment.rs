@@ -1,36 +1,75 @@
-//! Payment (clause 2.5): 6 round trips, 7 by last name.
+//! Payment (clause 2.5).
 
-use super::{check_affected, column, first_row, middle_row, money};
+use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
+use super::{column, money};
 use crate::target::Value;
-use crate::target::postgres::{Batch, Reply};
+use crate::workload::DataError;
 use crate::workload::tpcc::input::{Customer, PaymentInput};
+use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::random::last_name;
 use crate::workload::tpcc::statements::Query;
-use crate::workload::{Completion, DataError, Step};
 use std::fmt::Write;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Sent {
-    #[default]
-    Begin,
-    Warehouse,
-    District,
-    CustomersByName,
-    Customer,
-    History,
-    End,
-}
+/// Most characters of `C_DATA`.
+const CREDIT_DATA: usize = 500;
 
-/// A Payment in progress, and what the latest one read.
+/// Its statements.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    AddToWarehouse,
+    ReadWarehouse,
+    UpdateWarehouse,
+    AddToDistrict,
+    ReadDistrict,
+    UpdateDistrict,
+    CustomersByName,
+    LockCustomer,
+    CreditData,
+    PayByLockedCustomer,
+    UpdateCustomer,
+    InsertHistory,
+    Pay,
+}
+use Part::*;
+
+const CHATTY: Script<Part> = &[
+    &[Begin],
+    &[Do(AddToWarehouse)],
+    &[Do(ReadWarehouse)],
+    &[Do(AddToDistrict)],
+    &[Do(ReadDistrict)],
+    &[Do(CustomersByName)],
+    &[Do(LockCustomer)],
+    &[Do(CreditData)],
+    &[Do(PayByLockedCustomer)],
+    &[Do(InsertHistory)],
+    &[End],
+];
+const BATCHED: Script<Part> = &[
+    &[Begin],
+    &[Do(UpdateWarehouse)],
+    &[Do(UpdateDistrict)],
+    &[Do(CustomersByName)],
+    &[Do(UpdateCustomer)],
+    &[Do(InsertHistory)],
+    &[End],
+];
+const PIPELINED: Script<Part> = &[&[Begin, Do(AddToWarehouse), Do(AddToDistrict), Do(Pay), End]];
+/// One statement is a transaction of its own.
+const PROC: Script<Part> = &[&[Do(Pay)]];
+
+/// The output of the latest Payment.
 #[derive(Debug, Clone, Default)]
 pub struct Payment {
-    sent: Sent,
     now_micros: i64,
     /// `C_ID`.
     pub customer: i32,
     name: String,
     /// `W_NAME`, four blanks, `D_NAME`.
     history_data: String,
+    bad_credit: bool,
+    /// What is put before `C_DATA` of a customer of bad credit, behind the customer's number.
+    credit_note: String,
     credit_data: String,
     /// Customers of the last name looked up.
     pub rows_by_name: Option<usize>,
@@ -38,127 +77,183 @@ pub struct Payment {
     pub balance_cents: i64,
 }
 
-impl Payment {
-    /// See [`crate::workload::Worker::step`].
-    ///
-    /// # Errors
-    /// [`DataError`] when a row is missing.
-    pub fn step(
-        &mut self,
-        input: &PaymentInput,
-        now_micros: i64,
-        reply: Option<&Reply>,
-        batch: &mut Batch,
-    ) -> Result<Step, DataError> {
-        if let Some(reply) = reply {
-            if self.sent == Sent::End {
-                return Ok(Step::Done(Completion::Committed));
-            }
-            self.read(input, reply)?;
-            self.sent = self.next(input);
-        } else {
-            self.sent = Sent::Begin;
-            self.now_micros = now_micros;
-            self.rows_by_name = None;
-            if let Customer::Name(number) = input.customer {
-                last_name(number, &mut self.name);
-            }
-        }
-        self.send(input, batch);
-        Ok(Step::Send)
-    }
+impl Transaction for Payment {
+    type Input = PaymentInput;
+    type Part = Part;
 
-    fn next(&self, input: &PaymentInput) -> Sent {
-        match self.sent {
-            Sent::Begin => Sent::Warehouse,
-            Sent::Warehouse => Sent::District,
-            Sent::District if matches!(input.customer, Customer::Name(_)) => Sent::CustomersByName,
-            Sent::District | Sent::CustomersByName => Sent::Customer,
-            Sent::Customer => Sent::History,
-            Sent::History | Sent::End => Sent::End,
+    fn script(profile: Profile, _input: &PaymentInput) -> Script<Part> {
+        match profile {
+            Profile::Chatty => CHATTY,
+            Profile::Batched => BATCHED,
+            Profile::Pipelined => PIPELINED,
+            Profile::Proc => PROC,
         }
     }
 
-    fn read(&mut self, input: &PaymentInput, reply: &Reply) -> Result<(), DataError> {
-        match self.sent {
-            Sent::Warehouse => {
+    fn start(&mut self, input: &PaymentInput, now_micros: i64) {
+        self.now_micros = now_micros;
+        self.rows_by_name = None;
+        self.bad_credit = false;
+        match input.customer {
+            Customer::Name(number) => last_name(number, &mut self.name),
+            Customer::Id(id) => self.customer = id,
+        }
+        self.credit_note.clear();
+        let PaymentInput { customer_district, customer_warehouse, district, warehouse, cents, .. } = input;
+        let (whole, hundredths) = (cents / 100, cents % 100);
+        write!(
+            self.credit_note,
+            " {customer_district} {customer_warehouse} {district} {warehouse} {whole}.{hundredths:02} "
+        )
+        .expect("a String takes everything");
+    }
+
+    fn due(&self, part: Part, input: &PaymentInput) -> usize {
+        match part {
+            CustomersByName => usize::from(matches!(input.customer, Customer::Name(_))),
+            CreditData => usize::from(self.bad_credit),
+            _ => 1,
+        }
+    }
+
+    fn send(&mut self, part: Part, _nth: usize, input: &PaymentInput, out: &mut Outbox<'_>) {
+        let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
+        let amount = money(i64::from(input.cents));
+        match part {
+            AddToWarehouse => out.execute(Query::PaymentAddToWarehouse, &[warehouse, amount]),
+            ReadWarehouse => out.execute(Query::PaymentReadWarehouse, &[warehouse]),
+            UpdateWarehouse => out.execute(Query::PaymentUpdateWarehouse, &[warehouse, amount]),
+            AddToDistrict => out.execute(Query::PaymentAddToDistrict, &[warehouse, district, amount]),
+            ReadDistrict => out.execute(Query::PaymentReadDistrict, &[warehouse, district]),
+            UpdateDistrict => out.execute(Query::PaymentUpdateDistrict, &[warehouse, district, amount]),
+            CustomersByName => {
+                let [warehouse, district, _] = self.customer_key(input);
+                out.execute(Query::CustomersByName, &[warehouse, district, Value::Text(&self.name)]);
+            }
+            LockCustomer => out.execute(Query::PaymentLockCustomer, &self.customer_key(input)),
+            CreditData => out.execute(Query::PaymentCreditData, &self.customer_key(input)),
+            PayByLockedCustomer => self.send_pay_by_locked_customer(input, out),
+            UpdateCustomer => self.send_update_customer(input, out),
+            InsertHistory => self.send_history(input, out),
+            Pay => self.send_pay(input, out),
+        }
+    }
+
+    fn read(&mut self, part: Part, _nth: usize, input: &PaymentInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match part {
+            AddToWarehouse => answer.check_affected(1, "the update of a warehouse"),
+            AddToDistrict => answer.check_affected(1, "the update of a district"),
+            ReadWarehouse | UpdateWarehouse => {
                 self.history_data.clear();
-                self.history_data.push_str(column(first_row(reply, "warehouse")?.text(0), "w_name")?);
+                self.history_data.push_str(column(answer.first_row("warehouse")?.text(0), "w_name")?);
+                Ok(())
             }
-            Sent::District => {
+            ReadDistrict | UpdateDistrict => {
                 self.history_data.push_str("    ");
-                self.history_data.push_str(column(first_row(reply, "district")?.text(0), "d_name")?);
-                if let Customer::Id(id) = input.customer {
-                    self.customer = id;
-                }
+                self.history_data.push_str(column(answer.first_row("district")?.text(0), "d_name")?);
+                Ok(())
             }
-            Sent::CustomersByName => {
-                self.rows_by_name = Some(reply.row_count(0));
-                self.customer = column(middle_row(reply, &self.name)?.i32(0), "c_id")?;
+            CustomersByName => {
+                self.rows_by_name = Some(answer.row_count());
+                self.customer = column(answer.middle_row(&self.name)?.i32(0), "c_id")?;
+                Ok(())
             }
-            Sent::Customer => self.balance_cents = column(first_row(reply, "customer")?.numeric(13, 2), "c_balance")?,
-            Sent::History => check_affected(reply, 1, "the insertion of history")?,
-            Sent::Begin | Sent::End => {}
+            LockCustomer => {
+                let row = answer.first_row("customer")?;
+                self.bad_credit = column(row.text(10), "c_credit")? == "BC";
+                self.balance_cents = column(row.numeric(13, 2), "c_balance")? - i64::from(input.cents);
+                Ok(())
+            }
+            CreditData => {
+                self.write_credit_data();
+                self.credit_data.push_str(column(answer.first_row("customer")?.text(0), "c_data")?);
+                let end = self.credit_data.char_indices().nth(CREDIT_DATA);
+                self.credit_data.truncate(end.map_or(self.credit_data.len(), |(end, _)| end));
+                Ok(())
+            }
+            PayByLockedCustomer => answer.check_affected(1, "the update of a customer"),
+            UpdateCustomer => {
+                self.balance_cents = column(answer.first_row("customer")?.numeric(13, 2), "c_balance")?;
+                Ok(())
+            }
+            InsertHistory => answer.check_affected(1, "the insertion of history"),
+            Pay => self.read_pay(input, answer),
+        }
+    }
+}
+
+impl Payment {
+    fn read_pay(&mut self, input: &PaymentInput, answer: Answer<'_>) -> Result<(), DataError> {
+        let row = answer.first_row("customer")?;
+        self.balance_cents = column(row.numeric(13, 2), "c_balance")?;
+        if matches!(input.customer, Customer::Name(_)) {
+            self.customer = column(row.i32(15), "c_id")?;
+            self.rows_by_name = usize::try_from(column(row.i64(16), "the number of customers")?).ok();
         }
         Ok(())
     }
 
-    fn send(&mut self, input: &PaymentInput, batch: &mut Batch) {
-        let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
+    fn customer_key(&self, input: &PaymentInput) -> [Value<'static>; 3] {
+        // By name in the customer's own warehouse and district, not in those that are paid.
+        [input.customer_warehouse, input.customer_district, self.customer].map(Value::I32)
+    }
+
+    fn write_credit_data(&mut self) {
+        self.credit_data.clear();
+        write!(self.credit_data, "{}{}", self.customer, self.credit_note).expect("a String takes everything");
+    }
+
+    fn send_pay_by_locked_customer(&self, input: &PaymentInput, out: &mut Outbox<'_>) {
+        let [warehouse, district, customer] = self.customer_key(input);
         let amount = money(i64::from(input.cents));
-        match self.sent {
-            Sent::Begin => batch.begin(),
-            Sent::Warehouse => batch.execute(Query::PaymentWarehouse.id(), &[warehouse, amount]),
-            Sent::District => batch.execute(Query::PaymentDistrict.id(), &[warehouse, district, amount]),
-            // By name in the customer's own warehouse and district, not in those that are paid.
-            Sent::CustomersByName => batch.execute(
-                Query::PaymentCustomersByName.id(),
-                &[Value::I32(input.customer_warehouse), Value::I32(input.customer_district), Value::Text(&self.name)],
-            ),
-            Sent::Customer => self.send_customer(input, batch),
-            Sent::History => self.send_history(input, batch),
-            Sent::End => batch.commit(),
+        if self.bad_credit {
+            let data = Value::Text(&self.credit_data);
+            out.execute(Query::PaymentPayBadCustomer, &[warehouse, district, customer, amount, data]);
+        } else {
+            out.execute(Query::PaymentPayCustomer, &[warehouse, district, customer, amount]);
         }
     }
 
-    fn send_customer(&mut self, input: &PaymentInput, batch: &mut Batch) {
-        self.credit_data.clear();
-        write!(
-            self.credit_data,
-            "{} {} {} {} {} {}.{:02} ",
-            self.customer,
-            input.customer_district,
-            input.customer_warehouse,
-            input.district,
-            input.warehouse,
-            input.cents / 100,
-            input.cents % 100
-        )
-        .expect("a String takes everything");
-        batch.execute(
-            Query::PaymentCustomer.id(),
-            &[
-                Value::I32(input.customer_warehouse),
-                Value::I32(input.customer_district),
-                Value::I32(self.customer),
-                money(i64::from(input.cents)),
-                Value::Text(&self.credit_data),
-            ],
-        );
+    fn send_update_customer(&mut self, input: &PaymentInput, out: &mut Outbox<'_>) {
+        self.write_credit_data();
+        let [warehouse, district, customer] = self.customer_key(input);
+        let (amount, data) = (money(i64::from(input.cents)), Value::Text(&self.credit_data));
+        out.execute(Query::PaymentUpdateCustomer, &[warehouse, district, customer, amount, data]);
     }
 
-    fn send_history(&self, input: &PaymentInput, batch: &mut Batch) {
-        batch.execute(
-            Query::PaymentHistory.id(),
+    fn send_history(&self, input: &PaymentInput, out: &mut Outbox<'_>) {
+        let [customer_warehouse, customer_district, customer] = self.customer_key(input);
+        out.execute(
+            Query::PaymentHistory,
             &[
-                Value::I32(self.customer),
-                Value::I32(input.customer_district),
-                Value::I32(input.customer_warehouse),
+                customer,
+                customer_district,
+                customer_warehouse,
                 Value::I32(input.district),
                 Value::I32(input.warehouse),
                 Value::TimestampMicros(self.now_micros),
                 money(i64::from(input.cents)),
                 Value::Text(&self.history_data),
+            ],
+        );
+    }
+
+    fn send_pay(&self, input: &PaymentInput, out: &mut Outbox<'_>) {
+        let (query, customer) = match input.customer {
+            Customer::Id(id) => (Query::PaymentPayByNumber, Value::I32(id)),
+            Customer::Name(_) => (Query::PaymentPayByName, Value::Text(&self.name)),
+        };
+        out.execute(
+            query,
+            &[
+                Value::I32(input.customer_warehouse),
+                Value::I32(input.customer_district),
+                customer,
+                money(i64::from(input.cents)),
+                Value::Text(&self.credit_note),
+                Value::I32(input.district),
+                Value::I32(input.warehouse),
+                Value::TimestampMicros(self.now_micros),
             ],
         );
     }

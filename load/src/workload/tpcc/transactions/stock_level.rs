@@ -1,81 +1,67 @@
-//! Stock-Level (clause 2.8): 4 round trips, read-only.
+//! Stock-Level (clause 2.8), read-only.
 
-use super::{column, first_row};
+use super::column;
+use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
 use crate::target::Value;
-use crate::target::postgres::{Batch, Reply};
+use crate::workload::DataError;
 use crate::workload::tpcc::input::StockLevelInput;
+use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::statements::Query;
-use crate::workload::{Completion, DataError, Step};
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Sent {
-    #[default]
-    Begin,
-    District,
+/// Orders whose items are looked at.
+const ORDERS: i32 = 20;
+
+/// Its statements.
+#[derive(Debug, Clone, Copy)]
+pub enum Part {
+    NextOrder,
+    CountBelow,
     Count,
-    End,
 }
+use Part::*;
 
-/// A Stock-Level in progress, and what the latest one read.
+const TWO_STATEMENTS: Script<Part> = &[&[Begin], &[Do(NextOrder)], &[Do(CountBelow)], &[End]];
+/// One statement is a transaction of its own.
+const ONE_TRIP: Script<Part> = &[&[Do(Count)]];
+
+/// What the latest Stock-Level read.
 #[derive(Debug, Clone, Default)]
 pub struct StockLevel {
-    sent: Sent,
     next_order: i32,
     /// Items of the last twenty orders whose stock is low.
     pub low_stock: i64,
 }
 
-impl StockLevel {
-    /// See [`crate::workload::Worker::step`].
-    ///
-    /// # Errors
-    /// [`DataError`] when a row is missing.
-    pub fn step(
-        &mut self,
-        input: &StockLevelInput,
-        reply: Option<&Reply>,
-        batch: &mut Batch,
-    ) -> Result<Step, DataError> {
-        if let Some(reply) = reply {
-            self.read(reply)?;
-            self.sent = match self.sent {
-                Sent::Begin => Sent::District,
-                Sent::District => Sent::Count,
-                Sent::Count => Sent::End,
-                Sent::End => return Ok(Step::Done(Completion::Committed)),
-            };
-        } else {
-            self.sent = Sent::Begin;
+impl Transaction for StockLevel {
+    type Input = StockLevelInput;
+    type Part = Part;
+
+    fn script(profile: Profile, _input: &StockLevelInput) -> Script<Part> {
+        match profile {
+            Profile::Chatty | Profile::Batched => TWO_STATEMENTS,
+            Profile::Pipelined | Profile::Proc => ONE_TRIP,
         }
-        self.send(input, batch);
-        Ok(Step::Send)
     }
 
-    fn read(&mut self, reply: &Reply) -> Result<(), DataError> {
-        match self.sent {
-            Sent::District => self.next_order = column(first_row(reply, "district")?.i32(0), "d_next_o_id")?,
-            Sent::Count => self.low_stock = column(first_row(reply, "count")?.i64(0), "count")?,
-            Sent::Begin | Sent::End => {}
+    fn start(&mut self, _input: &StockLevelInput, _now_micros: i64) {}
+
+    fn send(&mut self, part: Part, _nth: usize, input: &StockLevelInput, out: &mut Outbox<'_>) {
+        let [warehouse, district, threshold] = [input.warehouse, input.district, input.threshold].map(Value::I32);
+        match part {
+            NextOrder => out.execute(Query::StockLevelNextOrder, &[warehouse, district]),
+            CountBelow => {
+                let [first, next] = [self.next_order - ORDERS, self.next_order].map(Value::I32);
+                out.execute(Query::StockLevelCountBelow, &[warehouse, district, first, next, threshold]);
+            }
+            Count => out.execute(Query::StockLevelCount, &[warehouse, district, threshold]),
+        }
+    }
+
+    fn read(&mut self, part: Part, _nth: usize, _input: &StockLevelInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match part {
+            NextOrder => self.next_order = column(answer.first_row("district")?.i32(0), "d_next_o_id")?,
+            CountBelow | Count => self.low_stock = column(answer.first_row("count")?.i64(0), "count")?,
         }
         Ok(())
-    }
-
-    fn send(&self, input: &StockLevelInput, batch: &mut Batch) {
-        let place = [Value::I32(input.warehouse), Value::I32(input.district)];
-        match self.sent {
-            Sent::Begin => batch.begin(),
-            Sent::District => batch.execute(Query::StockLevelDistrict.id(), &place),
-            Sent::Count => batch.execute(
-                Query::StockLevelCount.id(),
-                &[
-                    place[0],
-                    place[1],
-                    Value::I32(self.next_order - 20),
-                    Value::I32(self.next_order),
-                    Value::I32(input.threshold),
-                ],
-            ),
-            Sent::End => batch.commit(),
-        }
     }
 }
