@@ -3,22 +3,16 @@
 mod support;
 mod tpcc_driver;
 
-use nephoscope_load::target::postgres::{Batch, Connection, Isolation};
-use nephoscope_load::workload::tpcc::input::Customer;
+use nephoscope_load::target::postgres::{Connection, Isolation};
+use nephoscope_load::workload::tpcc::Tpcc;
 use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};
-use nephoscope_load::workload::tpcc::worker::TpccWorker;
-use nephoscope_load::workload::tpcc::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL, Tpcc};
-use nephoscope_load::workload::{Dataset, OperationId, Worker, Workload};
+use nephoscope_load::workload::{Dataset, Workload};
 use std::collections::BTreeSet;
 use std::time::Instant;
 use support::Server;
 use tpcc_driver::{
-    Client, Log, WAREHOUSES, assert_all_hold, check, connect, drive, drive_many, drive_only, load, number, one,
-    operate, workload,
+    LOADED, WAREHOUSES, assert_all_hold, check, connect, copy, drive, drive_many, load, number, one, workload,
 };
-
-/// The database that the others are copies of.
-const LOADED: &str = "loaded";
 
 #[test]
 fn tpcc_on_postgres() {
@@ -26,17 +20,8 @@ fn tpcc_on_postgres() {
     load_and_damage(&server);
     concurrent_runs_keep_all_conditions(&server, Isolation::ReadCommitted, 8, 500);
     concurrent_runs_keep_all_conditions(&server, Isolation::Serializable, 4, 250);
-    transactions_do_what_they_say(&server);
     one_terminal_leaves_the_same_rows_twice(&server);
-    deliveries_skip_empty_districts(&server);
-    deliveries_of_one_warehouse_share_its_queue(&server);
     foreign_keys_fit(&server);
-}
-
-fn copy(server: &Server, name: &str) -> Connection {
-    let mut admin = connect(server, support::DATABASE);
-    admin.query(&format!("CREATE DATABASE {name} TEMPLATE {LOADED} STRATEGY file_copy")).unwrap();
-    connect(server, name)
 }
 
 // ---- after the load --------------------------------------------------------------------------------------------
@@ -200,51 +185,6 @@ fn one_terminal_leaves_the_same_rows_twice(server: &Server) {
     assert_eq!(one_run, other_run);
 }
 
-fn deliveries_skip_empty_districts(server: &Server) {
-    let connection = &mut copy(server, "queue");
-    let tpcc = workload(connection, 6);
-    connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
-    let (mut client, mut batch) = (Client::new(&tpcc, 0, 10 * WAREHOUSES), Batch::new());
-    let mut deliver = |connection: &mut Connection| {
-        let mut log = Log::default();
-        while operate(connection, &mut client, &mut batch, &mut log) != DELIVERY {}
-        let draws = client.worker.draws();
-        (draws.tallies["skipped_district"].sum, draws.tallies["skipped_delivery"].sum, log.round_trips[&DELIVERY][0])
-    };
-    assert_eq!(deliver(connection), (0.0, 0.0, 8));
-    connection.query("DELETE FROM new_order WHERE no_w_id = 1 AND no_d_id > 7").unwrap();
-    // Orders placed since may refill a district; none is delivered out of turn.
-    let (districts, deliveries, round_trips) = deliver(connection);
-    assert!((0.0..=3.0).contains(&districts) && deliveries <= 1.0 && round_trips == 8);
-    connection.query("ALTER TABLE new_order RENAME TO kept; CREATE TABLE new_order (LIKE kept INCLUDING ALL)").unwrap();
-    let before = worker_round_trips_of_an_empty_delivery(connection, &tpcc);
-    assert_eq!(before, 3);
-}
-
-/// BEGIN, nothing found, COMMIT.
-fn worker_round_trips_of_an_empty_delivery(connection: &mut Connection, tpcc: &Tpcc) -> u32 {
-    let (mut client, mut batch, mut log) = (Client::new(tpcc, 1, 10 * WAREHOUSES), Batch::new(), Log::default());
-    loop {
-        connection.query("TRUNCATE new_order").unwrap();
-        if operate(connection, &mut client, &mut batch, &mut log) == DELIVERY {
-            return log.round_trips[&DELIVERY][0];
-        }
-    }
-}
-
-/// Whoever waits for another Delivery must take the next order and not the same one, nor skip the district.
-fn deliveries_of_one_warehouse_share_its_queue(server: &Server) {
-    let connection = &mut copy(server, "deliveries");
-    let tpcc = workload(connection, 7);
-    let log = drive_only(server, "deliveries", &tpcc, DELIVERY, &[0, 2, 4, 6, 8, 10], 20);
-    assert_eq!((log.committed[&DELIVERY], log.retries), (120, 0));
-    assert_eq!(log.draws.tallies["skipped_district"].sum, 0.0);
-    let delivered = "SELECT count(*), sum(c_delivery_cnt), max(o_id) FROM orders, customer WHERE o_w_id = 1 \
-                     AND o_id > 2100 AND o_carrier_id IS NOT NULL AND c_w_id = 1 AND c_d_id = o_d_id AND c_id = o_c_id";
-    assert_eq!(one(connection, delivered), "1200|1200|2220");
-    assert_all_hold(connection, &tpcc, false);
-}
-
 fn foreign_keys_fit(server: &Server) {
     let connection = &mut copy(server, "foreign_keys");
     let population =
@@ -256,138 +196,4 @@ fn foreign_keys_fit(server: &Server) {
     let tpcc = workload(connection, 8);
     drive_many(server, "foreign_keys", &tpcc, 4, 50, Isolation::ReadCommitted);
     assert_all_hold(connection, &tpcc, false);
-}
-
-// ---- one operation at a time -----------------------------------------------------------------------------------
-
-fn transactions_do_what_they_say(server: &Server) {
-    let (connection, witness) = (&mut copy(server, "facts"), &mut connect(server, "facts"));
-    let tpcc = workload(connection, 4);
-    connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
-    let (mut client, mut batch, mut log) = (Client::new(&tpcc, 0, 10 * WAREHOUSES), Batch::new(), Log::default());
-    let mut seen: Vec<OperationId> = Vec::new();
-    for _ in 0..600 {
-        let rolled_back = log.rolled_back;
-        let operation = operate(connection, &mut client, &mut batch, &mut log);
-        match operation {
-            NEW_ORDER if log.rolled_back > rolled_back => nothing_is_left(witness, &client.worker),
-            NEW_ORDER => an_order_is_entered(witness, &client.worker),
-            PAYMENT => a_payment_is_booked(witness, &client.worker),
-            ORDER_STATUS => the_newest_order_is_found(witness, &client.worker),
-            STOCK_LEVEL => low_stocks_are_counted(witness, &client.worker),
-            _ => {}
-        }
-        seen.push(operation);
-    }
-    assert!(log.rolled_back > 0, "an order was rolled back");
-    assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), 5);
-    let of = |operation: OperationId| log.round_trips[&operation].iter().copied().collect::<BTreeSet<u32>>();
-    assert_eq!(of(NEW_ORDER), BTreeSet::from([11]));
-    assert_eq!(of(PAYMENT), BTreeSet::from([6, 7]));
-    assert_eq!(of(ORDER_STATUS), BTreeSet::from([5]));
-    assert_eq!(of(DELIVERY), BTreeSet::from([8]));
-    assert_eq!(of(STOCK_LEVEL), BTreeSet::from([4]));
-    assert_all_hold(witness, &tpcc, false);
-}
-
-fn nothing_is_left(witness: &mut Connection, worker: &TpccWorker) {
-    let input = &worker.terminals().inputs.new_order;
-    let place = format!("o_w_id = {} AND o_d_id = {}", input.warehouse, input.district);
-    let order = worker.new_order().order;
-    assert_eq!(number(witness, &format!("SELECT count(*) FROM orders WHERE {place} AND o_id = {order}")), 0);
-    assert_eq!(worker.new_order().lines().len(), input.lines.len() - 1, "all valid items were processed");
-}
-
-fn an_order_is_entered(witness: &mut Connection, worker: &TpccWorker) {
-    let (input, output) = (&worker.terminals().inputs.new_order, worker.new_order());
-    let (w, d, o) = (input.warehouse, input.district, output.order);
-    let order = format!(
-        "SELECT o_c_id, o_ol_cnt, o_all_local, o_carrier_id IS NULL FROM orders \
-         WHERE o_w_id = {w} AND o_d_id = {d} AND o_id = {o}"
-    );
-    let expected = format!("{}|{}|{}|t", input.customer, input.lines.len(), i32::from(!input.is_remote()));
-    assert_eq!(one(witness, &order), expected);
-    let lines = format!(
-        "SELECT string_agg(concat_ws('/', ol_number, ol_i_id, ol_supply_w_id, ol_quantity, (ol_amount * 100)::int8, \
-         s_quantity, i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%', ol_dist_info = s_dist_{d:02}, \
-         ol_amount = ol_quantity * i_price, ol_delivery_d IS NULL), ' ' ORDER BY ol_number) \
-         FROM order_line JOIN stock ON s_w_id = ol_supply_w_id AND s_i_id = ol_i_id JOIN item ON i_id = ol_i_id \
-         WHERE ol_w_id = {w} AND ol_d_id = {d} AND ol_o_id = {o}"
-    );
-    let expected: Vec<String> = (1..)
-        .zip(input.lines.iter().zip(output.lines()))
-        .map(|(number, (asked, line))| {
-            let flag = if line.brand { 't' } else { 'f' };
-            format!(
-                "{number}/{}/{}/{}/{}/{}/{flag}/t/t/t",
-                asked.item, asked.supply_warehouse, asked.quantity, line.amount_cents, line.stock_quantity
-            )
-        })
-        .collect();
-    let found = one(witness, &lines);
-    assert_eq!(found, expected.join(" "));
-    let total = format!(
-        "SELECT round(100 * sum(ol_amount) * (1 - c_discount) * (1 + w_tax + d_tax))::int8 FROM order_line, customer, \
-         warehouse, district WHERE ol_w_id = {w} AND ol_d_id = {d} AND ol_o_id = {o} AND c_w_id = {w} AND c_d_id = {d} \
-         AND c_id = {} AND w_id = {w} AND d_w_id = {w} AND d_id = {d} GROUP BY c_discount, w_tax, d_tax",
-        input.customer
-    );
-    assert_eq!(number(witness, &total), output.total_cents());
-}
-
-fn middle_customer(witness: &mut Connection, w: i32, d: i32, customer: Customer) -> i32 {
-    let Customer::Name(name) = customer else {
-        let Customer::Id(id) = customer else { unreachable!() };
-        return id;
-    };
-    let mut last = String::new();
-    nephoscope_load::workload::tpcc::random::last_name(name, &mut last);
-    let sql = format!(
-        "SELECT (array_agg(c_id ORDER BY c_first, c_id))[ceil(count(*) / 2.0)::int] FROM customer \
-         WHERE c_w_id = {w} AND c_d_id = {d} AND c_last = '{last}'"
-    );
-    i32::try_from(number(witness, &sql)).unwrap()
-}
-
-fn a_payment_is_booked(witness: &mut Connection, worker: &TpccWorker) {
-    let (input, output) = (&worker.terminals().inputs.payment, worker.payment());
-    let (w, d) = (input.customer_warehouse, input.customer_district);
-    let customer = middle_customer(witness, w, d, input.customer);
-    assert_eq!(output.customer, customer);
-    let amount = format!("{}.{:02}", input.cents / 100, input.cents % 100);
-    let history = format!(
-        "SELECT count(*) FROM history, warehouse, district WHERE h_c_id = {customer} AND h_c_d_id = {d} \
-         AND h_c_w_id = {w} AND h_d_id = {1} AND h_w_id = {0} AND h_amount = {amount} AND w_id = {0} AND d_w_id = {0} \
-         AND d_id = {1} AND h_data = w_name || '    ' || d_name",
-        input.warehouse, input.district
-    );
-    assert!(number(witness, &history) >= 1, "{history}");
-    let prefix = format!("{customer} {d} {w} {} {} {amount} ", input.district, input.warehouse);
-    let row = format!(
-        "SELECT (c_credit = 'BC') = starts_with(c_data, '{prefix}'), length(c_data) BETWEEN 300 AND 500, \
-         round(c_balance * 100)::int8 FROM customer WHERE c_w_id = {w} AND c_d_id = {d} AND c_id = {customer}"
-    );
-    assert_eq!(one(witness, &row), format!("t|t|{}", output.balance_cents));
-}
-
-fn the_newest_order_is_found(witness: &mut Connection, worker: &TpccWorker) {
-    let (input, output) = (&worker.terminals().inputs.order_status, worker.order_status());
-    let customer = middle_customer(witness, input.warehouse, input.district, input.customer);
-    let newest = format!(
-        "SELECT o_c_id, o_id, o_ol_cnt FROM orders WHERE o_w_id = {} AND o_d_id = {} AND o_c_id = {customer} \
-         ORDER BY o_id DESC LIMIT 1",
-        input.warehouse, input.district
-    );
-    assert_eq!(one(witness, &newest), format!("{}|{}|{}", output.customer, output.order, output.lines));
-}
-
-fn low_stocks_are_counted(witness: &mut Connection, worker: &TpccWorker) {
-    let input = &worker.terminals().inputs.stock_level;
-    let sql = format!(
-        "SELECT count(*) FROM stock WHERE s_w_id = {0} AND s_quantity < {2} AND s_i_id IN (SELECT ol_i_id FROM order_line, \
-         district WHERE d_w_id = {0} AND d_id = {1} AND ol_w_id = {0} AND ol_d_id = {1} \
-         AND ol_o_id BETWEEN d_next_o_id - 20 AND d_next_o_id - 1)",
-        input.warehouse, input.district, input.threshold
-    );
-    assert_eq!(number(witness, &sql), worker.stock_level().low_stock);
 }

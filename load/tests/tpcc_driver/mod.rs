@@ -2,6 +2,8 @@
 
 #![allow(dead_code, missing_docs, reason = "each test binary uses a part of it")]
 
+pub mod witness;
+
 use super::support::{self, Server};
 use nephoscope_load::target::TargetError;
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
@@ -20,6 +22,16 @@ pub const WAREHOUSES: u32 = 2;
 pub fn connect(server: &Server, database: &str) -> Connection {
     let dsn = server.dsn().replace(&format!("/{}", support::DATABASE), &format!("/{database}"));
     Connection::open(&support::parse(&dsn), Some(Duration::from_secs(120))).expect("a connection")
+}
+
+/// The database that the others are copies of.
+pub const LOADED: &str = "loaded";
+
+/// A new database with the rows of [`LOADED`].
+pub fn copy(server: &Server, name: &str) -> Connection {
+    let mut admin = connect(server, support::DATABASE);
+    admin.query(&format!("CREATE DATABASE {name} TEMPLATE {LOADED} STRATEGY file_copy")).unwrap();
+    connect(server, name)
 }
 
 pub fn one(connection: &mut Connection, sql: &str) -> String {
