@@ -5,7 +5,7 @@ use crate::output::Output;
 use crate::session;
 use crate::spec::{
     Action, CheckSpec, IsolationSpec, PaceSpec, PointSelectSpec, PostgresTarget, Schema, Spec, TargetKind, TpccProfile,
-    TpccSpec, TpccWait, WorkloadSpec,
+    TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec,
 };
 use crate::stop::Stop;
 use crate::{telemetry, tell};
@@ -161,6 +161,32 @@ struct TpccArgs {
     /// How many of them terminals are bound to; all when absent.
     #[arg(long)]
     active_warehouses: Option<u32>,
+    /// How transactions are cut into round trips.
+    #[arg(long, value_enum, default_value_t = ProfileArg::Batched)]
+    profile: ProfileArg,
+    /// Where the timestamps of new rows come from.
+    #[arg(long, value_enum, default_value_t = TimestampsArg::Wall)]
+    timestamps: TimestampsArg,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ProfileArg {
+    /// A simple statement a round trip: 20 a New-Order.
+    Chatty,
+    /// A statement over a whole set of rows a round trip: 11 a New-Order.
+    Batched,
+    /// As few round trips as data dependencies allow: 2 a New-Order.
+    Pipelined,
+    /// A function of the server a transaction: 1 round trip (PostgreSQL only).
+    Proc,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum TimestampsArg {
+    /// The system's time.
+    Wall,
+    /// A millisecond an operation, so that runs of one seed can be compared.
+    Logical,
 }
 
 impl From<TpccArgs> for WorkloadSpec {
@@ -168,8 +194,17 @@ impl From<TpccArgs> for WorkloadSpec {
         Self::Tpcc(TpccSpec {
             warehouses: args.warehouses,
             active_warehouses: args.active_warehouses,
-            profile: TpccProfile::Batched,
+            profile: match args.profile {
+                ProfileArg::Chatty => TpccProfile::Chatty,
+                ProfileArg::Batched => TpccProfile::Batched,
+                ProfileArg::Pipelined => TpccProfile::Pipelined,
+                ProfileArg::Proc => TpccProfile::Proc,
+            },
             wait: TpccWait::None,
+            timestamps: match args.timestamps {
+                TimestampsArg::Wall => TpccTimestamps::Wall,
+                TimestampsArg::Logical => TpccTimestamps::Logical,
+            },
         })
     }
 }

@@ -147,6 +147,9 @@ pub struct TpccSpec {
     /// Keying and think times.
     #[serde(default)]
     pub wait: TpccWait,
+    /// Where the timestamps of new rows come from.
+    #[serde(default)]
+    pub timestamps: TpccTimestamps,
 }
 
 /// Keying and think times of TPC-C's terminals.
@@ -156,6 +159,17 @@ pub enum TpccWait {
     /// None at all.
     #[default]
     None,
+}
+
+/// Where the timestamps of TPC-C's new rows come from. Those of the load are always of one fixed moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TpccTimestamps {
+    /// The system's time, as the specification asks.
+    #[default]
+    Wall,
+    /// A millisecond an operation of the run, so that runs of one seed on one connection leave equal rows.
+    Logical,
 }
 
 /// Parameters of the point-select workload.

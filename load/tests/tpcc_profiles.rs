@@ -13,7 +13,7 @@ use nephoscope_load::workload::{OperationId, Worker, Workload};
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use support::Server;
 use tpcc_driver::{
     Client, LOADED, Log, WAREHOUSES, assert_all_hold, connect, copy, drive, drive_many, drive_only, load, number, one,
@@ -37,13 +37,12 @@ fn profiles_on_postgres() {
     for profile in Profile::ALL {
         let began = Instant::now();
         let database = profile.name();
-        let connection = &mut copy(&server, database);
-        let tpcc = workload_in(profile, connection, 4);
-        deliveries_of_one_warehouse_share_its_queue(&server, connection, &tpcc, database);
+        let tpcc = workload_in(profile, &mut copy(&server, database), 4);
+        deliveries_of_one_warehouse_share_its_queue(&server, &tpcc, database);
         transactions_do_what_they_say(&server, &tpcc, profile);
         every_statement_prepared_is_sent(&server, &tpcc, database);
         indexes_find_all_rows(&server, &tpcc, database);
-        concurrent_transactions_do_not_deadlock(&server, connection, &tpcc, database);
+        concurrent_transactions_do_not_deadlock(&server, &tpcc, database);
         deliveries_skip_empty_districts(&server, &tpcc, profile);
         eprintln!("{profile}: all of this in {:?}", began.elapsed());
     }
@@ -230,16 +229,23 @@ fn indexes_find_all_rows(server: &Server, tpcc: &Tpcc, database: &str) {
 
 /// Sequential scans, and rows read by indexes, of the large tables.
 fn reads(server: &Server, database: &str) -> BTreeMap<String, (i64, i64)> {
-    // A session that ends reports what it did; the new one sees it.
+    let connection = &mut connect(server, database);
+    // What a session did is counted when it has ended.
+    let others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() \
+                  AND backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    while number(connection, others) > 0 {
+        thread::sleep(Duration::from_millis(10));
+    }
     let sql = "SELECT t.relname, seq_scan, sum(idx_tup_read) FROM pg_stat_user_tables AS t \
                JOIN pg_stat_user_indexes USING (relid) WHERE t.relname NOT IN ('warehouse', 'district', 'tpcc_constant') \
                GROUP BY 1, 2";
     let number = |value: &Option<String>| value.as_ref().unwrap().parse().unwrap();
-    let rows = connect(server, database).query(sql).unwrap();
+    let rows = connection.query(sql).unwrap();
     rows.iter().map(|row| (row[0].clone().unwrap(), (number(&row[1]), number(&row[2])))).collect()
 }
 
-fn concurrent_transactions_do_not_deadlock(server: &Server, connection: &mut Connection, tpcc: &Tpcc, database: &str) {
+fn concurrent_transactions_do_not_deadlock(server: &Server, tpcc: &Tpcc, database: &str) {
+    let connection = &mut connect(server, database);
     let count = |connection: &mut Connection| -> Vec<i64> {
         tpcc.server_counters().iter().map(|counter| number(connection, &counter.sql)).collect()
     };
@@ -257,12 +263,8 @@ fn concurrent_transactions_do_not_deadlock(server: &Server, connection: &mut Con
 // ---- deliveries ------------------------------------------------------------------------------------------------
 
 /// Whoever waits for another Delivery must take the next order and not the same one, nor skip the district.
-fn deliveries_of_one_warehouse_share_its_queue(
-    server: &Server,
-    connection: &mut Connection,
-    tpcc: &Tpcc,
-    database: &str,
-) {
+fn deliveries_of_one_warehouse_share_its_queue(server: &Server, tpcc: &Tpcc, database: &str) {
+    let connection = &mut connect(server, database);
     let log = drive_only(server, database, tpcc, DELIVERY, &[0, 2, 4, 6, 8, 10], 20);
     assert_eq!((log.committed[&DELIVERY], log.retries), (120, 0));
     assert_eq!(log.draws.tallies["skipped_district"].sum, 0.0);

@@ -7,7 +7,7 @@ use super::tpcc::worker::Clock;
 use super::tpcc::{Tpcc, TpccOptions};
 use super::{DataError, Dataset, Workload};
 use crate::exit::{ExitCode, Failure};
-use crate::spec::{Spec, WorkloadSpec};
+use crate::spec::{Spec, TpccTimestamps, WorkloadSpec};
 use crate::target::postgres::TextRows;
 use std::sync::Arc;
 
@@ -50,7 +50,10 @@ impl Parts {
                     warehouses: tpcc.warehouses,
                     active_warehouses: tpcc.active_warehouses,
                     seed: self.spec.seed,
-                    clock: Clock::Wall,
+                    clock: match tpcc.timestamps {
+                        TpccTimestamps::Wall => Clock::Wall,
+                        TpccTimestamps::Logical => Clock::LOGICAL,
+                    },
                     profile: tpcc.profile,
                 };
                 let tpcc = Tpcc::new(options, &stored).map_err(|error| Failure::new(ExitCode::BadSpec, error))?;

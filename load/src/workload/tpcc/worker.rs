@@ -1,5 +1,6 @@
 //! An executor of transactions as the engine sees it.
 
+use super::population::DEFAULT_LOADED_AT_MICROS;
 use super::profile::Profile;
 use super::tally::{Quantity, Tallies};
 use super::terminals::{Layout, Terminals};
@@ -25,6 +26,9 @@ pub enum Clock {
 }
 
 impl Clock {
+    /// A millisecond an operation, from the moment of the load on.
+    pub const LOGICAL: Self = Self::Logical { start_micros: DEFAULT_LOADED_AT_MICROS, step_micros: 1_000 };
+
     fn now_micros(self, number: i64) -> i64 {
         match self {
             Self::Wall => {
