@@ -149,6 +149,62 @@ class CommandRecord(Frozen):
     output: str | None = Field(default=None, description="name of its raw files (.stdout, .stderr), when kept")
 
 
+Relation = Literal["at least", "above", "at most", "below"]
+"""Of what was observed to a limit."""
+
+
+class Requirement(Frozen):
+    """What a method asks of a number before it counts."""
+
+    what: str
+    observed: float | None = Field(description="None: too few operations to say")
+    relation: Relation
+    limit: float
+    unit: str
+    source: str = Field(description="whose rule it is")
+
+    @property
+    def met(self) -> bool | None:
+        """None: not known."""
+        if self.observed is None:
+            return None
+        return {
+            "at least": self.observed >= self.limit,
+            "above": self.observed > self.limit,
+            "at most": self.observed <= self.limit,
+            "below": self.observed < self.limit,
+        }[self.relation]
+
+
+class OperationErrors(Frozen):
+    """How often operations of a kind were retried, or failed, with one SQLSTATE, over the whole action."""
+
+    operation: str
+    sqlstate: str = Field(description="or `lost` (the connection), `data` (rows that cannot be), `protocol`")
+    kind: Literal["retried", "failed"]
+    count: int = Field(ge=1)
+
+
+class Saturation(Frozen):
+    """What the load generator says of itself over the measurement interval. None: nobody could say."""
+
+    threads: int = Field(ge=1)
+    thread_cpu_share: float | None = Field(description="the most that one thread used in one second, of its wall time")
+    run_queue_share: float | None = Field(description="ready and not running: of the worst thread's wall time")
+    steal_s_per_s: float | None = Field(description="CPUs of its machine that the hypervisor gave to others")
+    throttled_share: float | None = Field(description="periods of 100 ms in which the cgroup's quota was used up")
+    pacing_error_p99_s: float | None = Field(description="its own lateness; None: nothing was paced")
+    queued_while_idle_share: float | None = Field(
+        description="operations taken over 1 ms late although a connection was free"
+    )
+    retransmitted_segments: int | None
+    dropped_packets: int | None
+    operations_per_s: float
+    calibration_per_s: float | None = Field(
+        description="empty round trips per second on as many connections, before the trial"
+    )
+
+
 class OperationEvidence(Frozen):
     """What a database benchmark says of itself, for the checks."""
 
@@ -164,6 +220,11 @@ class OperationEvidence(Frozen):
     audits_passed: int = Field(ge=0)
     audits_unjudged: int = Field(ge=0, description="quantities with too few draws to judge")
     failed_audits: list[str] = Field(default=[], description="draws outside their specification")
+    offered: int | None = Field(default=None, description="arrivals due in the interval; None: closed pace")
+    not_sent: int | None = Field(default=None, description="arrivals that were never started; None: closed pace")
+    errors: list[OperationErrors] = []
+    requirements: list[Requirement] = []
+    saturation: Saturation | None = Field(default=None, description="None: its output does not say")
     exit_code: int
     message: str = ""
 
@@ -195,6 +256,7 @@ class Evidence(Frozen):
     commands: list[CommandRecord]
     operations: OperationEvidence | None = None
     measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
+    load_machine: str | None = Field(default=None, description="name of the machine of the load generator")
 
 
 class BenchmarkUse(Frozen):

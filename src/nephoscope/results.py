@@ -255,6 +255,18 @@ class CommandRow(Frozen):
     trial: str
 
 
+class ErrorRow(Frozen):
+    """Operations of one benchmark on one configuration that were retried or failed with one SQLSTATE, all trials."""
+
+    configuration: str
+    benchmark: str
+    operation: str
+    sqlstate: str
+    kind: Literal["retried", "failed"]
+    count: int = Field(ge=1)
+    trials: list[str]
+
+
 class BenchmarkRow(Frozen):
     """One benchmark of the study, for the methods page."""
 
@@ -263,6 +275,7 @@ class BenchmarkRow(Frozen):
     version: int
     title: str
     parameters: dict[str, Any]
+    notes: list[str] = Field(default=[], description="what the benchmark tells of these parameters")
     metrics: list[Metric]
 
 
@@ -300,6 +313,7 @@ class AnalysedStudy(Frozen):
     insights: list[Insight]
     machines: list[MachineRow]
     commands: list[CommandRow]
+    errors: list[ErrorRow] = []
     checks: list[CheckRow]
     database_settings: dict[str, dict[str, str]] = Field(description="configuration -> settings in force")
     ranks: list[RankRow] = []

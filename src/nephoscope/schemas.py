@@ -30,6 +30,7 @@ _MODELS: dict[str, Any] = {
     "measurement-1": records.Measurement,
     "verdict-1": list[records.Verdict],
     "command-1": records.CommandRecord,
+    "errors-1": records.OperationErrors,
     "import-1": ImportRecord,
     "source-1": records.SourceRecord,
     "load-spec-1": load_contract.LoadSpec,

@@ -1,5 +1,6 @@
 """The parts of pages that are made from the code: command line, exit codes, load generator, benchmarks."""
 
+import json
 import re
 import subprocess
 import tempfile
@@ -9,6 +10,7 @@ from pathlib import Path
 from nephoscope import errors
 from nephoscope.benchmarks import load_contract
 from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.editions import EDITIONS
 from nephoscope.benchmarks.load_contract import LoadSpec
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.frozen import Frozen
@@ -42,6 +44,7 @@ def parts() -> dict[str, str]:
         "load-output": load_output,
         "load-exit-codes": load_exit_codes,
         "benchmarks": benchmarks,
+        "editions": editions,
         "ranks": ranks,
     }
     return {name: make() for name, make in makers.items()}
@@ -113,6 +116,24 @@ def load_exit_codes() -> str:
 def benchmarks() -> str:
     """Every registered benchmark with its metrics and parameters."""
     return "\n".join(_benchmark(benchmark) for benchmark in BENCHMARKS.values())
+
+
+def editions() -> str:
+    """Every edition of TPC-C: what it fixes, what follows from the cluster, what it asks before a number counts."""
+    lines = [
+        "| edition | parameters | workers | connections | runs | passes when |",
+        "|---|---|---|---|---|---|",
+    ]
+    for edition in EDITIONS.values():
+        preset = ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in edition.preset.items())
+        rule = edition.pass_rule
+        passes = f"{rule.text()} ({rule.source})" if rule else "it has no rule that means something without waits"
+        lines.append(
+            f"| `{edition.name}` | {preset} | {edition.workers} | {edition.connections} | {edition.runs or 'not said'} "
+            f"| {passes} |"
+        )
+    sources = [f"- `{edition.name}`: {edition.source}." for edition in EDITIONS.values()]
+    return "\n".join([*lines, "", *sources, ""])
 
 
 def ranks() -> str:

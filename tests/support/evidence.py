@@ -2,7 +2,16 @@
 
 from typing import Any
 
-from nephoscope.records import CommandRecord, Disk, Evidence, Expected, Facts, OperationEvidence, TelemetrySample
+from nephoscope.records import (
+    CommandRecord,
+    Disk,
+    Evidence,
+    Expected,
+    Facts,
+    OperationEvidence,
+    Requirement,
+    TelemetrySample,
+)
 from nephoscope.units import GIB, MIB
 
 GOOD_FACTS = Facts(
@@ -55,6 +64,18 @@ def command(exit_code: int | None) -> CommandRecord:
     return CommandRecord(argv=["fio", "x.fio"], machine="db", started_unix_ms=1, duration_s=1, exit_code=exit_code)
 
 
+def requirement(observed: float | None, **changes: Any) -> Requirement:
+    values: dict[str, Any] = {
+        "what": "new order p90",
+        "observed": observed,
+        "relation": "at most",
+        "limit": 5.0,
+        "unit": "s",
+        "source": "TPC-C",
+    }
+    return Requirement(**{**values, **changes})
+
+
 def operations(**changes: Any) -> OperationEvidence:
     values: dict[str, Any] = {
         "attempted": 10_000,
@@ -67,6 +88,9 @@ def operations(**changes: Any) -> OperationEvidence:
         "counters_expected": True,
         "audits_passed": 40,
         "audits_unjudged": 0,
+        "offered": 10_000,
+        "not_sent": 0,
+        "requirements": [requirement(0.2)],
         "exit_code": 0,
     }
     return OperationEvidence(**{**values, **changes})

@@ -1,8 +1,9 @@
 """Stored trials -> everything a report shows. Pure: equal input, equal bytes."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date
+from operator import itemgetter
 
 from nephoscope.analysis.cells import Metrics, cells_of
 from nephoscope.analysis.comparisons import comparisons_of
@@ -15,8 +16,8 @@ from nephoscope.analysis.statistics import statistics_of
 from nephoscope.analysis.tables import ordered
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
-from nephoscope.records import CommandRecord, Verdict, VerdictKind
-from nephoscope.results import AnalysedStudy, CheckRow, CommandRow, MeasurementRow, RankRow, TrialRow
+from nephoscope.records import CommandRecord, OperationErrors, Verdict, VerdictKind
+from nephoscope.results import AnalysedStudy, CheckRow, CommandRow, ErrorRow, MeasurementRow, RankRow, TrialRow
 
 
 def analyse(inputs: StudyInputs) -> AnalysedStudy:
@@ -76,6 +77,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         insights=insights_of(findings),
         machines=findings.machines,
         commands=commands_of(trials, inputs.commands),
+        errors=errors_of(trials, inputs.errors),
         checks=checks_of(inputs.verdicts, inputs.check_texts),
         database_settings=_settings(inputs, trials),
         ranks=ordered([*performance_ranks(statistics, comparisons, metrics), *priced.ranks], RankRow),
@@ -113,6 +115,33 @@ def commands_of(trials: Sequence[TrialRow], commands: Mapping[str, Sequence[Comm
         )
         for _, row in sorted(first.items())
         for command in commands[row.trial]
+    ]
+
+
+def errors_of(trials: Sequence[TrialRow], errors: Mapping[str, Sequence[OperationErrors]]) -> list[ErrorRow]:
+    """Retries and errors of every benchmark on every configuration.
+
+    Trials that do not count are among them: often these are the reason.
+
+    Returns:
+        Sorted by benchmark, configuration, operation, kind and SQLSTATE.
+    """
+    groups: dict[tuple[str, str, str, str, str], list[tuple[str, OperationErrors]]] = defaultdict(list)
+    for trial in sorted(trials, key=lambda row: (row.position, row.trial)):
+        for row in errors.get(trial.trial, []):
+            key = (trial.benchmark, trial.configuration, row.operation, row.kind, row.sqlstate)
+            groups[key].append((trial.trial, row))
+    return [
+        ErrorRow(
+            benchmark=benchmark,
+            configuration=configuration,
+            operation=operation,
+            sqlstate=sqlstate,
+            kind=found[0][1].kind,
+            count=sum(row.count for _, row in found),
+            trials=[trial for trial, _ in found],
+        )
+        for (benchmark, configuration, operation, _, sqlstate), found in sorted(groups.items(), key=itemgetter(0))
     ]
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 import nephoscope
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
-from nephoscope.benchmarks.base import Benchmark, HasOperations
+from nephoscope.benchmarks.base import Benchmark, HasNotes, HasOperations
 from nephoscope.benchmarks.load_output import client_cpu_share
 from nephoscope.checks.base import Check
 from nephoscope.checks.registry import overall
@@ -97,6 +97,7 @@ def collect(
         machines=[seen for intent, attempt in begun for seen in _observed(intent, attempt)],
         commands={intent.id: attempt.commands() for intent, attempt in begun},
         verdicts={intent.id: attempt.verdicts() for intent, attempt in begun if trials[intent.id].state == "finished"},
+        errors={intent.id: attempt.errors() for intent, attempt in begun if trials[intent.id].state == "finished"},
         check_texts=source.checks if source else {check.name: check.text for check in checks},
         source=source,
         database_settings=_settings(begun),
@@ -224,6 +225,7 @@ def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[Ben
             version=use.version,
             title=benchmark.title,
             parameters=use.parameters,
+            notes=benchmark.notes(parameters) if isinstance(benchmark, HasNotes) else [],
             metrics=list(benchmark.metrics(parameters)),
         )
     return list(rows.values())

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.prices.book import PriceBook, shipped
-from nephoscope.records import CommandRecord, Plan, SourceRecord, Verdict
+from nephoscope.records import CommandRecord, OperationErrors, Plan, SourceRecord, Verdict
 from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.study.model import Study
 
@@ -29,6 +29,8 @@ class StudyInputs:
     """Trial id -> what was executed in the attempt that counts, in order."""
     verdicts: Mapping[str, Sequence[Verdict]] = field(default_factory=dict)
     """Trial id -> what every check said of the attempt that counts."""
+    errors: Mapping[str, Sequence[OperationErrors]] = field(default_factory=dict)
+    """Trial id -> operations that were retried or failed in the attempt that counts."""
     check_texts: Mapping[str, str] = field(default_factory=dict)
     """Every check by name -> its sentence for the report; also those that had nothing to judge."""
     database_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -126,3 +126,21 @@ class HasOperations(Protocol):
             OutputUnreadable: as `parse`.
         """
         ...
+
+
+@runtime_checkable
+class HasNotes(Protocol):
+    """A benchmark that has something to tell of its parameters that no number shows."""
+
+    def notes(self, parameters: Any) -> list[str]:
+        """Sentences for the report."""
+        ...
+
+
+@runtime_checkable
+class HasConnections(Protocol):
+    """A benchmark that may need more connections than the configuration names."""
+
+    def connections(self, site: Site, parameters: Any) -> int:
+        """To the database, of the load generator."""
+        ...

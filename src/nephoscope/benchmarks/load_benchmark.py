@@ -5,23 +5,35 @@ import hashlib
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Literal
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from nephoscope.benchmarks import load_contract as contract
 from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.editions import Clients
 from nephoscope.benchmarks.load_contract import LoadSpec, PostgresTarget
+from nephoscope.benchmarks.saturation import PACING_ERROR, THREAD_CPU, saturation, saturation_measurements
 from nephoscope.databases.base import Endpoint, HasFixtures
-from nephoscope.errors import DatabaseFailed, OutputUnreadable, TargetLost, TargetUnreachable, ToolFailed
+from nephoscope.errors import (
+    DatabaseFailed,
+    NephoscopeError,
+    OutputUnreadable,
+    TargetLost,
+    TargetUnreachable,
+    ToolFailed,
+)
 from nephoscope.frozen import Frozen
 from nephoscope.machines.remote import Completed
-from nephoscope.records import Direction, Measurement, Metric, OperationEvidence
+from nephoscope.records import Direction, Measurement, Metric, OperationEvidence, Requirement
 from nephoscope.units import MIB
 
 RUN = "load-run"
 """Name of the raw output of driving the workload: ramp and measurement interval."""
 FIXTURE = "load-fixture"
 """Name of the raw output of loading the data set, in the trial that needed it first."""
+
+CALIBRATION = "load-calibration"
+"""Name of the raw output of driving the null workload on the same connections, before each trial."""
 
 LOAD_TIMEOUT_S = 3600.0
 LOAD_BYTES_PER_S = 2 * MIB
@@ -36,10 +48,23 @@ _COMPLETE = (contract.EXIT_FINISHED, contract.EXIT_RATE_NOT_KEPT, contract.EXIT_
 
 
 class RunParameters(Frozen):
-    """What a workload's parameters must hold."""
+    """What a workload's parameters must hold: times, and how it is driven."""
 
     ramp_s: float
     duration_s: float
+    connections: int | None = Field(
+        default=None, ge=1, le=10_000, description="default: by the edition, else the configuration's"
+    )
+    workers: int | None = Field(
+        default=None, ge=1, description="concurrent clients; default: by the edition, else the load generator's"
+    )
+    threads: int | None = Field(
+        default=None, ge=1, le=1024, description="of the load generator; default: by CPUs and connections"
+    )
+    pin: bool = Field(default=False, description="each thread of the load generator to a CPU of its own")
+    isolation: contract.Isolation = "read committed"
+    dialect: contract.Dialect = Field(default="postgres", description="whose SQL: schema, loading, statements, checks")
+    retry: Literal["restart", "savepoint"] = Field(default="restart", description="savepoint: CockroachDB's protocol")
 
 
 class LoadBenchmark(ABC):
@@ -51,8 +76,8 @@ class LoadBenchmark(ABC):
     parameters: ClassVar[type[Frozen]]
 
     @abstractmethod
-    def workload(self, parameters: Any) -> contract.TpccWorkload | contract.PointSelectWorkload:
-        """The workload of the contract."""
+    def data_set(self, parameters: Any) -> contract.AnyWorkload:
+        """The workload of the contract as far as it decides what is loaded: equal data sets are loaded once."""
 
     @abstractmethod
     def fixture_bytes(self, parameters: Any) -> int:
@@ -63,8 +88,28 @@ class LoadBenchmark(ABC):
         """See `Benchmark.metrics`."""
 
     @abstractmethod
-    def rates(self, output: load_output.LoadOutput) -> list[Measurement]:
+    def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
         """The workload's own rates, of the whole trial and (with `at_s`) of each interval."""
+
+    def workload(self, parameters: Any, clients: Clients) -> contract.AnyWorkload:  # noqa: ARG002 - for subclasses
+        """The workload as it is driven."""
+        return self.data_set(parameters)
+
+    def pace(self, parameters: Any) -> contract.AnyPace:  # noqa: ARG002 - for subclasses
+        """When operations are due."""
+        return contract.ClosedPace()
+
+    def clients(self, site: Site, parameters: Any) -> Clients:
+        """How many clients drive it on this site."""
+        return Clients(workers=parameters.workers, connections=parameters.connections or site.connections)
+
+    def requirements(self, output: load_output.LoadOutput, parameters: Any) -> list[Requirement]:  # noqa: ARG002
+        """What a method asks before the number counts."""
+        return []
+
+    def connections(self, site: Site, parameters: Any) -> int:
+        """See `HasConnections.connections`."""
+        return self.clients(site, parameters).connections or site.connections
 
     def needs(self, parameters: Any) -> Needs:
         """See `Benchmark.needs`: the template and one copy of it."""
@@ -78,13 +123,18 @@ class LoadBenchmark(ABC):
         """Loads the data set when this database has none like it, then gives the trial a fresh copy."""
         if site.database is None or site.endpoint is None or not isinstance(site.database, HasFixtures):
             raise DatabaseFailed(f"{self.name} needs a database that can keep a data set")
-        workload = self.workload(parameters)
         fixture = self.fixture_name(parameters, site.data_seed)
         if not await site.database.has_fixture(site.cluster, site.endpoint, fixture):
             site.progress(f"loading {fixture}")
             empty = await site.database.create_fixture(site.cluster, site.endpoint, fixture)
             streams = max(1, min(len(site.cluster.load.cpus), 8))
-            spec = _spec(empty, "load", workload, seed=site.data_seed, connections=streams)
+            spec = LoadSpec(
+                action="load",
+                target=_target(empty, parameters),
+                workload=self.data_set(parameters),
+                seed=site.data_seed,
+                connections=streams,
+            )
             timeout_s = LOAD_TIMEOUT_S + self.fixture_bytes(parameters) / LOAD_BYTES_PER_S
             completed = await self._execute(site, FIXTURE, empty, spec, timeout_s)
             if completed.exit_code != contract.EXIT_FINISHED:
@@ -92,44 +142,62 @@ class LoadBenchmark(ABC):
             await site.database.seal_fixture(site.cluster, site.endpoint, fixture)
         return await site.database.clone_fixture(site.cluster, site.endpoint, fixture)
 
+    def run_spec(self, site: Site, endpoint: Endpoint, parameters: Any) -> LoadSpec:
+        """What the load generator is asked to do on this site."""
+        clients = self.clients(site, parameters)
+        return LoadSpec(
+            action="run",
+            target=_target(endpoint, parameters),
+            workload=self.workload(parameters, clients),
+            seed=site.seed,
+            connections=clients.connections or site.connections,
+            workers=clients.workers,
+            threads=parameters.threads,
+            pin=parameters.pin,
+            pace=self.pace(parameters),
+            ramp_s=parameters.ramp_s,
+            duration_s=parameters.duration_s,
+        )
+
     async def run(self, site: Site, parameters: Any) -> None:
         """Drives the workload; raw output is `load-run.stdout`."""
         if site.endpoint is None:
             raise DatabaseFailed(f"{self.name} was given no database")
-        workload = self.workload(parameters)
-        spec = _spec(site.endpoint, "run", workload, seed=site.seed, connections=site.connections).model_copy(
-            update={"ramp_s": parameters.ramp_s, "duration_s": parameters.duration_s}
-        )
+        spec = self.run_spec(site, site.endpoint, parameters)
         check_s = self.fixture_bytes(parameters) / CHECK_BYTES_PER_S
         timeout_s = parameters.ramp_s + parameters.duration_s + GRACE_S + check_s
         completed = await self._execute(site, RUN, site.endpoint, spec, timeout_s)
-        if completed.exit_code in _COMPLETE:
-            _require_measured(completed)
-            return
-        failure = {contract.EXIT_CANNOT_CONNECT: TargetUnreachable, contract.EXIT_TARGET_LOST: TargetLost}
-        raise failure.get(completed.exit_code, ToolFailed)(
-            f"nephoscope-load ended with exit code {completed.exit_code}: {_said(completed)}",
-            hint="the database's log stands beside its raw output",
-        )
+        if completed.exit_code not in _COMPLETE:
+            raise _failure(completed)
+        _require_measured(completed)
 
-    def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:  # noqa: ARG002 - the output says it all
+    def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:
         """See `Benchmark.parse`."""
-        output = load_output.read(raw.get(f"{RUN}.stdout", b""))
+        output = _read(raw, RUN)
         ended = load_output.count(output, outcomes=("committed", "rolled_back_by_design"))
-        found = [*self.rates(output), *load_output.operation_latencies(output)]
-        found.append(_load(CLIENT_CPU.name, CLIENT_CPU.unit, load_output.client_cpu(output)))
+        found = [*self.rates(output, parameters), *load_output.operation_latencies(output)]
+        found.append(_load(CLIENT_CPU, load_output.client_cpu(output)))
         if ended:
-            per_operation = output.finished.client_cpu_s / ended
-            found.append(_load(CLIENT_CPU_PER_OPERATION.name, CLIENT_CPU_PER_OPERATION.unit, per_operation))
-        return found
+            found.append(_load(CLIENT_CPU_PER_OPERATION, output.finished.client_cpu_s / ended))
+            found.append(_load(RETRIES, load_output.retries(output) / ended))
+        if output.finished.offered is not None:
+            found.append(_load(OFFERED, output.finished.offered / output.measured_s))
+        return found + saturation_measurements(output)
 
-    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:  # noqa: ARG002
+    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:
         """See `HasOperations.operations`."""
-        return load_output.evidence(load_output.read(raw.get(f"{RUN}.stdout", b"")), client_cpus)
+        output = _read(raw, RUN)
+        calibration = _read(raw, CALIBRATION) if f"{CALIBRATION}.stdout" in raw else None
+        return load_output.evidence(
+            output,
+            client_cpus,
+            requirements=self.requirements(output, parameters),
+            saturation=saturation(output, calibration),
+        )
 
     def fixture_name(self, parameters: Any, data_seed: int) -> str:
         """A database name that two data sets share only when they are equal."""
-        text = f"{self.version} {self.workload(parameters).model_dump_json()} {data_seed}"
+        text = f"{self.version} {self.data_set(parameters).model_dump_json()} {parameters.dialect} {data_seed}"
         return f"nephoscope_{self.name.replace('-', '_')}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
     async def _execute(self, site: Site, name: str, endpoint: Endpoint, spec: LoadSpec, timeout_s: float) -> Completed:
@@ -144,20 +212,26 @@ class LoadBenchmark(ABC):
         )
 
 
-def _spec(
-    endpoint: Endpoint,
-    action: Literal["load", "run"],
-    workload: contract.TpccWorkload | contract.PointSelectWorkload,
-    *,
-    seed: int,
-    connections: int,
-) -> LoadSpec:
-    target = PostgresTarget(dsn=endpoint.dsn)
-    return LoadSpec(action=action, target=target, workload=workload, seed=seed, connections=connections)
+def _target(endpoint: Endpoint, parameters: Any) -> PostgresTarget:
+    return PostgresTarget(
+        dsn=endpoint.dsn, isolation=parameters.isolation, dialect=parameters.dialect, retry=parameters.retry
+    )
+
+
+def _read(raw: RawOutput, name: str) -> load_output.LoadOutput:
+    return load_output.read(raw.get(f"{name}.stdout", b""))
+
+
+def _failure(completed: Completed) -> NephoscopeError:
+    kinds = {contract.EXIT_CANNOT_CONNECT: TargetUnreachable, contract.EXIT_TARGET_LOST: TargetLost}
+    return kinds.get(completed.exit_code, ToolFailed)(
+        f"nephoscope-load ended with exit code {completed.exit_code}: {_said(completed)}",
+        hint="the database's log stands beside its raw output",
+    )
 
 
 _SET_UP_S = 4.0
-"""Facts, start and stop of the database, copying the data set, checking it; an estimate for plan and progress."""
+"""Facts, start and stop of the database, copy of the data set, checks: an estimate for the plan."""
 
 CLIENT_CPU = Metric(
     name="client_cpu",
@@ -173,16 +247,40 @@ CLIENT_CPU_PER_OPERATION = Metric(
     title="client CPU time per operation",
     clock="user + system time of nephoscope-load / operations ended",
 )
+RETRIES = Metric(
+    name="retries_per_operation",
+    unit="1",
+    direction=Direction.LOWER,
+    title="retries per operation",
+    clock="attempts that the server asked to repeat (40001, 40P01) / operations ended",
+)
+OFFERED = Metric(
+    name="offered_per_s",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    title="operations offered per second",
+    clock="arrivals due in the measurement interval / its length; open pace alone",
+)
 
 
-def latency_metrics(operation: str) -> tuple[Metric, ...]:
+def generator_metrics(*, paced: bool) -> tuple[Metric, ...]:
+    """What every workload says of the load generator; `paced` operations are due at times of their own."""
+    return (CLIENT_CPU, CLIENT_CPU_PER_OPERATION, RETRIES, THREAD_CPU, *((PACING_ERROR, OFFERED) if paced else ()))
+
+
+def latency_metrics(operation: str, *, paced: bool) -> tuple[Metric, ...]:
     """The metrics `load_output.operation_latencies` may yield for one operation."""
     words = operation.replace("_", " ")
+    response = "from the intended start to the last byte read"
     service = "from the first byte sent to the last byte read, retries included"
     queue = "from the intended start (closed pace: the end of the operation before) to the first byte sent"
+    attempt = "of single attempts, where operations were retried: first byte sent to last byte read"
+    all_of_them = ("mean", "p50", "p90", "p95", "p99")
     return (
-        *(_latency(operation, words, "service", which, service) for which in ("mean", "p50", "p90", "p95", "p99")),
+        *(_latency(operation, words, "response", which, response) for which in all_of_them if paced),
+        *(_latency(operation, words, "service", which, service) for which in all_of_them),
         *(_latency(operation, words, "queue", which, queue) for which in ("mean", "p99")),
+        *(_latency(operation, words, "attempt", which, attempt) for which in ("mean", "p99")),
     )
 
 
@@ -196,22 +294,22 @@ def _latency(operation: str, words: str, clock_name: str, which: str, clock: str
     )
 
 
-def _load(metric: str, unit: str, value: float, at_s: float | None = None) -> Measurement:
-    return Measurement(metric=metric, unit=unit, value=value, role="load", at_s=at_s)
+def _load(metric: Metric, value: float, at_s: float | None = None) -> Measurement:
+    return Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)
 
 
 def rate(metric: Metric, output: load_output.LoadOutput, factor: float, operation: str | None) -> list[Measurement]:
     """Operations ended (committed, or rolled back by design) per second x `factor`: of the trial and each interval."""
     outcomes = ("committed", "rolled_back_by_design")
     total = load_output.count(output, operation=operation, outcomes=outcomes)
-    found = [_load(metric.name, metric.unit, factor * total / output.measured_s)]
+    found = [_load(metric, factor * total / output.measured_s)]
     for interval in output.intervals:
         ended = sum(
             row.count for row in interval.operations if row.outcome in outcomes and operation in (None, row.operation)
         )
         length_s = interval.end_s - interval.start_s
         if length_s > 0:
-            found.append(_load(metric.name, metric.unit, factor * ended / length_s, at_s=interval.end_s))
+            found.append(_load(metric, factor * ended / length_s, at_s=interval.end_s))
     return found
 
 

@@ -26,6 +26,8 @@ EXIT_INTERRUPTED = 130
 Isolation = Literal["read committed", "repeatable read", "serializable"]
 Dialect = Literal["postgres", "cockroachdb", "yugabytedb"]
 Profile = Literal["chatty", "batched", "pipelined", "proc"]
+Wait = Literal["none", "spec"]
+Delivery = Literal["inline", "deferred"]
 
 
 class Concise(Frozen):
@@ -63,11 +65,9 @@ class TpccWorkload(Concise):
     warehouses: int = Field(ge=1, le=1_000_000)
     active_warehouses: int | None = Field(default=None, ge=1, description="None: all of them")
     profile: Profile = Field(default="batched", description="how transactions are cut into round trips")
-    wait: Literal["none", "spec"] = Field(default="none", description="spec: keying and think times of the clause")
+    wait: Wait = Field(default="none", description="spec: keying and think times of the clause")
     wait_factor: float = Field(default=1.0, gt=0, description="of both waits; only with wait = spec")
-    delivery: Literal["inline", "deferred"] = Field(
-        default="inline", description="deferred: queued, its response is that of the queueing"
-    )
+    delivery: Delivery = Field(default="inline", description="deferred: queued, its response is that of the queueing")
     timestamps: Literal["wall", "logical"] = Field(
         default="wall", description="logical: functions of (seed, index), so that contents can be compared"
     )

@@ -1,23 +1,27 @@
 """Reads what `nephoscope-load` wrote; pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
 
-from nephoscope.benchmarks.histograms import latencies, merged
+from nephoscope.benchmarks.histograms import LEAST_BEYOND, QUANTILES, latencies, merged
 from nephoscope.benchmarks.load_contract import (
     OUTPUT_LINE,
     CounterResult,
     Finished,
+    Histograms,
     Interval,
     OperationInterval,
     Started,
     TpccWorkload,
 )
+from nephoscope.benchmarks.pass_rules import Responses
 from nephoscope.errors import OutputUnreadable
-from nephoscope.records import Measurement, OperationEvidence
+from nephoscope.records import Measurement, OperationErrors, OperationEvidence, Requirement, Saturation
+from nephoscope.units import NANOSECONDS_PER_SECOND
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,12 @@ class LoadOutput:
     def measured(self) -> tuple[Interval, ...]:
         """Intervals of the measurement interval, the ramp left out."""
         return tuple(interval for interval in self.intervals if interval.phase == "measure")
+
+    @property
+    def paced(self) -> bool:
+        """True when operations are due at times of their own, and not when the one before has ended."""
+        spec = self.started.spec
+        return spec.pace.kind != "closed" or (isinstance(spec.workload, TpccWorkload) and spec.workload.wait == "spec")
 
     @property
     def measured_s(self) -> float:
@@ -123,26 +133,76 @@ def _line(number: int, line: bytes) -> Started | Interval | Finished:
         raise OutputUnreadable(f"line {number} of nephoscope-load: {where}: {first['msg']}") from error
 
 
-def operation_latencies(output: LoadOutput) -> Iterator[Measurement]:
-    """Service and queue time of each operation's committed completions: `<operation>.service_p99` ...
+CLOCKS = ("response", "service", "queue")
+_MEAN_AND_P99 = ("_mean", "_p99")
 
-    Closed pace shows service and queue time; response time is their sum and says nothing more. Queue times below the
-    1 ns at which histograms begin count as 1 ns.
+
+def operation_latencies(output: LoadOutput) -> Iterator[Measurement]:
+    """Times of each operation's committed completions: `<operation>.service_p99` ...
+
+    Paced operations have response time as well, from the moment they were due. In the closed pace it is the sum of
+    service and queue time and says nothing more. `attempt` is the service time of single attempts, told where
+    operations were retried.
     """
-    encoded: dict[tuple[str, str], list[str]] = defaultdict(list)
-    counts: Counter[str] = Counter()
+    clocks = CLOCKS if output.paced else CLOCKS[1:]
+    for operation in sorted({row.operation for interval in output.measured for row in interval.operations}):
+        for clock in clocks:
+            histogram = _committed(output, operation, clock)
+            found = latencies(f"{operation}.{clock}", histogram)
+            yield from [row for row in found if clock != "queue" or row.metric.endswith(_MEAN_AND_P99)]
+    for operation, histogram in _attempts(output).items():
+        found = latencies(f"{operation}.attempt", histogram)
+        yield from [row for row in found if row.metric.endswith(_MEAN_AND_P99)]
+
+
+def _committed(output: LoadOutput, operation: str, clock: str) -> HdrHistogram:
+    """Times below the 1 ns at which histograms begin count as 1 ns."""
+    rows = [
+        row
+        for interval in output.measured
+        for row in interval.operations
+        if (row.operation, row.outcome) == (operation, "committed")
+    ]
+    histogram = merged(_text(row.histograms, clock) for row in rows)
+    if below := sum(row.count for row in rows) - histogram.get_total_count():
+        histogram.record_value(1, below)
+    return histogram
+
+
+def _text(histograms: Histograms, clock: str) -> str:
+    return {"queue": histograms.queue, "service": histograms.service, "response": histograms.response}[clock]
+
+
+def _attempts(output: LoadOutput) -> dict[str, HdrHistogram]:
+    """Of operations with a retry: single attempts of the seconds that had one, whole operations of all others."""
+    retried = {row.operation for interval in output.measured for row in interval.attempts}
+    texts: dict[str, list[str]] = defaultdict(list)
     for interval in output.measured:
+        told = {row.operation for row in interval.attempts}
+        for attempt in interval.attempts:
+            texts[attempt.operation].append(attempt.histogram)
         for row in interval.operations:
-            if row.outcome == "committed":
-                encoded[row.operation, "service"].append(row.histograms.service)
-                encoded[row.operation, "queue"].append(row.histograms.queue)
-                counts[row.operation] += row.count
-    for (operation, clock), texts in encoded.items():
-        histogram = merged(texts)
-        if below := counts[operation] - histogram.get_total_count():
-            histogram.record_value(1, below)
-        found = latencies(f"{operation}.{clock}", histogram)
-        yield from found if clock == "service" else [row for row in found if row.metric.endswith(("_mean", "_p99"))]
+            if row.operation in retried - told:
+                texts[row.operation].append(row.histograms.service)
+    return {operation: merged(many) for operation, many in sorted(texts.items())}
+
+
+def responses(output: LoadOutput) -> Mapping[str, Responses]:
+    """Response times by operation, of those that committed; without quantiles that too few values support."""
+    found: dict[str, Responses] = {}
+    for operation in sorted({row.operation for interval in output.measured for row in interval.operations}):
+        histogram = _committed(output, operation, "response")
+        count = histogram.get_total_count()
+        if count:
+            found[operation] = Responses(
+                mean_s=histogram.get_mean_value() / NANOSECONDS_PER_SECOND,
+                quantiles_s={
+                    quantile.name: histogram.get_value_at_percentile(100 * quantile.value) / NANOSECONDS_PER_SECOND
+                    for quantile in QUANTILES
+                    if count * (1 - quantile.value) >= LEAST_BEYOND
+                },
+            )
+    return found
 
 
 def count(output: LoadOutput, *, operation: str | None = None, outcomes: tuple[str, ...]) -> int:
@@ -155,6 +215,11 @@ def count(output: LoadOutput, *, operation: str | None = None, outcomes: tuple[s
     )
 
 
+def retries(output: LoadOutput) -> int:
+    """Attempts that the server asked to repeat, in the measurement interval."""
+    return sum(row.count for interval in output.measured for row in interval.errors if row.kind == "retried")
+
+
 def client_cpu(output: LoadOutput) -> float:
     """CPU time the generator used per second of the measurement interval: how many CPUs it kept busy."""
     return output.finished.client_cpu_s / output.measured_s
@@ -165,8 +230,14 @@ def client_cpu_share(client_cpu: float, client_cpus: int | None) -> float | None
     return client_cpu / client_cpus if client_cpus else None
 
 
-def evidence(output: LoadOutput, client_cpus: int | None) -> OperationEvidence:
-    """What the checks want to know."""
+def evidence(
+    output: LoadOutput,
+    client_cpus: int | None,
+    *,
+    requirements: list[Requirement] | None = None,
+    saturation: Saturation | None = None,
+) -> OperationEvidence:
+    """What the checks want to know; `requirements` and `saturation` are taken as they are."""
     finished, spec = output.finished, output.started.spec
     failed = count(output, outcomes=("failed",))
     return OperationEvidence(
@@ -186,6 +257,11 @@ def evidence(output: LoadOutput, client_cpus: int | None) -> OperationEvidence:
             for row in finished.audit
             if row.passed is False
         ],
+        offered=finished.offered,
+        not_sent=finished.not_sent,
+        errors=[OperationErrors(**row.model_dump()) for row in finished.errors],
+        requirements=requirements or [],
+        saturation=saturation,
         exit_code=finished.exit_code,
         message=finished.message,
     )

@@ -1,24 +1,34 @@
-"""TPC-C 5.11 without wait times: as many New-Orders as the database can do, on a data set that fits the machine.
+"""TPC-C 5.11: New-Orders per minute without wait times, or tpmC with them, in one of four interaction profiles.
 
-Without keying and think times this is not a tpmC and has no efficiency; the 2022 Cloud Report ran it this way
-(`--wait=0`). Generation rules, transactions and consistency conditions: docs/concepts/tpcc.md.
+Generation rules, transactions, profiles and consistency conditions: docs/concepts/tpcc.md; wait times, editions and
+what efficiency means: docs/concepts/wait-times.md.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from nephoscope.benchmarks import load_contract as contract
 from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks.base import Site
+from nephoscope.benchmarks.editions import EDITIONS, Clients, ClusterSize, EditionName, clients, deviations, with_preset
 from nephoscope.benchmarks.load_benchmark import (
-    CLIENT_CPU,
-    CLIENT_CPU_PER_OPERATION,
     LoadBenchmark,
     RunParameters,
+    generator_metrics,
     latency_metrics,
     rate,
 )
-from nephoscope.benchmarks.load_contract import TpccWorkload
-from nephoscope.records import Direction, Measurement, Metric
+from nephoscope.benchmarks.pass_rules import (
+    MOST_TPMC_PER_WAREHOUSE,
+    MOST_TPMC_PER_WAREHOUSE_OF_DECK,
+    SPEC,
+    requirements,
+)
+from nephoscope.errors import OutputUnreadable
+from nephoscope.records import Direction, Measurement, Metric, Requirement
 from nephoscope.units import MIB, SECONDS_PER_MINUTE
 
 OPERATIONS = ("new_order", "payment", "order_status", "delivery", "stock_level")
@@ -27,21 +37,56 @@ WAREHOUSE_BYTES = 130 * MIB
 
 
 class TpccParameters(RunParameters):
-    """Parameters of `tpcc`."""
+    """Parameters of `tpcc`. An edition fills in what is not given; what is given wins, and is told as a deviation."""
 
-    warehouses: int = Field(default=10, ge=1, le=100_000, description="loaded and active")
-    ramp_s: float = Field(default=30, ge=0, description="driven before the measurement interval, not measured")
+    edition: EditionName | None = Field(default=None, description="a published method, see the table of editions")
+    warehouses: int = Field(default=10, ge=1, le=100_000, description="loaded")
+    active_warehouses: int | None = Field(default=None, ge=1, description="of them driven; default: all")
+    active_warehouses_per_cpu: int | None = Field(
+        default=None, ge=1, description="the same as a multiple of the CPUs of one database machine"
+    )
+    profile: contract.Profile = Field(
+        default="batched", description="how transactions are cut into round trips; profiles are never compared"
+    )
+    wait: contract.Wait = Field(default="none", description="spec: keying and think times of clause 5.2.5")
+    wait_factor: float = Field(default=1.0, gt=0, description="of both; only with wait = spec, and then no tpmC")
+    delivery: contract.Delivery = Field(
+        default="inline", description="deferred: queued, as the clause asks; its response is that of the queueing"
+    )
+    ramp_s: float = Field(
+        default=30, ge=0, description="driven before the measurement interval, not measured; with waits 45 at least"
+    )
     duration_s: float = Field(default=300, ge=1, description="the measurement interval")
 
+    @model_validator(mode="before")
+    @classmethod
+    def _of_its_edition(cls, given: Any) -> Any:
+        return with_preset(given) if isinstance(given, Mapping) else given
 
-NEW_ORDERS = Metric(
-    name="new_orders_per_minute",
-    unit="1/min",
-    direction=Direction.HIGHER,
-    title="New-Orders per minute, no wait times",
-    clock="New-Orders that ended in the measurement interval (1 % rolled back by design count, clause 5.5.1) / minutes",
-    headline=True,
-    per_cpu=True,
+    @model_validator(mode="after")
+    def _fit_together(self) -> "TpccParameters":
+        if self.wait_factor != 1 and self.wait == "none":
+            raise _wrong('`wait_factor` scales wait times, and there are none: add wait = "spec", or leave it out')
+        if self.active_warehouses is not None and self.active_warehouses > self.warehouses:
+            raise _wrong(f"`active_warehouses` {self.active_warehouses} is more than `warehouses` {self.warehouses}")
+        if self.profile == "proc" and self.dialect != "postgres":
+            raise _wrong('`profile` "proc" is PL/pgSQL: it needs the dialect "postgres"')
+        if self.retry == "savepoint" and self.dialect != "cockroachdb":
+            raise _wrong('`retry` "savepoint" is a protocol of CockroachDB: it needs the dialect "cockroachdb"')
+        return self
+
+    @property
+    def is_tpmc(self) -> bool:
+        """True where New-Orders per minute may be called tpmC, and efficiency means something."""
+        return self.wait == "spec" and self.wait_factor == 1
+
+
+def _wrong(text: str) -> PydanticCustomError:
+    return PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
+
+
+_NEW_ORDERS_CLOCK = (
+    "New-Orders that ended in the measurement interval (1 % rolled back by design count, clause 5.5.1) / minutes"
 )
 TRANSACTIONS = Metric(
     name="transactions_per_s",
@@ -60,32 +105,153 @@ ROUND_TRIPS = Metric(
 )
 
 
+def headline(parameters: TpccParameters) -> Metric:
+    """`tpmc` with the waits of the specification; else New-Orders per minute, with what was done to the waits."""
+    waits = "no wait times" if parameters.wait == "none" else f"wait times x {parameters.wait_factor:g}"
+    return Metric(
+        name="tpmc" if parameters.is_tpmc else "new_orders_per_minute",
+        unit="1/min",
+        direction=Direction.HIGHER,
+        title=f"{'tpmC' if parameters.is_tpmc else f'New-Orders per minute, {waits}'} ({parameters.profile})",
+        clock=f"{_NEW_ORDERS_CLOCK}; profile {parameters.profile}, its round trips per transaction stand beside it",
+        headline=True,
+        per_cpu=not parameters.is_tpmc,
+    )
+
+
+def _efficiency(name: str, per_warehouse: float, why: str) -> Metric:
+    return Metric(
+        name=name,
+        unit="%",
+        direction=Direction.HIGHER,
+        title=f"efficiency, of {per_warehouse:g} tpmC per warehouse",
+        clock=f"100 x tpmC / ({per_warehouse:g} x active warehouses): {why}",
+    )
+
+
+EFFICIENCIES = (
+    (
+        MOST_TPMC_PER_WAREHOUSE,
+        _efficiency("efficiency_of_12_86", MOST_TPMC_PER_WAREHOUSE, "the least mix of clause 5.2.3"),
+    ),
+    (
+        MOST_TPMC_PER_WAREHOUSE_OF_DECK,
+        _efficiency("efficiency_of_12_605", MOST_TPMC_PER_WAREHOUSE_OF_DECK, "the deck of 23 cards"),
+    ),
+)
+
+
 class Tpcc(LoadBenchmark):
     """See the module's text."""
 
     name = "tpcc"
-    version = 1
-    title = "TPC-C without wait times"
+    version = 2
+    title = "TPC-C"
     parameters = TpccParameters
 
-    def workload(self, parameters: Any) -> TpccWorkload:
+    def data_set(self, parameters: Any) -> contract.TpccWorkload:
+        """See `LoadBenchmark.data_set`: profiles and waits share one."""
+        return contract.TpccWorkload(warehouses=parameters.warehouses)
+
+    def workload(self, parameters: Any, clients: Clients) -> contract.TpccWorkload:
         """See `LoadBenchmark.workload`."""
-        return TpccWorkload(warehouses=parameters.warehouses)
+        return contract.TpccWorkload(
+            warehouses=parameters.warehouses,
+            active_warehouses=clients.active_warehouses,
+            profile=parameters.profile,
+            wait=parameters.wait,
+            wait_factor=parameters.wait_factor,
+            delivery=parameters.delivery,
+        )
+
+    def clients(self, site: Site, parameters: Any) -> Clients:
+        """See `LoadBenchmark.clients`: by the edition's rules."""
+        machines = site.cluster.database
+        return clients(
+            parameters.edition,
+            Clients(
+                active_warehouses=parameters.active_warehouses,
+                active_warehouses_per_cpu=parameters.active_warehouses_per_cpu,
+                workers=parameters.workers,
+                connections=parameters.connections,
+            ),
+            warehouses=parameters.warehouses,
+            size=ClusterSize(node_cpus=len(machines[0].cpus), nodes=len(machines)),
+            configured_connections=site.connections,
+        )
 
     def fixture_bytes(self, parameters: Any) -> int:
         """See `LoadBenchmark.fixture_bytes`."""
         return int(parameters.warehouses) * WAREHOUSE_BYTES
 
-    def metrics(self, parameters: Any) -> tuple[Metric, ...]:  # noqa: ARG002 - the same for all parameters
+    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
         """See `Benchmark.metrics`."""
-        latency = tuple(metric for operation in OPERATIONS for metric in latency_metrics(operation))
-        return (NEW_ORDERS, TRANSACTIONS, *latency, ROUND_TRIPS, CLIENT_CPU, CLIENT_CPU_PER_OPERATION)
+        paced = parameters.wait == "spec"
+        latency = tuple(metric for operation in OPERATIONS for metric in latency_metrics(operation, paced=paced))
+        efficiency = tuple(metric for _, metric in EFFICIENCIES) if parameters.is_tpmc else ()
+        return (
+            headline(parameters),
+            *efficiency,
+            TRANSACTIONS,
+            *latency,
+            ROUND_TRIPS,
+            *generator_metrics(paced=paced),
+        )
 
-    def rates(self, output: load_output.LoadOutput) -> list[Measurement]:
-        """New-Orders per minute, transactions per second, round trips per transaction."""
-        found = rate(NEW_ORDERS, output, SECONDS_PER_MINUTE, "new_order") + rate(TRANSACTIONS, output, 1, None)
+    def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
+        """New-Orders per minute (or tpmC with its efficiencies), transactions per second, round trips per transaction.
+
+        The wait times are those of the output, whatever the parameters say: what was observed, not what was meant.
+        """
+        first = rate(headline(parameters), output, SECONDS_PER_MINUTE, "new_order")
+        found = first + rate(TRANSACTIONS, output, 1, None)
+        if parameters.is_tpmc:
+            most = [(_active(output) * per_warehouse, metric) for per_warehouse, metric in EFFICIENCIES]
+            found += [
+                Measurement(metric=metric.name, unit=metric.unit, value=100 * first[0].value / tpmc, role="load")
+                for tpmc, metric in most
+            ]
         ended = sum(row.all for row in output.finished.operations)
         if ended:
             value = output.finished.round_trips / ended
             found.append(Measurement(metric=ROUND_TRIPS.name, unit=ROUND_TRIPS.unit, value=value, role="load"))
         return found
+
+    def requirements(self, output: load_output.LoadOutput, parameters: Any) -> list[Requirement]:
+        """The pass rule of the edition, or that of the specification; none where the number is no tpmC."""
+        if not parameters.is_tpmc:
+            return []
+        edition = EDITIONS.get(parameters.edition or "")
+        rule = (edition.pass_rule if edition else None) or SPEC
+        (tpmc, *_) = rate(headline(parameters), output, SECONDS_PER_MINUTE, "new_order")
+        return requirements(
+            rule, tpmc=tpmc.value, active_warehouses=_active(output), responses=load_output.responses(output)
+        )
+
+    def notes(self, parameters: Any) -> list[str]:
+        """See `HasNotes.notes`: how it was driven, what differs from its edition, why there is no efficiency."""
+        waits = {"none": "no wait times", "spec": f"wait times of the specification x {parameters.wait_factor:g}"}
+        found = [f"Profile {parameters.profile}; {waits[parameters.wait]}; Delivery {parameters.delivery}."]
+        edition = EDITIONS.get(parameters.edition or "")
+        if edition:
+            different = deviations(parameters.model_dump())
+            if different:
+                found.append(f"{edition.name}, with {', '.join(different)}: not comparable with published numbers.")
+            else:
+                found.append(f"{edition.name}, as published: {edition.source}.")
+        if not parameters.is_tpmc:
+            why = "without wait times" if parameters.wait == "none" else "with scaled wait times"
+            found.append(f"No tpmC and no efficiency: {why} the number of warehouses does not bind the rate.")
+        return found
+
+
+def _active(output: load_output.LoadOutput) -> int:
+    """Active warehouses, as driven.
+
+    Raises:
+        OutputUnreadable: it is an output of another workload.
+    """
+    workload = output.started.spec.workload
+    if not isinstance(workload, contract.TpccWorkload):
+        raise OutputUnreadable(f"this is an output of {workload.kind}, not of tpcc")
+    return workload.active_warehouses or workload.warehouses

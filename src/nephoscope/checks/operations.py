@@ -1,11 +1,11 @@
-"""What a database benchmark says of itself: errors, consistency, counters, audit, and whether the client was the limit.
+"""What a database benchmark says of itself: errors, consistency, counters, audit, rate, and the rule of its method.
 
 None of these applies to a benchmark without operations.
 """
 
-from nephoscope.checks.thresholds import CLIENT_BUSY, ERRORS
+from nephoscope.checks.thresholds import CLIENT_BUSY, ERRORS, RATE_KEPT
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
-from nephoscope.records import CO_LOCATED, Evidence, Verdict
+from nephoscope.records import CO_LOCATED, Evidence, Requirement, Verdict
 
 
 class LoadExit:
@@ -126,3 +126,54 @@ class ClientSaturated:
         if share > CLIENT_BUSY.value:
             return invalid(self.name, f"generator bound: {said}, over {CLIENT_BUSY.percent}")
         return valid(self.name, said)
+
+
+class RateKept:
+    """An open pace that was not kept is another load than the one asked for."""
+
+    name = "rate-kept"
+    text = f"Refuses a trial at a given rate that completed less than {RATE_KEPT.percent} of the operations offered."
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Completed over offered; None in the closed pace, which offers nothing by itself."""
+        operations = evidence.operations
+        if operations is None or operations.offered is None:
+            return None
+        if operations.offered == 0:
+            return unknown(self.name, "nothing was due in the measurement interval")
+        share = operations.attempted / operations.offered
+        left = f", {operations.not_sent} of them never sent" if operations.not_sent else ""
+        said = f"{operations.attempted} of {operations.offered} operations offered were completed{left}"
+        if share < RATE_KEPT.value:
+            return invalid(self.name, f"{said}: {percent(share)}, under {RATE_KEPT.percent}")
+        return valid(self.name, said)
+
+
+class PassRule:
+    """The rule of the edition that a trial is of, or of the specification."""
+
+    name = "pass-rule"
+    text = (
+        "Refuses a trial with wait times that breaks the pass rule of its edition, or else the response time limits of "
+        "TPC-C 5.2.5.7, its mean below the 90th percentile, its 9 tpmC per warehouse."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Every requirement that is known; None when nothing is required."""
+        if evidence.operations is None or not evidence.operations.requirements:
+            return None
+        asked = evidence.operations.requirements
+        source = ", ".join(dict.fromkeys(one.source for one in asked))
+        broken = [_said(one) for one in asked if one.met is False]
+        if broken:
+            return invalid(self.name, f"{source}: {'; '.join(broken)}")
+        unjudged = sum(one.met is None for one in asked)
+        if unjudged == len(asked):
+            return unknown(self.name, f"{source}: too few operations for any of {unjudged} limits")
+        few = f"; {unjudged} had too few operations" if unjudged else ""
+        return valid(self.name, f"{source}: {len(asked) - unjudged} limits kept{few}")
+
+
+def _said(one: Requirement) -> str:
+    unit = f" {one.unit}" if one.unit else ""
+    return f"{one.what} {one.observed:.4g}{unit}, must be {one.relation} {one.limit:.4g}{unit}"

@@ -26,8 +26,7 @@ def reference() -> str:
     checks = "".join(f"| `{check.name}` | {check.text} |\n" for check in CHECKS)
     of_logs = "".join(f"| `{name}` | {text} |\n" for name, text in LOG_CHECKS.items())
     limits = "".join(
-        f"| {name} | {limit.percent} {limit.of} | {limit.why[0].upper()}{limit.why[1:]}. |\n"
-        for name, limit in THRESHOLDS.items()
+        f"| {name} | {limit.text} | {limit.why[0].upper()}{limit.why[1:]}. |\n" for name, limit in THRESHOLDS.items()
     )
     return (
         f"{_HEAD}\n| check | what it refuses |\n|---|---|\n{checks}\n"

@@ -6,7 +6,16 @@ from nephoscope.checks.base import Check
 from nephoscope.checks.expectations import EXPECTATIONS
 from nephoscope.checks.interference import ForeignLoad, SamplerCost, Steal
 from nephoscope.checks.machine import CgroupLimit, CpuCount, CpuModel, MachineUnchanged, Memory
-from nephoscope.checks.operations import Audit, ClientSaturated, Consistency, Counters, Errors, LoadExit
+from nephoscope.checks.operations import (
+    Audit,
+    ClientSaturated,
+    Consistency,
+    Counters,
+    Errors,
+    LoadExit,
+    PassRule,
+    RateKept,
+)
 from nephoscope.checks.tools import ToolExit
 from nephoscope.checks.verdicts import overall, unknown
 from nephoscope.records import Evidence, Verdict
@@ -29,6 +38,8 @@ CHECKS: tuple[Check, ...] = (
     Consistency(),
     Counters(),
     Audit(),
+    RateKept(),
+    PassRule(),
     ClientSaturated(),
 )
 

@@ -10,11 +10,17 @@ class Threshold:
     value: float
     of: str
     why: str
+    is_share: bool = True
 
     @property
     def percent(self) -> str:
         """The value for people: '2 %'."""
         return f"{self.value * 100:g} %"
+
+    @property
+    def text(self) -> str:
+        """Value and what it is of: '2 % of the CPU time', '3 times the rate'."""
+        return f"{self.percent if self.is_share else format(self.value, 'g')} {self.of}"
 
 
 MEMORY_MISSING = Threshold(
@@ -64,6 +70,12 @@ CLIENT_BUSY = Threshold(
     "of the CPU time of the load generator's machine",
     "above it queueing in the generator shows in latencies, and the rate is the client's and not the server's",
 )
+RATE_KEPT = Threshold(
+    0.99,
+    "of the arrivals offered in the measurement interval, at least, must be completed in it",
+    "below it the system did not keep the rate, and its response times are those of a growing queue; the load "
+    "generator ends with 4 at the same limit",
+)
 SAMPLER_COST = Threshold(
     0.005,
     "of one core",
@@ -86,6 +98,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "steal": STEAL,
     "errors": ERRORS,
     "client-busy": CLIENT_BUSY,
+    "rate-kept": RATE_KEPT,
     "sampler-cost": SAMPLER_COST,
     "effective-cpus-missing": EFFECTIVE_CPUS_MISSING,
 }

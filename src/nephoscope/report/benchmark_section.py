@@ -6,6 +6,7 @@ from typing import Any
 from nephoscope.records import Direction, Metric
 from nephoscope.report import charts, panels, theme
 from nephoscope.report import format as people
+from nephoscope.report.errors_section import errors_table, round_trips
 from nephoscope.report.latency import latency_figures
 from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import (
@@ -46,11 +47,13 @@ class BenchmarkSection:
     name: str
     title: str
     facts: str
+    notes: list[str]
     headline: list[list[Figure]]
     latency: list[Figure]
     series: list[Figure]
     table: Table | None
     table_is_long: bool
+    errors: Table | None
     nothing: str
 
 
@@ -61,11 +64,13 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
     version = f"{row.uses}, version {row.version}" if row.uses != row.benchmark else f"version {row.version}"
     table = metrics_table(book, row)
     headline = [_headline(book, row, metric) for metric in headlines(row)]
+    facts = [version, f"{count} of {people.plural(len(trials), 'trial')} count", round_trips(book, row)]
     return BenchmarkSection(
         anchor=section_anchor(row.benchmark),
         name=row.benchmark,
         title=row.title,
-        facts=f"{version} · {count} of {people.plural(len(trials), 'trial')} count",
+        facts=" · ".join(fact for fact in facts if fact),
+        notes=row.notes,
         headline=[figures for figures in headline if figures],
         latency=latency_figures(book, row),
         series=[
@@ -73,6 +78,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         ],
         table=table,
         table_is_long=table is not None and len(table.rows) > LONG_TABLE,
+        errors=errors_table(book, row),
         nothing="" if count else _nothing(book, row),
     )
 

@@ -26,7 +26,7 @@ TELEMETRY_SUFFIX = ".jsonl"
 
 
 def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple[VerdictKind, list[Verdict]]:
-    """Parses and checks one attempt and stores both.
+    """Parses and checks one attempt and stores what was found.
 
     Raises:
         OutputUnreadable: the raw output is not what the benchmark's tool writes; nothing is stored.
@@ -41,8 +41,11 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple
             raise OutputUnreadable(f"{benchmark.name} reported {row.metric} in {row.unit}, which it does not declare")
     if not any(row.at_s is None for row in measurements):
         raise OutputUnreadable(f"{benchmark.name} left nothing to measure in its output")
-    verdicts = run_checks(_evidence(attempt, intent, benchmark, parameters, raw))
+    evidence = _evidence(attempt, intent, benchmark, parameters, raw)
+    verdicts = run_checks(evidence)
     attempt.write_measurements(measurements)
+    if evidence.operations is not None:
+        attempt.write_errors(evidence.operations.errors)
     attempt.write_verdicts(verdicts)
     return overall(verdicts), verdicts
 
@@ -67,6 +70,7 @@ def _evidence(
         commands=attempt.commands(),
         operations=operations,
         measured_cpus=started.measured_cpus if started else {},
+        load_machine=started.machines.get("load") if started else None,
     )
 
 

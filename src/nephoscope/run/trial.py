@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from nephoscope.benchmarks.base import Benchmark, Needs, Site
+from nephoscope.benchmarks.base import Benchmark, HasConnections, Needs, Site
 from nephoscope.checks.thresholds import BUSY_BEFORE
 from nephoscope.databases.base import Database, Endpoint, HasSettings
 from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, NoSpaceOnMachine, StorageFailed
@@ -99,6 +99,8 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, attempt: Attempt, 
         for machine in cluster.machines:
             attempt.write_facts(before[machine.name])
             await _require_space(machine, before[machine.name], needs)
+        if isinstance(benchmark, HasConnections):
+            configuration = _with_connections(configuration, benchmark.connections(site, parameters))
         async with _database_up(configuration, cluster, needs, attempt, world) as (database, endpoint):
             site = replace(site, database=database, endpoint=endpoint)
             made = await benchmark.prepare(site, parameters)
@@ -121,6 +123,13 @@ def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, a
         load_program=world.load_program,
         progress=world.listener.value,
     )
+
+
+def _with_connections(configuration: Configuration, connections: int) -> Configuration:
+    """The server must let in as many as the benchmark opens: an edition has a rule of its own for them."""
+    database = configuration.database
+    most = max(connections, database.connections)
+    return configuration.model_copy(update={"database": database.model_copy(update={"connections": most})})
 
 
 def draw_seed(study_seed: int, benchmark: str, replicate: int) -> int:

@@ -7,7 +7,15 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from nephoscope.errors import DamagedFile, StorageFailed
-from nephoscope.records import CommandRecord, FactsRecord, Measurement, StartedRecord, Status, Verdict
+from nephoscope.records import (
+    CommandRecord,
+    FactsRecord,
+    Measurement,
+    OperationErrors,
+    StartedRecord,
+    Status,
+    Verdict,
+)
 from nephoscope.store import atomic, files
 
 _VERDICTS = TypeAdapter(list[Verdict])
@@ -72,6 +80,10 @@ class Attempt:
         """Derived: may be written again by `parse`."""
         atomic.write_text(self.folder / "measurements.jsonl", "".join(map(files.dump_line, measurements)))
 
+    def write_errors(self, errors: Sequence[OperationErrors]) -> None:
+        """Derived: may be written again by `parse`."""
+        atomic.write_text(self.folder / "errors.jsonl", "".join(map(files.dump_line, errors)))
+
     def write_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Derived: may be written again by `parse`."""
         text = "[\n" + ",\n".join(verdict.model_dump_json() for verdict in verdicts) + "\n]\n"
@@ -113,6 +125,10 @@ class Attempt:
     def measurements(self) -> list[Measurement]:
         """As last parsed."""
         return files.read_lines(self.folder / "measurements.jsonl", Measurement)
+
+    def errors(self) -> list[OperationErrors]:
+        """As last parsed; empty when there were none, or nothing that counts them."""
+        return files.read_lines(self.folder / "errors.jsonl", OperationErrors)
 
     def verdicts(self) -> list[Verdict]:
         """As last checked; empty when it was never checked."""

@@ -1,8 +1,8 @@
 """The whole of analysis: equal input, equal bytes; split machines; nothing to analyse."""
 
-from nephoscope.analysis.analyse import analyse, checks_of, commands_of
-from nephoscope.records import CommandRecord, Verdict, VerdictKind
-from tests.unit.analysis.study_builder import inputs, observed, rows, shuffled, trial
+from nephoscope.analysis.analyse import analyse, checks_of, commands_of, errors_of
+from nephoscope.records import CommandRecord, OperationErrors, Verdict, VerdictKind
+from tests.unit.analysis.study_builder import TPMC, inputs, observed, rows, shuffled, trial
 
 VALUES = {"a": [100.0, 101, 102, 103, 104, 105], "b": [200.0, 202, 204, 206, 208, 210]}
 
@@ -76,3 +76,36 @@ def test_checks_count_what_they_said() -> None:
         ("audit", 0, 0, 0),
         ("quiet", 1, 1, 0),
     ]
+
+
+def test_what_is_driven_differently_is_never_compared_or_ranked_together() -> None:
+    """Profiles, waits, paces and editions are parameters: entries of a study that differ in one are two benchmarks."""
+    chatty, batched = (rows({"a": [1.0] * 6, "b": [2.0] * 6}, benchmark=name) for name in ("chatty", "batched"))
+    both = (chatty[0] + batched[0], chatty[1] + batched[1])
+    study = analyse(inputs(both, {"chatty": [TPMC], "batched": [TPMC]}))
+    assert {(row.benchmark, row.left, row.right) for row in study.comparisons} == {
+        ("chatty", "a", "b"),
+        ("batched", "a", "b"),
+    }
+    of = {row.trial: row.benchmark for row in study.trials}
+    rested = [(row.benchmark, row.trials) for row in study.comparisons]
+    rested += [(row.benchmark, row.trials) for row in study.statistics]
+    for benchmark, trials in rested:
+        assert {of[trial] for trial in trials} == {benchmark}
+    for insight in study.insights:
+        assert insight.benchmark is None or {of[trial] for trial in insight.trials} <= {insight.benchmark}
+
+
+def test_errors_are_summed_over_trials_also_over_those_that_do_not_count() -> None:
+    first, second = (trial(name, "a", n) for n, name in enumerate(("first", "second"), start=1))
+    refused = second.model_copy(update={"verdict": VerdictKind.INVALID})
+
+    def error(count: int, sqlstate: str = "40001") -> OperationErrors:
+        return OperationErrors(operation="payment", sqlstate=sqlstate, kind="retried", count=count)
+
+    found = errors_of([refused, first], {"first": [error(2)], "second": [error(3), error(1, "40P01")]})
+    assert [(row.sqlstate, row.count, row.trials) for row in found] == [
+        ("40001", 5, ["first", "second"]),
+        ("40P01", 1, ["second"]),
+    ]
+    assert errors_of([first], {}) == []

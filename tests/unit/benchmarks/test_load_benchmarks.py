@@ -16,12 +16,15 @@ from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import OutputUnreadable, ToolFailed
 from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.records import Saturation
+from tests.support.load_lines import Line, at_rate, changed, histogram_of, with_a_retry, with_client, with_waits
 from tests.support.site import site_here
 
 DATA = Path(__file__).parents[2] / "data"
 TPCC = (DATA / "tpcc" / "run.jsonl").read_bytes()
 POINT_SELECT = (DATA / "point-select" / "run.jsonl").read_bytes()
 TPCC_PARAMETERS = TpccParameters(warehouses=1, ramp_s=1, duration_s=3)
+WITH_WAITS = TPCC_PARAMETERS.model_copy(update={"wait": "spec"})
 
 
 def values_of(text: bytes) -> dict[str, float]:
@@ -60,6 +63,155 @@ def test_point_selects_are_read() -> None:
     assert {row.metric: row.unit for row in rows}.items() <= {
         metric.name: metric.unit for metric in PointSelect().metrics(parameters)
     }.items()
+
+
+def tpcc_values(text: bytes, parameters: TpccParameters) -> dict[str, float]:
+    rows = Tpcc().parse({"load-run.stdout": text}, parameters)
+    declared = {metric.name: metric.unit for metric in Tpcc().metrics(parameters)}
+    assert {row.metric: row.unit for row in rows}.items() <= declared.items()
+    return {row.metric: row.value for row in rows if row.at_s is None}
+
+
+def test_with_waits_the_number_is_tpmc_and_has_two_efficiencies() -> None:
+    values = tpcc_values(with_waits(TPCC, warehouses=20, active_warehouses=10), WITH_WAITS)
+    assert values["tpmc"] == values_of(TPCC)["new_orders_per_minute"]
+    assert values["efficiency_of_12_86"] == pytest.approx(100 * values["tpmc"] / (12.86 * 10))
+    assert values["efficiency_of_12_605"] == pytest.approx(100 * values["tpmc"] / (12.605 * 10))
+    assert "new_orders_per_minute" not in values
+    assert values["payment.response_p99"] >= values["payment.service_p99"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "recording"),
+    [
+        (TPCC_PARAMETERS, TPCC),
+        (WITH_WAITS.model_copy(update={"wait_factor": 0.5}), with_waits(TPCC, wait_factor=0.5)),
+    ],
+)
+def test_without_the_waits_of_the_specification_there_is_no_efficiency(
+    parameters: TpccParameters, recording: bytes
+) -> None:
+    values = tpcc_values(recording, parameters)
+    assert "new_orders_per_minute" in values
+    assert not [name for name in values if "efficiency" in name or name == "tpmc"]
+    assert not [metric.name for metric in Tpcc().metrics(parameters) if "efficiency" in metric.name]
+    assert "No tpmC and no efficiency" in Tpcc().notes(parameters)[-1]
+    assert Tpcc().operations({"load-run.stdout": recording}, parameters, 2).requirements == []
+
+
+def test_without_waits_response_time_is_not_told() -> None:
+    assert not [name for name in values_of(TPCC) if ".response_" in name]
+
+
+def test_the_headline_names_waits_and_profile() -> None:
+    titles = [
+        Tpcc().metrics(TpccParameters.model_validate(given))[0].title
+        for given in ({"profile": "chatty"}, {"wait": "spec"}, {"wait": "spec", "wait_factor": 0.1})
+    ]
+    assert titles == [
+        "New-Orders per minute, no wait times (chatty)",
+        "tpmC (batched)",
+        "New-Orders per minute, wait times x 0.1 (batched)",
+    ]
+
+
+def test_the_rule_of_the_specification_is_asked_where_there_are_waits() -> None:
+    found = Tpcc().operations({"load-run.stdout": with_waits(TPCC)}, WITH_WAITS, 2).requirements
+    assert {one.source for one in found} == {"TPC-C 5.2.5 and 4.2"}
+    known = {one.what: one.met for one in found if one.observed is not None}
+    assert known["new order p90"] is True
+    assert known["tpmC per warehouse"] is True
+    of_2021 = WITH_WAITS.model_copy(update={"edition": "cr2021"})
+    asked = Tpcc().operations({"load-run.stdout": with_waits(TPCC)}, of_2021, 2).requirements
+    assert [one.what for one in asked] == ["efficiency of 12.86", "new order p95"]
+
+
+def test_retries_are_counted_and_single_attempts_told() -> None:
+    assert values_of(TPCC)["retries_per_operation"] == 0
+    assert not [name for name in values_of(TPCC) if ".attempt_" in name]
+    retried = with_a_retry(TPCC, "payment", (3_000_000, 5_000_000))
+    values = tpcc_values(retried, TPCC_PARAMETERS)
+    ended = sum(row["measured"] for row in json.loads(TPCC.splitlines()[-1])["operations"])
+    assert values["retries_per_operation"] == pytest.approx(1 / ended)
+    assert [name for name in values if ".attempt_" in name] == ["payment.attempt_mean", "payment.attempt_p99"]
+    (row,) = Tpcc().operations({"load-run.stdout": retried}, TPCC_PARAMETERS, 2).errors
+    assert (row.operation, row.sqlstate, row.kind, row.count) == ("payment", "40001", "retried", 1)
+
+
+def test_an_open_pace_tells_what_was_offered_and_ranks_by_response_time() -> None:
+    parameters = PointSelectParameters(rows=1000, ramp_s=0.5, duration_s=2, pace="constant", rate_per_s=100)
+    text = at_rate(POINT_SELECT, 100, offered=200_000, not_sent=7)
+    rows = PointSelect().parse({"load-run.stdout": text}, parameters)
+    values = {row.metric: row.value for row in rows if row.at_s is None}
+    assert values["offered_per_s"] == pytest.approx(200_000 / json.loads(text.splitlines()[-1])["measured_s"])
+    headlines = [metric.name for metric in PointSelect().metrics(parameters) if metric.headline]
+    assert headlines == ["point_select.response_p99"]
+    assert values["point_select.response_p99"] > 0
+    evidence = PointSelect().operations({"load-run.stdout": text}, parameters, 2)
+    assert (evidence.offered, evidence.not_sent) == (200_000, 7)
+
+
+@pytest.mark.parametrize("given", [{"pace": "poisson"}, {"rate_per_s": 5.0}])
+def test_a_rate_belongs_to_an_open_pace(given: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="rate_per_s"):
+        PointSelectParameters.model_validate(given)
+
+
+def saturation_of(text: bytes, calibration: bytes | None = None) -> Saturation | None:
+    raw = {"load-run.stdout": text} | ({} if calibration is None else {"load-calibration.stdout": calibration})
+    return Tpcc().operations(raw, TPCC_PARAMETERS, 2).saturation
+
+
+def test_an_output_without_threads_says_nothing_of_saturation() -> None:
+    assert saturation_of(TPCC) is None
+    assert "generator_thread_cpu_share" not in values_of(TPCC)
+
+
+def test_the_busiest_second_of_the_busiest_thread_counts_and_not_the_ramp() -> None:
+    def busy(line: Line) -> None:
+        if line["event"] == "interval":
+            spent_s = {0: 0.99, 2: 0.9}.get(line["index"], 0.2) * (line["end_s"] - line["start_s"])
+            line["client"]["threads"][1]["cpu_s"] = spent_s
+
+    text = changed(with_client(TPCC), busy)
+    assert json.loads(TPCC.splitlines()[1])["phase"] == "ramp"
+    found = saturation_of(text)
+    assert found is not None
+    assert found.threads == 2
+    assert found.thread_cpu_share == pytest.approx(0.9)
+    series = {
+        row.at_s: row.value
+        for row in Tpcc().parse({"load-run.stdout": text}, TPCC_PARAMETERS)
+        if row.metric == "generator_thread_cpu_share"
+    }
+    assert series[None] == pytest.approx(0.9)
+    assert len(series) == len(TPCC.splitlines()) - 1
+
+
+def test_what_nobody_could_say_stays_unknown() -> None:
+    threads = [{"cpu_s": 0.1, "run_queue_s": None, "involuntary_switches": None}]
+    found = saturation_of(with_client(TPCC, threads=threads, steal_s=None, throttled=None))
+    assert found is not None
+    assert (found.run_queue_share, found.steal_s_per_s, found.throttled_share) == (None, None, None)
+    assert (found.pacing_error_p99_s, found.retransmitted_segments, found.calibration_per_s) == (None, None, None)
+
+
+def test_saturation_is_summed_over_the_measurement() -> None:
+    network = {"sent_bytes": 1, "received_bytes": 1, "retransmitted_segments": 2, "dropped_packets": 0}
+    late = histogram_of(*[20_000] * 95, *[3_000_000] * 5)
+    use = {"steal_s": 0.1, "throttled": 1, "pacing_error": late, "queued_while_idle": 3, "network": network}
+    found = saturation_of(with_client(TPCC, **use), POINT_SELECT)
+    assert found is not None
+    seconds = sum(json.loads(line)["phase"] == "measure" for line in TPCC.splitlines()[1:-1])
+    measured_s = json.loads(TPCC.splitlines()[-1])["measured_s"]
+    assert found.run_queue_share == pytest.approx(0.02 * seconds / measured_s, rel=0.01)
+    assert found.steal_s_per_s == pytest.approx(0.1 * seconds / measured_s)
+    assert found.throttled_share == pytest.approx(seconds / (10 * measured_s))
+    assert found.pacing_error_p99_s == pytest.approx(0.003, rel=0.001)
+    assert found.retransmitted_segments == 2 * seconds
+    assert found.queued_while_idle_share == pytest.approx(3 * seconds / (found.operations_per_s * measured_s))
+    selects = json.loads(POINT_SELECT.splitlines()[-1])
+    assert found.calibration_per_s == selects["operations"][0]["measured"] / selects["measured_s"]
 
 
 def test_evidence_for_the_checks() -> None:

@@ -8,7 +8,7 @@ import pytest
 from nephoscope.checks.registry import CHECKS
 from nephoscope.records import Disk, Evidence, Expected, Facts
 from nephoscope.units import GIB, MIB
-from tests.support.evidence import command, evidence, expected, facts, operations, sample, telemetry
+from tests.support.evidence import command, evidence, expected, facts, operations, requirement, sample, telemetry
 
 LOAD = Facts(at_unix_ms=1, cpu_model="Xeon", cpus_online=8, cpus_allowed=8, memory_bytes=2 * GIB, busy_share=0)
 WITH_LOAD_MACHINE = {"facts_before": {**facts(), "load": LOAD}, "facts_after": {**facts(), "load": LOAD}}
@@ -171,6 +171,52 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("audit", {"operations": operations(audits_passed=0)}, "unknown", "none of 0 quantities"),
     ("audit", {"operations": operations(failed_audits=["remote warehouses"])}, "invalid", "remote warehouses"),
     ("audit", {"operations": None}, None, ""),
+    ("rate-kept", {}, "valid", "10000 of 10000 operations offered were completed"),
+    ("rate-kept", {"operations": operations(offered=10_101)}, "valid", ""),
+    (
+        "rate-kept",
+        {"operations": operations(offered=10_200, not_sent=150)},
+        "invalid",
+        "150 of them never sent: 98 %, under 99 %",
+    ),
+    ("rate-kept", {"operations": operations(offered=0)}, "unknown", "nothing was due"),
+    ("rate-kept", {"operations": operations(offered=None)}, None, ""),
+    ("rate-kept", {"operations": None}, None, ""),
+    ("pass-rule", {}, "valid", "TPC-C: 1 limits kept"),
+    (
+        "pass-rule",
+        {"operations": operations(requirements=[requirement(0.2), requirement(5.01)])},
+        "invalid",
+        "TPC-C: new order p90 5.01 s, must be at most 5 s",
+    ),
+    ("pass-rule", {"operations": operations(requirements=[requirement(5.0)])}, "valid", ""),
+    ("pass-rule", {"operations": operations(requirements=[requirement(5.0, relation="below")])}, "invalid", "below 5"),
+    (
+        "pass-rule",
+        {"operations": operations(requirements=[requirement(85, relation="above", limit=85)])},
+        "invalid",
+        "",
+    ),
+    (
+        "pass-rule",
+        {"operations": operations(requirements=[requirement(85, relation="at least", limit=85)])},
+        "valid",
+        "",
+    ),
+    (
+        "pass-rule",
+        {"operations": operations(requirements=[requirement(1), requirement(None)])},
+        "valid",
+        "1 limits kept; 1 had too few operations",
+    ),
+    (
+        "pass-rule",
+        {"operations": operations(requirements=[requirement(None)])},
+        "unknown",
+        "too few operations for any",
+    ),
+    ("pass-rule", {"operations": operations(requirements=[])}, None, ""),
+    ("pass-rule", {"operations": None}, None, ""),
     ("client-saturated", {}, "valid", "client used 30 %"),
     ("client-saturated", {"operations": operations(client_cpu_share=0.81)}, "invalid", "generator bound"),
     ("client-saturated", {"operations": operations(client_cpu_share=None)}, "unknown", "not known"),

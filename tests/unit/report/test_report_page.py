@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from nephoscope.report import render_html
-from nephoscope.results import AnalysedStudy
+from nephoscope.results import AnalysedStudy, ErrorRow
 from tests.unit.report import report_example as example
 
 MOST_BYTES = 3_000_000
@@ -164,3 +164,37 @@ def test_times_of_different_clocks_never_share_a_figure(laptop: AnalysedStudy) -
     html = render_html(laptop.model_copy(update={"benchmarks": rows}))
     assert html.count("</span> Latency by operation in tpcc") == 2
     assert "Clock: the queue alone" in html
+
+
+def test_notes_errors_and_round_trips_of_a_benchmark_are_printed(laptop: AnalysedStudy) -> None:
+    note = "cr2022, with duration_s 60 instead of 1800: not comparable with published numbers."
+    noted = [row.model_copy(update={"notes": [note] * (row.benchmark == "tpcc")}) for row in laptop.benchmarks]
+    first = next(row for row in laptop.statistics if row.benchmark == "tpcc")
+    trips = first.model_copy(update={"metric": "round_trips_per_transaction", "unit": "1", "median": 8.394})
+    error = ErrorRow(
+        configuration=first.configuration,
+        benchmark="tpcc",
+        operation="new_order",
+        sqlstate="40001",
+        kind="retried",
+        count=1234,
+        trials=first.trials,
+    )
+    html = render_html(
+        laptop.model_copy(update={"benchmarks": noted, "statistics": [*laptop.statistics, trips], "errors": [error]})
+    )
+    assert html.count(note) == 1
+    assert "8.39 round trips per transaction" in html
+    (table,) = re.findall(r"<table>(?:(?!</table>).)*SQLSTATE(?:(?!</table>).)*</table>", html, re.DOTALL)
+    for text in ("new order", "40001", "serialization failure", "tried again", "1,234"):
+        assert text in table
+    assert "SQLSTATE" not in render_html(laptop)
+
+
+def test_a_figure_holds_trials_of_one_benchmark(laptop: AnalysedStudy) -> None:
+    """Profiles, waits, paces and editions are benchmarks of their own, so they share no chart."""
+    of = {row.trial: row.benchmark for row in laptop.trials}
+    scripts = re.findall(r"<script type=\"application/json\"[^>]*>(.*?)</script>", render_html(laptop), re.DOTALL)
+    shown = [{of[found] for found in re.findall(r'"trial":"([^"]+)"', script)} for script in scripts]
+    assert sum(len(benchmarks) == 1 for benchmarks in shown) > 10
+    assert max(map(len, shown)) == 1
