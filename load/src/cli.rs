@@ -1,6 +1,7 @@
 //! The command line: it builds a spec and wires the parts together; it decides nothing.
 
 use crate::exit::{ExitCode, Failure};
+use crate::fake_target::{FakeTarget, Listen, Plan};
 use crate::output::Output;
 use crate::session;
 use crate::spec::{
@@ -32,6 +33,7 @@ Examples:
   nephoscope-load tpcc check --dsn $DSN --warehouses 100
   nephoscope-load exec < spec.json
   nephoscope-load telemetry --interval-ms 1000
+  nephoscope-load fake-target --listen 127.0.0.1:6000 --freeze-at-s 3 --freeze-for-s 2
 
 Results are JSON lines on stdout: `started`, an `interval` a second, `finished`. Text for people is on stderr.
 
@@ -67,6 +69,9 @@ enum Command {
     /// One row by its primary key, uniform over the table (sysbench oltp_point_select).
     #[command(subcommand)]
     PointSelect(ActionCommand<PointSelectArgs>),
+    /// Be a server that only looks like PostgreSQL: it answers the workloads null, point-select and tpcc (profile proc)
+    /// from memory, as late as it is told. For tests and calibration; prints a JSON line a second, until SIGTERM.
+    FakeTarget(FakeTargetArgs),
     /// Print counters of this machine (CPU, disks, network) as JSON lines, until SIGTERM or a closed stdin.
     Telemetry {
         /// Milliseconds between two lines.
@@ -222,6 +227,47 @@ impl From<PointSelectArgs> for WorkloadSpec {
     }
 }
 
+#[derive(Debug, Args)]
+struct FakeTargetArgs {
+    /// ADDRESS:PORT (port 0 takes a free one), or the path of a unix socket, which clients find only as
+    /// FOLDER/.s.PGSQL.PORT.
+    #[arg(long, default_value = "127.0.0.1:0")]
+    listen: String,
+    /// Answer each round trip so many microseconds after it was asked for.
+    #[arg(long, default_value_t = 0)]
+    service_us: u64,
+    /// Stop doing anything so long after the first statement …
+    #[arg(long, requires = "freeze_for_s", value_parser = seconds)]
+    freeze_at_s: Option<Duration>,
+    /// … for so long.
+    #[arg(long, requires = "freeze_at_s", value_parser = seconds)]
+    freeze_for_s: Option<Duration>,
+    /// Size of the TPC-C data set that it says it holds.
+    #[arg(long, default_value_t = 1)]
+    warehouses: u32,
+}
+
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    Duration::try_from_secs_f64(seconds).map_err(|error| error.to_string())
+}
+
+impl FakeTargetArgs {
+    fn serve(self, stop: &Stop) -> Result<ExitCode, Failure> {
+        let listen = if self.listen.starts_with('/') {
+            Listen::Unix(PathBuf::from(&self.listen))
+        } else {
+            Listen::Tcp(self.listen.clone())
+        };
+        let plan =
+            Plan { service: Duration::from_micros(self.service_us), freeze: self.freeze_at_s.zip(self.freeze_for_s) };
+        let failed = |error: io::Error| Failure::new(ExitCode::BadSpec, format!("{}: {error}", self.listen));
+        let target = FakeTarget::bind(&listen, plan, self.warehouses).map_err(failed)?;
+        target.serve(&mut io::stdout().lock(), || stop.requested()).map_err(failed)?;
+        Ok(ExitCode::Finished)
+    }
+}
+
 impl<W: Args + Into<WorkloadSpec>> ActionCommand<W> {
     fn into_spec(self) -> Spec {
         match self {
@@ -275,6 +321,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             let stop = stop_on_signals()?;
             return Ok(telemetry::run(Duration::from_millis(interval_ms), io::stdout().lock(), &stop));
         }
+        Command::FakeTarget(args) => return args.serve(&*stop_on_signals()?),
         Command::Exec { spec } => read_spec(spec.as_deref())?,
         Command::Tpcc(action) => validated(action.into_spec())?,
         Command::PointSelect(action) => validated(action.into_spec())?,

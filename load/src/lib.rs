@@ -16,6 +16,7 @@ pub mod check;
 pub mod cli;
 pub mod engine;
 pub mod exit;
+pub mod fake_target;
 pub mod loader;
 pub mod outcome;
 pub mod output;

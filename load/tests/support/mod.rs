@@ -4,6 +4,7 @@
 
 #![allow(dead_code, missing_docs, reason = "each test binary uses a part of it")]
 
+pub mod fake;
 pub mod program;
 pub mod tls;
 
@@ -72,7 +73,7 @@ fn as_ordinary_user(program: &Path) -> Command {
     command
 }
 
-fn fresh_directory() -> PathBuf {
+pub fn fresh_directory() -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     // Short: the path of a unix socket must stay below 108 bytes.

@@ -15,7 +15,7 @@ mod reply;
 mod socket;
 mod startup;
 mod tls;
-mod value;
+pub(crate) mod value;
 
 pub use batch::Batch;
 pub use connection::{Canceller, Connection, Isolation, PrepareError, TextRows};

@@ -4,13 +4,15 @@ use super::numeric;
 use crate::target::Value;
 use bytes::{BufMut, BytesMut};
 
-pub(super) const INT8_OID: u32 = 20;
-pub(super) const INT2_OID: u32 = 21;
-pub(super) const INT4_OID: u32 = 23;
-pub(super) const TEXT_OID: u32 = 25;
-pub(super) const BPCHAR_OID: u32 = 1042;
-pub(super) const VARCHAR_OID: u32 = 1043;
-pub(super) const NUMERIC_OID: u32 = 1700;
+pub(crate) const INT8_OID: u32 = 20;
+pub(crate) const INT2_OID: u32 = 21;
+pub(crate) const INT4_OID: u32 = 23;
+pub(crate) const TEXT_OID: u32 = 25;
+pub(crate) const BPCHAR_OID: u32 = 1042;
+pub(crate) const VARCHAR_OID: u32 = 1043;
+pub(crate) const TIMESTAMP_OID: u32 = 1114;
+pub(crate) const NUMERIC_OID: u32 = 1700;
+pub(crate) const VOID_OID: u32 = 2278;
 
 /// PostgreSQL counts timestamps from 2000-01-01.
 const EPOCH_OFFSET_MICROS: i64 = 946_684_800 * 1_000_000;
@@ -19,7 +21,7 @@ const EPOCH_OFFSET_MICROS: i64 = 946_684_800 * 1_000_000;
 ///
 /// # Panics
 /// When a text is longer than 2 GiB, which the protocol cannot carry.
-pub(super) fn encode_field(value: &Value<'_>, out: &mut BytesMut) {
+pub(crate) fn encode_field(value: &Value<'_>, out: &mut BytesMut) {
     if matches!(value, Value::Null) {
         out.put_i32(-1);
         return;

@@ -61,11 +61,19 @@ impl StoredConstants {
     /// The statement that stores them, last of the load: without the row, the data set is not complete.
     #[must_use]
     pub fn insert_sql(&self) -> String {
-        format!(
-            "INSERT INTO tpcc_constant (name, value) VALUES ('population_version', {POPULATION_VERSION}), \
-             ('warehouses', {}), ('seed', {}), ('c_load', {})",
-            self.warehouses, self.seed, self.c_load
-        )
+        let values = self.rows().map(|(name, value)| format!("('{name}', {value})"));
+        format!("INSERT INTO tpcc_constant (name, value) VALUES {}", values.join(", "))
+    }
+
+    /// The rows themselves.
+    #[must_use]
+    pub fn rows(&self) -> [(&'static str, i128); 4] {
+        [
+            ("population_version", POPULATION_VERSION.into()),
+            ("warehouses", self.warehouses.into()),
+            ("seed", self.seed.into()),
+            ("c_load", self.c_load.into()),
+        ]
     }
 }
 
