@@ -2,20 +2,17 @@
 
 `matrix` (matrix algebra in cache) is the stressor that the Cloud Reports and Spare Cores compare CPUs by; `cpu` cycles
 through many methods. Bogo operations compare machines that ran the same version of stress-ng, and nothing else.
-
-The YAML file is read with every value as text: YAML 1.1 would take the file's own `time-hh-mm-ss: 14:27:49` for a
-number in base 60.
 """
 
 from typing import Annotated, Literal
 
-import yaml
-from pydantic import ConfigDict, Field, ValidationError
+from pydantic import Field
 
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
+from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
 from nephoscope.records import Direction, Measurement, Metric
 
 _RAW = "stress-ng"
@@ -32,25 +29,6 @@ class StressNgParameters(Frozen):
     workers: Annotated[int, Field(ge=1, le=4096)] | Literal["cpus"] = Field(
         default="cpus", description="'cpus': one on each CPU of the affinity mask"
     )
-
-
-class _Row(Frozen):
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
-
-    stressor: str
-    bogo_ops: int = Field(alias="bogo-ops", gt=0)
-    per_cpu_second: float = Field(alias="bogo-ops-per-second-usr-sys-time", gt=0)
-    per_second: float = Field(alias="bogo-ops-per-second-real-time", gt=0)
-    wall_s: float = Field(alias="wall-clock-time", gt=0)
-    user_s: float = Field(alias="user-time", ge=0)
-    system_s: float = Field(alias="system-time", ge=0)
-    cpu_usage_percent: float = Field(alias="cpu-usage-per-instance", gt=0)
-
-
-class _Document(Frozen):
-    model_config = ConfigDict(frozen=True, extra="ignore")
-
-    metrics: list[_Row] = Field(min_length=1, max_length=1)
 
 
 class StressNg:
@@ -137,15 +115,17 @@ class StressNg:
             OutputUnreadable: no file, no YAML, another stressor, another version's fields, or an early end.
         """
         row = _row(raw)
+        if row.cpu_share is None:
+            raise OutputUnreadable(f"{_YAML}: no cpu-usage-per-instance; stress-ng 0.13 or later writes it")
         if row.stressor != parameters.stressor:
             raise OutputUnreadable(f"{_YAML}: measured {row.stressor!r}, not {parameters.stressor!r}")
-        if row.wall_s < parameters.duration_s * _LEAST_SHARE_OF_DURATION:
-            raise OutputUnreadable(f"{_YAML}: ended after {row.wall_s} s of {parameters.duration_s} s")
+        if row.real_s < parameters.duration_s * _LEAST_SHARE_OF_DURATION:
+            raise OutputUnreadable(f"{_YAML}: ended after {row.real_s} s of {parameters.duration_s} s")
         values = {
             "bogo_ops_per_s": row.per_second,
             "bogo_ops_per_s_cpu_time": row.per_cpu_second,
-            "cpu_usage_per_instance": row.cpu_usage_percent / 100,
-            "cpus_effective": (row.user_s + row.system_s) / row.wall_s,
+            "cpu_usage_per_instance": row.cpu_share,
+            "cpus_effective": (row.user_s + row.system_s) / row.real_s,
         }
         return [
             Measurement(metric=metric.name, unit=metric.unit, value=values[metric.name], role="database")
@@ -153,19 +133,11 @@ class StressNg:
         ]
 
 
-def _row(raw: RawOutput) -> _Row:
+def _row(raw: RawOutput) -> StressNgMetrics:
     text = raw.get(_YAML, b"").decode(errors="replace")
     if not text.strip():
         raise OutputUnreadable(f"{_YAML} is empty or not there")
-    if not text.rstrip().endswith("\n..."):
-        raise OutputUnreadable(f"{_YAML} is cut off: its end mark is missing")  # a cut number would still be a number
-    try:
-        # BaseLoader makes text, lists and maps alone: safe, and no base-60 numbers.
-        document = yaml.load(text, Loader=yaml.BaseLoader)  # noqa: S506
-        return _Document.model_validate(document).metrics[0]
-    except yaml.YAMLError as error:
-        raise OutputUnreadable(f"{_YAML} is not YAML: {error}") from error
-    except ValidationError as error:
-        problem = error.errors(include_url=False)[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        raise OutputUnreadable(f"{_YAML}: {where or 'document'}: {problem['msg']}") from error
+    rows = parse_stress_ng_yaml(text).stressors
+    if len(rows) != 1:
+        raise OutputUnreadable(f"{_YAML}: metrics of {len(rows)} stressors; one was started")
+    return rows[0]

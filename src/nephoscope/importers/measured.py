@@ -46,8 +46,9 @@ def ping_measurements(ping: Ping) -> list[ImportedMeasurement]:
             "round_trip_minimum": ("s", ping.times.minimum_s),
             "round_trip_mean": ("s", ping.times.mean_s),
             "round_trip_maximum": ("s", ping.times.maximum_s),
-            "round_trip_deviation": ("s", ping.times.deviation_s),
         }
+        if ping.times.deviation_s is not None:
+            values["round_trip_deviation"] = ("s", ping.times.deviation_s)
     return [
         ImportedMeasurement(tool="ping", metric=metric, unit=unit, direction=_DOWN, value=value)
         for metric, (unit, value) in values.items()

@@ -9,12 +9,11 @@ import re
 
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import DECIMAL, INTEGER, whole_lines
+from nephoscope.parsers.sizes import size_of
+from nephoscope.parsers.text import INTEGER, whole_lines
 from nephoscope.units import KIB
 
 _WHAT = "lines about the CPU"
-_SIZE = re.compile(rf"(?P<number>{DECIMAL}) ?(?P<unit>|K|KB|KiB|M|MB|MiB)(?: \((?P<instances>{INTEGER}) instances?\))?")
-_KIB_OF = {"": 1 / KIB, "K": 1, "KB": 1, "KiB": 1, "M": KIB, "MB": KIB, "MiB": KIB}
 _COUNTS = {"CPU(s)", "Socket(s)", "processor", "physical id"}
 
 
@@ -67,7 +66,5 @@ def _one(values: set[int], what: str) -> int | None:
 
 
 def _kib(text: str) -> int:
-    match = _SIZE.fullmatch(text)
-    if not match or match["instances"] == "0":
-        raise OutputUnreadable(f"{_WHAT}: {text[:40]!r} is not a size")
-    return round(float(match["number"]) * _KIB_OF[match["unit"]] / int(match["instances"] or 1))
+    size_bytes, instances = size_of(text, _WHAT)
+    return round(size_bytes / KIB / instances)

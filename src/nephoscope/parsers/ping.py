@@ -1,4 +1,8 @@
-"""ping of iputils: replies and the statistics below them, which must agree."""
+"""ping: iputils (IPv4 and IPv6, quiet, with timestamps), busybox, BSD and macOS.
+
+The statistics at the end must agree with the replies above them, where those are printed. Replies that came twice
+count in the times and not in `received`, as in the tools.
+"""
 
 import re
 
@@ -6,19 +10,26 @@ from pydantic import Field
 
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
+from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, one_or_none, only, whole_lines
 
 _WHAT = "ping log"
 _MS = 1000.0
-_HEAD = re.compile(r"PING (?P<host>\S+) .*bytes of data\.")
+_HEAD = re.compile(r"PING6?(?: |\()(?P<host>[^\s():]\S*?|::\S*?)\)?(?:[ (:].*)? (?:data )?bytes(?: of data\.?)?.*")
 _REPLY = re.compile(
-    rf"{INTEGER} bytes from .+: icmp_seq=({INTEGER}) ttl={INTEGER} time=({DECIMAL}) ms(?P<again> .DUP!.)?"
+    rf"(?:\[[0-9.]+\] )?{INTEGER} bytes from .+?[:,] (?:icmp_[rs]eq|seq)=(?P<sequence>{INTEGER})"
+    rf"(?: (?:ttl|hlim)=-?{INTEGER})?(?: time=(?P<time>{DECIMAL}) ms)?(?P<more>.*)"
 )
+_ANY_REPLY = re.compile(rf"(?:\[[0-9.]+\] )?{INTEGER} bytes from .*")
 _COUNTS = re.compile(
-    rf"(?P<sent>{INTEGER}) packets transmitted, (?P<received>{INTEGER}) received,"
-    rf"(?: \+{INTEGER} (?:errors|duplicates|corrupted),)* (?P<loss>{DECIMAL})% packet loss, time {INTEGER}ms"
+    rf"(?P<sent>{INTEGER}) packets transmitted, (?P<received>{INTEGER}) (?:packets )?received,"
+    rf"(?P<more>(?: \+?{INTEGER} (?:errors|duplicates|corrupted),)*)"
+    rf" (?P<loss>{INTEGER}(?:[.,][0-9]{{1,6}})?)% packet loss(?:, time {INTEGER}ms)?"
 )
-_TIMES = re.compile(rf"rtt min/avg/max/mdev = ({DECIMAL})/({DECIMAL})/({DECIMAL})/({DECIMAL}) ms(?:, .*)?")
+_MORE = re.compile(rf"({INTEGER}) (errors|duplicates|corrupted)")
+_TIMES = re.compile(
+    rf"(?:rtt|round-trip) min/avg/max(?:/(?:mdev|stddev|std-dev))? = "
+    rf"(?P<low>{DECIMAL})/(?P<mean>{DECIMAL})/(?P<high>{DECIMAL})(?:/(?P<deviation>{DECIMAL}))? ms(?:, .*)?"
+)
 _DIGIT = 0.0011
 """Summaries have three decimals of a millisecond; ping rounds down and up in different versions."""
 _REPLY_SHARE = 0.011
@@ -31,7 +42,7 @@ class PingTimes(Frozen):
     minimum_s: float = Field(ge=0)
     mean_s: float = Field(ge=0)
     maximum_s: float = Field(ge=0)
-    deviation_s: float = Field(ge=0)
+    deviation_s: float | None = Field(ge=0, description="None: not printed (busybox)")
 
 
 class Ping(Frozen):
@@ -40,7 +51,10 @@ class Ping(Frozen):
     host: str
     sent: int = Field(ge=1)
     received: int = Field(ge=0)
-    times: PingTimes | None = Field(description="None: nothing came back")
+    duplicates: int = Field(ge=0)
+    errors: int = Field(ge=0, description="messages of routers on the way")
+    times: PingTimes | None = Field(description="None: nothing came back, or packets too small to carry a time")
+    replies_s: tuple[float, ...] = Field(description="round trips in the order of arrival; empty: not printed")
 
 
 def parse_ping(text: str) -> Ping:
@@ -49,35 +63,59 @@ def parse_ping(text: str) -> Ping:
     Raises:
         OutputUnreadable: nothing, cut off, other lines between the replies, or statistics that do not follow from them.
     """
-    lines = whole_lines(text, _WHAT)
+    lines = [line.removeprefix("^C").rstrip() for line in whole_lines(text, _WHAT, ends=_TIMES)]
     host = only((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")["host"]
     counts = only((_COUNTS.fullmatch(line) for line in lines), f"{_WHAT} with counts")
     sent, received = int(counts["sent"]), int(counts["received"])
+    more = {name: int(count) for count, name in _MORE.findall(counts["more"])}
     if received > sent or sent == 0:
         raise OutputUnreadable(f"{_WHAT}: {received} received of {sent}")
-    agree(float(counts["loss"]), 100 * (sent - received) / sent, relative=0.01, absolute=1, what=_WHAT)
-    replies = [match for line in lines if (match := _REPLY.fullmatch(line)) and not match["again"]]
-    damaged = [line for line in lines if "icmp_seq=" in line and "time=" in line and not _REPLY.fullmatch(line)]
-    if damaged or (replies and len(replies) != received):
-        raise OutputUnreadable(f"{_WHAT}: {len(replies)} whole replies of {received} received")
-    if received == 0:
-        return made(Ping, _WHAT, host=host, sent=sent, received=0, times=None)
-    low, mean, high, deviation = (
-        float(number) for number in only((_TIMES.fullmatch(line) for line in lines), f"{_WHAT} with times").groups()
+    lost_percent = float(counts["loss"].replace(",", "."))
+    agree(lost_percent, 100 * (sent - received) / sent, relative=0.01, absolute=1, what=_WHAT)
+    replies = [match for line in lines if (match := _REPLY.fullmatch(line))]
+    first = [match for match in replies if "DUP" not in match["more"]]
+    damaged = sum(bool(_ANY_REPLY.match(line)) for line in lines) - len(replies)
+    if damaged or (replies and len(first) != received):
+        raise OutputUnreadable(f"{_WHAT}: {len(first)} whole replies of {received} received")
+    timed = [float(match["time"]) / _MS for match in replies if match["time"]]
+    if timed and len(timed) != len(replies):
+        raise OutputUnreadable(f"{_WHAT}: {len(timed)} whole replies of {len(replies)}")
+    times = _times(lines, timed, expected=received > 0 and len(timed) == len(replies))
+    return made(
+        Ping,
+        _WHAT,
+        host=host,
+        sent=sent,
+        received=received,
+        duplicates=more.get("duplicates", 0),
+        errors=more.get("errors", 0),
+        times=times,
+        replies_s=tuple(timed),
     )
+
+
+def _times(lines: list[str], timed: list[float], *, expected: bool) -> PingTimes | None:
+    found = one_or_none((_TIMES.fullmatch(line) for line in lines), f"{_WHAT} with times")
+    if found is None and expected:
+        raise OutputUnreadable(f"no lines of {_WHAT} with times")
+    if found is None:
+        return None
+    low, mean, high = (float(found[name]) for name in ("low", "mean", "high"))
     if not low <= mean <= high:
         raise OutputUnreadable(f"{_WHAT}: its mean is outside its extremes")
-    times = [float(match[2]) for match in replies]
-    if times:
-        agree(low, min(times), relative=_REPLY_SHARE, absolute=_DIGIT, what=f"{_WHAT}: the least time")
-        agree(high, max(times), relative=_REPLY_SHARE, absolute=_DIGIT, what=f"{_WHAT}: the longest time")
-        agree(mean, sum(times) / len(times), relative=_REPLY_SHARE, absolute=_DIGIT, what=f"{_WHAT}: the mean time")
-    rtt = made(
+    if timed:
+        for printed, computed, what in (
+            (low, min(timed), "least"),
+            (high, max(timed), "longest"),
+            (mean, sum(timed) / len(timed), "mean"),
+        ):
+            agree(printed, computed * _MS, relative=_REPLY_SHARE, absolute=_DIGIT, what=f"{_WHAT}: the {what} time")
+    deviation = found["deviation"]
+    return made(
         PingTimes,
         _WHAT,
         minimum_s=low / _MS,
         mean_s=mean / _MS,
         maximum_s=high / _MS,
-        deviation_s=deviation / _MS,
+        deviation_s=None if deviation is None else float(deviation) / _MS,
     )
-    return made(Ping, _WHAT, host=host, sent=sent, received=received, times=rtt)

@@ -12,7 +12,7 @@ from nephoscope.frozen import Frozen
 from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
 
 _WHAT = "stress-ng log"
-_OURS = re.compile(r"stress-ng: +(?:info|metrc): +\[[0-9]+\] (?P<said>.*)")
+_OURS = re.compile(r"stress-ng: +(?:[0-9:.]{5,20} +)?(?:info|metrc): +\[[0-9]+\] (?P<said>.*)")
 _HOGS = re.compile(r"dispatching hogs: (?P<hogs>.+)")
 _HOG = re.compile(rf"({INTEGER}) ([a-z0-9-]+)")
 _CACHE = re.compile(rf"cache allocate: (?:default|shared)[a-z ]* size: ({INTEGER})K")
@@ -21,6 +21,7 @@ _ROW = re.compile(
     rf"(?P<stressor>[a-z][a-z0-9-]*) +(?P<bogo_ops>{INTEGER}) +(?P<real_s>{DECIMAL}) +(?P<user_s>{DECIMAL})"
     rf" +(?P<system_s>{DECIMAL}) +(?P<per_second>{DECIMAL}) +(?P<per_cpu_second>{DECIMAL})(?: +{DECIMAL}){{0,2}} *"
 )
+_ENDS = re.compile(r"stress-ng: .*(?:[ .][0-9]+\.[0-9]{2}|successful run completed in .+secs\)?) *")
 _HALF_A_DIGIT = 0.0051
 """All numbers of a row are printed with two decimals."""
 _TIMES_ARE_ROUNDED = 0.01
@@ -53,7 +54,7 @@ def parse_stress_ng_log(text: str) -> StressNgLog:
     Raises:
         OutputUnreadable: nothing, cut off, an unsuccessful end, or rows that contradict themselves.
     """
-    lines = whole_lines(text, _WHAT)
+    lines = whole_lines(text, _WHAT, ends=_ENDS)
     said = [match["said"].strip() for line in lines if (match := _OURS.fullmatch(line))]
     if only((_ENDED.fullmatch(line) for line in said), f"{_WHAT} that say how it ended")["how"]:
         raise OutputUnreadable(f"{_WHAT}: the tool says that it was not successful")

@@ -1,40 +1,60 @@
-"""sysbench 1.0 `fileio`: what `prepare` wrote, and one section for each number of threads.
+"""sysbench `fileio`, 0.4 to 1.1: what `prepare` wrote, and one section for each number of threads.
 
 Latencies are printed in hundredths of a millisecond: a page cache answers faster, and 0.00 stands there. The mean is
-computed from the sum instead; a percentile of 0.00 is not known.
+computed from the sum instead, where there is one; a percentile of 0.00 is not known.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
+from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, one_or_none, only, whole_lines
 from nephoscope.units import GIB, KIB, MIB
 
 _WHAT = "sysbench fileio log"
 _MS = 1000.0
-_UNITS = {"B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": 1024 * GIB}
-_BEGIN = re.compile(r"sysbench [0-9][0-9.]{0,20} \(.*\)")
-_WRITTEN = re.compile(rf"({INTEGER}) bytes written in ({DECIMAL}) seconds \(({DECIMAL}) MiB/sec\)\.")
+_UNITS = {
+    "": 1, "B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": 1024 * GIB, "Kb": KIB, "Mb": MIB, "Gb": GIB,
+    "Tb": 1024 * GIB,
+}  # fmt: skip
+_SIZE = rf"({DECIMAL})(B|KiB|MiB|GiB|TiB|Kb|Mb|Gb|Tb|)"
+BEGIN = re.compile(r"(?P<name>sysbench) (?P<version>[0-9][0-9.]{0,20})(?:-\S+)?(?: \(.*\)|: +multi-threaded .*)")
+_WRITTEN = re.compile(rf"({INTEGER}) bytes written in ({DECIMAL}) seconds \(({DECIMAL}) (?:MiB|MB)/sec\)\.")
+_MODES = r"random read|random write|random r/w|sequential read|sequential write \(creation\)|sequential rewrite"
 _KEYS = {
     "threads": rf"Number of threads: ({INTEGER})",
     "flags": r"Extra file open flags: (.+)",
-    "total": rf"({DECIMAL})(B|KiB|MiB|GiB|TiB) total file size",
-    "block": rf"Block size ({DECIMAL})(B|KiB|MiB)",
-    "mode": r"Doing (random read|random write|sequential read|sequential write \(creation\)|sequential rewrite) test",
-    "reads": rf" +reads/s: +({DECIMAL})",
-    "writes": rf" +writes/s: +({DECIMAL})",
-    "read": rf" +read, MiB/s: +({DECIMAL})",
-    "written": rf" +written, MiB/s: +({DECIMAL})",
-    "time": rf" +total time: +({DECIMAL})s",
+    "total": rf"{_SIZE} total file size",
+    "block": rf"Block size {_SIZE}",
+    "mode": rf"Doing ({_MODES}) test",
+    "time": rf" +(?:total time|time elapsed): +({DECIMAL})s",
     "events": rf" +total number of events: +({INTEGER})",
-    "longest": rf" +max: +({DECIMAL})",
-    "p95": rf" +95th percentile: +({DECIMAL})",
-    "sum": rf" +sum: +({DECIMAL})",
+    "longest": rf" +max: +({DECIMAL})(?:ms)?",
+    "p95": rf" +(?:approx\. +)?95(?:th)? percentile: +({DECIMAL})(?:ms)?",
     "end": rf" +execution time \(avg/stddev\): +({DECIMAL})/({DECIMAL})",
 }
+_SUM = rf" +sum: +({DECIMAL})"
+_SUM_OF_0_4 = rf" +total time taken by event execution: +({DECIMAL})s?"
+_RATES = {
+    "reads": rf" +reads/s: +({DECIMAL})",
+    "writes": rf" +writes/s: +({DECIMAL})",
+    "fsyncs": rf" +fsyncs/s: +({DECIMAL})",
+    "read": rf" +read, MiB/s: +({DECIMAL})",
+    "written": rf" +written, MiB/s: +({DECIMAL})",
+}
+_RATES_OF_1_1 = {
+    "reads": rf" +read: +IOPS=({DECIMAL}) ({DECIMAL}) MiB/s.*",
+    "writes": rf" +write: +IOPS=({DECIMAL}) ({DECIMAL}) MiB/s.*",
+    "fsyncs": rf" +fsync: +IOPS=({DECIMAL})",
+}
+_COUNTS_OF_0_4 = re.compile(
+    rf"Operations performed: +({INTEGER}) [Rr]eads?, +({INTEGER}) [Ww]rites?, +({INTEGER}) [Oo]ther = {INTEGER} Total"
+)
+_AMOUNTS_OF_0_4 = re.compile(rf"Read {_SIZE} +Written {_SIZE} +Total transferred {_SIZE} +\(.*\)")
+_ENDS = re.compile(rf"{_KEYS['end'].removesuffix(')')}[0-9])|No bytes written\.|{_WRITTEN.pattern}")
 
 
 class FileioLoad(Frozen):
@@ -45,18 +65,37 @@ class FileioLoad(Frozen):
 
 
 class FileioSection(Frozen):
-    """One number of threads, in one direction."""
+    """One number of threads. A rate is None where the mode has none of its kind."""
 
-    reading: bool
     mode: str
     threads: int = Field(ge=1)
+    duration_s: float = Field(gt=0)
     files_bytes: int = Field(gt=0)
+    block_bytes: int = Field(gt=0)
     open_flags: str
-    operations_per_s: float = Field(gt=0)
-    bytes_per_s: float = Field(gt=0)
+    reads_per_s: float | None = Field(gt=0)
+    writes_per_s: float | None = Field(gt=0)
+    fsyncs_per_s: float | None = Field(ge=0)
+    read_bytes_per_s: float | None = Field(gt=0)
+    written_bytes_per_s: float | None = Field(gt=0)
     latency_mean_s: float = Field(gt=0)
     latency_p95_s: float | None = Field(gt=0, description="None: below what is printed, 0.01 ms")
     latency_maximum_s: float | None = Field(gt=0)
+
+    @property
+    def reading(self) -> bool:
+        """Nothing was written."""
+        return self.writes_per_s is None
+
+    @property
+    def operations_per_s(self) -> float:
+        """Reads and writes."""
+        return (self.reads_per_s or 0.0) + (self.writes_per_s or 0.0)
+
+    @property
+    def bytes_per_s(self) -> float:
+        """Of reads and writes."""
+        return (self.read_bytes_per_s or 0.0) + (self.written_bytes_per_s or 0.0)
 
 
 def parse_fileio_load(text: str) -> FileioLoad:
@@ -65,8 +104,8 @@ def parse_fileio_load(text: str) -> FileioLoad:
     Raises:
         OutputUnreadable: nothing, cut off, or another program's output.
     """
-    lines = whole_lines(text, _WHAT)
-    only((_BEGIN.fullmatch(line) for line in lines), f"{_WHAT} that begin it")
+    lines = whole_lines(text, _WHAT, ends=_ENDS)
+    only((BEGIN.fullmatch(line) for line in lines), f"{_WHAT} that begin it")
     if "No bytes written." in lines:
         return FileioLoad(written_bytes=None, bytes_per_s=None)
     amount, seconds, rate = only((_WRITTEN.fullmatch(line) for line in lines), f"{_WHAT} with bytes written").groups()
@@ -74,58 +113,116 @@ def parse_fileio_load(text: str) -> FileioLoad:
         raise OutputUnreadable(f"{_WHAT}: {amount} bytes in no time")
     rounding = 0.0051 / float(seconds)
     agree(float(rate), int(amount) / MIB / float(seconds), relative=rounding * 2, absolute=0.0051, what=_WHAT)
-    return made(FileioLoad, _WHAT, written_bytes=amount, bytes_per_s=float(rate) * MIB)
+    return made(FileioLoad, _WHAT, written_bytes=int(amount), bytes_per_s=float(rate) * MIB)
 
 
 def parse_fileio_run(text: str) -> tuple[FileioSection, ...]:
     """Reads a log of one or more `sysbench fileio run`, one after the other.
 
     Raises:
-        OutputUnreadable: nothing, cut off, a section without an end, mixed reads and writes, or numbers that
-            contradict each other.
+        OutputUnreadable: nothing, cut off, a section without an end, operations that the mode does not have, or numbers
+            that contradict each other.
+    """
+    return tuple(_section(lines) for lines in sections_of(text, _WHAT, ends=_ENDS))
+
+
+def sections_of(text: str, what: str, *, ends: re.Pattern[str]) -> list[list[str]]:
+    """Lines of each output of sysbench in a text; those above the first are another program's.
+
+    Raises:
+        OutputUnreadable: as `whole_lines`, or there is none.
     """
     sections: list[list[str]] = []
-    for line in whole_lines(text, _WHAT):
-        if _BEGIN.fullmatch(line):
+    for line in whole_lines(text, what, ends=ends):
+        if BEGIN.fullmatch(line):
             sections.append([])
         if sections:
             sections[-1].append(line)
     if not sections:
-        raise OutputUnreadable(f"{_WHAT}: no section begins with the tool's name")
-    return tuple(_section(lines) for lines in sections)
+        raise OutputUnreadable(f"{what}: no section begins with the tool's name")
+    return sections
 
 
-def _section(lines: list[str]) -> FileioSection:
+def _section(lines: Sequence[str]) -> FileioSection:
     found = {
         key: only((re.fullmatch(pattern, line) for line in lines), f"{_WHAT} for {key!r}")
         for key, pattern in _KEYS.items()
     }
     number = {key: float(match[1]) for key, match in found.items() if key not in {"flags", "mode"}}
-    reading = found["mode"][1].endswith("read")
-    ours, other = ("reads", "writes") if reading else ("writes", "reads")
-    rate, other_rate = ("read", "written") if reading else ("written", "read")
-    if number[other] or number[other_rate]:
-        raise OutputUnreadable(f"{_WHAT}: {found['mode'][1]} with {other}")
-    if min(number["events"], number["time"], number["sum"], number[ours]) <= 0:
-        raise OutputUnreadable(f"{_WHAT}: nothing happened in {found['mode'][1]}")
-    block_bytes = number["block"] * _UNITS[found["block"][2]]
-    operations = number[ours]
-    agree(number[rate], operations * block_bytes / MIB, relative=0.001, absolute=0.02, what=f"{_WHAT}: MiB/s")
-    if number["sum"] > number["threads"] * number["time"] * _MS * 1.05:
+    mode, block_bytes = found["mode"][1], round(number["block"] * _UNITS[found["block"][2]])
+    latency_s = _all_latency_s(lines)
+    if min(number["events"], number["time"], latency_s, block_bytes) <= 0:
+        raise OutputUnreadable(f"{_WHAT}: nothing happened in {mode}")
+    rates = _rates(lines, number["time"])
+    _require_mode(mode, rates)
+    for operations, amount in (("reads", "read"), ("writes", "written")):
+        share = rates[operations] * block_bytes / MIB
+        agree(rates[amount], share, relative=0.002, absolute=0.02, what=f"{_WHAT}: MiB/s")
+    if latency_s > number["threads"] * number["time"] * 1.05:
         raise OutputUnreadable(f"{_WHAT}: more latency than {number['threads']:g} threads have time")
-    if number["end"] > number["time"] * 1.05:
+    if number["end"] > number["time"] * 1.05 + 0.06:
         raise OutputUnreadable(f"{_WHAT}: threads that ran longer than the whole")
     return made(
         FileioSection,
         _WHAT,
-        reading=reading,
-        mode=found["mode"][1],
-        threads=found["threads"][1],
+        mode=mode,
+        threads=int(found["threads"][1]),
+        duration_s=number["time"],
         files_bytes=round(number["total"] * _UNITS[found["total"][2]]),
+        block_bytes=block_bytes,
         open_flags=found["flags"][1],
-        operations_per_s=operations,
-        bytes_per_s=number[rate] * MIB,
-        latency_mean_s=number["sum"] / number["events"] / _MS,
+        reads_per_s=rates["reads"] or None,
+        writes_per_s=rates["writes"] or None,
+        fsyncs_per_s=rates["fsyncs"],
+        read_bytes_per_s=rates["read"] * MIB or None,
+        written_bytes_per_s=rates["written"] * MIB or None,
+        latency_mean_s=latency_s / number["events"],
         latency_p95_s=number["p95"] / _MS or None,
         latency_maximum_s=number["longest"] / _MS or None,
     )
+
+
+def _all_latency_s(lines: Sequence[str]) -> float:
+    """Of all events together."""
+    ms = one_or_none((re.fullmatch(_SUM, line) for line in lines), f"{_WHAT} for 'sum'")
+    if ms:
+        return float(ms[1]) / _MS
+    return float(only((re.fullmatch(_SUM_OF_0_4, line) for line in lines), f"{_WHAT} for 'sum'")[1])
+
+
+def _rates(lines: Sequence[str], seconds: float) -> Mapping[str, float]:
+    """Operations a second, and MiB a second, as the version prints them."""
+    counts = one_or_none((_COUNTS_OF_0_4.fullmatch(line) for line in lines), f"{_WHAT} with operations")
+    if counts:
+        amounts = only((_AMOUNTS_OF_0_4.fullmatch(line) for line in lines), f"{_WHAT} with amounts")
+        reads, writes, others = (int(counts[place]) / seconds for place in (1, 2, 3))
+        read, written = (float(amounts[place]) * _UNITS[amounts[place + 1]] / MIB / seconds for place in (1, 3))
+        return {"reads": reads, "writes": writes, "fsyncs": others, "read": read, "written": written}
+    newer = {
+        key: one_or_none((re.fullmatch(pattern, line) for line in lines), f"{_WHAT} for {key!r}")
+        for key, pattern in _RATES_OF_1_1.items()
+    }
+    if newer["reads"] and newer["writes"]:
+        fsyncs = newer["fsyncs"]
+        return {
+            "reads": float(newer["reads"][1]),
+            "writes": float(newer["writes"][1]),
+            "fsyncs": float(fsyncs[1]) if fsyncs else 0.0,
+            "read": float(newer["reads"][2]),
+            "written": float(newer["writes"][2]),
+        }
+    return {
+        key: float(only((re.fullmatch(pattern, line) for line in lines), f"{_WHAT} for {key!r}")[1])
+        for key, pattern in _RATES.items()
+    }
+
+
+def _require_mode(mode: str, rates: Mapping[str, float]) -> None:
+    reads, writes = mode.endswith(("read", "r/w")), not mode.endswith("read")
+    for name, wanted, amount in (("reads", reads, "read"), ("writes", writes, "written")):
+        if not wanted and (rates[name] or rates[amount]):
+            raise OutputUnreadable(f"{_WHAT}: {mode} with {name}")
+        if wanted and rates[name] <= 0 and mode != "random r/w":
+            raise OutputUnreadable(f"{_WHAT}: nothing happened in {mode}")
+    if rates["reads"] + rates["writes"] <= 0:
+        raise OutputUnreadable(f"{_WHAT}: nothing happened in {mode}")

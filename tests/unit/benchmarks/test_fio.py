@@ -94,16 +94,17 @@ def test_damaged_output_is_refused(name: str) -> None:
         ({}, "is not there"),
         ({"fio-random-read.stdout": b""}, "wrote nothing"),
         ({"fio-random-read.stdout": b"fio: hello"}, "no JSON"),
-        ({"fio-random-read.stdout": b"{}"}, "says its version"),
-        ({"fio-random-read.stdout": READ_OUTPUT.replace(b"fio-3.33", b"fio-2.21")}, "this is fio-2.21"),
+        ({"fio-random-read.stdout": b"{}"}, "no 'fio version'"),
+        ({"fio-random-read.stdout": READ_OUTPUT.replace(b"fio-3.33", b"fio-2.21")}, "this is 2.21"),
         ({"fio-random-read.stdout": RECORDED["fio-random-write.stdout"]}, "the output is of 'random-write'"),
         ({"fio-random-read.stdout": READ_OUTPUT.replace(b'"lat_ns"', b'"lat"')}, "lat_ns"),
         (read_with(lambda job: job.update(error=5)), "error 5"),
         (read_with(lambda job: job["job options"].update(bs="8192")), "8192"),
-        (read_with(lambda job: job["read"].update(total_ios=0)), "no I/O"),
-        (read_with(lambda job: job["read"].update(iops=0.0)), "no I/O"),
+        (read_with(lambda job: job["read"].update(total_ios=0)), "contradicts itself"),
+        (read_with(lambda job: job["read"].update(iops=0.0)), "contradicts itself"),
         (read_with(lambda job: job["read"].update(iops="many")), "read.iops"),
-        (read_with(lambda job: job["read"].update(runtime=500)), "ended after 500 ms"),
+        (read_with(lambda job: job["read"].update(runtime=500)), "contradicts itself"),
+        (read_with(lambda job: job["read"].update(total_ios=0, iops=0.0, io_bytes=0)), "no I/O"),
         (read_with(lambda job: job["read"]["lat_ns"].pop("percentile")), "no percentile 50"),
     ],
 )
@@ -213,3 +214,9 @@ def test_the_tool_itself(tmp_path: Path, folder: str) -> None:
     recorder.ran.clear()
     asyncio.run(trial())
     assert [name for name, _ in recorder.ran] == ["fio-random-read", "fio-log-write"], "the file is reused"
+
+
+def test_a_job_that_ended_early_is_refused() -> None:
+    longer = READ.model_copy(update={"duration_s": 60})
+    with pytest.raises(OutputUnreadable, match="ended after 1"):
+        parse({"fio-random-read.stdout": READ_OUTPUT}, longer)

@@ -1,0 +1,98 @@
+"""`dmidecode`: the structures of the firmware's tables, and the few facts that the gate knows of.
+
+'Not Specified', 'Unknown', 'None' and the like are what firmware writes for nothing: they are None, never values.
+"""
+
+import re
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.parsers.text import INTEGER, made, shown, whole_lines
+from nephoscope.units import KIB
+
+_WHAT = "dmidecode output"
+_HANDLE = re.compile(rf"Handle (0x[0-9A-F]{{4,8}}), DMI type ({INTEGER}), {INTEGER} bytes")
+_FIELD = re.compile(r"\t([^\t:][^:]{0,60}):(?: (.*))?")
+_ITEM = re.compile(r"\t\t(.+)")
+_NOTHING = {"not specified", "not provided", "unknown", "none", "not present", "no module installed", "n/a"}
+_SIZE = re.compile(rf"({INTEGER}) (bytes|kB|KB|MB|GB|TB)")
+_POWER = {"bytes": 0, "kB": 1, "KB": 1, "MB": 2, "GB": 3, "TB": 4}
+_SYSTEM, _PROCESSOR, _MEMORY_DEVICE = 1, 4, 17
+
+
+class DmiStructure(Frozen):
+    """One structure. A field that says nothing is left out; a list is one text, its items divided by '; '."""
+
+    handle: str
+    kind: int = Field(ge=0, le=255)
+    title: str
+    fields: dict[str, str]
+
+
+class Dmi(Frozen):
+    """All structures, and what is read out of them."""
+
+    structures: tuple[DmiStructure, ...] = Field(min_length=1)
+    manufacturer: str | None
+    product: str | None
+    processors: tuple[str, ...] = Field(description="versions of the sockets that hold one")
+    memory_bytes: int | None = Field(gt=0, description="of all modules; None: none tells its size")
+
+
+def parse_dmidecode(text: str) -> Dmi:
+    """Reads all structures.
+
+    Raises:
+        OutputUnreadable: nothing, cut off, no tables (as in most containers), or a size that is none.
+    """
+    lines = whole_lines(text, _WHAT)
+    blocks: list[list[str]] = []
+    for line in lines:
+        if _HANDLE.fullmatch(line):
+            blocks.append([line])
+        elif blocks and line.strip():
+            blocks[-1].append(line)
+    structures = tuple(_structure(block) for block in blocks)
+    if not structures:
+        raise OutputUnreadable(f"{_WHAT}: no structure in it: {shown(lines[-1])}")
+    if len({one.handle for one in structures}) < len(structures):
+        raise OutputUnreadable(f"{_WHAT}: a handle stands twice")
+    system = next((one.fields for one in structures if one.kind == _SYSTEM), {})
+    sizes = [_bytes(one.fields["Size"]) for one in structures if one.kind == _MEMORY_DEVICE and "Size" in one.fields]
+    return made(
+        Dmi,
+        _WHAT,
+        structures=structures,
+        manufacturer=system.get("Manufacturer"),
+        product=system.get("Product Name"),
+        processors=tuple(
+            one.fields["Version"] for one in structures if one.kind == _PROCESSOR and "Version" in one.fields
+        ),
+        memory_bytes=sum(sizes) or None,
+    )
+
+
+def _structure(lines: Sequence[str]) -> DmiStructure:
+    head = _HANDLE.fullmatch(lines[0])
+    if head is None or len(lines) < 2 or lines[1].startswith("\t"):
+        raise OutputUnreadable(f"{_WHAT}: {shown(lines[0])} has no title below it")
+    fields: dict[str, str] = {}
+    name = ""
+    for line in lines[2:]:
+        if item := _ITEM.fullmatch(line):
+            fields[name] = "; ".join(filter(None, (fields.get(name, ""), item[1].strip())))
+        elif field := _FIELD.fullmatch(line):
+            name = field[1]
+            fields[name] = (field[2] or "").strip()
+    known = {name: value for name, value in fields.items() if name and value and value.casefold() not in _NOTHING}
+    return made(DmiStructure, _WHAT, handle=head[1], kind=int(head[2]), title=lines[1].strip(), fields=known)
+
+
+def _bytes(text: str) -> int:
+    match = _SIZE.fullmatch(text)
+    if not match:
+        raise OutputUnreadable(f"{_WHAT}: Size: {shown(text)} is no size")
+    return int(int(match[1]) * KIB ** _POWER[match[2]])

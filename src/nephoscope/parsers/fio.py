@@ -1,0 +1,259 @@
+"""fio's JSON, versions 2 and 3, with text around it; and the lines of its logs.
+
+Version 2 writes latencies in microseconds (`clat`), rates in KiB/s and amounts in KiB; version 3 nanoseconds
+(`clat_ns`) and bytes. What is there decides, not the version's name: some builds name a commit. A direction in which
+nothing was done is None: its zeros are no measurements. fio's `iops_mean` depends on options of its logs: not read.
+"""
+
+import re
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Literal
+
+from pydantic import Field
+
+from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.parsers.text import INTEGER, Part, agree, checked, json_in, made, shown, whole_lines
+from nephoscope.units import KIB
+
+_WHAT = "fio JSON"
+_NS, _US, _MS = 1e-9, 1e-6, 1000.0
+_ROUNDED = 0.01
+_LATENCIES = ("slat", "clat", "lat")
+
+
+class FioLatency(Frozen):
+    """Of one phase of an I/O."""
+
+    minimum_s: float = Field(ge=0)
+    mean_s: float = Field(ge=0)
+    maximum_s: float = Field(ge=0)
+    deviation_s: float | None = Field(ge=0)
+    count: int | None = Field(gt=0, description="None: not written (version 2)")
+    percentiles_s: dict[float, float] = Field(description="percent -> seconds; empty: not written")
+
+
+class FioSide(Frozen):
+    """One direction of one job."""
+
+    bytes_done: int = Field(gt=0)
+    ios: int | None = Field(gt=0, description="None: not written (2.1)")
+    duration_s: float = Field(gt=0)
+    ios_per_s: float = Field(gt=0)
+    bytes_per_s: float = Field(gt=0)
+    submission: FioLatency | None = Field(description="fio's slat: until the kernel has it")
+    completion: FioLatency | None = Field(description="fio's clat: from then until it is done")
+    total: FioLatency | None = Field(description="fio's lat: both")
+
+
+class FioJob(Frozen):
+    """One job, or one group of equal ones."""
+
+    name: str
+    error: int = Field(description="errno; not 0: the numbers are of what was done before")
+    options: dict[str, str] = Field(description="of the job, on top of the global ones; a flag is ''")
+    read: FioSide | None
+    write: FioSide | None
+    trim: FioSide | None
+    sync: FioLatency | None = Field(description="of fsync and fdatasync")
+
+    @property
+    def direct(self) -> bool | None:
+        """Past the page cache? None: the options do not say, and fio's default is not."""
+        said = self.options.get("direct", {"1": "0", "0": "1"}.get(self.options.get("buffered", "")))
+        return None if said is None else said not in {"0", "false"}
+
+
+class FioReport(Frozen):
+    """One document."""
+
+    version: str
+    jobs: tuple[FioJob, ...] = Field(min_length=1)
+
+
+class _Latency(Part):
+    min_: float = Field(alias="min", ge=0)
+    max_: float = Field(alias="max", ge=0)
+    mean: float = Field(ge=0)
+    stddev: float | None = Field(default=None, ge=0)
+    count: int | None = Field(default=None, alias="N", ge=0)
+    percentile: dict[str, float] = {}
+
+
+class _Side(Part):
+    io_bytes: int = Field(ge=0)
+    io_kbytes: int | None = None
+    bw: float = Field(ge=0)
+    bw_bytes: float | None = Field(default=None, ge=0)
+    iops: float = Field(ge=0)
+    runtime: int = Field(ge=0)
+    total_ios: int | None = Field(default=None, ge=0)
+    slat_ns: _Latency | None = None
+    clat_ns: _Latency | None = None
+    lat_ns: _Latency | None = None
+    slat: _Latency | None = None
+    clat: _Latency | None = None
+    lat: _Latency | None = None
+
+
+class _Sync(Part):
+    lat_ns: _Latency | None = None
+    lat: _Latency | None = None
+
+
+class _Job(Part):
+    jobname: str
+    error: int = 0
+    options: dict[str, str] = Field(default={}, alias="job options")
+    read: _Side | None = None
+    write: _Side | None = None
+    trim: _Side | None = None
+    sync: _Sync | None = None
+
+
+class _Document(Part):
+    version: str = Field(alias="fio version")
+    global_options: dict[str, str] = Field(default={}, alias="global options")
+    jobs: list[_Job] = []
+    client_stats: list[_Job] = []
+
+
+def parse_fio(text: str) -> FioReport:
+    """Reads the first document.
+
+    Raises:
+        OutputUnreadable: no JSON of fio's, damaged JSON, no job, no I/O done, or numbers that contradict each other.
+    """
+    document = json_in(text, _WHAT)
+    if not isinstance(document, dict) or "fio version" not in document:
+        raise OutputUnreadable(f"{_WHAT}: no 'fio version' in it")
+    found = checked(_Document, document, _WHAT)
+    jobs = [one for one in found.jobs or found.client_stats if one.jobname != "All clients"]
+    if not jobs:
+        raise OutputUnreadable(f"{_WHAT}: no job in it")
+    recent = not re.match(r"fio-[0-2]\.", found.version)
+    return made(
+        FioReport,
+        _WHAT,
+        version=found.version.removeprefix("fio-"),
+        jobs=tuple(_job(one, found.global_options, recent=recent) for one in jobs),
+    )
+
+
+def _job(job: _Job, common: Mapping[str, str], *, recent: bool) -> FioJob:
+    where = f"{_WHAT}: job {job.jobname[:60]!r}"
+    sides = {name: _side(getattr(job, name), f"{where}: {name}", recent=recent) for name in ("read", "write", "trim")}
+    if not any(sides.values()) and not job.error:
+        raise OutputUnreadable(f"{where}: no I/O was done")
+    sync = job.sync and (_latency(job.sync.lat_ns, _NS, where) or _latency(job.sync.lat, _US, where))
+    return made(
+        FioJob,
+        where,
+        name=job.jobname,
+        error=job.error,
+        options={**common, **job.options},
+        sync=sync,
+        **sides,
+    )
+
+
+def _side(side: _Side | None, where: str, *, recent: bool) -> FioSide | None:
+    if side is None or (side.io_bytes == 0 and side.iops == 0 and not side.total_ios):
+        return None
+    in_bytes = side.io_kbytes is not None or side.bw_bytes is not None
+    bytes_done = side.io_bytes if in_bytes else side.io_bytes * KIB
+    rate = side.bw_bytes if side.bw_bytes is not None else side.bw * KIB
+    seconds = side.runtime / _MS
+    if seconds <= 0:
+        raise OutputUnreadable(f"{where}: I/O in no time")
+    # Times are whole milliseconds, and version 2 writes whole KiB and whole I/Os a second.
+    relative = _ROUNDED + 2 / side.runtime
+    agree(rate, bytes_done / seconds, relative=relative, absolute=2 * KIB, what=f"{where}: bandwidth")
+    if side.total_ios is not None:
+        agree(side.iops, side.total_ios / seconds, relative=relative, absolute=1, what=f"{where}: I/O rate")
+    if recent and (side.lat or side.clat or not (side.lat_ns or side.clat_ns)):
+        raise OutputUnreadable(f"{where}: version 3 writes lat_ns and clat_ns, and other keys are there")
+    phases = {
+        name: _latency(getattr(side, f"{name}_ns"), _NS, where) or _latency(getattr(side, name), _US, where)
+        for name in _LATENCIES
+    }
+    return made(
+        FioSide,
+        where,
+        bytes_done=bytes_done,
+        ios=side.total_ios,
+        duration_s=seconds,
+        ios_per_s=side.iops,
+        bytes_per_s=rate,
+        submission=phases["slat"],
+        completion=phases["clat"],
+        total=phases["lat"],
+    )
+
+
+def _latency(found: _Latency | None, unit_s: float, where: str) -> FioLatency | None:
+    """None: nothing of this phase was measured; fio then writes zeros."""
+    if found is None or found.count == 0 or (found.max_ == 0 and found.mean == 0):
+        return None
+    if not found.min_ <= found.mean * (1 + _ROUNDED) + 1 or not found.mean <= found.max_ * (1 + _ROUNDED) + 1:
+        raise OutputUnreadable(f"{where}: a mean latency of {found.mean:g} outside {found.min_:g} to {found.max_:g}")
+    return made(
+        FioLatency,
+        where,
+        minimum_s=found.min_ * unit_s,
+        mean_s=found.mean * unit_s,
+        maximum_s=found.max_ * unit_s,
+        deviation_s=None if found.stddev is None else found.stddev * unit_s,
+        count=found.count,
+        percentiles_s=_percentiles(found.percentile, unit_s, where),
+    )
+
+
+def _percentiles(found: Mapping[str, float], unit_s: float, where: str) -> dict[float, float]:
+    """Without the places that version 2 fills up: "0.00" with 0, several times."""
+    try:
+        percents = {float(name): value * unit_s for name, value in found.items() if float(name) > 0}
+    except ValueError as error:
+        raise OutputUnreadable(f"{where}: a percentile that is no number: {error}") from error
+    values = [percents[percent] for percent in sorted(percents)]
+    if any(not 0 < percent <= 100 for percent in percents) or values != sorted(values):
+        raise OutputUnreadable(f"{where}: percentiles that do not rise")
+    return percents
+
+
+class FioLogRow(Frozen):
+    """One line of a log that `--log_avg_msec` made: the mean of one interval."""
+
+    at_s: float = Field(ge=0, description="end of the interval")
+    value: float = Field(ge=0, description="KiB/s of a bandwidth log, I/O/s, or ns of a latency log (version 3)")
+    direction: Literal["read", "write", "trim"]
+
+
+_DIRECTIONS: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "trim")
+
+
+def parse_fio_log(text: str) -> tuple[FioLogRow, ...]:
+    """Reads a log of `--write_bw_log`, `--write_iops_log` or `--write_lat_log`.
+
+    Raises:
+        OutputUnreadable: nothing, cut off, a line of another kind, or a time before the one above it.
+    """
+    rows = tuple(_log_row(line, number) for number, line in enumerate(_log_lines(text), start=1))
+    for earlier, later in pairwise(rows):
+        if later.at_s < earlier.at_s:
+            raise OutputUnreadable(f"fio log: {later.at_s:g} s stands below {earlier.at_s:g} s")
+    return rows
+
+
+def _log_lines(text: str) -> list[str]:
+    return [line for line in whole_lines(text, "fio log") if line.strip()]
+
+
+def _log_row(line: str, number: int) -> FioLogRow:
+    cells = [cell.strip() for cell in line.split(",")]
+    known = len(cells) in {3, 4, 5, 6} and all(re.fullmatch(INTEGER, cell) for cell in cells[:3])
+    if not known or int(cells[2]) >= len(_DIRECTIONS):
+        raise OutputUnreadable(f"fio log: line {number}: {shown(line)}")
+    direction = _DIRECTIONS[int(cells[2])]
+    return made(FioLogRow, "fio log", at_s=int(cells[0]) / _MS, value=float(cells[1]), direction=direction)

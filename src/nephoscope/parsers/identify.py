@@ -1,0 +1,101 @@
+"""Which tool printed this? By marks that no other tool prints; the reason names the mark."""
+
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.parsers.coremark import parse_coremark
+from nephoscope.parsers.cpuinfo import parse_cpuinfo
+from nephoscope.parsers.dmidecode import parse_dmidecode
+from nephoscope.parsers.fio import parse_fio
+from nephoscope.parsers.iperf2 import parse_iperf_client, parse_iperf_csv
+from nephoscope.parsers.iperf3 import parse_iperf3
+from nephoscope.parsers.lsblk import parse_lsblk
+from nephoscope.parsers.lscpu import parse_lscpu
+from nephoscope.parsers.netperf import parse_netperf
+from nephoscope.parsers.ping import parse_ping
+from nephoscope.parsers.sockperf import parse_sockperf
+from nephoscope.parsers.stress_ng import parse_stress_ng_log
+from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
+from nephoscope.parsers.sysbench_fileio import parse_fileio_load, parse_fileio_run
+from nephoscope.parsers.sysbench_oltp import parse_sysbench_oltp
+from nephoscope.parsers.text import clean
+
+PARSERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
+    {
+        "fio": parse_fio,
+        "iperf3": parse_iperf3,
+        "lscpu": parse_lscpu,
+        "lsblk": parse_lsblk,
+        "stress-ng-yaml": parse_stress_ng_yaml,
+        "stress-ng": parse_stress_ng_log,
+        "coremark": parse_coremark,
+        "sockperf": parse_sockperf,
+        "netperf": parse_netperf,
+        "ping": parse_ping,
+        "iperf2": parse_iperf_client,
+        "iperf2-csv": parse_iperf_csv,
+        "sysbench-oltp": parse_sysbench_oltp,
+        "sysbench-fileio": parse_fileio_run,
+        "sysbench-fileio-prepare": parse_fileio_load,
+        "dmidecode": parse_dmidecode,
+        "cpuinfo": parse_cpuinfo,
+    }
+)
+"""Name -> parser, in the order in which marks are looked for: what quotes others stands first."""
+
+_MARKS: Mapping[str, str] = MappingProxyType(
+    {
+        "fio": r'"fio version"',
+        "iperf3": r'"version":\s*"iperf 3|"event":\s*"(?:start|interval|end|error)"',
+        "lscpu": r'"lscpu":|^Architecture: +\S',
+        "lsblk": r'"blockdevices":',
+        "stress-ng-yaml": r"stress-ng-version:|bogo-ops-per-second-real-time:",
+        "stress-ng": r"^stress-ng: ",
+        "coremark": r"^CoreMark Size|^CoreMark 1\.0 :|performance run parameters for coremark",
+        "sockperf": r"^sockperf(?::|\[)",
+        "netperf": r"(?:TEST|Test) from \S+ .*AF_INET|^THROUGHPUT=|^Interim result:|^[0-9.]+,10\^[369]bits/s",
+        "ping": r"^(?:PING6?[ (]|--- \S+ ping statistics ---)",
+        "iperf2": r"^(?:Client connecting to|Server listening on (?:TCP|UDP) port)",
+        "iperf2-csv": r"^[0-9]{14}(?:\.[0-9]+)?(?:[+-][0-9]{4})?,[0-9a-f.:]+,[0-9]+,",
+        "sysbench-oltp": r"^(?:SQL|OLTP test) statistics:",
+        "sysbench-fileio": r"^Extra file open flags: (?:.*\n)*?Doing ",
+        "sysbench-fileio-prepare": r"^(?:No bytes written\.|[0-9]+ bytes written in )",
+        "dmidecode": r"^# dmidecode |^Handle 0x[0-9A-F]{4}, DMI type",
+        "cpuinfo": r"^processor\t+: 0$",
+    }
+)
+
+
+class Identified(Frozen):
+    """A tool by its name in `PARSERS`."""
+
+    tool: str
+    reason: str
+
+
+def identify(text: str) -> Identified:
+    """The tool whose mark stands in `text`.
+
+    Raises:
+        OutputUnreadable: no mark, or nothing.
+    """
+    cleaned = clean(text)
+    for tool, mark in _MARKS.items():
+        if match := re.search(mark, cleaned, re.MULTILINE):
+            line = cleaned.count("\n", 0, match.start()) + 1
+            return Identified(tool=tool, reason=f"line {line} holds {match[0][:60]!r}")
+    what = f"it begins with {cleaned.strip()[:40]!r}" if cleaned.strip() else "it is empty"
+    raise OutputUnreadable(f"no tool that is known printed this: {what}")
+
+
+def parse_any(text: str) -> Any:
+    """What the tool's own parser makes of a text.
+
+    Raises:
+        OutputUnreadable: as `identify`, or as that parser.
+    """
+    return PARSERS[identify(text).tool](text)

@@ -1,0 +1,170 @@
+"""`lscpu`: its JSON (`-J`, flat or nested, with or without `-B`) and its text, in English.
+
+A cache of newer versions is the sum of its instances, and that of versions before 2.37 one instance; `instances` is
+None there. Fields that are missing, empty or '-' are None: on ARM a virtual machine has no sockets to tell of.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field
+
+from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.parsers.sizes import size_of
+from nephoscope.parsers.text import INTEGER, clean, json_in, made, shown, whole_lines
+
+_WHAT = "lscpu output"
+_CACHE = re.compile(r"(L[1-4][di]?)(?: cache)?")
+_NODE = re.compile(rf"NUMA node({INTEGER}) CPU\(s\)")
+_LINE = re.compile(r"(?P<field> *[A-Z][^:]{0,60}):(?: +(?P<value>.*))?")
+_MOST_CPUS = 65_536
+
+
+class LscpuCache(Frozen):
+    """One level. `total_bytes` is of all instances; of one where `instances` is None."""
+
+    total_bytes: int = Field(gt=0)
+    instances: int | None = Field(ge=1)
+
+
+class Lscpu(Frozen):
+    """What it says of the machine."""
+
+    architecture: str
+    vcpus: int = Field(ge=1)
+    online: tuple[int, ...] = Field(description="CPU numbers; empty: not printed")
+    threads_per_core: int | None = Field(ge=1)
+    cores_per_socket: int | None = Field(ge=1)
+    sockets: int | None = Field(ge=1)
+    numa_nodes: int | None = Field(ge=1)
+    node_cpus: dict[int, tuple[int, ...]] = Field(description="NUMA node -> its CPUs")
+    vendor: str | None
+    model_name: str | None
+    family: str | None
+    model: str | None
+    stepping: str | None
+    mhz: float | None = Field(gt=0, description="at the moment of the look")
+    max_mhz: float | None = Field(gt=0)
+    hypervisor_vendor: str | None
+    flags: tuple[str, ...]
+    caches: dict[str, LscpuCache] = Field(description="'L1d', 'L1i', 'L2', 'L3'")
+
+
+def parse_lscpu(text: str) -> Lscpu:
+    """Reads either form.
+
+    Raises:
+        OutputUnreadable: nothing, another tool's, damaged, cut off, or counts that contradict each other.
+    """
+    start = clean(text).lstrip()
+    fields = _json_fields(text) if re.match(r"[\[{]", start) or '"lscpu"' in start else _text_fields(text)
+    vcpus, architecture = _count(fields, "CPU(s)"), fields.get("Architecture")
+    if vcpus is None or architecture is None:
+        raise OutputUnreadable(f"{_WHAT}: no {'CPU(s)' if architecture else 'Architecture'} in it")
+    nodes = {int(match[1]): cpus_of(value) for name, value in fields.items() if (match := _NODE.fullmatch(name))}
+    numa_nodes, online = _count(fields, "NUMA node(s)"), cpus_of(fields.get("On-line CPU(s) list", ""))
+    if nodes and numa_nodes is not None and len(nodes) != numa_nodes:
+        raise OutputUnreadable(f"{_WHAT}: {numa_nodes} NUMA nodes, and CPUs of {len(nodes)}")
+    if len(online) > vcpus:
+        raise OutputUnreadable(f"{_WHAT}: {vcpus} CPUs, and {len(online)} of them on line")
+    return made(
+        Lscpu,
+        _WHAT,
+        architecture=architecture,
+        vcpus=vcpus,
+        online=online,
+        threads_per_core=_count(fields, "Thread(s) per core"),
+        cores_per_socket=_count(fields, "Core(s) per socket"),
+        sockets=_count(fields, "Socket(s)"),
+        numa_nodes=numa_nodes,
+        node_cpus=nodes,
+        vendor=fields.get("Vendor ID"),
+        model_name=fields.get("Model name"),
+        family=fields.get("CPU family"),
+        model=fields.get("Model"),
+        stepping=fields.get("Stepping"),
+        mhz=_mhz(fields, "CPU MHz"),
+        max_mhz=_mhz(fields, "CPU max MHz"),
+        hypervisor_vendor=fields.get("Hypervisor vendor"),
+        flags=tuple(fields.get("Flags", "").split()),
+        caches=_caches(fields),
+    )
+
+
+def cpus_of(text: str) -> tuple[int, ...]:
+    """CPU numbers of a list such as '0-2,8'; empty when nothing is written.
+
+    Raises:
+        OutputUnreadable: no such list, or more CPUs than any kernel has.
+    """
+    numbers: list[int] = []
+    for part in text.split(",") if text else ():
+        span = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", part.strip())
+        first, last = (int(span[1]), int(span[2] or span[1])) if span else (0, -1)
+        if not first <= last < _MOST_CPUS or len(numbers) > _MOST_CPUS:
+            raise OutputUnreadable(f"{_WHAT}: {shown(text)} is no list of CPUs")
+        numbers.extend(range(first, last + 1))
+    return tuple(numbers)
+
+
+def _json_fields(text: str) -> dict[str, str]:
+    document = json_in(text, _WHAT)
+    rows = document.get("lscpu") if isinstance(document, dict) else None
+    if not isinstance(rows, list):
+        raise OutputUnreadable(f"{_WHAT}: no 'lscpu' in the JSON")
+    found: dict[str, str] = {}
+    waiting: list[Any] = list(reversed(rows))
+    while waiting:
+        row = waiting.pop()
+        if not isinstance(row, dict) or not isinstance(row.get("field"), str):
+            raise OutputUnreadable(f"{_WHAT}: a row without a field: {shown(str(row)[:80])}")
+        data, children = row.get("data"), row.get("children") or []
+        if not isinstance(data, str | int | None) or not isinstance(children, list):
+            raise OutputUnreadable(f"{_WHAT}: {row['field']!r} holds neither text nor rows")
+        _put(found, row["field"].strip().removesuffix(":"), "" if data is None else str(data))
+        waiting.extend(reversed(children))
+    return found
+
+
+def _text_fields(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in whole_lines(text, _WHAT):
+        if match := _LINE.fullmatch(line.rstrip()):
+            _put(found, match["field"].strip(), match["value"] or "")
+    return found
+
+
+def _put(found: dict[str, str], name: str, value: str) -> None:
+    """The first of a name counts: hybrid CPUs and BIOS lines repeat some below it."""
+    if value.strip() not in {"", "-"}:
+        found.setdefault(name, value.strip())
+
+
+def _count(fields: Mapping[str, str], name: str) -> int | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    if not re.fullmatch(INTEGER, value) or int(value) > _MOST_CPUS:
+        raise OutputUnreadable(f"{_WHAT}: {name}: {shown(value)} is no count")
+    return int(value)
+
+
+def _mhz(fields: Mapping[str, str], name: str) -> float | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    if not re.fullmatch(r"[0-9]{1,6}(?:[.,][0-9]{1,9})?", value):
+        raise OutputUnreadable(f"{_WHAT}: {name}: {shown(value)} is no frequency")
+    return float(value.replace(",", ".")) or None
+
+
+def _caches(fields: Mapping[str, str]) -> dict[str, LscpuCache]:
+    found: dict[str, LscpuCache] = {}
+    for name, value in fields.items():
+        if match := _CACHE.fullmatch(name):
+            total_bytes, instances = size_of(value, f"{_WHAT}: {name}")
+            told = instances if "instance" in value else None
+            found[match[1]] = made(LscpuCache, f"{_WHAT}: {name}", total_bytes=total_bytes, instances=told)
+    return found
