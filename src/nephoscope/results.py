@@ -289,6 +289,14 @@ class CheckRow(Frozen):
     unknown: int
 
 
+class Levels(Frozen):
+    """What verdicts and intervals were made with: a page that repeats them for other prices needs it."""
+
+    alpha: float = Field(default=0.05, description="of the claims of one family")
+    confidence: float = Field(default=0.95, description="of intervals")
+    exact_pairs: int = Field(default=2500, description="up to so many pairs of values a p-value is enumerated")
+
+
 class AnalysedStudy(Frozen):
     """Everything a report shows. It computes nothing on top."""
 
@@ -316,6 +324,7 @@ class AnalysedStudy(Frozen):
     errors: list[ErrorRow] = []
     checks: list[CheckRow]
     database_settings: dict[str, dict[str, str]] = Field(description="configuration -> settings in force")
+    levels: Levels = Levels()
     ranks: list[RankRow] = []
     costs: list[CostRow] = []
     cost_lines: list[CostLineRow] = []

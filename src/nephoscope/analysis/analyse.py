@@ -17,7 +17,10 @@ from nephoscope.analysis.tables import ordered
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.records import CommandRecord, OperationErrors, Verdict, VerdictKind
-from nephoscope.results import AnalysedStudy, CheckRow, CommandRow, ErrorRow, MeasurementRow, RankRow, TrialRow
+from nephoscope.results import AnalysedStudy, CheckRow, CommandRow, ErrorRow, Levels, MeasurementRow, RankRow, TrialRow
+from nephoscope.stats.decide import ALPHA
+from nephoscope.stats.median import CONFIDENCE
+from nephoscope.stats.rank_sum import EXACT_PAIRS
 
 
 def analyse(inputs: StudyInputs) -> AnalysedStudy:
@@ -80,6 +83,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         errors=errors_of(trials, inputs.errors),
         checks=checks_of(inputs.verdicts, inputs.check_texts),
         database_settings=_settings(inputs, trials),
+        levels=Levels(alpha=ALPHA, confidence=CONFIDENCE, exact_pairs=EXACT_PAIRS),
         ranks=ordered([*performance_ranks(statistics, comparisons, metrics), *priced.ranks], RankRow),
         costs=costs.rows,
         cost_lines=costs.lines,

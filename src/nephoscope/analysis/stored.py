@@ -1,36 +1,11 @@
 """What `analyze` leaves in a results folder and `report` reads: tables and one document. All rebuildable."""
 
-from collections.abc import Mapping
-
 from nephoscope.analysis import tables
 from nephoscope.errors import DamagedFile, InputError
-from nephoscope.frozen import Frozen
-from nephoscope.results import (
-    AnalysedStudy,
-    Comparison,
-    CostLineRow,
-    CostRow,
-    MeasurementRow,
-    PriceComparison,
-    PricePerformance,
-    RankRow,
-    Statistic,
-    TrialRow,
-)
+from nephoscope.results import AnalysedStudy
 from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 
-TABLES: Mapping[str, type[Frozen]] = {
-    "trials": TrialRow,
-    "measurements": MeasurementRow,
-    "statistics": Statistic,
-    "comparisons": Comparison,
-    "ranks": RankRow,
-    "costs": CostRow,
-    "cost_lines": CostLineRow,
-    "price_performance": PricePerformance,
-    "price_comparisons": PriceComparison,
-}
 SINCE_PRICES = frozenset({"ranks", "costs", "cost_lines", "price_performance", "price_comparisons"})
 """Tables that an analysis of an earlier version does not have."""
 
@@ -38,9 +13,9 @@ SINCE_PRICES = frozenset({"ranks", "costs", "cost_lines", "price_performance", "
 def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
     """Stores an analysis. The document goes first and comes last: while tables of two analyses mix, there is none."""
     folder.forget_analysis()
-    for name, kind in TABLES.items():
+    for name, kind in tables.TABLES.items():
         folder.write_derived(f"{name}.parquet", tables.to_parquet(getattr(study, name), kind))
-    rest = study.model_copy(update={name: [] for name in TABLES})
+    rest = study.model_copy(update={name: [] for name in tables.TABLES})
     folder.write_derived(folder.analysis_path.name, files.dump(rest).encode())
 
 
@@ -57,7 +32,7 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
     mend = f"nephoscope analyze {folder.path} writes it again"
     rest = files.read(path, AnalysedStudy, mend=mend)
     found = {}
-    for name, kind in TABLES.items():
+    for name, kind in tables.TABLES.items():
         table = folder.path / f"{name}.parquet"
         if not table.exists() and name in SINCE_PRICES:
             continue

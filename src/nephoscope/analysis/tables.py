@@ -31,6 +31,19 @@ from nephoscope.results import (
 
 Row = TypeVar("Row", bound=Frozen)
 
+TABLES: Final[Mapping[str, type[Frozen]]] = {
+    "trials": TrialRow,
+    "measurements": MeasurementRow,
+    "statistics": Statistic,
+    "comparisons": Comparison,
+    "ranks": RankRow,
+    "costs": CostRow,
+    "cost_lines": CostLineRow,
+    "price_performance": PricePerformance,
+    "price_comparisons": PriceComparison,
+}
+"""Those of a study, by the name of their files and of their field in `AnalysedStudy`."""
+
 _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
     TrialRow: lambda row: (row.position, row.trial),
     MeasurementRow: lambda row: (

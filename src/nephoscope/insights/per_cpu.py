@@ -7,6 +7,8 @@ from nephoscope.records import Direction, Metric
 from nephoscope.results import Comparison, ComparisonVerdict, Insight
 
 NAME = "per_cpu"
+MOST_SENTENCES = 12
+"""With more pairs than this, they are counted."""
 _ENDINGS = {
     ComparisonVerdict.BETTER: "; it grows more than in proportion to its CPUs.",
     ComparisonVerdict.WORSE: "; it grows less than in proportion to its CPUs.",
@@ -15,7 +17,7 @@ _ENDINGS = {
 
 
 def per_cpu(findings: Findings) -> list[Insight]:
-    """One sentence per pair of configurations with different numbers of CPUs, where more is better.
+    """One sentence per pair of configurations with different numbers of CPUs, where more is better; of many, counts.
 
     The ratio of the values per CPU, larger over smaller, is the efficiency of scaling.
     """
@@ -24,11 +26,44 @@ def per_cpu(findings: Findings) -> list[Insight]:
         cpus = {row.configuration: row.cpus for row in findings.statistics_of(benchmark, metric.name, per_cpu=True)}
         if metric.direction is not Direction.HIGHER:
             continue
+        pairs: list[tuple[Comparison, int, int]] = []
         for comparison in findings.comparisons_of(benchmark, metric.name, per_cpu=True):
             left, right = cpus.get(comparison.left), cpus.get(comparison.right)
             if left is not None and right is not None and left != right:
-                insights.append(_sentence(findings, comparison, metric, left, right))
+                pairs.append((comparison, left, right))
+        if len(pairs) > MOST_SENTENCES:
+            insights.append(_counts(pairs, metric))
+        else:
+            insights += [_sentence(findings, comparison, metric, left, right) for comparison, left, right in pairs]
     return insights
+
+
+def _counts(pairs: list[tuple[Comparison, int, int]], metric: Metric) -> Insight:
+    """How often the larger of two gives more, as much or less per CPU."""
+    verdicts = [
+        oriented(comparison, comparison.left if left > right else comparison.right).verdict
+        for comparison, left, right in pairs
+    ]
+    count = {kind: verdicts.count(kind) for kind in ComparisonVerdict}
+    return say(
+        NAME,
+        "answer",
+        "{benchmark_name}: of {pairs:count} pairs of configurations with different numbers of CPUs, the larger one has "
+        "more {title} per CPU in {more:count}, as much within ±{margin:percent} % in {even:count}, less in "
+        "{less:count}; {open:count} are unresolved.",
+        numbers={
+            "pairs": len(pairs),
+            "margin": pairs[0][0].margin_percent,
+            "more": count[ComparisonVerdict.BETTER],
+            "even": count[ComparisonVerdict.TIE],
+            "less": count[ComparisonVerdict.WORSE],
+            "open": count[ComparisonVerdict.UNRESOLVED],
+        },
+        trials=[trial for comparison, _, _ in pairs for trial in comparison.trials],
+        benchmark=pairs[0][0].benchmark,
+        benchmark_name=pairs[0][0].benchmark,
+        title=metric.title,
+    )
 
 
 def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: int, right: int) -> Insight:

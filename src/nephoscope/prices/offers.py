@@ -15,6 +15,9 @@ STATED = "stated"
 MADE_HERE = frozenset({"local", "fake"})
 """Providers of machines that nobody sells."""
 
+ASKED_FOR = frozenset({Basis.ON_DEMAND, Basis.RESERVED_1Y, Basis.RESERVED_3Y, Basis.SPOT})
+"""Bases that a report shows, or says why it cannot."""
+
 _AZURE = re.compile(r"Standard_(?P<family>[A-Z]+)(?P<vcpus>\d+)(?:-\d+)?(?P<rest>[a-z]*(?:_v\d+)?)")
 _AWS_SIZES = {"large": 2, "xlarge": 4}
 _AWS_MULTIPLE = re.compile(r"(\d+)xlarge")
@@ -94,9 +97,9 @@ class BasisBill(Frozen):
 
 
 def bills_of(offer: Offer, book: PriceBook, on: date, method: Method) -> list[BasisBill]:
-    """A bill for each basis under which the book knows the machine, on-demand first; of the newest price's terms.
+    """A bill for each basis that is asked for, and each other one under which the book knows the machine.
 
-    Without any price there is one bill, on-demand, that says what is missing.
+    Of several terms those of the newest price are taken. A bill without a price says what is missing.
     """
     newest: dict[Basis, Price] = {}
     for row in book.of_item(offer.provider, offer.region, offer.type):
@@ -105,7 +108,9 @@ def bills_of(offer: Offer, book: PriceBook, on: date, method: Method) -> list[Ba
         newest[row.basis] = max(
             newest.get(row.basis, row), row, key=lambda one: (one.since <= on, one.since, one.terms)
         )
-    terms = {basis: newest[basis].terms for basis in Basis if basis in newest} or {Basis.ON_DEMAND: ""}
+    terms = {
+        basis: newest[basis].terms if basis in newest else "" for basis in Basis if basis in ASKED_FOR | newest.keys()
+    }
     return [
         BasisBill(basis=basis, terms=said, bill=_bill(offer, book, on, method, basis, said))
         for basis, said in terms.items()

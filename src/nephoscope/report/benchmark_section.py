@@ -35,6 +35,8 @@ from nephoscope.results import BenchmarkRow, MeasurementRow
 
 LONG_TABLE = 24
 """A table of metrics with more rows is folded."""
+MOST_ORDERED_ROWS = 300
+"""With more, a figure of the order has no table of its own: the same rows stand with the figure of replicates."""
 MOST_SERIES_POINTS = 12_000
 """Per figure: beyond it every k-th second is drawn, and the caption says so."""
 
@@ -306,5 +308,7 @@ def _order(book: Book, row: BenchmarkRow, metric: Metric, values: list[Measureme
         key=(*book.configuration_key(), EXCLUDED_KEY),
         table=values_table(
             book, f"{row.benchmark}: {metric_title(metric)} by position, {unit_text(scale)}", values, scale
-        ),
+        )
+        if len(points) <= MOST_ORDERED_ROWS
+        else None,
     )

@@ -8,12 +8,12 @@ from nephoscope.report import charts
 from nephoscope.report import format as people
 from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import MIRROR, SIGNS, Book, Cell, Column, Figure, KeyEntry, Row, Table, verdict_badge
-from nephoscope.report.statistics_tables import FEW, comparison_anchor, grid_anchor
+from nephoscope.report.statistics_tables import FEW, comparison_anchor, grid_anchor, has_grid
 from nephoscope.report.wording import ENOUGH, direction_text, metric_title
 from nephoscope.results import BenchmarkRow, Comparison
 
 MOST_CHART_ROWS = 24
-MOST_ROWS = 400
+MOST_ROWS = 200
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,10 @@ def comparison_section(book: Book) -> ComparisonSection:
             for per_cpu in (False, True):
                 target += book.lookup.comparisons.get((benchmark.benchmark, metric.name, per_cpu), [])
     many = len(book.lookup.configurations) > FEW
+    drawn = has_grid(book)
     return ComparisonSection(
         figure=_figure(book, first) if first and len(first) <= MOST_CHART_ROWS else None,
-        grids=_grids(book) if many else [],
+        grids=_grids(book) if drawn else [],
         headline=_table(book, "Comparisons of headline metrics", first) if first else None,
         others=_table(book, "Comparisons of the other metrics", others) if others and not many else None,
     )

@@ -1,20 +1,24 @@
 """The report's files: index.html and the rows behind it as CSV and Parquet. Pure; `store` writes them."""
 
+from collections.abc import Mapping
+
+from nephoscope.analysis.tables import TABLES as STORED
 from nephoscope.analysis.tables import to_csv, to_parquet
+from nephoscope.frozen import Frozen
 from nephoscope.report.page import render_html
-from nephoscope.results import AnalysedStudy, Comparison, MeasurementRow, Statistic
+from nephoscope.results import AnalysedStudy
 
 PAGE = "index.html"
 
 
+TABLES: Mapping[str, type[Frozen]] = {name: kind for name, kind in STORED.items() if name != "trials"}
+"""The rows behind the page, by the name of their files."""
+
+
 def report_files(study: AnalysedStudy) -> dict[str, bytes]:
     """File name -> content; equal studies, equal bytes."""
-    return {
-        PAGE: render_html(study).encode(),
-        "measurements.csv": to_csv(study.measurements, MeasurementRow),
-        "measurements.parquet": to_parquet(study.measurements, MeasurementRow),
-        "statistics.csv": to_csv(study.statistics, Statistic),
-        "statistics.parquet": to_parquet(study.statistics, Statistic),
-        "comparisons.csv": to_csv(study.comparisons, Comparison),
-        "comparisons.parquet": to_parquet(study.comparisons, Comparison),
-    }
+    files = {PAGE: render_html(study).encode()}
+    for name, kind in TABLES.items():
+        files[f"{name}.csv"] = to_csv(getattr(study, name), kind)
+        files[f"{name}.parquet"] = to_parquet(getattr(study, name), kind)
+    return files

@@ -163,3 +163,16 @@ def moment(unix_ms: int | None) -> str:
 def plural(count: int, one: str, many: str | None = None) -> str:
     """1 trial, 2 trials."""
     return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def dollars(value: float | None) -> str:
+    """$1,234.50."""
+    return MISSING if value is None else f"${value:,.2f}"
+
+
+def money(value: float) -> str:
+    """Four significant digits, without an exponent: $0.04879, $1,234."""
+    if value == 0:
+        return "$0"
+    decimals = max(0, 3 - math.floor(math.log10(abs(float(f"{value:.3e}")))))
+    return f"${value:,.{decimals}f}"

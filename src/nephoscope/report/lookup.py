@@ -7,7 +7,16 @@ from dataclasses import dataclass
 
 from nephoscope.records import Direction, Metric
 from nephoscope.report.format import Scale, scale_for
-from nephoscope.results import AnalysedStudy, BenchmarkRow, Comparison, MeasurementRow, Statistic, TrialRow
+from nephoscope.results import (
+    AnalysedStudy,
+    BenchmarkRow,
+    Comparison,
+    CostRow,
+    MeasurementRow,
+    RankRow,
+    Statistic,
+    TrialRow,
+)
 
 MetricKey = tuple[str, str]
 """Benchmark, metric."""
@@ -24,6 +33,10 @@ class Lookup:
     values: dict[MetricKey, list[MeasurementRow]]
     series: dict[MetricKey, list[MeasurementRow]]
     comparisons: dict[tuple[str, str, bool], list[Comparison]]
+    ranks: dict[tuple[str, str, str, str | None], dict[str, RankRow]]
+    """By benchmark, metric, view and basis, then configuration."""
+    costs: dict[str, list[CostRow]]
+    """By configuration, in the order of bases."""
 
     @classmethod
     def of(cls, study: AnalysedStudy) -> "Lookup":
@@ -38,6 +51,12 @@ class Lookup:
         comparisons: dict[tuple[str, str, bool], list[Comparison]] = defaultdict(list)
         for comparison in study.comparisons:
             comparisons[comparison.benchmark, comparison.metric, comparison.per_cpu].append(comparison)
+        ranks: dict[tuple[str, str, str, str | None], dict[str, RankRow]] = defaultdict(dict)
+        for rank in study.ranks:
+            ranks[rank.benchmark, rank.metric, rank.view, rank.basis][rank.configuration] = rank
+        costs: dict[str, list[CostRow]] = defaultdict(list)
+        for cost in study.costs:
+            costs[cost.configuration].append(cost)
         return cls(
             study=study,
             configurations=configurations_of(study),
@@ -46,6 +65,8 @@ class Lookup:
             values=dict(values),
             series=dict(series),
             comparisons=dict(comparisons),
+            ranks=dict(ranks),
+            costs=dict(costs),
         )
 
     def trials_of(self, benchmark: str, configuration: str | None = None) -> list[TrialRow]:

@@ -14,7 +14,9 @@ from nephoscope.report import format as people
 from nephoscope.report import theme
 from nephoscope.report.benchmark_section import benchmark_section, order_figures
 from nephoscope.report.comparison_section import comparison_section
+from nephoscope.report.cost_section import cost_section
 from nephoscope.report.evidence import EvidenceSet
+from nephoscope.report.explorer import explorer_data
 from nephoscope.report.glossary import TERMS
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.machine_section import machines_table
@@ -46,6 +48,8 @@ def render_html(study: AnalysedStudy) -> str:
     sections = {
         "said": {kind: _said(book, kind) for kind in ("answer", "warning", "note")},
         "leaderboard": leaderboard(book),
+        "costs": cost_section(book),
+        "explorer": _explorer(book),
         "benchmarks": [benchmark_section(book, row) for row in study.benchmarks],
         "comparisons": comparison_section(book),
         "order": order_figures(book),
@@ -71,6 +75,11 @@ def render_html(study: AnalysedStudy) -> str:
             **_assets(),
         )
     )
+
+
+def _explorer(book: Book) -> Markup | None:
+    data = explorer_data(book.lookup)
+    return None if data is None else Markup(as_script(data))  # noqa: S704  # see above
 
 
 def _said(book: Book, kind: str) -> list[Said]:
@@ -145,7 +154,8 @@ def _assets() -> dict[str, Markup | str]:
     libraries = f"(()=>{{{vl_convert.javascript_bundle(LIBRARY, vl_version=VEGA_LITE_VERSION)}}})();"
     early = (TEMPLATES / "theme.js").read_text(encoding="utf-8")
     behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
-    scripts = {"libraries": libraries, "early": early, "behaviour": behaviour}
+    exploring = (TEMPLATES / "explorer.js").read_text(encoding="utf-8")
+    scripts = {"libraries": libraries, "early": early, "behaviour": behaviour, "exploring": exploring}
     sources = " ".join(f"'sha256-{_digest(text)}'" for text in scripts.values())
     policy = f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:"
     policy += "; base-uri 'none'; form-action 'none'"

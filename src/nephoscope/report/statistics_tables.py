@@ -20,10 +20,12 @@ from nephoscope.report.parts import (
     verdict_badge,
 )
 from nephoscope.report.wording import coverage_note, direction_text, interval_text, metric_title, unit_text
-from nephoscope.results import BenchmarkRow, Comparison, Statistic
+from nephoscope.results import BenchmarkRow, Comparison, RankRow, Statistic
 
 FEW = 4
 """Up to this many configurations every pair is named; beyond, pairs are counted and shown in a grid."""
+MOST_IN_GRID = 40
+"""With more configurations a grid of pairs is no longer legible; ranks tell as much."""
 MOST_METRIC_ROWS = 600
 STATISTIC_COLUMNS = (
     Column("Median", numeric=True),
@@ -49,6 +51,11 @@ def grid_anchor(benchmark: str, metric: str) -> str:
     return f"pairs-{slug(benchmark)}-{slug(metric)}"
 
 
+def has_grid(book: Book) -> bool:
+    """Whether every pair is drawn: not where each is named, nor where nobody could read it."""
+    return FEW < len(book.lookup.configurations) <= MOST_IN_GRID
+
+
 def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: bool = False) -> tuple[Cell, ...]:
     """Median, interval, coverage and margin; the median leads to its trials."""
     about = f"{row.benchmark} on {row.configuration}"
@@ -68,6 +75,16 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
     )
 
 
+def rank_cell(rank: RankRow | None) -> Cell:
+    """A rank as far as it is certain, with ties marked."""
+    if rank is None:
+        return Cell(people.MISSING)
+    text = str(rank.first) if rank.first == rank.last else f"{rank.first} \N{EN DASH} {rank.last}"
+    few = len(rank.ties) <= FEW // 2
+    note = f"= {', '.join(rank.ties) if few else f'{len(rank.ties)} ties'}" if rank.ties else ""
+    return Cell(text, note=note, title=f"A tie with {', '.join(rank.ties)}" if rank.ties else "")
+
+
 def leaderboard(book: Book) -> Table:
     """Per headline metric: every configuration with what is known of it, best median first."""
     rows: list[Row] = []
@@ -83,6 +100,9 @@ def leaderboard(book: Book) -> Table:
             ]
     columns = (
         Column("Configuration"),
+        Column(
+            "Rank", numeric=True, hint="1 + number certainly better, to all less number certainly worse; = is a tie."
+        ),
         *STATISTIC_COLUMNS,
         Column("n", numeric=True, hint="Replicates that count."),
         Column("Excluded", numeric=True, hint="Replicates that do not count, whatever the reason."),
@@ -104,10 +124,11 @@ def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scal
         excluded = len(lookup.trials_of(benchmark.benchmark, name))
         why = Cell("no valid trial", href="#exclusions", tone="warn")
         empty = Cell(people.MISSING)
-        return Row((Cell(name), why, empty, empty, empty, Cell("0"), Cell(str(excluded)), empty, empty, empty))
+        return Row((Cell(name), empty, why, empty, empty, empty, Cell("0"), Cell(str(excluded)), empty, empty, empty))
     return Row(
         (
             Cell(name, tone="name"),
+            rank_cell(lookup.ranks.get((benchmark.benchmark, metric.name, "plain", None), {}).get(name)),
             *statistic_cells(book, row, scale, roomy=True),
             Cell(str(row.n)),
             Cell(str(row.n_excluded), href="#exclusions" if row.n_excluded else None),
@@ -144,7 +165,7 @@ def against(book: Book, benchmark: str, metric: Metric, name: str) -> tuple[Badg
     verdicts = [(row, row.verdict if row.left == name else MIRROR.get(row.verdict, row.verdict)) for row in mine]
     if len(book.lookup.configurations) <= FEW:
         return tuple(_named(row, name, verdict_badge(verdict)) for row, verdict in verdicts)
-    link = f"#{grid_anchor(benchmark, metric.name)}"
+    link = f"#{grid_anchor(benchmark, metric.name)}" if has_grid(book) else None
     counted = (
         [(kind, sum(verdict is kind for _, verdict in verdicts)) for kind in type(mine[0].verdict)] if mine else []
     )

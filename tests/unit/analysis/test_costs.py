@@ -69,7 +69,7 @@ def two(**costs: Any) -> AnalysedStudy:
 
 
 def test_a_month_by_the_formula_with_the_price_of_its_day() -> None:
-    a, reserved, b = two().costs
+    a, reserved, b = (row for row in two().costs if row.month_usd)
     assert (a.configuration, a.basis, a.month_usd, a.hours) == ("a", "on-demand", 73.0, 730)
     assert (reserved.basis, reserved.terms) == ("reserved-1y", "no upfront")
     assert reserved.month_usd == pytest.approx(43.8)
@@ -84,7 +84,7 @@ def test_the_lines_add_up_and_name_their_rows_in_the_book() -> None:
     found = two()
     ids = {row.id: row for row in BOOK.rows}
     assert len(ids) == len(BOOK.rows)
-    for cost in found.costs:
+    for cost in (row for row in found.costs if row.month_usd):
         lines = [row for row in found.cost_lines if (row.configuration, row.basis) == (cost.configuration, cost.basis)]
         assert sum(line.usd for line in lines) == pytest.approx(cost.machine_month_usd)
         for line in lines:
@@ -136,12 +136,23 @@ def test_a_missing_price_stays_missing_with_its_reason() -> None:
     found = analyse(
         study([sold("a", "nowhere"), sold("b", None), sold("c", "large", volumes=[{"kind": "w", "size": 1}])], values)
     )
-    reasons = {row.configuration: (row.month_usd, row.reason_missing) for row in found.costs}
+    on_demand = [row for row in found.costs if row.basis == "on-demand"]
+    reasons = {row.configuration: (row.month_usd, row.reason_missing) for row in on_demand}
     assert reasons["a"] == (None, "p r nowhere: not in the price book")
     assert reasons["b"] == (None, "local machines: no price given")
     assert reasons["c"][0] is None
     assert "p r w: not in the price book" in str(reasons["c"][1])
     assert (found.price_performance, found.price_comparisons) == ([], [])
+
+
+def test_a_basis_without_a_price_says_so() -> None:
+    reasons = {row.basis: row.reason_missing for row in two().costs if row.configuration == "b"}
+    assert reasons == {
+        "on-demand": None,
+        "spot": "p r large: no spot price, only on-demand",
+        "reserved-1y": "p r large: no reserved-1y price, only on-demand",
+        "reserved-3y": "p r large: no reserved-3y price, only on-demand",
+    }
 
 
 def test_a_price_of_the_study_is_a_basis_of_its_own() -> None:
@@ -150,7 +161,7 @@ def test_a_price_of_the_study_is_a_basis_of_its_own() -> None:
             [sold("a", None, price_usd_per_hour=1, price_basis="my contract"), sold("b", "large")], {"a": SIX, "b": SIX}
         )
     )
-    stated = found.costs[0]
+    stated = next(row for row in found.costs if row.configuration == "a")
     assert (stated.basis, stated.terms, stated.month_usd) == ("stated", "my contract", 730)
     assert {row.basis for row in found.price_comparisons} == set(), "never compared across bases"
 
@@ -159,7 +170,7 @@ def test_methods_and_machines() -> None:
     machines = {"database_machine": {"count": 3}, "load_machine": {}}
     values = {"a": SIX}
     for method, usd in (("default", 3 * 73), ("cloud-report-2020", 72), ("everything", 4 * 73)):
-        (on_demand, _) = analyse(study([sold("a", "small", **machines)], values, method=method)).costs
+        on_demand, *_ = analyse(study([sold("a", "small", **machines)], values, method=method)).costs
         assert on_demand.month_usd == pytest.approx(usd)
         assert on_demand.method == method
 

@@ -8,6 +8,7 @@ import pytest
 from nephoscope.frozen import Frozen
 from nephoscope.results import Comparison, MeasurementRow, Statistic
 from tests.support.report_folder import write_report
+from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
 NAMES: dict[str, type[Frozen]] = {"measurements": MeasurementRow, "statistics": Statistic, "comparisons": Comparison}
@@ -39,6 +40,23 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         write_report(example.laptop(), tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "first").iterdir())
-    assert len(names) == 7
+    assert len(names) == 1 + 2 * 8, "the page, and each table as CSV and Parquet"
     for name in names:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
+
+
+def test_costs_stand_on_the_page_and_beside_it(tmp_path: Path) -> None:
+    study = priced_example.priced()
+    write_report(study, tmp_path)
+    html = (tmp_path / "index.html").read_text(encoding="utf-8")
+    costs = pl.read_csv(tmp_path / "costs.csv", infer_schema_length=None)
+    assert costs["month_usd"].drop_nulls().to_list() == [row.month_usd for row in study.costs if row.month_usd]
+    for row in study.costs:
+        if row.month_usd is not None:
+            assert f"${row.month_usd:,.2f}" in html
+            assert row.price_row is not None
+            assert row.price_row in html
+        else:
+            assert row.reason_missing in html
+    for line in study.costs[0].formula.splitlines():
+        assert line.strip() in html

@@ -1,0 +1,147 @@
+"""What configurations cost: months with their formulas, and headline metrics by the dollar, as stored."""
+
+from dataclasses import dataclass
+
+from nephoscope.records import Metric
+from nephoscope.report import format as people
+from nephoscope.report.lookup import headlines, unique
+from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table, evidence_cell
+from nephoscope.report.statistics_tables import rank_cell
+from nephoscope.report.wording import ENOUGH, metric_title
+from nephoscope.results import BenchmarkRow, CostRow, PricePerformance
+
+OLD_DAYS = 365
+
+
+@dataclass(frozen=True)
+class CostSection:
+    """What the template prints of costs."""
+
+    months: Table | None
+    missing: Table | None
+    per_dollar: list[Table]
+    formulas: list[tuple[str, str]]
+    """Name of a configuration and basis, and its formula."""
+    method: str
+    day: str
+
+
+def cost_section(book: Book) -> CostSection:
+    """Months, what has no price, leaderboards per dollar, and every formula."""
+    study = book.lookup.study
+    priced = [row for row in study.costs if row.month_usd is not None]
+    missing = [row for row in study.costs if row.month_usd is None]
+    first = study.costs[0] if study.costs else None
+    return CostSection(
+        months=_months(priced),
+        missing=_missing(missing) if priced else None,
+        per_dollar=[
+            table
+            for benchmark in study.benchmarks
+            for metric in headlines(benchmark)
+            for basis in unique(row.basis for row in priced)
+            if (table := _per_dollar(book, benchmark, metric, basis))
+        ],
+        formulas=[(f"{row.configuration}, {row.basis}", row.formula) for row in priced],
+        method=f"{first.method}: {first.hours:g} hours, {first.counted}" if first else "",
+        day=study.price_date or "the newest there are",
+    )
+
+
+def _months(rows: list[CostRow]) -> Table | None:
+    if not rows:
+        return None
+    columns = (
+        Column("Configuration"),
+        Column("Basis"),
+        Column("Machines"),
+        Column("$ an hour", numeric=True, hint="Of one machine, without its volumes; of the cluster when stated."),
+        Column("$ a month", numeric=True, hint="Of all machines that count, with their volumes."),
+        Column("Storage", numeric=True, hint="Part of the volumes."),
+        Column("Break-even", numeric=True, hint="Hours of use a month from which the commitment is cheaper."),
+        Column("Price of"),
+        Column("Source", hint="The id is that of the row in the price book."),
+    )
+    return Table("A month of each configuration", columns, tuple(_month(row) for row in rows), compact=True)
+
+
+def _month(row: CostRow) -> Row:
+    old = row.age_days is not None and row.age_days > OLD_DAYS
+    age = f"{row.age_days:,} days old" if old and row.age_days else ""
+    return Row(
+        (
+            Cell(row.configuration, tone="name"),
+            Cell(row.basis, note=row.terms, tone="name"),
+            Cell(
+                f"{row.machines} {people.TIMES} {row.machine_type}" if row.machine_type else "cluster",
+                note=row.region or "",
+            ),
+            Cell(people.MISSING if row.usd_per_hour is None else f"{row.usd_per_hour:g}"),
+            Cell(people.dollars(row.month_usd)),
+            Cell(people.share(row.storage_share)),
+            Cell(people.MISSING if row.break_even_hours is None else f"{row.break_even_hours:,.0f} h"),
+            Cell(row.date or people.MISSING, note=age, tone="name warn" if old else "name"),
+            Cell(row.source or people.MISSING, note=row.price_row or ""),
+        )
+    )
+
+
+def _missing(rows: list[CostRow]) -> Table | None:
+    if not rows:
+        return None
+    by_reason: dict[str, list[CostRow]] = {}
+    for row in rows:
+        by_reason.setdefault(row.reason_missing or "", []).append(row)
+    columns = (Column("Configuration"), Column("Basis"), Column("Why there is no price"))
+    body = tuple(
+        Row((Cell(", ".join(row.configuration for row in found)), Cell(found[0].basis), Cell(reason)))
+        for reason, found in by_reason.items()
+    )
+    return Table("What has no price", columns, body, compact=True)
+
+
+def _per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str) -> Table | None:
+    place = (benchmark.benchmark, metric.name, basis)
+    found = [row for row in book.lookup.study.price_performance if (row.benchmark, row.metric, row.basis) == place]
+    if not found:
+        return None
+    scale = book.lookup.scale(benchmark.benchmark, metric)
+    unit = scale.unit or "one"
+    columns = (
+        Column("Configuration"),
+        Column("Rank", numeric=True, hint="As far as it is certain, per dollar; = marks a tie."),
+        Column(f"$ a month for 1 {unit}", numeric=True),
+        Column("Interval", numeric=True, hint="That of the median: the cost is a constant."),
+        Column("$ for a million", numeric=True, hint="Operations of machines that are busy all month."),
+        Column("Pareto front", hint="Of cost and median; open: behind by medians, not for certain."),
+        Column("Discount to lead", numeric=True, hint="On its machines alone, to cost as little as the first."),
+        Column("n", numeric=True),
+    )
+    title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis}"
+    rows = [_priced(book, row, scale) for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))]
+    return Table(title, columns, (Row(group=Link(title, "")), *rows))
+
+
+def _priced(book: Book, row: PricePerformance, scale: people.Scale) -> Row:
+    ends = f"{people.money(row.low * scale.divisor)} \N{EN DASH} {people.money(row.high * scale.divisor)}"
+    lead = row.discount_to_lead_percent
+    discount = "none would do" if lead is None else "leads" if lead == 0 else people.percent(lead)
+    rank = book.lookup.ranks.get((row.benchmark, row.metric, "per dollar", row.basis), {}).get(row.configuration)
+    return Row(
+        (
+            Cell(row.configuration, tone="name"),
+            rank_cell(rank),
+            evidence_cell(
+                book,
+                people.money(row.usd_per_unit * scale.divisor),
+                row.trials,
+                f"{row.benchmark} on {row.configuration}",
+                f"{people.dollars(row.month_usd)} a month",
+            ),
+            Cell(ends, note="" if row.coverage >= ENOUGH else f"range, {people.coverage(row.coverage)}"),
+            Cell(people.MISSING if row.usd_per_million is None else people.money(row.usd_per_million)),
+            Cell(row.front),
+            Cell(discount),
+            Cell(str(row.n)),
+        )
+    )
