@@ -64,11 +64,16 @@ pub fn workload(connection: &mut Connection, seed: u64) -> Tpcc {
 }
 
 pub fn workload_in(profile: Profile, connection: &mut Connection, seed: u64) -> Tpcc {
+    workload_on(WAREHOUSES, profile, connection, seed)
+}
+
+/// On so many active warehouses.
+pub fn workload_on(active: u32, profile: Profile, connection: &mut Connection, seed: u64) -> Tpcc {
     let rows = connection.query(STORED_CONSTANTS_QUERY).unwrap();
     let texts = rows.iter().map(|row| (row[0].as_deref().unwrap(), row[1].as_deref().unwrap()));
     let stored = StoredConstants::from_rows(texts).unwrap();
     let clock = Clock::Logical { start_micros: 1_750_000_000_000_000, step_micros: 1_000 };
-    let options = TpccOptions { warehouses: WAREHOUSES, active_warehouses: None, seed, clock, profile };
+    let options = TpccOptions { warehouses: WAREHOUSES, active_warehouses: Some(active), seed, clock, profile };
     let tpcc = Tpcc::new(options, &stored).unwrap();
     for sql in tpcc.prepare() {
         connection.query(&sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
