@@ -7,7 +7,10 @@ from operator import itemgetter
 
 from nephoscope.analysis.cells import Metrics, cells_of
 from nephoscope.analysis.comparisons import comparisons_of
+from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of, day_of
+from nephoscope.analysis.families import families_of
+from nephoscope.analysis.gate import gate_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.price_performance import price_performance_of
@@ -47,12 +50,20 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     priced = price_performance_of(
         cells_of(trials, measurements, metrics), statistics, comparisons, costs.rows, margin_percent=margin_percent
     )
+    machines = machines_of(inputs.machines)
+    configurations = configurations_of(
+        inputs.study, {row.configuration: original[row.trial] for row in trials}, machines
+    )
     findings = Findings(
         trials=trials,
         measurements=measurements,
         statistics=statistics,
         comparisons=comparisons,
-        machines=machines_of(inputs.machines),
+        machines=machines,
+        configurations=configurations,
+        family_comparisons=families_of(configurations, statistics, metrics, margin_percent=margin_percent),
+        gate=gate_of(trials, measurements, metrics),
+        imported=inputs.source is not None,
         metrics=metrics,
         margin_percent=margin_percent,
         seed=inputs.study.seed,
@@ -90,6 +101,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         price_performance=priced.rows,
         price_comparisons=priced.comparisons,
         price_date=None if costs.day == date.max else costs.day.isoformat(),
+        configurations=configurations,
+        family_comparisons=findings.family_comparisons,
+        gate=findings.gate,
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
     )

@@ -6,8 +6,8 @@ from nephoscope.results import AnalysedStudy
 from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 
-SINCE_PRICES = frozenset({"ranks", "costs", "cost_lines", "price_performance", "price_comparisons"})
-"""Tables that an analysis of an earlier version does not have."""
+ALWAYS = frozenset({"trials", "measurements", "statistics", "comparisons"})
+"""An analysis of an earlier version has no other tables."""
 
 
 def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
@@ -34,7 +34,7 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
     found = {}
     for name, kind in tables.TABLES.items():
         table = folder.path / f"{name}.parquet"
-        if not table.exists() and name in SINCE_PRICES:
+        if not table.exists() and name not in ALWAYS:
             continue
         if not table.exists():
             raise DamagedFile(f"{table} is missing", hint=mend)

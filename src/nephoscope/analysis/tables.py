@@ -20,6 +20,8 @@ from nephoscope.results import (
     Comparison,
     CostLineRow,
     CostRow,
+    FamilyComparison,
+    GateRow,
     ImportedRow,
     MeasurementRow,
     PriceComparison,
@@ -41,6 +43,8 @@ TABLES: Final[Mapping[str, type[Frozen]]] = {
     "cost_lines": CostLineRow,
     "price_performance": PricePerformance,
     "price_comparisons": PriceComparison,
+    "family_comparisons": FamilyComparison,
+    "gate": GateRow,
 }
 """Those of a study, by the name of their files and of their field in `AnalysedStudy`."""
 
@@ -57,6 +61,8 @@ _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
     CostLineRow: lambda row: (row.configuration, row.basis, row.what, row.price_row),
     PricePerformance: lambda row: (row.benchmark, row.metric, row.basis, row.configuration),
     PriceComparison: lambda row: (row.basis, row.benchmark, row.metric, row.left, row.right),
+    FamilyComparison: lambda row: (row.question, row.benchmark, row.metric, row.left, row.right),
+    GateRow: lambda row: (row.configuration, row.benchmark, row.metric),
     ImportedRow: lambda row: (
         *(row.provider, row.machine_type, row.date, row.number, row.run, row.tool, row.metric, row.threads or 0),
         *(row.at_s is not None, row.at_s or 0.0, row.value),

@@ -1,6 +1,7 @@
 """The answer of each benchmark: which configuration is better in its headline metric, by what factor, how sure."""
 
 from nephoscope.insights.base import Findings
+from nephoscope.insights.leaders import MOST_RANKED
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved, winner_first
 from nephoscope.insights.words import say
 from nephoscope.records import Direction, Metric
@@ -14,6 +15,8 @@ MOST_PAIRED = 3
 def answer(findings: Findings) -> list[Insight]:
     """One sentence per pair of configurations; with more than three, their ranks; with one, its median.
 
+    Of more than twelve `leaders` tells the first ones.
+
     What is decided comes first.
     """
     insights: list[Insight] = []
@@ -23,6 +26,8 @@ def answer(findings: Findings) -> list[Insight]:
         comparisons = findings.comparisons_of(benchmark, metric.name)
         if len(statistics) == 1:
             insights.append(_alone(statistics[0], metric))
+        elif len(statistics) > MOST_RANKED:
+            continue
         elif len(statistics) > MOST_PAIRED and comparisons:
             insights.append(_ranks(statistics, comparisons, metric))
         else:

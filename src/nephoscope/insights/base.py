@@ -5,7 +5,17 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from nephoscope.records import Metric
-from nephoscope.results import Comparison, Insight, MachineRow, MeasurementRow, Statistic, TrialRow
+from nephoscope.results import (
+    Comparison,
+    ConfigurationRow,
+    FamilyComparison,
+    GateRow,
+    Insight,
+    MachineRow,
+    MeasurementRow,
+    Statistic,
+    TrialRow,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +32,11 @@ class Findings:
     margin_percent: float
     """The study's equivalence margin."""
     seed: int
+    configurations: Sequence[ConfigurationRow] = ()
+    family_comparisons: Sequence[FamilyComparison] = ()
+    gate: Sequence[GateRow] = ()
+    imported: bool = False
+    """Measured by others."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """Tool -> every version that some trial used, sorted."""
 

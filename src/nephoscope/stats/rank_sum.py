@@ -14,7 +14,7 @@ EXACT_PAIRS = 2500
 
 
 @lru_cache(maxsize=512)
-def _null_distribution(scores: tuple[int, ...], chosen: int) -> Floats:
+def null_distribution(scores: tuple[int, ...], chosen: int) -> Floats:
     """P(the sum of `chosen` of the integer scores, drawn without replacement, is s), for s = 0, 1, ...
 
     The shift algorithm: scores are added one after the other, and counts[j, s] says in how many ways j of them sum up
@@ -55,7 +55,7 @@ def cumulative_u(u: int, m: int, n: int) -> float:
         return 0.0
     if m * n <= EXACT_PAIRS:
         offset = m * (m + 1) // 2
-        distribution = _null_distribution(tuple(range(1, m + n + 1)), m)
+        distribution = null_distribution(tuple(range(1, m + n + 1)), m)
         return float(min(1.0, distribution[: offset + u + 1].sum()))
     deviation = math.sqrt(m * n * (m + n + 1) / 12)
     return normal_cdf((u + 0.5 - m * n / 2) / deviation)
@@ -77,7 +77,7 @@ def rank_sum_p_value(left: Sequence[float] | Floats, right: Sequence[float] | Fl
     Source: Lehmann, Nonparametrics (2006), sections 1.2 to 1.4; Hollander, Wolfe & Chicken (2014), section 4.1.
     """
     x, y = sample(left), sample(right)
-    doubled, tie_sizes = _doubled_midranks(np.concatenate([x, y]))
+    doubled, tie_sizes = doubled_midranks(np.concatenate([x, y]))
     if len(tie_sizes) == 1:
         return 1.0
     m, n = x.size, y.size
@@ -87,12 +87,12 @@ def rank_sum_p_value(left: Sequence[float] | Floats, right: Sequence[float] | Fl
     scores, total = np.sort(doubled), observed
     if (scores % 2 == 0).all():
         scores, total = scores // 2, observed // 2
-    distribution = _null_distribution(tuple(int(s) for s in scores), m)
+    distribution = null_distribution(tuple(int(s) for s in scores), m)
     lower, upper = distribution[: total + 1].sum(), distribution[total:].sum()
     return float(min(1.0, 2 * min(lower, upper)))
 
 
-def _doubled_midranks(values: Floats) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], list[int]]:
+def doubled_midranks(values: Floats) -> tuple[np.ndarray[tuple[int], np.dtype[np.int64]], list[int]]:
     """Twice the midrank of every value, an integer even with ties; and the sizes of the groups of equal values."""
     _, group, sizes = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(sizes)

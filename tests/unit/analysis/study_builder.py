@@ -116,13 +116,22 @@ def observed(of: TrialRow, **facts: Any) -> ObservedMachine:
     )
 
 
-def inputs(found: Rows, metrics: Mapping[str, Sequence[Metric]] = METRICS, **more: Any) -> StudyInputs:
-    """A whole study around rows."""
+def inputs(
+    found: Rows,
+    metrics: Mapping[str, Sequence[Metric]] = METRICS,
+    types: Mapping[str, tuple[str, str]] | None = None,
+    **more: Any,
+) -> StudyInputs:
+    """A whole study around rows; `types` maps a configuration to its provider and machine type."""
     names = sorted({row.configuration for row in found[0]}) or ["none"]
+    machines = {
+        name: {"provider": provider, "database_machine": {"type": machine_type}}
+        for name, (provider, machine_type) in (types or {}).items()
+    }
     study = Study(
         name="example",
         seed=7,
-        configurations=[{"name": name} for name in names],
+        configurations=[{"name": name, **machines.get(name, {})} for name in names],
         benchmarks=[{"uses": name} for name in metrics],
     )
     return StudyInputs(

@@ -70,7 +70,40 @@ def with_latency(found: Rows) -> Rows:
     return found[0], found[1] + [measurement(row, float(generator.lognormal(-5, 0.3)), LATENCY) for row in found[0]]
 
 
+CPU_TIME = TPMC.model_copy(update={"name": "bogo_ops_per_s", "title": "Bogo operations", "unit": "s"})
+DESIGNS = {"m6a": ("AuthenticAMD", 25, 1, 1.3), "m6i": ("GenuineIntel", 6, 106, 1.0)}
+
+
+def clouds(*, database: bool) -> AnalysedStudy:
+    """Types of two CPU designs in three clouds and three sizes; half of the trials refused, with values far off."""
+    found: Rows = ([], [])
+    types: dict[str, tuple[str, str]] = {}
+    seen = []
+    generator = np.random.default_rng(8)
+    for provider in ("aws", "azure", "gcp"):
+        for size, vcpus in (("2xlarge", 8), ("4xlarge", 16), ("8xlarge", 32)):
+            for family, (vendor, cpu_family, model, factor) in DESIGNS.items():
+                name = f"{provider}-{family}.{size}"
+                types[name] = (provider, f"{family}.{size}")
+                for benchmark, metric in (("micro", CPU_TIME), ("tpcc", TPMC))[: 2 if database else 1]:
+                    draws = generator.lognormal(0, 0.0002 * vcpus, 3)
+                    values = [float(100 * vcpus * factor * draw) for draw in draws]
+                    doubted = {name: [*values, 9.0, 9.0, 9.0]}
+                    more = rows(doubted, benchmark=benchmark, metric=metric, cpus={name: vcpus})
+                    refusal = {"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"]}
+                    more[0][3:] = [row.model_copy(update=refusal) for row in more[0][3:]]
+                    found[0].extend(row.model_copy(update={"uses": benchmark}) for row in more[0])
+                    found[1].extend(more[1])
+                    facts = {"cpu_vendor": vendor, "cpu_family": cpu_family, "cpu_model_number": model}
+                    memory = {"memory_bytes": (64 - vcpus) * vcpus * 2**30, "cpus_online": vcpus}
+                    seen += [observed(row, numa_nodes=1, threads_per_core=2, **facts, **memory) for row in more[0]]
+    metrics = {"micro": [CPU_TIME], **({"tpcc": [TPMC]} if database else {})}
+    return analyse(inputs(found, metrics=metrics, machines=seen, types=types))
+
+
 STUDIES: dict[str, AnalysedStudy] = {
+    "clouds": clouds(database=True),
+    "clouds without a database": clouds(database=False),
     "clear": analyse(inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))),
     "tie": analyse(inputs(noisy({"a": 1, "b": 1.0001}, 0.0005))),
     "open": analyse(inputs(noisy({"a": 1, "b": 1.01}, 0.03, cpus={"a": 2}))),
@@ -107,12 +140,14 @@ def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styl
 ) -> None:
     rows_ = STUDIES[study].trials
     names = {row.configuration for row in rows_} | {row.benchmark for row in rows_} | {LATENCY.title, TPMC.title}
+    names |= {CPU_TIME.title}
     names |= {said for joined in STUDIES[study].tool_versions.values() for said in joined.split(" | ")}
     rest = insight.text
     for name in sorted(names, key=len, reverse=True):
         rest = rest.replace(name, " ") if any(character.isdigit() for character in name) else rest
     possible = {style(value) for value in insight.numbers.values() for style in words.STYLES.values()}
     possible |= {words.quantity(value, unit).split()[0] for value in insight.numbers.values() for unit in UNITS}
+    possible |= {text.removeprefix("-") for text in possible}
     written = re.findall(r"\d[\d,]*(?:\.\d+)?", rest)
     assert [number.rstrip(",") for number in written if number.rstrip(",") not in possible] == []
     assert insight.numbers
@@ -225,3 +260,47 @@ def test_several_versions_of_a_tool_are_a_warning() -> None:
     assert warning.kind == "warning"
     assert "2 versions of fio (fio-3.33 and fio-3.36)" in warning.text
     assert STUDIES["versions"].tool_versions == {"fio": "fio-3.33 | fio-3.36", "stress-ng": "0.15"}
+
+
+def test_families_are_decided_over_types_and_told_by_pairs_of_groups() -> None:
+    told_ = {insight.text.split(",")[0]: insight for insight in told("clouds", "families")}
+    designs = told_["Ice Lake against Milan"]
+    assert designs.numbers["ratio_b"] == pytest.approx(1 / 1.3, rel=0.01)
+    assert "worse (n = 9 against 9 types in 9 blocks; 96" in designs.text
+    assert "AMD against Intel" in told_
+    vendor = next(row for row in STUDIES["clouds"].family_comparisons if row.question == "CPU vendor")
+    assert (vendor.left, vendor.right, vendor.verdict) == ("AMD", "Intel", ComparisonVerdict.BETTER)
+    sizes = next(row for row in STUDIES["clouds"].family_comparisons if row.question == "size")
+    assert (sizes.left, sizes.n_left, sizes.blocks) == ("large types with one NUMA node", 2, 2)
+    assert told("clear", "families") == []
+
+
+def test_of_many_configurations_the_first_are_named_and_their_rank_is_an_interval() -> None:
+    (micro, *_) = told("clouds", "leaders")
+    assert "of 18 configurations the best measured medians" in micro.text
+    assert "its rank lies between the first and place 18" in micro.text
+    assert told("clouds", "answer") == []
+
+
+def test_a_microbenchmark_is_held_against_the_database_or_said_to_be_undecidable() -> None:
+    (predicts,) = told("clouds", "predictors")
+    assert "so it predicts the order" in predicts.text
+    assert predicts.numbers["n"] == 18
+    (none,) = told("clouds without a database", "predictors")
+    assert "not decidable from these data: no trial drove a database" in none.text
+    assert told("clear", "predictors") == []
+
+
+def test_memory_against_consistency_is_told_with_its_interval() -> None:
+    found = told("clouds", "consistency")
+    assert len(found) == 2
+    assert all("memory for each vCPU against the spread" in insight.text for insight in found)
+
+
+def test_what_the_checks_change_is_told_with_both_medians() -> None:
+    rows_ = STUDIES["refused"].gate
+    assert [(row.configuration, row.n_before, row.n_after) for row in rows_] == [("a", 4, 2)]
+    (changed,) = told("clouds", "gate")
+    assert "36 medians of headline metrics" in changed.text
+    assert "(n = 6 before, 3 after)" in changed.text
+    assert told("clear", "gate") == []

@@ -1,0 +1,47 @@
+"""What is known of each configuration's machine: as ordered, and as observed."""
+
+from collections.abc import Mapping, Sequence
+
+from nephoscope.analysis.cpu_designs import design_of, vendor_of
+from nephoscope.prices.offers import machine_name
+from nephoscope.results import ConfigurationRow, MachineRow
+from nephoscope.study.model import Configuration, Study
+from nephoscope.units import GIB
+
+
+def configurations_of(study: Study, names: Mapping[str, str], machines: Sequence[MachineRow]) -> list[ConfigurationRow]:
+    """A row per configuration, sorted by name.
+
+    Args:
+        study: what was asked for.
+        names: configuration as analysed (a split one has its own name) -> as the study names it.
+        machines: observed; the row of most trials comes first.
+    """
+    asked = {one.name: one for one in study.configurations}
+    seen: dict[str, MachineRow] = {}
+    for row in machines:
+        seen.setdefault(row.configuration, row)
+    return [
+        _row(name, asked[original], seen.get(name)) for name, original in sorted(names.items()) if original in asked
+    ]
+
+
+def _row(name: str, asked: Configuration, seen: MachineRow | None) -> ConfigurationRow:
+    machine_type = asked.database_machine.type
+    said = machine_name(asked.provider, machine_type) if machine_type else None
+    facts = seen.facts if seen else None
+    vcpus = (facts.cpus_online if facts else None) or (said.vcpus if said else None)
+    memory = facts.memory_bytes if facts else None
+    return ConfigurationRow(
+        configuration=name,
+        provider=asked.provider,
+        machine_type=machine_type,
+        family=said.family if said else None,
+        vcpus=vcpus,
+        memory_gib_per_vcpu=memory / GIB / vcpus if memory and vcpus else None,
+        cpu_vendor=vendor_of(facts) if facts else None,
+        cpu_design=design_of(facts) if facts else None,
+        cpu_model=facts.cpu_model if facts else None,
+        threads_per_core=facts.threads_per_core if facts else None,
+        numa_nodes=facts.numa_nodes if facts else None,
+    )

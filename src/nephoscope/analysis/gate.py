@@ -1,0 +1,47 @@
+"""What the checks changed: the median of every headline metric with and without the trials that do not count."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from nephoscope.analysis.cells import Metrics, declared
+from nephoscope.results import GateRow, MeasurementRow, TrialRow
+
+
+def gate_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow], metrics: Metrics) -> list[GateRow]:
+    """A row for each configuration and headline metric of which the checks kept a measured trial out.
+
+    Returns:
+        Sorted by configuration, benchmark and metric; empty when nothing was kept out.
+    """
+    by_id = {row.trial: row for row in trials}
+    headlines = {key for key, metric in declared(metrics).items() if metric.headline}
+    groups: dict[tuple[str, str, str], list[MeasurementRow]] = defaultdict(list)
+    for row in measurements:
+        measured = row.at_s is None and by_id[row.trial].state == "finished"
+        if measured and (row.benchmark, row.metric) in headlines:
+            groups[row.configuration, row.benchmark, row.metric].append(row)
+    return [_row(many, by_id) for _, many in sorted(groups.items()) if not all(by_id[row.trial].counts for row in many)]
+
+
+def _row(rows: Sequence[MeasurementRow], by_id: dict[str, TrialRow]) -> GateRow:
+    kept = [row.value for row in rows if by_id[row.trial].counts]
+    before = float(np.median([row.value for row in rows]))
+    after = float(np.median(kept)) if kept else None
+    refused = [row.trial for row in rows if not by_id[row.trial].counts]
+    checks = Counter(reason.partition(":")[0] for trial in refused for reason in by_id[trial].reasons)
+    return GateRow(
+        configuration=rows[0].configuration,
+        benchmark=rows[0].benchmark,
+        metric=rows[0].metric,
+        unit=rows[0].unit,
+        direction=rows[0].direction,
+        n_before=len(rows),
+        n_after=len(kept),
+        median_before=before,
+        median_after=after,
+        change_percent=None if after is None or before == 0 else 100 * (after / before - 1),
+        reasons=[f"{check} {count}" for check, count in checks.most_common()],
+        trials=sorted(refused),
+    )

@@ -1,0 +1,79 @@
+"""Families of machine types: what matched types decide, where a single type has too few runs for any statement."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.records import Direction
+from nephoscope.results import ComparisonVerdict, FamilyComparison, Insight
+
+NAME = "families"
+_DECIDED = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.TIE}
+
+
+def families(findings: Findings) -> list[Insight]:
+    """One sentence per pair of groups of which some metric is decided, and one note that counts the open questions."""
+    groups = [
+        list(rows)
+        for _, rows in groupby(
+            sorted(findings.family_comparisons, key=lambda row: (row.question, row.left, row.right)),
+            key=lambda row: (row.question, row.left, row.right),
+        )
+    ]
+    told = [_sentence(findings, rows) for rows in groups if any(row.verdict in _DECIDED for row in rows)]
+    open_rows = [row for row in findings.family_comparisons if row.verdict is ComparisonVerdict.UNRESOLVED]
+    return told + ([_open(findings, open_rows)] if open_rows else [])
+
+
+def _sentence(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
+    numbers: dict[str, float] = {}
+    words: dict[str, str] = {}
+    parts = []
+    for index, row in enumerate(rows):
+        key = "abcdefghijklmnopqrstuvwxyz"[index % 26] * (1 + index // 26)
+        numbers |= {f"ratio_{key}": row.ratio, f"left_{key}": row.n_left, f"right_{key}": row.n_right}
+        numbers[f"blocks_{key}"] = row.blocks
+        words[f"metric_{key}"] = f"{findings.title(row.benchmark, row.metric)}" + (" per vCPU" if row.per_cpu else "")
+        words[f"verdict_{key}"] = row.verdict.value if row.verdict in _DECIDED else "not decided"
+        interval = ", too few types for an interval"
+        if row.low is not None and row.high is not None and row.coverage is not None:
+            numbers |= {f"low_{key}": row.low, f"high_{key}": row.high, f"coverage_{key}": 100 * row.coverage}
+            interval = f"; {{coverage_{key}:coverage}} % interval {{low_{key}:ratio}} to {{high_{key}:ratio}}"
+        lower = "" if row.direction is Direction.HIGHER else "; lower is better"
+        types = f"n = {{left_{key}:count}} against {{right_{key}:count}} types in {{blocks_{key}:count}} "
+        types += plural(row.blocks, "block")
+        said = f"{{metric_{key}}} {{ratio_{key}:ratio}} \N{MULTIPLICATION SIGN}, {{verdict_{key}}}"
+        parts.append(f"{said} ({types}{interval}{lower})")
+    first = rows[0]
+    return say(
+        NAME,
+        "answer",
+        "{left_group} against {right_group}, matched by {matched_by}: " + "; ".join(parts) + ".",
+        numbers=numbers,
+        trials=[trial for row in rows for trial in row.trials],
+        left_group=first.left,
+        right_group=first.right,
+        matched_by=first.matched_by,
+        **words,
+    )
+
+
+def _open(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
+    few = [row for row in rows if row.low is None]
+    kinds = sorted({row.question for row in rows})
+    return say(
+        NAME,
+        "note",
+        "{open:count} of {all:count} questions about families of machine types are not decided ({kinds}): {few:count} "
+        "have too few matched types for any claim, the others neither exclude equality after the correction for many "
+        "questions nor lie within ±{margin:percent} %.",
+        numbers={
+            "open": len(rows),
+            "all": len(findings.family_comparisons),
+            "few": len(few),
+            "margin": findings.margin_percent,
+        },
+        trials=[trial for row in rows for trial in row.trials],
+        kinds=enumeration(kinds),
+    )

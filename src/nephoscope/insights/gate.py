@@ -1,0 +1,55 @@
+"""What the checks changed: medians with and without the trials that they keep out."""
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import plural, say
+from nephoscope.results import GateRow, Insight
+
+NAME = "gate"
+NOTABLE_PERCENT = 5.0
+"""A median that the checks move by more is told by name: three times the usual equivalence margin."""
+MOST_NAMED = 8
+
+
+def gate(findings: Findings) -> list[Insight]:
+    """One sentence that counts, and names the medians that moved most."""
+    rows = findings.gate
+    if not rows:
+        return []
+    moved = [row for row in rows if row.change_percent is not None and abs(row.change_percent) > NOTABLE_PERCENT]
+    gone = [row for row in rows if row.median_after is None]
+    by_size = sorted(moved, key=lambda row: (-abs(row.change_percent or 0), row.configuration, row.metric))
+    numbers: dict[str, float] = {
+        "rows": len(rows),
+        "moved": len(moved),
+        "gone": len(gone),
+        "notable": NOTABLE_PERCENT,
+    }
+    words: dict[str, str] = {}
+    named = [_named(row, "abcdefgh"[index], numbers, words, findings) for index, row in enumerate(by_size[:MOST_NAMED])]
+    return [
+        say(
+            NAME,
+            "answer",
+            "The checks keep trials out of {rows:count} medians of headline metrics: {moved:count} "
+            + plural(len(moved), "moves", "move")
+            + " by more than {notable:percent} %, and {gone:count} "
+            + plural(len(gone), "has", "have")
+            + " no value left."
+            + (" The largest changes: " + "; ".join(named) + "." if named else ""),
+            numbers=numbers,
+            trials=[trial for row in rows for trial in row.trials],
+            **words,
+        )
+    ]
+
+
+def _named(row: GateRow, key: str, numbers: dict[str, float], words: dict[str, str], findings: Findings) -> str:
+    style = f"quantity:{row.unit}"
+    numbers |= {f"before_{key}": row.median_before, f"from_{key}": row.n_before, f"to_{key}": row.n_after}
+    numbers[f"after_{key}"] = row.median_after or 0.0
+    words |= {f"name_{key}": row.configuration, f"benchmark_{key}": row.benchmark}
+    words[f"metric_{key}"] = findings.title(row.benchmark, row.metric)
+    return (
+        f"{{metric_{key}}} of {{benchmark_{key}}} on {{name_{key}}} from {{before_{key}:{style}}} to "
+        f"{{after_{key}:{style}}} (n = {{from_{key}:count}} before, {{to_{key}:count}} after)"
+    )

@@ -1,0 +1,60 @@
+"""Who is first among many configurations, overall and per CPU, and whether that is certain."""
+
+from collections.abc import Sequence
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.pairs import oriented
+from nephoscope.insights.words import say
+from nephoscope.records import Direction, Metric
+from nephoscope.results import ComparisonVerdict, Insight, Statistic
+
+NAME = "leaders"
+MOST_RANKED = 12
+"""With more configurations the answer names the first three and not every rank."""
+_NAMED = 3
+
+
+def leaders(findings: Findings) -> list[Insight]:
+    """One sentence for each headline metric and view with many configurations."""
+    insights = []
+    for benchmark, metric in findings.headlines():
+        for per_cpu in (False, True):
+            rows = findings.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
+            if len(rows) > MOST_RANKED:
+                insights.append(_sentence(findings, rows, metric))
+    return insights
+
+
+def _sentence(findings: Findings, rows: Sequence[Statistic], metric: Metric) -> Insight:
+    sign = -1 if metric.direction is Direction.HIGHER else 1
+    first = sorted(rows, key=lambda row: (sign * row.median, row.configuration))[:_NAMED]
+    best, style = first[0], f"quantity:{first[0].unit}"
+    comparisons = findings.comparisons_of(best.benchmark, best.metric, per_cpu=best.per_cpu)
+    verdicts = [
+        oriented(row, best.configuration).verdict for row in comparisons if best.configuration in {row.left, row.right}
+    ]
+    beaten = verdicts.count(ComparisonVerdict.BETTER)
+    numbers: dict[str, float] = {"all": len(rows), "beaten": beaten, "last": len(rows) - beaten, "n": best.n}
+    parts = []
+    for key, row in zip("abc", first, strict=False):
+        numbers[f"median_{key}"] = row.median
+        parts.append(f"{{name_{key}}} ({{median_{key}:{style}}})")
+    certain = beaten == len(rows) - 1
+    return say(
+        NAME,
+        "answer",
+        "{benchmark_name}: of {all:count} configurations the best measured medians of {title} are "
+        + ", ".join(parts)
+        + (
+            ". The first is certainly better than every other (n = {n:count})."
+            if certain
+            else ". Which of them is really the best is unresolved: with n = {n:count} the first is certainly better "
+            "than {beaten:count} others, so its rank lies between the first and place {last:count}."
+        ),
+        numbers=numbers,
+        trials=[trial for row in rows for trial in row.trials],
+        benchmark=best.benchmark,
+        benchmark_name=best.benchmark,
+        title=metric.title + (" per CPU" if best.per_cpu else ""),
+        **{f"name_{key}": row.configuration for key, row in zip("abc", first, strict=False)},
+    )

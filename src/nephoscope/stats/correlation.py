@@ -1,0 +1,66 @@
+"""Do two measurements put the same things in the same order? Spearman's rank correlation with its interval."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from nephoscope.stats.distributions import normal_quantile
+from nephoscope.stats.median import CONFIDENCE
+from nephoscope.stats.rank_sum import doubled_midranks
+from nephoscope.stats.samples import Floats, sample
+
+LEAST_N = 6
+"""Below it the interval of nearly any correlation holds both signs."""
+
+
+@dataclass(frozen=True)
+class RankCorrelation:
+    """Spearman's rho, from -1 to 1."""
+
+    rho: float
+    low: float
+    high: float
+    n: int
+
+
+def rank_correlation(
+    left: Sequence[float] | Floats, right: Sequence[float] | Floats, confidence: float = CONFIDENCE
+) -> RankCorrelation | None:
+    """Spearman's rho of paired values, with the interval of Bonett and Wright on Fisher's scale.
+
+    Args:
+        left: shape (n,).
+        right: shape (n,), the partner of each.
+        confidence: of the interval, which is approximate.
+
+    Returns:
+        None below six pairs, or when one side has one value only: then nothing can be said.
+
+    Raises:
+        ValueError: the lengths differ, NaN or infinity.
+
+    Source: Bonett & Wright, Sample size requirements for Pearson, Kendall and Spearman correlations (2000).
+    """
+    x, y = sample(left), sample(right)
+    if x.size != y.size:
+        raise ValueError(f"{x.size} values have {y.size} partners")
+    if x.size < LEAST_N or x.min() == x.max() or y.min() == y.max():
+        return None
+    rho = float(np.corrcoef(doubled_midranks(x)[0], doubled_midranks(y)[0])[0, 1])
+    if abs(rho) > 1 - 1e-12:
+        rho = math.copysign(1.0, rho)
+        return RankCorrelation(rho, rho, rho, x.size) if x.size > 50 else _perfect(rho, x.size, confidence)
+    return _interval(rho, rho, x.size, confidence)
+
+
+def _perfect(rho: float, n: int, confidence: float) -> RankCorrelation:
+    """A perfect order has no width on Fisher's scale; the least imperfect one (a swap of neighbours) lends its own."""
+    return _interval(rho, math.copysign(1 - 12 / (n * (n * n - 1)), rho), n, confidence)
+
+
+def _interval(rho: float, centre: float, n: int, confidence: float) -> RankCorrelation:
+    width = normal_quantile((1 + confidence) / 2) * math.sqrt((1 + centre * centre / 2) / (n - 3))
+    low, high = math.tanh(math.atanh(centre) - width), math.tanh(math.atanh(centre) + width)
+    return RankCorrelation(rho, min(low, rho), max(high, rho), n)

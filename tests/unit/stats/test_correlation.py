@@ -1,0 +1,46 @@
+"""Rank correlation: SciPy's value, an interval that covers, and silence where nothing can be said."""
+
+import numpy as np
+import pytest
+from scipy import stats  # type: ignore[import-untyped]
+
+from nephoscope.stats.correlation import rank_correlation
+
+
+def test_rho_is_scipys_also_with_ties() -> None:
+    generator = np.random.default_rng(1)
+    x, y = generator.integers(0, 9, (2, 30)).astype(float)
+    found = rank_correlation(x, y)
+    assert found is not None
+    assert found.rho == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert found.low < found.rho < found.high
+
+
+def test_too_few_or_constant_values_say_nothing() -> None:
+    assert rank_correlation([1, 2, 3, 4, 5], [1, 2, 3, 4, 5]) is None
+    assert rank_correlation([1] * 8, range(8)) is None
+    with pytest.raises(ValueError, match="partners"):
+        rank_correlation([1, 2], [1])
+
+
+def test_a_perfect_order_has_an_interval_with_a_width() -> None:
+    found = rank_correlation(range(8), [2 * x for x in range(8)])
+    assert found is not None
+    assert (found.rho, found.high) == (1, 1)
+    assert 0.5 < found.low < 1
+    down = rank_correlation(range(8), [-x for x in range(8)])
+    assert down is not None
+    assert (down.rho, down.low) == (-1, -1)
+
+
+@pytest.mark.parametrize("true", [0.0, 0.6])
+def test_the_interval_covers_nearly_what_it_says(true: float) -> None:
+    generator = np.random.default_rng(2)
+    of_ranks = 6 / np.pi * np.arcsin(true / 2)
+    inside = 0
+    for _ in range(1000):
+        pairs = generator.multivariate_normal([0, 0], [[1, true], [true, 1]], 20)
+        found = rank_correlation(pairs[:, 0], pairs[:, 1])
+        assert found is not None
+        inside += found.low <= of_ranks <= found.high
+    assert inside / 1000 >= 0.93
