@@ -1,0 +1,77 @@
+"""Rows about machine types and families of them, and about what the checks changed; `results` hands them on."""
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from nephoscope.frozen import Frozen
+from nephoscope.records import Direction
+
+
+class ComparisonVerdict(StrEnum):
+    """Of `left` against `right`, in the metric's own direction."""
+
+    BETTER = "better"
+    WORSE = "worse"
+    TIE = "tie"
+    UNRESOLVED = "unresolved"
+
+
+class ConfigurationRow(Frozen):
+    """What is known of a configuration's database machine: its name as ordered, its CPU as observed."""
+
+    configuration: str
+    provider: str
+    machine_type: str | None
+    family: str | None = Field(description="'m6i', 'n2-standard', 'Ds_v5'")
+    vcpus: int | None = Field(description="observed, else as the name of the type says")
+    memory_gib_per_vcpu: float | None = Field(description="observed")
+    cpu_vendor: str | None = Field(description="'AMD', 'Intel' or 'Arm'")
+    cpu_design: str | None = Field(description="by CPUID: 'Milan', 'Ice Lake'; never guessed from a model's name")
+    cpu_model: str | None
+    threads_per_core: int | None
+    numa_nodes: int | None
+
+
+class FamilyComparison(Frozen):
+    """Two groups of machine types, matched in blocks; n are types. family_comparisons.parquet."""
+
+    question: str
+    benchmark: str
+    metric: str
+    per_cpu: bool
+    unit: str
+    direction: Direction
+    left: str
+    right: str
+    matched_by: str = Field(description="what is equal within a block")
+    blocks: int
+    n_left: int = Field(description="types of the left group in blocks with both")
+    n_right: int
+    ratio: float = Field(description="left / right: the median of all ratios within blocks")
+    low: float | None = Field(description="of the ratio's interval; None: too few types for one")
+    high: float | None
+    coverage: float | None
+    p_value: float = Field(description="exact, of all relabellings within blocks")
+    p_adjusted: float = Field(description="Benjamini-Hochberg over all questions of the study")
+    verdict: ComparisonVerdict
+    margin_percent: float = Field(description="the study's equivalence margin")
+    configurations: list[str]
+    trials: list[str]
+
+
+class GateRow(Frozen):
+    """A headline metric with and without the trials that the checks keep out. gate.parquet."""
+
+    configuration: str
+    benchmark: str
+    metric: str
+    unit: str
+    direction: Direction
+    n_before: int = Field(description="trials with a number, whatever their verdict")
+    n_after: int = Field(description="those that count")
+    median_before: float
+    median_after: float | None = Field(description="None: none is left")
+    change_percent: float | None
+    reasons: list[str] = Field(description="'check count' of those kept out; a trial may have several")
+    trials: list[str] = Field(description="kept out")
