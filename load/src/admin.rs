@@ -5,6 +5,7 @@ use crate::engine::cannot_connect;
 use crate::exit::{ExitCode, Failure};
 use crate::stop::Stop;
 use crate::target::postgres::{Canceller, Connection, Dsn};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -59,6 +60,44 @@ impl Admin {
                 Err(_) => thread::sleep(PAUSE),
             }
         }
+    }
+
+    /// Does `count` things on up to `connections` sessions, each of which says `settings` first; stops at the first
+    /// failure.
+    ///
+    /// # Errors
+    /// That failure, or why somebody asked to stop.
+    ///
+    /// # Panics
+    /// When `work` does.
+    pub fn in_parallel(
+        &self,
+        connections: u32,
+        count: usize,
+        stop: &Stop,
+        settings: &[String],
+        work: impl Fn(&mut Connection, usize) -> Result<(), Failure> + Sync,
+    ) -> Result<(), Failure> {
+        let next = AtomicUsize::new(0);
+        let work_some = || -> Result<(), Failure> {
+            let mut connection = self.connect()?;
+            for setting in settings {
+                connection.query(setting).map_err(|error| Failure::target(setting, &error))?;
+            }
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= count {
+                    return Ok(());
+                }
+                stop.reason().map_or(Ok(()), Err)?;
+                work(&mut connection, index).inspect_err(|_| next.store(count, Ordering::Relaxed))?;
+            }
+        };
+        thread::scope(|scope| {
+            let threads: Vec<_> = (0..count.min(connections as usize)).map(|_| scope.spawn(work_some)).collect();
+            let outcomes = threads.into_iter().map(|thread| thread.join().expect("no worker panics"));
+            outcomes.fold(Ok(()), Result::and)
+        })
     }
 
     /// Asks the server to cancel whatever these sessions are doing. It may ignore it: this is only a request, and a

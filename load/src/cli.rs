@@ -5,15 +5,17 @@ use crate::fake_target::{FakeTarget, Listen, Plan};
 use crate::output::Output;
 use crate::session;
 use crate::spec::{
-    Action, CheckSpec, IsolationSpec, PaceSpec, PointSelectSpec, PostgresTarget, Schema, Spec, TargetKind, TpccProfile,
-    TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec,
+    Action, CheckSpec, IsolationSpec, LoadPart, LoadSpec, PaceSpec, PointSelectSpec, PostgresTarget, Schema, ShardSpec,
+    Spec, TargetKind, TpccProfile, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec,
 };
+use crate::sql::{self, SqlPart};
 use crate::stop::Stop;
+use crate::target::Dialect;
 use crate::{telemetry, tell};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
@@ -31,6 +33,9 @@ Examples:
   nephoscope-load tpcc load  --dsn $DSN --warehouses 100 --connections 8
   nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --connections 64 --duration-s 600
   nephoscope-load tpcc check --dsn $DSN --warehouses 100
+  nephoscope-load tpcc load  --dsn $DSN --warehouses 100 --connections 8 --resume
+  nephoscope-load tpcc check --dsn $DSN --warehouses 100 --fingerprint
+  nephoscope-load sql --workload tpcc --dialect cockroachdb
   nephoscope-load exec < spec.json
   nephoscope-load telemetry --interval-ms 1000
   nephoscope-load fake-target --listen 127.0.0.1:6000 --freeze-at-s 3 --freeze-for-s 2
@@ -72,6 +77,8 @@ enum Command {
     /// Be a server that only looks like PostgreSQL: it answers the workloads null, point-select and tpcc (profile proc)
     /// from memory, as late as it is told. For tests and calibration; prints a JSON line a second, until SIGTERM.
     FakeTarget(FakeTargetArgs),
+    /// Print every statement that can be sent, one a line: nothing is connected to.
+    Sql(SqlArgs),
     /// Print counters of this machine (CPU, disks, network) as JSON lines, until SIGTERM or a closed stdin.
     Telemetry {
         /// Milliseconds between two lines.
@@ -88,6 +95,10 @@ enum ActionCommand<W: Args> {
         workload: W,
         #[command(flatten)]
         common: CommonArgs,
+        #[command(flatten)]
+        load: LoadArgs,
+        #[command(flatten)]
+        data: DataArgs,
     },
     /// Drive the workload, then check the tables.
     Run {
@@ -104,6 +115,8 @@ enum ActionCommand<W: Args> {
         workload: W,
         #[command(flatten)]
         common: CommonArgs,
+        #[command(flatten)]
+        data: DataArgs,
     },
 }
 
@@ -121,6 +134,105 @@ struct CommonArgs {
     /// What is verified afterwards.
     #[arg(long, value_enum, default_value_t = CheckArg::Conditions)]
     check: CheckArg,
+    /// Whose SQL the server speaks.
+    #[arg(long, value_enum, default_value_t = Dialect::Postgres)]
+    dialect: Dialect,
+}
+
+impl Default for CommonArgs {
+    fn default() -> Self {
+        Self { dsn: String::new(), seed: 1, connections: 1, check: CheckArg::Conditions, dialect: Dialect::Postgres }
+    }
+}
+
+#[derive(Debug, Args)]
+struct LoadArgs {
+    /// Several machines share a load: `create` once, then `rows` on each with its own --shard, then `finish` once.
+    #[arg(long, value_enum, default_value_t = LoadPart::All)]
+    part: LoadPart,
+    /// Go on where an earlier load of the same data set ended, instead of dropping its tables.
+    #[arg(long)]
+    resume: bool,
+    /// Whose rows `--part rows` writes: I/N is share I of N, from 0.
+    #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = parse_shard)]
+    shard: ShardSpec,
+}
+
+impl Default for LoadArgs {
+    fn default() -> Self {
+        Self { part: LoadPart::All, resume: false, shard: ShardSpec::default() }
+    }
+}
+
+fn parse_shard(text: &str) -> Result<ShardSpec, String> {
+    let parse = || -> Option<ShardSpec> {
+        let (index, count) = text.split_once('/')?;
+        Some(ShardSpec { index: index.parse().ok()?, count: count.parse().ok()? })
+    };
+    parse().ok_or_else(|| "must be I/N, for example 0/4".to_owned())
+}
+
+#[derive(Debug, Default, Args)]
+struct DataArgs {
+    /// Compare every table with what its seed makes; it holds only right after a load.
+    #[arg(long)]
+    fingerprint: bool,
+}
+
+#[derive(Debug, Args)]
+struct SqlArgs {
+    /// Whose statements.
+    #[arg(long, value_enum)]
+    workload: SqlWorkload,
+    /// Whose SQL.
+    #[arg(long, value_enum, default_value_t = Dialect::Postgres)]
+    dialect: Dialect,
+    /// Only of this profile of TPC-C; all that the dialect has when absent.
+    #[arg(long, value_enum)]
+    profile: Option<ProfileArg>,
+    /// Size of the data set, which conditions and constants hold.
+    #[arg(long, default_value_t = 1)]
+    warehouses: u32,
+    /// Rows of the table of point-select.
+    #[arg(long, default_value_t = 1_000_000)]
+    rows: u32,
+    /// Only these; `settings` are for the user to apply, and never sent.
+    #[arg(long, value_enum)]
+    part: Option<SqlPart>,
+    /// Say behind each statement what it is.
+    #[arg(long)]
+    names: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SqlWorkload {
+    Tpcc,
+    PointSelect,
+}
+
+impl SqlArgs {
+    fn workload(&self) -> WorkloadSpec {
+        match self.workload {
+            SqlWorkload::Tpcc => TpccArgs {
+                warehouses: self.warehouses,
+                active_warehouses: None,
+                profile: self.profile.unwrap_or(ProfileArg::Batched),
+                timestamps: TimestampsArg::Wall,
+            }
+            .into(),
+            SqlWorkload::PointSelect => PointSelectArgs { rows: self.rows }.into(),
+        }
+    }
+
+    fn print(self) -> Result<ExitCode, Failure> {
+        let common = CommonArgs { dialect: self.dialect, ..CommonArgs::default() };
+        let spec = common.spec(Action::Run, self.workload(), DriveArgs::default());
+        spec.validate_dialect().map_err(|error| Failure::new(ExitCode::BadSpec, error.to_string()))?;
+        let lines = sql::lines(&spec, self.profile.is_none(), self.part, self.names)?;
+        // Whoever closed the pipe has read enough.
+        let _ = io::stdout().lock().write_all(lines.as_bytes());
+        Ok(ExitCode::Finished)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -271,9 +383,17 @@ impl FakeTargetArgs {
 impl<W: Args + Into<WorkloadSpec>> ActionCommand<W> {
     fn into_spec(self) -> Spec {
         match self {
-            Self::Load { workload, common } => common.spec(Action::Load, workload.into(), DriveArgs::default()),
+            Self::Load { workload, common, load: LoadArgs { part, resume, shard }, data } => Spec {
+                load: LoadSpec { part, resume },
+                shard,
+                fingerprint: data.fingerprint,
+                ..common.spec(Action::Load, workload.into(), DriveArgs::default())
+            },
             Self::Run { workload, common, drive } => common.spec(Action::Run, workload.into(), drive),
-            Self::Check { workload, common } => common.spec(Action::Check, workload.into(), DriveArgs::default()),
+            Self::Check { workload, common, data } => Spec {
+                fingerprint: data.fingerprint,
+                ..common.spec(Action::Check, workload.into(), DriveArgs::default())
+            },
         }
     }
 }
@@ -288,7 +408,7 @@ impl CommonArgs {
         Spec {
             schema: Schema::V1,
             action,
-            target: PostgresTarget { kind: TargetKind::Postgres, dsn: self.dsn, isolation },
+            target: PostgresTarget { kind: TargetKind::Postgres, dsn: self.dsn, isolation, dialect: self.dialect },
             workload,
             seed: self.seed,
             connections: self.connections,
@@ -300,6 +420,9 @@ impl CommonArgs {
                 CheckArg::None => CheckSpec::None,
                 CheckArg::Conditions => CheckSpec::Conditions,
             },
+            load: LoadSpec::default(),
+            fingerprint: false,
+            shard: ShardSpec::default(),
         }
     }
 }
@@ -322,6 +445,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             return Ok(telemetry::run(Duration::from_millis(interval_ms), io::stdout().lock(), &stop));
         }
         Command::FakeTarget(args) => return args.serve(&*stop_on_signals()?),
+        Command::Sql(args) => return args.print(),
         Command::Exec { spec } => read_spec(spec.as_deref())?,
         Command::Tpcc(action) => validated(action.into_spec())?,
         Command::PointSelect(action) => validated(action.into_spec())?,

@@ -188,6 +188,21 @@ pub struct TableLoad {
     pub bytes: u64,
 }
 
+/// A table as the server has it, against what its seed makes: equal right after a load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FingerprintResult {
+    /// Its name.
+    pub table: String,
+    /// Rows it has.
+    pub rows: u64,
+    /// The sum of the hashes of its rows, modulo 2^64, in hexadecimal.
+    pub hash: String,
+    /// Rows its seed makes.
+    pub expected_rows: u64,
+    /// The hash of those.
+    pub expected: String,
+}
+
 /// Counts of one operation with one outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct OperationTotal {
@@ -226,6 +241,8 @@ pub struct Finished {
     pub counters: Vec<CounterResult>,
     /// What loading wrote.
     pub tables: Vec<TableLoad>,
+    /// Empty when none were asked for.
+    pub fingerprints: Vec<FingerprintResult>,
     /// Of the workload, for example `c_load` and `c_run` of NURand.
     pub constants: BTreeMap<&'static str, i64>,
     /// User + system, of the measurement interval (run) or of the action.

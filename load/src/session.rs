@@ -4,11 +4,12 @@ use crate::admin::Admin;
 use crate::check::{self, Moment};
 use crate::engine::{self, Clock, Dial, Driven, Load, Timeline, process_cpu_s, unix_ms};
 use crate::exit::{ExitCode, Failure, worst};
+use crate::fingerprint;
 use crate::loader::Loader;
 use crate::outcome::Outcome;
 use crate::output::{AuditLine, ErrorKind, Finished, Line, Output, SCHEMA, Started};
 use crate::record::Ledger;
-use crate::spec::{Action, CheckSpec, Spec};
+use crate::spec::{Action, CheckSpec, LoadPart, Spec};
 use crate::stop::Stop;
 use crate::target::postgres::Connection;
 use crate::tell;
@@ -95,30 +96,52 @@ impl Session {
         match self.spec.action {
             Action::Load => self.load(&parts, connection),
             Action::Run => self.run(&parts, connection),
-            Action::Check => self.check(&parts, connection),
+            Action::Check => self.check(&parts, connection, Moment::Later),
         }
     }
 
-    fn load(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
+    fn load(&self, parts: &Parts, connection: Connection) -> Result<(), Failure> {
         let tables = Loader {
             dataset: parts.dataset.as_ref(),
+            dialect: self.spec.target.dialect,
             admin: &self.admin,
             connections: self.spec.connections,
+            shard: self.spec.shard,
             stop: &self.stop,
             progress: &tell::progress,
         }
-        .run()?;
+        .run(self.spec.load)?;
         self.known().tables = tables;
-        let workload = self.workload(parts, &mut connection)?;
-        if self.spec.check == CheckSpec::Conditions {
-            self.check_conditions(workload.as_ref(), &mut connection, Moment::AfterLoad)?;
+        if matches!(self.spec.load.part, LoadPart::Create | LoadPart::Rows) {
+            return Ok(());
         }
-        Ok(())
+        self.check(parts, connection, Moment::AfterLoad)
     }
 
-    fn check(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
+    fn check(&self, parts: &Parts, mut connection: Connection, moment: Moment) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
-        self.check_conditions(workload.as_ref(), &mut connection, Moment::Later)
+        let checked = match self.spec.check {
+            CheckSpec::Conditions => self.check_conditions(workload.as_ref(), &mut connection, moment),
+            CheckSpec::None => Ok(()),
+        };
+        worst([checked, self.compare_fingerprints()])
+    }
+
+    /// Compares every table with what its seed makes, if that is asked for.
+    fn compare_fingerprints(&self) -> Result<(), Failure> {
+        if !self.spec.fingerprint {
+            return Ok(());
+        }
+        tell::progress("comparing fingerprints");
+        // The data set's own seed, where it keeps one: a run may have had another.
+        let stored = self.known().constants.get("data_seed").and_then(|seed| u64::try_from(*seed).ok());
+        let spec = Spec { seed: stored.unwrap_or(self.spec.seed), ..self.spec.clone() };
+        let parts = workload::parts(&spec);
+        let (dialect, connections) = (spec.target.dialect, spec.connections);
+        let results = fingerprint::compare(parts.dataset.as_ref(), dialect, &self.admin, connections, &self.stop)?;
+        let difference = fingerprint::judge(&results);
+        self.known().fingerprints = results;
+        difference.map_or(Ok(()), Err)
     }
 
     fn run(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {

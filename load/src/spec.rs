@@ -5,7 +5,9 @@
 
 pub use crate::workload::tpcc::profile::Profile as TpccProfile;
 
+use crate::target::Dialect;
 use crate::target::postgres::{Dsn, Isolation, redact};
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -15,6 +17,8 @@ const MOST_WAREHOUSES: u32 = 1_000_000;
 const MOST_CONNECTIONS: u32 = 10_000;
 /// With its pauses, more takes minutes for one operation.
 const MOST_RETRIES: u32 = 1_000;
+/// Machines that generate load.
+const MOST_SHARDS: u32 = 10_000;
 /// A year: longer is a mistake in the unit.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 
@@ -51,6 +55,59 @@ pub struct Spec {
     /// What is verified after the action.
     #[serde(default)]
     pub check: CheckSpec,
+    /// Which part of a load is done, and whether one is taken up again.
+    #[serde(default)]
+    pub load: LoadSpec,
+    /// After a load, or in a check: compare every table with what its seed makes. It holds only right after a load.
+    #[serde(default)]
+    pub fingerprint: bool,
+    /// Which share of the work is this process's.
+    #[serde(default)]
+    pub shard: ShardSpec,
+}
+
+/// How a load is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSpec {
+    /// Which part of it.
+    #[serde(default)]
+    pub part: LoadPart,
+    /// Leave what an earlier load of the same data set wrote, and go on behind it.
+    #[serde(default)]
+    pub resume: bool,
+}
+
+/// Parts of a load, in their order. Several processes share one: one creates, each writes its shard's rows, one
+/// finishes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadPart {
+    /// All of them.
+    #[default]
+    All,
+    /// Empty tables, older ones dropped.
+    Create,
+    /// The rows of this process's shard that are not there yet.
+    Rows,
+    /// Once every shard has written its rows: statistics, keys, indexes, constants, checks.
+    Finish,
+}
+
+/// A share of the work: `index` of `count`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShardSpec {
+    /// From 0.
+    pub index: u32,
+    /// At least 1.
+    pub count: u32,
+}
+
+impl Default for ShardSpec {
+    fn default() -> Self {
+        Self { index: 0, count: 1 }
+    }
 }
 
 /// The one version of the spec there is.
@@ -86,6 +143,9 @@ pub struct PostgresTarget {
     /// How transactions are isolated.
     #[serde(default)]
     pub isolation: IsolationSpec,
+    /// Which SQL it speaks.
+    #[serde(default)]
+    pub dialect: Dialect,
 }
 
 /// Kinds of targets.
@@ -280,6 +340,8 @@ impl Spec {
         require((0.0..=LONGEST_S).contains(&self.ramp_s), "ramp_s: must be 0 seconds to a year")?;
         let lasts = self.duration_s > 0.0 && self.duration_s <= LONGEST_S;
         require(lasts, "duration_s: must be above 0 seconds, and at most a year")?;
+        self.validate_shares()?;
+        self.validate_dialect()?;
         match &self.workload {
             WorkloadSpec::Tpcc(tpcc) => {
                 let active = tpcc.active_warehouses.unwrap_or(tpcc.warehouses);
@@ -296,6 +358,30 @@ impl Spec {
             }
         }
         self.dsn().map(|_| ())
+    }
+
+    /// Checks that the dialect has what the workload sends.
+    ///
+    /// # Errors
+    /// [`SpecError`] naming the key.
+    pub fn validate_dialect(&self) -> Result<(), SpecError> {
+        match &self.workload {
+            WorkloadSpec::Tpcc(tpcc) if !tpcc.profile.is_of(self.target.dialect) => {
+                Err(SpecError(format!("workload.profile: {} is for PostgreSQL only", tpcc.profile)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_shares(&self) -> Result<(), SpecError> {
+        let require = |holds: bool, message: &str| if holds { Ok(()) } else { Err(SpecError(message.to_owned())) };
+        let ShardSpec { index, count } = self.shard;
+        require((1..=MOST_SHARDS).contains(&count), &format!("shard.count: must be 1 to {MOST_SHARDS}"))?;
+        require(index < count, "shard.index: must be below shard.count")?;
+        let whole = self.action != Action::Load || count == 1 || self.load.part == LoadPart::Rows;
+        require(whole, "load.part: a shard loads rows only: create once, then rows on each, then finish once")?;
+        let fresh = !self.load.resume || self.load.part == LoadPart::All;
+        require(fresh, "load.resume: only the whole load is resumed; rows and finish always go on where they were")
     }
 
     /// The parsed DSN, with what the environment adds.
@@ -377,6 +463,20 @@ mod tests {
             (with("/target/dsn", json!("mysql://u@h")), "target.dsn"),
             (with("/target/isolation", json!("chaos")), "target.isolation"),
             (with("/workload", json!({"kind": "tpcc", "warehouses": 2, "active_warehouses": 3})), "active_warehouses"),
+            (with("/target/dialect", json!("oracle")), "target.dialect"),
+            (
+                with("/workload", json!({"kind": "tpcc", "warehouses": 1, "profile": "proc"}))
+                    .replace("\"dsn\"", "\"dialect\":\"cockroachdb\",\"dsn\""),
+                "workload.profile: proc is for PostgreSQL only",
+            ),
+            (with("/shard", json!({"index": 2, "count": 2})), "shard.index"),
+            (with("/shard", json!({"index": 0, "count": 0})), "shard.count"),
+            (with("/load", json!({"part": "some"})), "load.part"),
+            (with("/load", json!({"part": "rows", "resume": true})), "load.resume"),
+            (
+                with("/action", json!("load")).replace("\"seed\"", "\"shard\":{\"index\":0,\"count\":2},\"seed\""),
+                "load.part",
+            ),
             (minimal().to_string() + "{}", "after the document"),
             (String::new(), "EOF"),
         ] {

@@ -23,7 +23,7 @@ fn every_value_survives_the_way_to_the_server_and_back() {
     let Some(server) = support::server() else { return };
     let mut connection = server.connect();
     let echo = [
-        statement("int", "SELECT $1::int4, $1::int4::int8, NULL::int4"),
+        statement("int", "SELECT $1::int4, $1::int4::int8, NULL::int4, 3000000000"),
         statement("text", "SELECT $1::text, $1::varchar(20), $1::char(6)"),
         statement("numeric", "SELECT $1::numeric, ($1::numeric)::text"),
         statement("timestamp", "SELECT ($1::timestamp)::text"),
@@ -48,7 +48,8 @@ fn every_value_survives_the_way_to_the_server_and_back() {
     batch.execute(StatementId(5), &[Value::Null]);
     let reply = connection.exchange(&mut batch).unwrap();
     let row = reply.row(0, 0).unwrap();
-    assert_eq!((row.i32(0), row.i64(1), row.i32(1), row.i32(2)), (Some(-7), Some(-7), None, None));
+    assert_eq!((row.i32(0), row.i64(1), row.i32(1), row.i32(2)), (Some(-7), Some(-7), Some(-7), None));
+    assert_eq!((row.i32(3), row.i64(3)), (None, Some(3_000_000_000)), "what does not fit is not cut");
     let row = reply.row(1, 0).unwrap();
     assert_eq!((row.text(0), row.text(1), row.text(2)), (Some("süß"), Some("süß"), Some("süß   ")));
     assert_eq!(reply.row(2, 0).unwrap().text(0), Some("2023-11-14 22:13:20.123456"));
@@ -122,7 +123,7 @@ fn copy_writes_rows_counts_them_and_reports_the_servers_complaint() {
         .query("CREATE TABLE t (id int PRIMARY KEY, name varchar(40), price numeric(12,2), at timestamp)")
         .unwrap();
     let rows = 20_000;
-    let mut writer = CopyWriter::start(&mut connection, "t (id, name, price, at)").unwrap();
+    let mut writer = CopyWriter::start(&mut connection, "COPY t (id, name, price, at) FROM STDIN WITH BINARY").unwrap();
     let row = |id: i32| {
         [
             Value::I32(id),
@@ -141,14 +142,17 @@ fn copy_writes_rows_counts_them_and_reports_the_servers_complaint() {
     let expected = ["20000", "200010000", "1980100.00", "10000", "1970-01-01 00:00:00"];
     assert_eq!(sums, [expected.map(|text| Some(text.to_owned()))]);
 
-    let mut writer = CopyWriter::start(&mut connection, "t (id, name, price, at)").unwrap();
+    let mut writer = CopyWriter::start(&mut connection, "COPY t (id, name, price, at) FROM STDIN WITH BINARY").unwrap();
     writer.row(&row(1)).unwrap();
     assert_eq!(sqlstate(writer.finish()), "23505");
-    let mut writer = CopyWriter::start(&mut connection, "t (id, name, price, at)").unwrap();
+    let mut writer = CopyWriter::start(&mut connection, "COPY t (id, name, price, at) FROM STDIN WITH BINARY").unwrap();
     writer.row(&row(-1)).unwrap();
     writer.abandon("changed my mind").unwrap();
     assert_eq!(connection.query("SELECT count(*) FROM t").unwrap(), [[Some("20000".to_owned())]]);
-    assert_eq!(sqlstate(CopyWriter::start(&mut connection, "nowhere (id)").map(|_| ())), "42P01");
+    assert_eq!(
+        sqlstate(CopyWriter::start(&mut connection, "COPY nowhere (id) FROM STDIN WITH BINARY").map(|_| ())),
+        "42P01"
+    );
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod support;
 mod tpcc_driver;
 
+use nephoscope_load::target::Dialect;
 use nephoscope_load::target::postgres::{Connection, Isolation};
 use nephoscope_load::workload::tpcc::Tpcc;
 use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};
@@ -189,7 +190,7 @@ fn foreign_keys_fit(server: &Server) {
     let connection = &mut copy(server, "foreign_keys");
     let population =
         Population::new(PopulationOptions { foreign_keys: true, ..PopulationOptions::new(WAREHOUSES, 20_240_607) });
-    for sql in population.finish().iter().filter(|sql| sql.starts_with("ALTER TABLE")) {
+    for sql in population.finish(Dialect::Postgres).iter().filter(|sql| sql.starts_with("ALTER TABLE")) {
         connection.query(sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
     }
     assert_eq!(number(connection, "SELECT count(*) FROM pg_constraint WHERE contype = 'f'"), 10);

@@ -1,6 +1,9 @@
 //! What load is sent to. A target knows connections and bytes; it knows no workload, no pace, no histogram.
 
+mod dialect;
 pub mod postgres;
+
+pub use dialect::Dialect;
 
 use std::fmt;
 

@@ -2,11 +2,13 @@
 //! and does no input or output itself: a [`Worker`] is a state machine that an engine drives, so that a blocking
 //! engine and an event loop run the same code.
 
+mod dataset;
 pub mod point_select;
 mod registry;
 mod streams;
 pub mod tpcc;
 
+pub use dataset::{Dataset, Key, NULL_TEXT, Piece, RowWriter, Table, tables};
 pub use registry::{Parts, parts};
 pub use streams::{Streams, below};
 
@@ -167,41 +169,4 @@ pub trait Workload: Send + Sync {
     fn constants(&self) -> BTreeMap<&'static str, i64> {
         BTreeMap::new()
     }
-}
-
-/// A data set as a function of (seed, table, index).
-pub trait Dataset: Send + Sync {
-    /// Statements that create empty tables, dropping older ones.
-    fn create(&self) -> Vec<String>;
-    /// Independent pieces that may be copied in parallel, in any order.
-    fn pieces(&self) -> Vec<Piece>;
-    /// Encodes all rows of one piece.
-    ///
-    /// # Errors
-    /// Whatever the writer's sink returned.
-    fn write(&self, piece: &Piece, writer: &mut dyn RowWriter) -> std::io::Result<()>;
-    /// Keys and indexes (may be run in parallel, each its own statement), after all rows.
-    fn index(&self) -> Vec<String>;
-    /// What must run after the indexes, in order (VACUUM, ANALYZE, storing constants).
-    fn finish(&self) -> Vec<String>;
-}
-
-/// One piece of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// Table name.
-    pub table: &'static str,
-    /// `table (column, …)` as COPY wants it.
-    pub columns: &'static str,
-    /// Which piece of the table (for TPC-C the warehouse; 0 for ITEM).
-    pub index: u32,
-}
-
-/// Takes rows, a value at a time (COPY BINARY, or text for a fingerprint).
-pub trait RowWriter {
-    /// Writes one row.
-    ///
-    /// # Errors
-    /// Whatever the sink returned.
-    fn row(&mut self, values: &[crate::target::Value<'_>]) -> std::io::Result<()>;
 }

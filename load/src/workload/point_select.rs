@@ -3,11 +3,11 @@
 //! The smallest useful operation: it measures the path to the server, the protocol and the cache.
 
 use super::{
-    AuditLine, Completion, Condition, DataError, Dataset, Draws, OperationId, Piece, RowWriter, ServerCounter, Step,
-    Streams, Tally, Worker, Workload, below,
+    AuditLine, Completion, Condition, DataError, Dataset, Draws, Key, OperationId, Piece, RowWriter, ServerCounter,
+    Step, Streams, Table, Tally, Worker, Workload, below,
 };
 use crate::target::postgres::{Batch, Reply};
-use crate::target::{Statement, StatementId, Value};
+use crate::target::{Dialect, Statement, StatementId, Value};
 use rand_core::RngCore;
 use std::collections::BTreeMap;
 use std::io;
@@ -18,6 +18,21 @@ const SELECT: StatementId = StatementId(0);
 /// Purposes of random streams.
 const ROW_STREAM: u64 = 0x70_6F_69_6E_74_00;
 const CLIENT_STREAM: u64 = 0x70_6F_69_6E_74_01;
+
+/// Version of the population: raised when the same seed would no longer give the same rows.
+const POPULATION_VERSION: u32 = 1;
+
+const TABLE: Table = Table {
+    name: "sbtest1",
+    columns: &[
+        ("id", "int4 NOT NULL"),
+        ("k", "int4 NOT NULL DEFAULT 0"),
+        ("c", "char(120) NOT NULL DEFAULT ''"),
+        ("pad", "char(60) NOT NULL DEFAULT ''"),
+    ],
+    key: Key::Primary("id"),
+    fill_factor: None,
+};
 
 /// About 10 MB: enough to fill a COPY stream, small enough to spread over many.
 const ROWS_PER_PIECE: u32 = 50_000;
@@ -110,7 +125,7 @@ impl Workload for PointSelect {
                 sql: format!(
                     "SELECT count(*)::int8, 'id ' || min(wanted.id)::text || ' is missing' \
                      FROM generate_series(1, {rows}) AS wanted (id) \
-                     WHERE NOT EXISTS (SELECT FROM sbtest1 AS found WHERE found.id = wanted.id)"
+                     WHERE NOT EXISTS (SELECT 1 FROM sbtest1 AS found WHERE found.id = wanted.id)"
                 ),
                 only_after_load: false,
             },
@@ -174,6 +189,7 @@ impl Worker for PointSelectWorker {
 #[derive(Debug)]
 pub struct PointSelectData {
     rows: u32,
+    seed: u64,
     streams: Streams,
 }
 
@@ -181,20 +197,21 @@ impl PointSelectData {
     /// A table of `rows` rows.
     #[must_use]
     pub fn new(rows: u32, seed: u64) -> Self {
-        Self { rows, streams: Streams::new(seed) }
+        Self { rows, seed, streams: Streams::new(seed) }
     }
 }
 
 impl Dataset for PointSelectData {
-    fn create(&self) -> Vec<String> {
-        let table = "CREATE TABLE sbtest1 (id int NOT NULL, k int NOT NULL DEFAULT 0, \
-                     c char(120) NOT NULL DEFAULT '', pad char(60) NOT NULL DEFAULT '')";
-        vec!["DROP TABLE IF EXISTS sbtest1".to_owned(), table.to_owned()]
+    fn identity(&self) -> String {
+        format!("point_select, {} rows, seed {}, version {POPULATION_VERSION}", self.rows, self.seed)
+    }
+
+    fn create(&self, dialect: Dialect) -> Vec<String> {
+        vec![TABLE.drop_sql(), TABLE.create_sql(dialect)]
     }
 
     fn pieces(&self) -> Vec<Piece> {
-        let piece = |index| Piece { table: "sbtest1", columns: "sbtest1 (id, k, c, pad)", index };
-        (0..self.rows.div_ceil(ROWS_PER_PIECE)).map(piece).collect()
+        (0..self.rows.div_ceil(ROWS_PER_PIECE)).map(|index| Piece { table: &TABLE, index }).collect()
     }
 
     fn write(&self, piece: &Piece, writer: &mut dyn RowWriter) -> io::Result<()> {
@@ -215,12 +232,13 @@ impl Dataset for PointSelectData {
         Ok(())
     }
 
-    fn index(&self) -> Vec<String> {
-        vec!["ALTER TABLE sbtest1 ADD PRIMARY KEY (id)".to_owned(), "CREATE INDEX k_1 ON sbtest1 (k)".to_owned()]
+    fn index(&self, dialect: Dialect) -> Vec<String> {
+        let secondary = "CREATE INDEX IF NOT EXISTS k_1 ON sbtest1 (k)".to_owned();
+        TABLE.key_sql(dialect).into_iter().chain([secondary]).collect()
     }
 
-    fn finish(&self) -> Vec<String> {
-        vec!["VACUUM ANALYZE sbtest1".to_owned()]
+    fn finish(&self, _: Dialect) -> Vec<String> {
+        Vec::new()
     }
 }
 

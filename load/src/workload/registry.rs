@@ -7,7 +7,7 @@ use super::tpcc::worker::Clock;
 use super::tpcc::{Tpcc, TpccOptions};
 use super::{DataError, Dataset, Workload};
 use crate::exit::{ExitCode, Failure};
-use crate::spec::{Spec, TpccTimestamps, WorkloadSpec};
+use crate::spec::{Spec, TpccSpec, TpccTimestamps, WorkloadSpec};
 use crate::target::postgres::TextRows;
 use std::sync::Arc;
 
@@ -46,20 +46,35 @@ impl Parts {
             WorkloadSpec::Tpcc(tpcc) => {
                 let stored =
                     StoredConstants::from_rows(pairs(stored)).map_err(|error| Failure::data(&DataError(error)))?;
-                let options = TpccOptions {
-                    warehouses: tpcc.warehouses,
-                    active_warehouses: tpcc.active_warehouses,
-                    seed: self.spec.seed,
-                    clock: match tpcc.timestamps {
-                        TpccTimestamps::Wall => Clock::Wall,
-                        TpccTimestamps::Logical => Clock::LOGICAL,
-                    },
-                    profile: tpcc.profile,
-                };
-                let tpcc = Tpcc::new(options, &stored).map_err(|error| Failure::new(ExitCode::BadSpec, error))?;
-                Ok(Arc::new(tpcc))
+                self.tpcc(tpcc, &stored)
             }
         }
+    }
+
+    /// Builds the workload as it is on its own data set, without reading it.
+    ///
+    /// # Errors
+    /// As [`Parts::workload`].
+    pub fn workload_of_fresh_data(&self) -> Result<Arc<dyn Workload>, Failure> {
+        match &self.spec.workload {
+            WorkloadSpec::PointSelect(_) => self.workload(&TextRows::new()),
+            WorkloadSpec::Tpcc(tpcc) => self.tpcc(tpcc, &StoredConstants::new(tpcc.warehouses, self.spec.seed)),
+        }
+    }
+
+    fn tpcc(&self, tpcc: &TpccSpec, stored: &StoredConstants) -> Result<Arc<dyn Workload>, Failure> {
+        let options = TpccOptions {
+            warehouses: tpcc.warehouses,
+            active_warehouses: tpcc.active_warehouses,
+            seed: self.spec.seed,
+            clock: match tpcc.timestamps {
+                TpccTimestamps::Wall => Clock::Wall,
+                TpccTimestamps::Logical => Clock::LOGICAL,
+            },
+            profile: tpcc.profile,
+        };
+        let tpcc = Tpcc::new(options, stored).map_err(|error| Failure::new(ExitCode::BadSpec, error))?;
+        Ok(Arc::new(tpcc))
     }
 }
 

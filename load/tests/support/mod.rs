@@ -140,6 +140,11 @@ impl Server {
             .expect("the test's own connection")
     }
 
+    /// What the server wrote into its log.
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.directory.join("log")).expect("the log")
+    }
+
     /// The end of a machine: no farewell, no more answers.
     pub fn kill(&mut self) {
         self.signal(rustix::process::Signal::KILL);

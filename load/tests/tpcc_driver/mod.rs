@@ -5,8 +5,8 @@
 pub mod witness;
 
 use super::support::{self, Server};
-use nephoscope_load::target::TargetError;
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
+use nephoscope_load::target::{Dialect, TargetError};
 use nephoscope_load::workload::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
 use nephoscope_load::workload::tpcc::population::Population;
 use nephoscope_load::workload::tpcc::profile::Profile;
@@ -49,14 +49,15 @@ pub fn load(connection: &mut Connection, population: &Population) {
             connection.query(&sql).unwrap_or_else(|error| panic!("{error}: {sql}"));
         }
     };
-    run(connection, population.create());
+    let dialect = Dialect::Postgres;
+    run(connection, population.create(dialect));
     for piece in population.pieces() {
-        let mut writer = CopyWriter::start(connection, piece.columns).unwrap();
+        let mut writer = CopyWriter::start(connection, &piece.table.copy_sql()).unwrap();
         population.write(&piece, &mut writer).unwrap();
-        writer.finish().unwrap_or_else(|error| panic!("{error}: {}", piece.table));
+        writer.finish().unwrap_or_else(|error| panic!("{error}: {}", piece.table.name));
     }
-    run(connection, population.index());
-    run(connection, population.finish());
+    run(connection, population.index(dialect));
+    run(connection, population.finish(dialect));
 }
 
 pub fn workload(connection: &mut Connection, seed: u64) -> Tpcc {

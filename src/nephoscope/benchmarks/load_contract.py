@@ -121,6 +121,17 @@ class Shard(Concise):
     count: int = Field(default=1, ge=1)
 
 
+class LoadSteps(Concise):
+    """How a load is done. Several machines share one: one creates, each writes its shard's rows, one finishes."""
+
+    part: Literal["all", "create", "rows", "finish"] = Field(
+        default="all", description="rows: those of `shard` that are not there yet; finish: once all rows are there"
+    )
+    resume: bool = Field(
+        default=False, description="go on where an earlier load of the same data set ended; only with part = all"
+    )
+
+
 class LoadSpec(Concise):
     """What `nephoscope-load exec` reads."""
 
@@ -153,6 +164,10 @@ class LoadSpec(Concise):
     )
     max_retries: int = Field(default=10, ge=0, le=1_000, description="of 40001 and 40P01, with the same inputs")
     check: Literal["none", "conditions"] = Field(default="conditions", description="after load or run")
+    load: LoadSteps = LoadSteps()
+    fingerprint: bool = Field(
+        default=False, description="after load, or in a check: compare every table with what its seed makes"
+    )
 
 
 class Started(Frozen):
@@ -300,6 +315,19 @@ class TableLoad(Frozen):
     bytes: int = Field(ge=1)
 
 
+class Fingerprint(Frozen):
+    """A table as the server has it, against what its seed makes; equal right after a load.
+
+    A hash is the sum over the rows of 64-bit hashes of their texts, modulo 2^64, in hexadecimal.
+    """
+
+    table: str
+    rows: int = Field(ge=1)
+    hash: str
+    expected_rows: int = Field(ge=1)
+    expected: str = Field(description="the hash of the rows that the seed makes")
+
+
 class OperationTotal(Frozen):
     """Counts over the measurement interval alone (`measured`) and the whole action (`all`)."""
 
@@ -357,6 +385,7 @@ class Finished(Frozen):
     conditions: list[ConditionResult] = Field(description="empty when none were checked")
     counters: list[CounterResult]
     tables: list[TableLoad]
+    fingerprints: list[Fingerprint] = Field(default=[], description="empty when none were asked for")
     constants: dict[str, int] = Field(description="for example c_load and c_run of NURand")
     client_cpu_s: float = Field(ge=0, description="user + system, of the measurement interval (run) or the action")
     peak_memory_bytes: int = Field(ge=0)

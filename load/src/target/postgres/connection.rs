@@ -37,6 +37,18 @@ impl Isolation {
             Self::Serializable => "SERIALIZABLE",
         }
     }
+
+    /// Sets it for all transactions of a session.
+    #[must_use]
+    pub fn session_sql(self) -> String {
+        format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {}", self.sql())
+    }
+
+    /// Begins a transaction.
+    #[must_use]
+    pub fn begin_sql(self) -> String {
+        format!("BEGIN ISOLATION LEVEL {}", self.sql())
+    }
 }
 
 /// A statement that the server would not prepare.
@@ -142,10 +154,8 @@ impl Connection {
     /// # Errors
     /// [`PrepareError`] naming the first statement that the server refuses.
     pub fn prepare(&mut self, statements: &[Statement], isolation: Isolation) -> Result<(), PrepareError> {
-        let level = isolation.sql();
-        self.query(&format!("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL {level}"))
-            .map_err(|error| PrepareError { statement: "isolation level", error })?;
-        self.prepare_one(BEGIN_NAME, &format!("BEGIN ISOLATION LEVEL {level}"))
+        self.query(&isolation.session_sql()).map_err(|error| PrepareError { statement: "isolation level", error })?;
+        self.prepare_one(BEGIN_NAME, &isolation.begin_sql())
             .and_then(|_| self.prepare_one(COMMIT_NAME, "COMMIT"))
             .and_then(|_| self.prepare_one(ROLLBACK_NAME, "ROLLBACK"))
             .map_err(|error| PrepareError { statement: "transaction control", error })?;

@@ -34,12 +34,12 @@ pub struct CopyWriter<'a> {
 }
 
 impl<'a> CopyWriter<'a> {
-    /// Starts `COPY table (columns) FROM STDIN`.
+    /// Starts a COPY that takes binary rows from the client.
     ///
     /// # Errors
     /// [`TargetError`] when the server refuses.
-    pub fn start(connection: &'a mut Connection, columns: &str) -> Result<Self, TargetError> {
-        connection.start_copy(&format!("COPY {columns} FROM STDIN (FORMAT BINARY)"))?;
+    pub fn start(connection: &'a mut Connection, sql: &str) -> Result<Self, TargetError> {
+        connection.start_copy(sql)?;
         let mut writer =
             Self { connection, chunk: BytesMut::with_capacity(CHUNK_BYTES * 5 / 4), copied: Copied::default() };
         writer.begin_chunk();

@@ -192,10 +192,10 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// `int4` (or `int2`).
+    /// An integer that fits: `int4`, `int2`, or `int8`, which CockroachDB makes of integer arithmetic.
     #[must_use]
     pub fn i32(&self, column: usize) -> Option<i32> {
-        i32::try_from(self.integer(column, &[INT4_OID, INT2_OID])?).ok()
+        i32::try_from(self.integer(column, &[INT4_OID, INT2_OID, INT8_OID])?).ok()
     }
 
     /// `int8` (or narrower).

@@ -62,7 +62,7 @@ impl StoredConstants {
     #[must_use]
     pub fn insert_sql(&self) -> String {
         let values = self.rows().map(|(name, value)| format!("('{name}', {value})"));
-        format!("INSERT INTO tpcc_constant (name, value) VALUES {}", values.join(", "))
+        format!("INSERT INTO tpcc_constant (name, value) VALUES {} ON CONFLICT (name) DO NOTHING", values.join(", "))
     }
 
     /// The rows themselves.

@@ -1,5 +1,6 @@
 //! How transactions are cut into round trips.
 
+use crate::target::Dialect;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -22,6 +23,12 @@ pub enum Profile {
 impl Profile {
     /// All of them, from the most round trips to the least.
     pub const ALL: [Self; 4] = [Self::Chatty, Self::Batched, Self::Pipelined, Self::Proc];
+
+    /// Whether servers of `dialect` take its statements: functions are written in PostgreSQL's own language.
+    #[must_use]
+    pub fn is_of(self, dialect: Dialect) -> bool {
+        self != Self::Proc || dialect == Dialect::Postgres
+    }
 
     /// As a spec writes it.
     #[must_use]

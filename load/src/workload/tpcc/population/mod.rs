@@ -9,8 +9,9 @@ mod orders;
 mod people;
 mod pool;
 
-use super::constants::StoredConstants;
+use super::constants::{POPULATION_VERSION, StoredConstants};
 use super::schema;
+use crate::target::Dialect;
 use crate::workload::{Dataset, Piece, RowWriter};
 use pool::Pools;
 use std::io;
@@ -75,20 +76,27 @@ impl Population {
 }
 
 impl Dataset for Population {
-    fn create(&self) -> Vec<String> {
-        schema::create()
+    fn identity(&self) -> String {
+        let PopulationOptions { warehouses, seed, loaded_at_micros, .. } = self.options;
+        format!(
+            "tpcc, {warehouses} warehouses, seed {seed}, loaded at {loaded_at_micros}, version {POPULATION_VERSION}"
+        )
+    }
+
+    fn create(&self, dialect: Dialect) -> Vec<String> {
+        schema::create(dialect)
     }
 
     /// ITEM and then, warehouse by warehouse, the largest tables first, so that parallel writers end together.
     fn pieces(&self) -> Vec<Piece> {
-        let tables = ["stock", "order_line", "customer", "history", "orders", "new_order", "district", "warehouse"];
-        let item = Piece { table: "item", columns: schema::copy_columns("item"), index: 0 };
-        let of_warehouse = |index| tables.map(|table| Piece { table, columns: schema::copy_columns(table), index });
+        let of_warehouses = schema::TABLES.into_iter().filter(|table| **table != schema::ITEM);
+        let of_warehouse = |index| of_warehouses.clone().map(move |table| Piece { table, index });
+        let item = Piece { table: &schema::ITEM, index: 0 };
         std::iter::once(item).chain((1..=self.options.warehouses).flat_map(of_warehouse)).collect()
     }
 
     fn write(&self, piece: &Piece, writer: &mut dyn RowWriter) -> io::Result<()> {
-        match piece.table {
+        match piece.table.name {
             "item" => self.write_items(writer),
             "stock" => self.write_stock(piece.index, writer),
             "warehouse" => self.write_warehouse(piece.index, writer),
@@ -102,13 +110,12 @@ impl Dataset for Population {
         }
     }
 
-    fn index(&self) -> Vec<String> {
-        schema::index()
+    fn index(&self, dialect: Dialect) -> Vec<String> {
+        schema::index(dialect)
     }
 
-    fn finish(&self) -> Vec<String> {
+    fn finish(&self, _: Dialect) -> Vec<String> {
         let mut statements = if self.options.foreign_keys { schema::foreign_keys() } else { Vec::new() };
-        statements.extend(schema::vacuum());
         statements.push(self.constants.insert_sql());
         statements
     }

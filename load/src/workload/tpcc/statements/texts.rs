@@ -37,7 +37,7 @@ macro_rules! chosen_by_name {
 /// $3 customer.
 macro_rules! chosen_by_number {
     () => {
-        "WITH chosen (id, names) AS (SELECT $3::int, 1::bigint)"
+        "WITH chosen (id, names) AS (SELECT $3::int4, 1::bigint)"
     };
 }
 
@@ -136,7 +136,7 @@ queries! {
     /// $1 items.
     NewOrderItems = "new_order.items" {
         Chatty | Batched | Pipelined =>
-            "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id = ANY ($1::int[])",
+            "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id = ANY ($1::int4[])",
     }
     /// $1 order, $2 district, $3 warehouse, $4 customer, $5 time, $6 lines, $7 all local.
     NewOrderInsertOrder = "new_order.insert_order" {
@@ -153,7 +153,7 @@ queries! {
         Batched =>
             "UPDATE stock SET s_quantity = line.quantity, s_ytd = s_ytd + line.ordered, \
              s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + line.remote \
-             FROM unnest($1::int[], $2::int[], $3::int[], $4::int[], $5::int[]) \
+             FROM unnest($1::int4[], $2::int4[], $3::int4[], $4::int4[], $5::int4[]) \
              AS line (w_id, i_id, quantity, ordered, remote) WHERE s_w_id = line.w_id AND s_i_id = line.i_id",
     }
     /// $1 warehouse, $2 item, $3 new quantity, $4 quantity ordered, $5 1 if remote.
@@ -167,8 +167,8 @@ queries! {
     NewOrderInsertLines = "new_order.insert_lines" {
         Chatty | Batched | Pipelined =>
             "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, \
-             ol_amount, ol_dist_info) SELECT $1, $2, $3, line.* \
-             FROM unnest($4::int[], $5::int[], $6::int[], $7::int[], $8::numeric[], $9::text[]) AS line",
+             ol_amount, ol_dist_info) SELECT $1::int4, $2::int4, $3::int4, line.* \
+             FROM unnest($4::int4[], $5::int4[], $6::int4[], $7::int4[], $8::numeric[], $9::text[]) AS line",
     }
     /// $1 warehouse, $2 district, $3 customer, $4 time, $5 lines, $6 all local, $7 how many items exist; arrays in the
     /// order of the stocks' key: $8 numbers, $9 supply warehouses, $10 items, $11 quantities.
@@ -249,7 +249,7 @@ queries! {
     /// customers of the name 16.
     PaymentPayByNumber = "payment.pay_by_number" {
         Pipelined => concat!(chosen_by_number!(), pay_chosen!()),
-        Proc => "SELECT * FROM tpcc_payment($1, $2, $3::int, $4, $5, $6, $7, $8)",
+        Proc => "SELECT * FROM tpcc_payment($1, $2, $3::int4, $4, $5, $6, $7, $8)",
     }
     /// As by number, but $3 last name.
     PaymentPayByName = "payment.pay_by_name" {
@@ -283,7 +283,7 @@ queries! {
     /// $1 warehouse, $2 district, $3 customer. A row for each line, with customer and order.
     OrderStatusByNumber = "order_status.by_number" {
         Pipelined => concat!(chosen_by_number!(), status_of_chosen!()),
-        Proc => "SELECT * FROM tpcc_order_status($1, $2, $3::int)",
+        Proc => "SELECT * FROM tpcc_order_status($1, $2, $3::int4)",
     }
     /// As by number, but $3 last name.
     OrderStatusByName = "order_status.by_name" {
@@ -305,39 +305,39 @@ queries! {
     /// $1 warehouse; arrays: $2 districts, $3 orders.
     DeliverySums = "delivery.sums" {
         Chatty | Batched =>
-            "SELECT ol_d_id, sum(ol_amount) FROM order_line JOIN unnest($2::int[], $3::int[]) \
+            "SELECT ol_d_id, sum(ol_amount) FROM order_line JOIN unnest($2::int4[], $3::int4[]) \
              AS oldest (d_id, o_id) ON ol_d_id = oldest.d_id AND ol_o_id = oldest.o_id \
              WHERE ol_w_id = $1 GROUP BY ol_d_id",
     }
     /// $1 warehouse, $2 carrier; arrays: $3 districts, $4 orders.
     DeliverySetCarrier = "delivery.set_carrier" {
         Chatty =>
-            "UPDATE orders SET o_carrier_id = $2 FROM unnest($3::int[], $4::int[]) AS oldest (d_id, o_id) \
+            "UPDATE orders SET o_carrier_id = $2 FROM unnest($3::int4[], $4::int4[]) AS oldest (d_id, o_id) \
              WHERE o_w_id = $1 AND o_d_id = oldest.d_id AND orders.o_id = oldest.o_id",
     }
     /// $1 warehouse; arrays: $2 districts, $3 orders.
     DeliveryReadOrders = "delivery.read_orders" {
         Chatty =>
-            "SELECT o_d_id, o_c_id, o_ol_cnt FROM orders JOIN unnest($2::int[], $3::int[]) AS oldest (d_id, o_id) \
+            "SELECT o_d_id, o_c_id, o_ol_cnt FROM orders JOIN unnest($2::int4[], $3::int4[]) AS oldest (d_id, o_id) \
              ON o_d_id = oldest.d_id AND orders.o_id = oldest.o_id WHERE o_w_id = $1",
     }
     /// $1 warehouse, $2 carrier; arrays: $3 districts, $4 orders.
     DeliveryUpdateOrders = "delivery.update_orders" {
         Batched =>
-            "UPDATE orders SET o_carrier_id = $2 FROM unnest($3::int[], $4::int[]) AS oldest (d_id, o_id) \
+            "UPDATE orders SET o_carrier_id = $2 FROM unnest($3::int4[], $4::int4[]) AS oldest (d_id, o_id) \
              WHERE o_w_id = $1 AND o_d_id = oldest.d_id AND orders.o_id = oldest.o_id \
              RETURNING o_d_id, o_c_id, o_ol_cnt",
     }
     /// $1 warehouse; arrays: $2 districts, $3 orders.
     DeliveryDelete = "delivery.delete" {
         Chatty | Batched =>
-            "DELETE FROM new_order USING unnest($2::int[], $3::int[]) AS oldest (d_id, o_id) \
+            "DELETE FROM new_order USING unnest($2::int4[], $3::int4[]) AS oldest (d_id, o_id) \
              WHERE no_w_id = $1 AND no_d_id = oldest.d_id AND no_o_id = oldest.o_id",
     }
     /// $1 warehouse, $2 time; arrays: $3 districts, $4 orders.
     DeliveryUpdateLines = "delivery.update_lines" {
         Chatty | Batched =>
-            "UPDATE order_line SET ol_delivery_d = $2 FROM unnest($3::int[], $4::int[]) AS oldest (d_id, o_id) \
+            "UPDATE order_line SET ol_delivery_d = $2 FROM unnest($3::int4[], $4::int4[]) AS oldest (d_id, o_id) \
              WHERE ol_w_id = $1 AND ol_d_id = oldest.d_id AND ol_o_id = oldest.o_id",
     }
     /// $1 warehouse, $2 district, $3 customer, $4 amount.
@@ -350,7 +350,7 @@ queries! {
     DeliveryUpdateCustomers = "delivery.update_customers" {
         Batched =>
             "UPDATE customer SET c_balance = c_balance + paid.amount, c_delivery_cnt = c_delivery_cnt + 1 \
-             FROM unnest($2::int[], $3::int[], $4::numeric[]) AS paid (d_id, c_id, amount) \
+             FROM unnest($2::int4[], $3::int4[], $4::numeric[]) AS paid (d_id, c_id, amount) \
              WHERE c_w_id = $1 AND c_d_id = paid.d_id AND customer.c_id = paid.c_id",
     }
     /// $1 warehouse, $2 carrier, $3 time. A row for each district with a new order: district, order, customer, amount,
@@ -402,13 +402,13 @@ pub(super) fn stock_sql(profile: Profile, district: usize) -> Option<String> {
     match profile {
         Profile::Chatty | Profile::Batched => Some(format!(
             "SELECT s_w_id, s_i_id, s_quantity, s_data, s_dist_{district:02} FROM stock \
-             JOIN unnest($1::int[], $2::int[]) AS line (w_id, i_id) ON s_w_id = line.w_id AND s_i_id = line.i_id \
+             JOIN unnest($1::int4[], $2::int4[]) AS line (w_id, i_id) ON s_w_id = line.w_id AND s_i_id = line.i_id \
              ORDER BY s_w_id, s_i_id FOR UPDATE OF stock"
         )),
         Profile::Pipelined => Some(format!(
             "UPDATE stock SET s_quantity = s_quantity - ordered + CASE WHEN s_quantity >= ordered + 10 THEN 0 ELSE 91 END, \
              s_ytd = s_ytd + ordered, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + remote \
-             FROM unnest($1::int[], $2::int[], $3::int[], $4::int[]) AS line (w_id, i_id, ordered, remote) \
+             FROM unnest($1::int4[], $2::int4[], $3::int4[], $4::int4[]) AS line (w_id, i_id, ordered, remote) \
              WHERE s_w_id = line.w_id AND s_i_id = line.i_id \
              RETURNING s_w_id, s_i_id, s_quantity, s_data, s_dist_{district:02}"
         )),

@@ -1,0 +1,113 @@
+//! What differs between servers of the PostgreSQL wire. One text serves all of them wherever it can.
+//!
+//! What is said of CockroachDB and YugabyteDB stands in their documentation; nothing here was run against either.
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// Which SQL a server speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// PostgreSQL 15 and later.
+    #[default]
+    Postgres,
+    /// CockroachDB 23.1 and later.
+    Cockroachdb,
+    /// YugabyteDB's YSQL, 2.20 and later.
+    Yugabytedb,
+}
+
+/// For large sorts of an index build: one batch in memory for 10 million short keys.
+const INDEX_MEMORY: &str = "512MB";
+
+impl Dialect {
+    /// Whether DDL is undone with the transaction it stands in, and may stand beside other statements.
+    #[must_use]
+    pub fn has_transactional_ddl(self) -> bool {
+        self == Self::Postgres
+    }
+
+    /// Whether keys belong into CREATE TABLE: where the table is stored in its key's order, adding one later writes
+    /// every row again. Elsewhere one sort at the end is cheaper than a tree that grows row by row.
+    #[must_use]
+    pub fn keys_at_creation(self) -> bool {
+        self != Self::Postgres
+    }
+
+    /// Whether pages have a fill factor.
+    #[must_use]
+    pub fn has_fill_factor(self) -> bool {
+        self == Self::Postgres
+    }
+
+    /// Whether a column may be compared byte by byte whatever the database's locale; CockroachDB always does, and
+    /// would make another type of such a column.
+    #[must_use]
+    pub fn has_c_collation(self) -> bool {
+        self != Self::Cockroachdb
+    }
+
+    /// What a session that loads says first. Rows that a crash loses are loaded again, and a load ends with a commit
+    /// that waits for the disk; a memory that is larger already stays.
+    #[must_use]
+    pub fn loading_settings(self) -> Vec<String> {
+        match self {
+            Self::Postgres => vec![
+                "SET synchronous_commit = off".to_owned(),
+                format!(
+                    "SELECT set_config('maintenance_work_mem', '{INDEX_MEMORY}', false) \
+                     WHERE pg_size_bytes(current_setting('maintenance_work_mem')) < pg_size_bytes('{INDEX_MEMORY}')"
+                ),
+            ],
+            Self::Cockroachdb | Self::Yugabytedb => Vec::new(),
+        }
+    }
+
+    /// Makes the planner know `table` and, where there is one, spares the first run the debt of new rows (hint bits,
+    /// visibility map, freezing).
+    #[must_use]
+    pub fn settle(self, table: &str) -> String {
+        match self {
+            Self::Postgres => format!("VACUUM (FREEZE, ANALYZE) {table}"),
+            Self::Cockroachdb | Self::Yugabytedb => format!("ANALYZE {table}"),
+        }
+    }
+
+    /// A query that answers `t` when [`Dialect::CHECKPOINT`] is allowed; `None` where there is none.
+    #[must_use]
+    pub fn may_checkpoint(self) -> Option<&'static str> {
+        (self == Self::Postgres).then_some(
+            "SELECT current_setting('is_superuser') = 'on' \
+             OR coalesce(pg_has_role(to_regrole('pg_checkpoint'), 'MEMBER'), false)",
+        )
+    }
+
+    /// Writes what is only in memory to the disks, so that no run pays for the load.
+    pub const CHECKPOINT: &'static str = "CHECKPOINT";
+
+    /// The server's function from a text to 64 bits that [`crate::fingerprint`] computes too.
+    #[must_use]
+    pub fn text_hash(self, text: &str) -> String {
+        match self {
+            Self::Postgres | Self::Yugabytedb => format!("hashtextextended({text}, 0)"),
+            Self::Cockroachdb => format!("fnv64a({text})"),
+        }
+    }
+
+    /// Settings of the cluster under which the 2022 edition of the Cloud Report ran TPC-C: for the user to apply.
+    #[must_use]
+    pub fn edition_2022_settings(self) -> &'static [&'static str] {
+        match self {
+            Self::Cockroachdb => &[
+                "SET CLUSTER SETTING admission.kv.enabled = false",
+                "SET CLUSTER SETTING admission.sql_kv_response.enabled = false",
+                "SET CLUSTER SETTING admission.sql_sql_response.enabled = false",
+                "SET CLUSTER SETTING server.consistency_check.interval = '0s'",
+                "SET CLUSTER SETTING kv.range_merge.queue_enabled = false",
+                "SET CLUSTER SETTING sql.stats.automatic_collection.enabled = false",
+            ],
+            Self::Postgres | Self::Yugabytedb => &[],
+        }
+    }
+}
