@@ -520,4 +520,21 @@ mod tests {
             "duration_s": 4, "check": "none"}"#;
         assert_eq!(action.into_spec(), Spec::parse(json).unwrap());
     }
+
+    #[test]
+    fn every_profile_has_its_word() {
+        for profile in TpccProfile::ALL {
+            let words = format!(
+                "x tpcc run --dsn postgresql://u@h/d --warehouses 3 --profile {profile} --timestamps logical --seed 3"
+            );
+            let Command::Tpcc(action) = Cli::parse_from(words.split_ascii_whitespace()).command else {
+                panic!("another command");
+            };
+            let json = format!(
+                r#"{{"action": "run", "target": {{"dsn": "postgresql://u@h/d"}}, "seed": 3,
+                "workload": {{"kind": "tpcc", "warehouses": 3, "profile": "{profile}", "timestamps": "logical"}}}}"#
+            );
+            assert_eq!(action.into_spec(), Spec::parse(&json).unwrap());
+        }
+    }
 }
