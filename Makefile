@@ -11,6 +11,8 @@ MAKEFLAGS += --no-print-directory
 
 # Where `make report` puts its results; results are resumed, not repeated: `make report RESULTS=results/again` measures anew.
 RESULTS ?= results/laptop
+# More arguments of the benchmark: `make bench BENCH=--quick`.
+BENCH ?=
 # More arguments of pytest: `make test PYTEST="-k fio -x"`.
 PYTEST ?=
 
@@ -50,8 +52,8 @@ lint: setup-dev ## style, types, arrows between packages, clippy
 	cd load && cargo clippy --locked --quiet --all-targets -- -D warnings
 
 bench: tools setup-dev ## the tool's own speed, against its peers where they are installed
-	@test -d bench || { echo "bench/ holds nothing yet"; exit 1; }
-	@for program in bench/*.py; do echo "== $$program"; $(BIN)/python "$$program"; done
+	@for program in bench/*.py; do \
+		echo "== $$program"; $(BIN)/python -m "bench.$$(basename "$$program" .py)" $(BENCH); done
 
 tools: ## install the measuring tools (fio, stress-ng ...) by apt, where that is allowed
 	@scripts/debian-packages tools

@@ -1,0 +1,122 @@
+"""Processes and what they cost."""
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_KIB = 1024
+_LOOK_EVERY_S = 0.05
+
+
+@dataclass(frozen=True)
+class Ran:
+    """A process that has ended."""
+
+    stdout: str
+    stderr: str
+    exit_code: int
+    elapsed_s: float
+    cpu_s: float
+    """User and system, with all descendants that were waited for."""
+    peak_bytes: int
+    """Of all its processes together, as often as somebody looked."""
+
+
+def run(argv: Sequence[str], *, stdin: str = "", environment: Mapping[str, str] | None = None) -> Ran:
+    """Runs a command to its end."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err, tempfile.TemporaryFile("w+") as into:
+        into.write(stdin)
+        into.seek(0)
+        began = time.monotonic()
+        environment = {**os.environ, **(environment or {})}
+        process = subprocess.Popen(list(argv), stdin=into, stdout=out, stderr=err, text=True, env=environment)
+        peak_bytes, ended = 0, 0
+        while not ended:
+            # The kernel's own peak begins with that of the process that forked: with Python's.
+            peak_bytes = max(peak_bytes, sum(_peak_bytes(one) for one in _family(process.pid)))
+            time.sleep(_LOOK_EVERY_S)
+            ended, status, usage = os.wait4(process.pid, os.WNOHANG)
+        elapsed_s = time.monotonic() - began
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        err.seek(0)
+        return Ran(
+            stdout=out.read(),
+            stderr=err.read(),
+            exit_code=process.returncode,
+            elapsed_s=elapsed_s,
+            cpu_s=usage.ru_utime + usage.ru_stime,
+            peak_bytes=peak_bytes,
+        )
+
+
+def _family(process: int) -> list[int]:
+    """The process and its living descendants."""
+    try:
+        children = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="ascii").split()
+    except OSError:
+        return []
+    return [process, *(one for child in children for one in _family(int(child)))]
+
+
+def _peak_bytes(process: int) -> int:
+    try:
+        found = re.search(r"VmHWM:\s*(\d+) kB", Path(f"/proc/{process}/status").read_text(encoding="utf-8"))
+    except OSError:
+        return 0
+    return int(found[1]) * _KIB if found else 0
+
+
+def checked(ran: Ran, what: str) -> Ran:
+    """The same, if it ended well.
+
+    Raises:
+        RuntimeError: it did not; its last words are in the message.
+    """
+    if ran.exit_code != 0:
+        raise RuntimeError(f"{what} ended with exit code {ran.exit_code}: {(ran.stderr or ran.stdout)[-2000:]}")
+    return ran
+
+
+def tree_cpu_s(root: int) -> float:
+    """CPU time of a process, its living descendants, and the dead ones it waited for."""
+    parents: dict[int, int] = {}
+    own: dict[int, float] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            fields = _stat_fields(entry)
+            if fields is not None:
+                parents[int(entry.name)] = int(fields[1])
+                own[int(entry.name)] = sum(map(int, fields[11:15])) / _TICKS_PER_S
+    return sum(cpu_s for process, cpu_s in own.items() if _descends(process, root, parents))
+
+
+def _stat_fields(process: Path) -> list[str] | None:
+    """Of /proc/N/stat, behind the name (which may hold anything): state, parent and so on."""
+    try:
+        return (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+    except OSError:
+        return None
+
+
+def _descends(process: int, root: int, parents: Mapping[int, int]) -> bool:
+    while process and process != root:
+        process = parents.get(process, 0)
+    return process == root
+
+
+def machine() -> str:
+    """One line about where this ran."""
+    text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    model = re.search(r"model name\s*:\s*(.+)", text)
+    memory = re.search(r"MemTotal:\s*(\d+)", Path("/proc/meminfo").read_text(encoding="utf-8"))
+    gib = int(memory[1]) / _KIB**2 if memory else 0.0
+    release = os.uname()
+    cpus = len(os.sched_getaffinity(0))
+    return f"{model[1] if model else release.machine}, {cpus} CPUs, {gib:.1f} GiB, {release.sysname} {release.release}"

@@ -1,0 +1,149 @@
+"""What needs no rival: loading against plain COPY, memory, pacing and waiting terminals against the fake target."""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bench.harness.contenders import Setting, our_words, tpcc_words
+from bench.harness.measure import checked, run
+from bench.harness.server import Server
+from nephoscope.benchmarks.histograms import merged
+
+STREAMS = 2
+"""Of COPY and of building indexes: as many as the CPUs that the bars were made on."""
+
+_NS_PER_US = 1000
+
+
+@dataclass(frozen=True)
+class Loading:
+    """Seconds to the same content."""
+
+    ours_s: float
+    copy_s: float
+    """COPY of the same bytes from files, then the same keys and indexes; without VACUUM, which ours includes."""
+    vacuum_s: float
+    """VACUUM (FREEZE, ANALYZE) of what COPY made."""
+
+
+def load_tpcc(server: Server, setting: Setting, database: str) -> float:
+    """Loads the data set; seconds."""
+    server.psql(f"DROP DATABASE IF EXISTS {database}")
+    server.psql(f"CREATE DATABASE {database}")
+    words = ["tpcc", "load", "--warehouses", str(setting.warehouses), "--connections", str(STREAMS), "--check", "none"]
+    began = time.monotonic()
+    checked(run([str(setting.load), *words, "--dsn", server.dsn(database)]), "tpcc load")
+    elapsed_s = time.monotonic() - began
+    # The functions of the profile `proc` are made by its first run; its replay needs them.
+    checked(run(our_words(server.dsn(database), setting, tpcc_words(setting, "proc", "standard"), 0.1, 1)), "proc")
+    return elapsed_s
+
+
+def loading(server: Server, setting: Setting, loaded: str) -> Loading:
+    """Our loading against COPY of the same bytes from files, one after the other, each into a new database."""
+    tables = server.psql("SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace "
+                         "ORDER BY relpages DESC", loaded).split()  # fmt: skip
+    files = {table: server.folder / f"{table}.copy" for table in tables}
+    for table, file in files.items():
+        server.psql(f"COPY {table} TO '{file}' (FORMAT binary)", loaded)
+    schema = {section: _dump(server, loaded, section) for section in ("pre-data", "post-data")}
+    ours_s = load_tpcc(server, setting, "copied")
+    server.psql("DROP DATABASE copied")
+    server.psql("CREATE DATABASE copied")
+    server.psql("CHECKPOINT")
+    server.psql(schema["pre-data"], "copied")
+    began = time.monotonic()
+    _all(server, [f"COPY {table} FROM '{file}' (FORMAT binary)" for table, file in files.items()])
+    _all(server, statements_of(schema["post-data"]))
+    copied_s = time.monotonic() - began
+    server.psql("VACUUM (FREEZE, ANALYZE)", "copied")
+    vacuum_s = time.monotonic() - began - copied_s
+    server.psql("DROP DATABASE copied")
+    for file in files.values():
+        file.unlink()
+    return Loading(ours_s, copied_s, vacuum_s)
+
+
+def _dump(server: Server, database: str, section: str) -> str:
+    words = [server.program("pg_dump"), f"--section={section}", "--no-owner", server.dsn(database)]
+    dumped = checked(run(words), "pg_dump").stdout
+    return "\n".join(line for line in dumped.splitlines() if not line.startswith("\\"))
+
+
+def statements_of(dump: str) -> list[str]:
+    """The statements of a dump's section that make something."""
+    lines = [line for line in dump.splitlines() if line and not line.startswith("--")]
+    statements = [" ".join(statement.split()) for statement in " ".join(lines).split(";")]
+    return [statement for statement in statements if statement.startswith(("CREATE", "ALTER"))]
+
+
+def _all(server: Server, statements: Sequence[str]) -> None:
+    with ThreadPoolExecutor(STREAMS) as pool:
+        for done in [pool.submit(server.psql, statement, "copied") for statement in statements]:
+            done.result()
+
+
+def peak_memory_bytes(server: Server, setting: Setting) -> int:
+    """Of nephoscope-load with 16 connections, TPC-C."""
+    words = our_words(server.dsn("tpcc_memory"), setting, tpcc_words(setting, "batched", "standard"), 3.0, 16)
+    server.fresh("tpcc_memory", "tpcc")
+    peak = checked(run(words), "nephoscope-load").peak_bytes
+    server.psql("DROP DATABASE tpcc_memory")
+    return peak
+
+
+@contextmanager
+def fake_target(setting: Setting, *options: str) -> Iterator[str]:
+    """The fake target; yields a DSN of it."""
+    process = subprocess.Popen([str(setting.load), "fake-target", *options], stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None  # noqa: S101  # asked for above
+        address = json.loads(process.stdout.readline())["address"]
+        yield f"postgresql://u@{address}/d?sslmode=disable"
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def spec(dsn: str, workload: dict[str, object], **more: object) -> str:
+    """A spec of nephoscope-load that runs and checks nothing."""
+    target = {"kind": "postgres", "dsn": dsn}
+    common = {"schema": "nephoscope/load-spec/1", "action": "run", "target": target, "seed": 1, "check": "none"}
+    return json.dumps({**common, "workload": workload, **more})
+
+
+def pacing_error_us(setting: Setting, rate_per_s: int, seconds: float) -> tuple[float, int, int]:
+    """p99 of how late operations were taken, in microseconds; arrivals that were due, and those never sent."""
+    with fake_target(setting) as dsn:
+        pace = {"kind": "constant", "rate_per_s": rate_per_s}
+        asked = spec(dsn, {"kind": "null"}, connections=64, pace=pace, threads=1, ramp_s=1, duration_s=seconds)
+        ran = run([str(setting.load), "exec"], stdin=asked)
+    lines = [json.loads(line) for line in ran.stdout.splitlines()]
+    return read_pacing(lines, ran.stderr)
+
+
+def read_pacing(lines: Sequence[dict[str, Any]], said: str) -> tuple[float, int, int]:
+    """From the output's lines.
+
+    Raises:
+        ValueError: nothing was paced.
+    """
+    measured = [line for line in lines if line["event"] == "interval" and line["phase"] == "measure"]
+    encoded = [line["client"]["pacing_error"] for line in measured if line["client"].get("pacing_error")]
+    if not encoded:
+        raise ValueError(f"nothing was paced: {said[-500:]}")
+    last = lines[-1]
+    return merged(encoded).get_value_at_percentile(99) / _NS_PER_US, last["offered"], last["not_sent"]
+
+
+def waiting_terminals_bytes(setting: Setting, warehouses: int, seconds: float) -> int:
+    """Peak memory of nephoscope-load with ten waiting terminals a warehouse."""
+    workload = {"kind": "tpcc", "warehouses": warehouses, "profile": "proc", "wait": "spec"}
+    with fake_target(setting, "--warehouses", str(warehouses)) as dsn:
+        asked = spec(dsn, workload, connections=64, ramp_s=0, duration_s=seconds)
+        return checked(run([str(setting.load), "exec"], stdin=asked), "nephoscope-load").peak_bytes

@@ -1,0 +1,222 @@
+"""What the load generator costs, beside its peers and the floor of the wire, on one server; writes bench/RESULTS.md.
+
+`make bench` runs it; `python -m bench.load_generator --help` shows what can be chosen.
+"""
+
+import argparse
+import sys
+import tomllib
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from shutil import which
+
+from bench.harness import contenders as who
+from bench.harness import results, solo
+from bench.harness.contenders import TRIAL, Contender, Done, Setting
+from bench.harness.measure import checked, machine, run
+from bench.harness.server import SETTINGS, Server
+
+ROOT = Path(__file__).parent.parent
+PROFILES = ("chatty", "batched", "pipelined", "proc")
+FAKE_RATES_PER_S = (50_000, 100_000)
+TERMINAL_WAREHOUSES = 10_000
+ABOUT = f"""\
+Cells are medians (least..most) of the rounds; ratios are taken within a round. Client CPU is user + system of the
+client's whole process tree, its start and login included, over the transactions that it finished.
+
+The floor repeats round trips that were recorded from nephoscope-load on one connection: its whole mix, the first
+{who.FLOOR_TRANSACTIONS} transactions, dealt out to the connections. They are the same bytes, but that COMMIT is
+ROLLBACK, so that what is inserted can be inserted again; a transaction that is one statement commits again and again.
+The floor runs on a copy of the state before the recording, in one epoll loop, and looks only for ReadyForQuery.
+
+pgbench's scripts are in `bench/pgbench`. They send the statements of the profile `chatty`, ten lines an order, one a
+round trip or all in one pipeline. `pgbench -S` reads its own table; sysbench reads ours."""
+
+
+def say(text: str) -> None:
+    """Tells how far it is."""
+    sys.stderr.write(text + "\n")
+    sys.stderr.flush()
+
+
+def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=15, help="of each run")
+    parser.add_argument("--warehouses", type=int, default=10)
+    parser.add_argument("--rows", type=int, default=1_000_000, help="of the table of point selects")
+    parser.add_argument("--connections", type=int, default=8)
+    parser.add_argument("--quick", action="store_true", help="a smoke test: one round of 3 s with 1 warehouse")
+    parser.add_argument("--folder", type=Path, help="where the server puts its data; default: the temporary folder")
+    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "RESULTS.md")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="TEXT", help="contenders with this in their name"
+    )
+    parser.add_argument("--peer", action="append", default=[], metavar="FILE=PATH",
+                        help="a tool built elsewhere: its file in bench/peers, and where it is")  # fmt: skip
+    chosen = parser.parse_args(words)
+    if chosen.quick:
+        chosen.rounds, chosen.seconds, chosen.warehouses, chosen.rows = 1, 3.0, 1, 20_000
+    return chosen
+
+
+def build() -> tuple[Path, Path]:
+    """Our two programs, from this checkout."""
+    words = ["cargo", "build", "--release", "--locked", "--quiet", "--bin", "nephoscope-load", "--example", "floor"]
+    checked(run([*words, "--manifest-path", str(ROOT / "load" / "Cargo.toml")]), "cargo build")
+    built = ROOT / "load" / "target" / "release"
+    return built / "nephoscope-load", built / "examples" / "floor"
+
+
+def all_contenders() -> list[Contender]:
+    """Those of the project, rivals beside each other, so that they meet the same machine."""
+    found: list[Contender] = []
+    for profile in PROFILES:
+        found.append(who.ours(profile))
+        found.append(who.floor(profile, "tpcc", partial(who.tpcc_words, profile=profile, mix="standard")))
+    for profile, trips in (("chatty", 20), ("pipelined", 1)):
+        script = ["-f", str(who.SCRIPTS / f"new_order_{profile}.sql")]
+        found.append(who.ours(profile, "new-order"))
+        found.append(who.pgbench(f"pgbench New-Order {profile}", "tpcc", script, trips))
+    found.append(who.our_point_select())
+    found.append(who.floor("point-select", "points", who.point_select_words, reads_only=True))
+    found.append(who.pgbench("pgbench -S", "accounts", ["-S"], 1, reads_only=True))
+    if which("sysbench"):
+        found.append(who.sysbench())
+    else:
+        say("sysbench is not installed: left out")
+    return found
+
+
+def peers(given: Sequence[str]) -> list[tuple[Contender, Callable[[Server, Setting], None]]]:
+    """The tools that were built elsewhere."""
+    found = []
+    for words in given:
+        file, _, path = words.partition("=")
+        commands = tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        found.append(who.peer(commands["name"], path, commands))
+    return found
+
+
+def prepare(server: Server, setting: Setting) -> None:
+    """The databases that runs begin with."""
+    say("loading")
+    solo.load_tpcc(server, setting, "tpcc")
+    server.psql("CREATE DATABASE points")
+    words = ["point-select", "load", "--rows", str(setting.rows), "--connections", "2", "--check", "none"]
+    checked(run([str(setting.load), *words, "--dsn", server.dsn("points")]), "point-select load")
+    server.psql("CREATE DATABASE accounts")
+    checked(run([server.program("pgbench"), "-i", "-q", "-s", "10", server.dsn("accounts")]), "pgbench -i")
+
+
+def one_run(server: Server, setting: Setting, contender: Contender) -> Done:
+    """From the state that all begin with."""
+    if contender.reads_only:
+        return contender.drive(server, setting, contender.template)
+    server.fresh(TRIAL, contender.template)
+    return contender.drive(server, setting, TRIAL)
+
+
+def compare(server: Server, setting: Setting, compared: Sequence[Contender], rounds: int) -> dict[str, list[Done]]:
+    """All of them in turn, again and again. One that fails is left out of that round, and said."""
+    seen: dict[str, list[Done]] = {contender.name: [] for contender in compared}
+    for number in range(1, rounds + 1):
+        for contender in compared:
+            try:
+                done = one_run(server, setting, contender)
+            except (RuntimeError, ValueError) as error:
+                say(f"round {number}: {contender.name}: {error}")
+                continue
+            seen[contender.name].append(done)
+            cost = f"{results.client_us(done):,.1f} µs client, {results.server_us(done):,.0f} µs server"
+            say(f"round {number}: {contender.name}: {results.rate(done):,.0f}/s, {cost} {done.remark}")
+    return {name: done for name, done in seen.items() if done}
+
+
+def bars_alone(server: Server, setting: Setting, rounds: int) -> tuple[list[results.Bar], list[str]]:
+    """The bars that need no rival, and lines about them."""
+    loads = [solo.loading(server, setting, "tpcc") for _ in range(rounds)]
+    ratio = results.spread([load.ours_s / load.copy_s for load in loads])
+    lines = [
+        f"- Loading: ours {load.ours_s:.1f} s, with VACUUM and ANALYZE; COPY of the same bytes from files and the "
+        f"same keys and indexes, {solo.STREAMS} streams, {load.copy_s:.1f} s, then VACUUM (FREEZE, ANALYZE) "
+        f"{load.vacuum_s:.1f} s."
+        for load in loads
+    ]
+    mib = 2**20
+    memory = results.spread([solo.peak_memory_bytes(server, setting) / mib])
+    bars = [
+        results.at_most(f"loading W = {setting.warehouses} / COPY from files + indexes", ratio, 1.5),
+        results.at_most("peak memory, 16 connections", memory, 20, "MiB", 1),
+    ]
+    return [*bars, *bars_on_fake(setting, lines)], lines
+
+
+def bars_on_fake(setting: Setting, lines: list[str]) -> list[results.Bar]:
+    """Pacing and waiting terminals; adds to `lines`."""
+    bars = []
+    for rate in FAKE_RATES_PER_S:
+        what = f"pacing error p99 at {rate:,} arrivals/s against the fake target"
+        try:
+            p99_us, offered, not_sent = solo.pacing_error_us(setting, rate, setting.seconds)
+        except (RuntimeError, ValueError) as error:
+            say(f"{what}: {error}")
+            bars.append(results.at_most(what, None, 100, "µs"))
+            continue
+        lines.append(f"- {rate:,} arrivals/s: {offered:,} were due, {not_sent:,} of them never sent.")
+        bars.append(results.at_most(what, results.spread([p99_us]), 100, "µs", 1))
+    what = f"{10 * TERMINAL_WAREHOUSES:,} waiting terminals against the fake target"
+    try:
+        terminals = results.spread(
+            [solo.waiting_terminals_bytes(setting, TERMINAL_WAREHOUSES, setting.seconds) / 2**20]
+        )
+    except RuntimeError as error:
+        say(f"{what}: {error}")
+        terminals = None
+    return [*bars, results.at_most(what, terminals, 300, "MiB", 0)]
+
+
+def head(words: Sequence[str], setting: Setting, rounds: int, version: str) -> list[str]:
+    """What was run, where."""
+    describe = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    commit = run(describe).stdout.strip() or "unknown"
+    settings = ", ".join(f"{name}={value}" for name, value in SETTINGS.items())
+    command = " ".join(["python -m bench.load_generator", *words])
+    size = f"W = {setting.warehouses}, {setting.connections} connections, TCP loopback"
+    return [
+        f"- Command: `{command}`; commit {commit}.",
+        f"- Machine: {machine()}; client and server share it.",
+        f"- PostgreSQL {version} with {settings}.",
+        f"- {size}, {rounds} rounds of {setting.seconds:g} s in turn; who writes begins with a copy of one data set.",
+        "",
+        ABOUT,
+    ]
+
+
+def main(words: Sequence[str] | None = None) -> None:
+    """All of it."""
+    chosen = arguments(words)
+    say("building")
+    load, floor = build()
+    setting = Setting(chosen.warehouses, chosen.rows, chosen.connections, chosen.seconds, load, floor)
+    with Server(chosen.folder) as server:
+        prepare(server, setting)
+        compared = all_contenders()
+        for contender, load_it in peers(chosen.peer):
+            say(f"loading {contender.name}")
+            load_it(server, setting)
+            compared.append(contender)
+        if chosen.only:
+            compared = [one for one in compared if any(text in one.name for text in chosen.only)]
+        seen = compare(server, setting, compared, chosen.rounds)
+        alone, lines = ([], []) if chosen.only else bars_alone(server, setting, chosen.rounds)
+        title = head(sys.argv[1:] if words is None else words, setting, chosen.rounds, server.version())
+    tables = {"Side by side": results.table(seen)} | ({"Alone": lines} if lines else {})
+    chosen.out.write_text(results.page(title, [*results.bars_of_clients(seen), *alone], tables), encoding="utf-8")
+    say(f"wrote {chosen.out}")
+
+
+if __name__ == "__main__":
+    main()
