@@ -16,6 +16,7 @@ from nephoscope.errors import InputError, NephoscopeError, OutputUnreadable, Sto
 from nephoscope.frozen import Frozen
 from nephoscope.importers import folder as import_folder
 from nephoscope.importers.cloud_report_2019 import ImportRecord, import_tree
+from nephoscope.importers.cloud_report_2019_study import study_of
 from nephoscope.importers.registry import IMPORTERS
 from nephoscope.machines.doctor import Finding, examine
 from nephoscope.machines.facts import gather_facts
@@ -264,21 +265,23 @@ def import_results(name: str, path: Path, folder: ResultsFolder) -> ImportedFold
 
 
 def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:
-    """Logs of 2019 -> verdicts, and with `out` measurements.csv, measurements.parquet and import.json there.
+    """Logs of 2019 -> verdicts, and with `out` a results folder with every number and import.json there.
 
     Raises:
-        InputError: no such logs, or `out` is a results folder of a study.
+        InputError: no such logs, or `out` holds a study that was measured here.
+        FolderInUse: somebody works on `out`.
         StorageFailed: a file cannot be written.
     """
-    if out is not None and (out / "plan.json").exists():
-        raise InputError(f"{out} holds a study", hint="an import needs a folder of its own: choose another --out")
-    record, rows = import_tree(tree)
-    if out is not None:
-        from nephoscope.analysis.tables import to_csv, to_parquet
+    if out is None:
+        return import_tree(tree)[0]
+    from nephoscope.analysis.tables import to_csv, to_parquet
 
-        write_bytes(out / "measurements.csv", to_csv(rows, ImportedRow))
-        write_bytes(out / "measurements.parquet", to_parquet(rows, ImportedRow))
-        write_text(out / "import.json", record.model_dump_json(by_alias=True, indent=1) + "\n")
+    record, study = study_of(tree)
+    import_folder.write(study, ResultsFolder(out), nephoscope.__version__)
+    rows = import_tree(tree)[1]
+    write_bytes(out / "import.csv", to_csv(rows, ImportedRow))
+    write_bytes(out / "import.parquet", to_parquet(rows, ImportedRow))
+    write_text(out / "import.json", record.model_dump_json(by_alias=True, indent=1) + "\n")
     return record
 
 

@@ -3,8 +3,6 @@
 A run's identity is a hash of its logs. Provider, machine type, date and number are parsed from the path, as these logs
 hold them nowhere else; so they are kept as a label: a claim, which the gate holds against what the logs show.
 `run-data.csv`, where there is one, was typed from the same claim and is only compared with it.
-
-The logs do not fit a results folder: there is no plan, no trial with its inputs, no facts. So a run stays what it is.
 """
 
 import csv
@@ -128,6 +126,21 @@ def import_tree(tree: Path) -> tuple[ImportRecord, list[ImportedRow]]:
     Raises:
         InputError: the folder cannot be read, or holds no such logs.
     """
+    judged = measured_runs(tree)
+    return record_of([run for run, _ in judged]), [_row(run, one) for run, measured in judged for one in measured]
+
+
+def record_of(runs: list[ImportedRun]) -> ImportRecord:
+    """What import.json holds."""
+    return ImportRecord(source=SOURCE, licence=LICENCE, not_known=NOT_KNOWN, counts=_counts(runs), runs=runs)
+
+
+def measured_runs(tree: Path) -> list[tuple[ImportedRun, list[ImportedMeasurement]]]:
+    """Every run below a folder, by path, with its numbers.
+
+    Raises:
+        InputError: the folder cannot be read, or holds no such logs.
+    """
     try:
         found = sorted(_folders(tree), key=lambda item: item[0])
         read = [_read(folder.relative_to(tree), logs) for folder, logs in found]
@@ -137,10 +150,7 @@ def import_tree(tree: Path) -> tuple[ImportRecord, list[ImportedRow]]:
         raise InputError(
             f"no logs below {tree}", hint=f"expected PROVIDER/TYPE/DATE/RUN/ with one of {', '.join(_LOGS)}"
         )
-    judged = [one.judged(_siblings(one, read)) for one in read]
-    runs = [run for run, _ in judged]
-    record = ImportRecord(source=SOURCE, licence=LICENCE, not_known=NOT_KNOWN, counts=_counts(runs), runs=runs)
-    return record, [_row(run, one) for run, measured in judged for one in measured]
+    return [one.judged(_siblings(one, read)) for one in read]
 
 
 def _folders(tree: Path) -> Iterator[tuple[Path, dict[str, Path]]]:

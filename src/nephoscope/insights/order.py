@@ -29,9 +29,9 @@ def order(findings: Findings) -> list[Insight]:
     """Warnings for effects of the block, of the position in the block, and of the replicate before.
 
     Three questions of one study, so their p-values are corrected by Holm. Silence means that no effect was found, which
-    few replicates make likely.
+    few replicates make likely. Of an import nobody drew the order, and its source rarely tells it: not asked.
     """
-    series = _series(findings)
+    series = None if findings.imported else _series(findings)
     if series is None:
         return []
     asked: list[tuple[str, Callable[[], OrderEffect | None]]] = [

@@ -17,6 +17,7 @@ from nephoscope.report.comparison_section import comparison_section
 from nephoscope.report.cost_section import cost_section
 from nephoscope.report.evidence import EvidenceSet
 from nephoscope.report.explorer import explorer_data
+from nephoscope.report.family_section import families_table, gate_table
 from nephoscope.report.glossary import TERMS
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.machine_section import machines_table
@@ -49,6 +50,8 @@ def render_html(study: AnalysedStudy) -> str:
         "said": {kind: _said(book, kind) for kind in ("answer", "warning", "note")},
         "leaderboard": leaderboard(book),
         "costs": cost_section(book),
+        "families": families_table(book),
+        "gate": gate_table(book),
         "explorer": _explorer(book),
         "benchmarks": [benchmark_section(book, row) for row in study.benchmarks],
         "comparisons": comparison_section(book),

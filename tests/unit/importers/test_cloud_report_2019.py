@@ -13,6 +13,7 @@ from nephoscope.importers.cloud_report_2019 import ImportRecord, import_tree, wo
 from nephoscope.importers.machine_types import machine_type_of, machine_types
 from nephoscope.records import VerdictKind
 from nephoscope.results import ImportedRow
+from nephoscope.store.folder import ResultsFolder
 from nephoscope.units import MIB
 from tests.support.logs_of_2019 import cpu_log, recorded, write_run
 
@@ -86,17 +87,39 @@ def test_reads_from_the_page_cache_do_not_count_and_writes_do(tree: Path) -> Non
     assert all(row.licence == "Apache-2.0" and "cockroachlabs/cloud-report" in row.source for row in rows)
 
 
-def test_out_holds_every_number_and_what_is_not_known(tree: Path, tmp_path: Path) -> None:
+def test_out_is_a_results_folder_with_every_number_and_what_is_not_known(tree: Path, tmp_path: Path) -> None:
     out = tmp_path / "imported"
     stages.import_cloud_report_2019(tree, out)
-    rows = from_parquet((out / "measurements.parquet").read_bytes(), ImportedRow)
-    assert from_csv((out / "measurements.csv").read_bytes(), ImportedRow) == rows
+    rows = from_parquet((out / "import.parquet").read_bytes(), ImportedRow)
+    assert from_csv((out / "import.csv").read_bytes(), ImportedRow) == rows
     assert len(rows) == len(import_tree(tree)[1]) > 30
     record = ImportRecord.model_validate_json((out / "import.json").read_text())
     assert any("argv" in line for line in record.not_known)
-    before = {path.name: path.read_bytes() for path in out.iterdir()}
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file() and path.name != "lock"}
     stages.import_cloud_report_2019(tree, out)
-    assert {path.name: path.read_bytes() for path in out.iterdir()} == before
+    again = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file() and path.name != "lock"}
+    assert again == before
+
+
+def test_the_report_shows_medians_before_and_after_the_checks(tree: Path, tmp_path: Path) -> None:
+    stages.import_cloud_report_2019(tree, tmp_path / "out")
+    folder = ResultsFolder(tmp_path / "out")
+    analysed = stages.analyze(folder)
+    gate = {(row.configuration, row.metric): row for row in analysed.gate}
+    cpu = gate["aws-c5.4xlarge", "bogo_ops_per_s"]
+    assert (cpu.n_before, cpu.n_after) == (2, 1)
+    assert {reason.split(" ")[0] for reason in cpu.reasons} == {"effective-cpus", "cpu-cache"}
+    reads = [row for row in analysed.trials if row.benchmark == "sysbench-fileio-random-read"]
+    assert reads
+    assert not any(row.counts for row in reads)
+    assert all("cache-served" in "".join(row.reasons) for row in reads)
+    writes = {row.metric for row in analysed.statistics if row.benchmark == "sysbench-fileio-random-write"}
+    assert "written_bytes_per_s_1_threads" in writes
+    one = next(row for row in analysed.trials if row.benchmark == "ping" and row.counts)
+    raw = tmp_path / "out" / str(one.folder) / "raw"
+    assert [path.name for path in raw.glob("*.log")] == ["network-ping.log"]
+    page = stages.report(folder).read_text()
+    assert "Medians before and after the checks" in page
 
 
 def test_a_study_s_folder_is_not_written_into(tree: Path, tmp_path: Path) -> None:
