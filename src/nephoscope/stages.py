@@ -259,6 +259,7 @@ def import_results(name: str, path: Path, folder: ResultsFolder) -> ImportedFold
         InputError: nothing of that kind is there, or the folder holds a study that was measured here.
         StorageFailed: results could not be stored.
     """
+    _refuse_inside(folder.path, path)
     found = IMPORTERS[name].read(path)
     source = import_folder.write(found, folder, nephoscope.__version__)
     return ImportedFolder(source, status(folder))
@@ -276,6 +277,7 @@ def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:
         return import_tree(tree)[0]
     from nephoscope.analysis.tables import to_csv, to_parquet
 
+    _refuse_inside(out, tree)
     record, study = study_of(tree)
     import_folder.write(study, ResultsFolder(out), nephoscope.__version__)
     rows = import_tree(tree)[1]
@@ -283,6 +285,12 @@ def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:
     write_bytes(out / "import.parquet", to_parquet(rows, ImportedRow))
     write_text(out / "import.json", record.model_dump_json(by_alias=True, indent=1) + "\n")
     return record
+
+
+def _refuse_inside(out: Path, path: Path) -> None:
+    """The next import would read the copies of raw files as further runs."""
+    if out.resolve().is_relative_to(path.resolve()):
+        raise InputError(f"{out} lies within {path}, which is read", hint="choose an --out beside it")
 
 
 def write_new(file: Path, content: str) -> None:

@@ -29,7 +29,6 @@ from nephoscope.study.model import Configuration
 IMPORTED = "imported"
 """Stated condition: measured by somebody else."""
 SEED = 1
-_MACHINE = "database"
 
 
 def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRecord:
@@ -124,21 +123,21 @@ def _source(study: ImportedStudy) -> SourceRecord:
 
 
 def _store(folder: ResultsFolder, intent: TrialIntent, trial: ImportedTrial, version: str) -> None:
-    stored = folder.trial(intent.id)
+    stored, machine = folder.trial(intent.id), trial.machine.name
     attempts = stored.attempts()
     attempt = attempts[0] if attempts else stored.new_attempt(intent)
     attempt.write_started(
         StartedRecord(
             at_unix_ms=trial.started_unix_ms,
             nephoscope_version=version,
-            machines={"database": _MACHINE},
-            measured_cpus={_MACHINE: [f"cpu{number}" for number in range(trial.cpus)]} if trial.cpus else {},
+            machines={"database": machine},
+            measured_cpus={machine: [f"cpu{number}" for number in range(trial.cpus)]} if trial.cpus else {},
             tool_versions=trial.tool_versions,
             conditions=[IMPORTED],
         )
     )
     if trial.facts is not None:
-        attempt.write_facts(FactsRecord(machine=_MACHINE, before=trial.facts))
+        attempt.write_facts(FactsRecord(machine=machine, before=trial.facts))
     for name, content in trial.raw.items():
         write_bytes(attempt.raw_dir / name, content)
     if trial.failure is None:
@@ -164,12 +163,12 @@ def _study_toml(study: ImportedStudy) -> str:
     """A study file as a person would write it; JSON's quoted text is also TOML's."""
     machines = {one.machine.name: one.machine for one in study.trials}
     replicates = max(_counts(study.trials))
-    unknown = "".join(f"\n- {one}" for one in study.unknown)
+    unknown = f"Not known: {'; '.join(study.unknown)}."
     lines = [
         "# Written by `nephoscope import`: nobody ran this study as it stands here.",
         f"name = {_quoted(study.name)}",
         f"title = {_quoted(study.title)}",
-        f"description = {_quoted(f'{study.description}{chr(10)}{chr(10)}Not known:{unknown}')}",
+        f"description = {_quoted(chr(10).join((study.description, '', unknown)))}",
         f"seed = {SEED}",
         f"replicates = {min(1000, replicates)}",
     ]

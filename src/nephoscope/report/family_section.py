@@ -4,7 +4,7 @@ from nephoscope.records import Metric
 from nephoscope.report import format as people
 from nephoscope.report.format import scale_for
 from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table, evidence_cell, verdict_badge
-from nephoscope.report.wording import ENOUGH, direction_text, metric_title, unit_text
+from nephoscope.report.wording import ENOUGH, metric_title, unit_text
 from nephoscope.results import FamilyComparison, GateRow
 
 
@@ -42,9 +42,9 @@ def _family(book: Book, row: FamilyComparison) -> Row:
     about = f"{row.question}: {row.left} against {row.right}"
     return Row(
         (
-            Cell(row.left, tone="name"),
-            Cell(row.right, tone="name"),
-            Cell(title, note=direction_text(row.direction)),
+            Cell(row.left),
+            Cell(row.right),
+            Cell(title, tone="name"),
             Cell(badges=(verdict_badge(row.verdict),)),
             evidence_cell(book, people.ratio(row.ratio), row.trials, about),
             Cell(interval),

@@ -129,13 +129,12 @@ def _replicates(study: AnalysedStudy) -> str:
 
 
 def _origin(study: AnalysedStudy) -> list[tuple[str, str]]:
-    """Of an import: who measured, and what nobody knows of it."""
+    """Of an import: who measured, and what was found and not read. What is not known stands in the description."""
     source = study.source
     if source is None:
         return []
     return [
         ("Measured by others", f"{source.source}; licence: {source.licence}"),
-        ("Not known", "; ".join(source.unknown)),
         ("Not imported", "; ".join(source.left_out[:5]) + (" and more" if len(source.left_out) > 5 else "")),
     ]
 

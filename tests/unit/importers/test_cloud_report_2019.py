@@ -87,8 +87,13 @@ def test_reads_from_the_page_cache_do_not_count_and_writes_do(tree: Path) -> Non
     assert all(row.licence == "Apache-2.0" and "cockroachlabs/cloud-report" in row.source for row in rows)
 
 
-def test_out_is_a_results_folder_with_every_number_and_what_is_not_known(tree: Path, tmp_path: Path) -> None:
-    out = tmp_path / "imported"
+@pytest.fixture
+def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("elsewhere")
+
+
+def test_out_is_a_results_folder_with_every_number_and_what_is_not_known(tree: Path, elsewhere: Path) -> None:
+    out = elsewhere / "imported"
     stages.import_cloud_report_2019(tree, out)
     rows = from_parquet((out / "import.parquet").read_bytes(), ImportedRow)
     assert from_csv((out / "import.csv").read_bytes(), ImportedRow) == rows
@@ -101,9 +106,9 @@ def test_out_is_a_results_folder_with_every_number_and_what_is_not_known(tree: P
     assert again == before
 
 
-def test_the_report_shows_medians_before_and_after_the_checks(tree: Path, tmp_path: Path) -> None:
-    stages.import_cloud_report_2019(tree, tmp_path / "out")
-    folder = ResultsFolder(tmp_path / "out")
+def test_the_report_shows_medians_before_and_after_the_checks(tree: Path, elsewhere: Path) -> None:
+    stages.import_cloud_report_2019(tree, elsewhere / "out")
+    folder = ResultsFolder(elsewhere / "out")
     analysed = stages.analyze(folder)
     gate = {(row.configuration, row.metric): row for row in analysed.gate}
     cpu = gate["aws-c5.4xlarge", "bogo_ops_per_s"]
@@ -116,16 +121,21 @@ def test_the_report_shows_medians_before_and_after_the_checks(tree: Path, tmp_pa
     writes = {row.metric for row in analysed.statistics if row.benchmark == "sysbench-fileio-random-write"}
     assert "written_bytes_per_s_1_threads" in writes
     one = next(row for row in analysed.trials if row.benchmark == "ping" and row.counts)
-    raw = tmp_path / "out" / str(one.folder) / "raw"
+    raw = elsewhere / "out" / str(one.folder) / "raw"
     assert [path.name for path in raw.glob("*.log")] == ["network-ping.log"]
     page = stages.report(folder).read_text()
     assert "Medians before and after the checks" in page
 
 
-def test_a_study_s_folder_is_not_written_into(tree: Path, tmp_path: Path) -> None:
-    (tmp_path / "plan.json").write_text("{}")
+def test_a_study_s_folder_is_not_written_into(tree: Path, elsewhere: Path) -> None:
+    (elsewhere / "plan.json").write_text("{}")
     with pytest.raises(InputError, match="holds a study"):
-        stages.import_cloud_report_2019(tree, tmp_path)
+        stages.import_cloud_report_2019(tree, elsewhere)
+
+
+def test_an_import_is_not_written_into_what_it_reads(tree: Path) -> None:
+    with pytest.raises(InputError, match="lies within"):
+        stages.import_cloud_report_2019(tree, tree / "imported")
 
 
 @pytest.mark.parametrize("place", ["nothing", "empty"])
