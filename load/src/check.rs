@@ -156,12 +156,11 @@ mod tests {
     fn operations_in_doubt_may_have_been_counted_by_the_server_and_no_others() {
         let counters = [ServerCounter { name: "orders", sql: String::new(), operation: OperationId(0) }];
         let mut lanes = Lanes::new(1);
-        let mut ledger = Ledger::new(&["order"]);
+        let mut ledger = Ledger::new(&["order"], false);
         let lane = lanes.lane(0);
         for _ in 0..5 {
             let outcome = Outcome::Committed;
-            let sample = |ended_ns| Sample { ended_ns, queue_ns: 1, service_ns: 1, operation: OperationId(0), outcome };
-            lane.record(|| 1, 1, sample);
+            lane.record(|| 1, |ended_ns| Sample::short(0, outcome, ended_ns));
         }
         lane.error(|| 1, OperationId(0), "lost".to_owned(), ErrorKind::Failed, true);
         lane.error(|| 1, OperationId(0), "lost".to_owned(), ErrorKind::Failed, false);

@@ -5,8 +5,8 @@ use crate::fake_target::{FakeTarget, Listen, Plan};
 use crate::output::Output;
 use crate::session;
 use crate::spec::{
-    Action, CheckSpec, IsolationSpec, LoadPart, LoadSpec, PaceSpec, PointSelectSpec, PostgresTarget, Schema, ShardSpec,
-    Spec, TargetKind, TpccProfile, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec,
+    Action, CheckSpec, IsolationSpec, LoadPart, LoadSpec, NullSpec, PaceSpec, PointSelectSpec, PostgresTarget,
+    RetrySpec, ShardSpec, Spec, TpccProfile, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec,
 };
 use crate::sql::{self, SqlPart};
 use crate::stop::Stop;
@@ -32,10 +32,13 @@ Examples:
   nephoscope-load point-select check --dsn $DSN --rows 1000000
   nephoscope-load tpcc load  --dsn $DSN --warehouses 100 --connections 8
   nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --connections 64 --duration-s 600
+  nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --wait spec --connections 64 --ramp-s 60 --duration-s 600
+  nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --pace poisson --rate-per-s 500 --connections 64
   nephoscope-load tpcc check --dsn $DSN --warehouses 100
   nephoscope-load tpcc load  --dsn $DSN --warehouses 100 --connections 8 --resume
   nephoscope-load tpcc check --dsn $DSN --warehouses 100 --fingerprint
   nephoscope-load sql --workload tpcc --dialect cockroachdb
+  nephoscope-load null run   --dsn $DSN --connections 8 --duration-s 3
   nephoscope-load exec < spec.json
   nephoscope-load telemetry --interval-ms 1000
   nephoscope-load fake-target --listen 127.0.0.1:6000 --freeze-at-s 3 --freeze-for-s 2
@@ -79,6 +82,9 @@ enum Command {
     FakeTarget(FakeTargetArgs),
     /// Print every statement that can be sent, one a line: nothing is connected to.
     Sql(SqlArgs),
+    /// Round trips and nothing else: one empty Sync each. What it reaches is the most that any workload could.
+    #[command(subcommand)]
+    Null(NullCommand),
     /// Print counters of this machine (CPU, disks, network) as JSON lines, until SIGTERM or a closed stdin.
     Telemetry {
         /// Milliseconds between two lines.
@@ -120,6 +126,17 @@ enum ActionCommand<W: Args> {
     },
 }
 
+#[derive(Debug, Subcommand)]
+enum NullCommand {
+    /// Drive it; there is nothing to load or check.
+    Run {
+        #[command(flatten)]
+        common: CommonArgs,
+        #[command(flatten)]
+        drive: DriveArgs,
+    },
+}
+
 #[derive(Debug, Args)]
 struct CommonArgs {
     /// postgresql://user@host:port/database, or ?host=/socket/directory; the password comes from PGPASSWORD.
@@ -128,7 +145,7 @@ struct CommonArgs {
     /// Data and operations are functions of it.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Sessions, each with one worker; when loading, parallel COPY streams.
+    /// Sessions; when loading, parallel COPY streams.
     #[arg(long, default_value_t = 1)]
     connections: u32,
     /// What is verified afterwards.
@@ -218,6 +235,8 @@ impl SqlArgs {
                 active_warehouses: None,
                 profile: self.profile.unwrap_or(ProfileArg::Batched),
                 timestamps: TimestampsArg::Wall,
+                wait: WaitArg::None,
+                wait_factor: 1.0,
             }
             .into(),
             SqlWorkload::PointSelect => PointSelectArgs { rows: self.rows }.into(),
@@ -226,7 +245,7 @@ impl SqlArgs {
 
     fn print(self) -> Result<ExitCode, Failure> {
         let common = CommonArgs { dialect: self.dialect, ..CommonArgs::default() };
-        let spec = common.spec(Action::Run, self.workload(), DriveArgs::default());
+        let spec = common.spec(Action::Run, self.workload());
         spec.validate_dialect().map_err(|error| Failure::new(ExitCode::BadSpec, error.to_string()))?;
         let lines = sql::lines(&spec, self.profile.is_none(), self.part, self.names)?;
         // Whoever closed the pipe has read enough.
@@ -249,11 +268,93 @@ struct DriveArgs {
     /// Isolation level of the transactions.
     #[arg(long, value_enum, default_value_t = IsolationArg::ReadCommitted)]
     isolation: IsolationArg,
+    /// How a transaction is tried again: anew, or from CockroachDB's savepoint.
+    #[arg(long, value_enum, default_value_t = RetryArg::Restart)]
+    retry: RetryArg,
+    /// When operations are due: each when the one before ended, or by a schedule (with --rate-per-s), whatever became of
+    /// the ones before.
+    #[arg(long, value_enum, default_value_t = PaceArg::Closed)]
+    pace: PaceArg,
+    /// Arrivals per second, of all shards together.
+    #[arg(long, required_if_eq_any([("pace", "constant"), ("pace", "poisson")]))]
+    rate_per_s: Option<f64>,
+    /// Concurrent clients; as many as connections by default, with --wait spec ten for each active warehouse. A client
+    /// that is due takes a free connection, or queues for one.
+    #[arg(long)]
+    workers: Option<u32>,
+    /// Threads that drive; by default as many as there are CPUs, but no more than one for 8 connections.
+    #[arg(long)]
+    threads: Option<u32>,
+    /// Keep each thread on a CPU of its own.
+    #[arg(long)]
+    pin: bool,
+    /// Stop after so many operations, of all shards together.
+    #[arg(long)]
+    operations: Option<u64>,
+    /// Drive part I of a load that N generators share (I from 0); `merge` puts their outputs together.
+    #[arg(long, value_name = "I/N", value_parser = parse_shard, default_value = "0/1")]
+    shard: ShardSpec,
+    /// Begin at this time, in milliseconds since the Unix epoch.
+    #[arg(long)]
+    start_at_unix_ms: Option<u64>,
+    /// A server that owes an answer for longer is lost, in seconds.
+    #[arg(long, default_value_t = 60.0)]
+    answer_timeout_s: f64,
+    /// Give up when a lost connection is not back after so long, in seconds.
+    #[arg(long, default_value_t = 5.0)]
+    reconnect_timeout_s: f64,
 }
 
-impl Default for DriveArgs {
-    fn default() -> Self {
-        Self { duration_s: 10.0, ramp_s: 0.0, max_retries: 10, isolation: IsolationArg::ReadCommitted }
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum RetryArg {
+    Restart,
+    Savepoint,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PaceArg {
+    Closed,
+    Constant,
+    Poisson,
+}
+
+impl DriveArgs {
+    fn pace(&self) -> PaceSpec {
+        let rate_per_s = self.rate_per_s.unwrap_or(0.0); // clap asks for it where it is needed
+        match self.pace {
+            PaceArg::Closed => PaceSpec::Closed {},
+            PaceArg::Constant => PaceSpec::Constant { rate_per_s },
+            PaceArg::Poisson => PaceSpec::Poisson { rate_per_s },
+        }
+    }
+
+    /// Adds what this says to a spec.
+    fn apply(self, spec: Spec) -> Spec {
+        let isolation = match self.isolation {
+            IsolationArg::ReadCommitted => IsolationSpec::ReadCommitted,
+            IsolationArg::RepeatableRead => IsolationSpec::RepeatableRead,
+            IsolationArg::Serializable => IsolationSpec::Serializable,
+        };
+        let retry = match self.retry {
+            RetryArg::Restart => RetrySpec::Restart,
+            RetryArg::Savepoint => RetrySpec::Savepoint,
+        };
+        Spec {
+            target: PostgresTarget { isolation, retry, ..spec.target },
+            pace: self.pace(),
+            workers: self.workers,
+            threads: self.threads,
+            pin: self.pin,
+            operations: self.operations,
+            shard: self.shard,
+            start_at_unix_ms: self.start_at_unix_ms,
+            answer_timeout_s: self.answer_timeout_s,
+            reconnect_timeout_s: self.reconnect_timeout_s,
+            ramp_s: self.ramp_s,
+            duration_s: self.duration_s,
+            max_retries: self.max_retries,
+            ..spec
+        }
     }
 }
 
@@ -284,6 +385,12 @@ struct TpccArgs {
     /// Where the timestamps of new rows come from.
     #[arg(long, value_enum, default_value_t = TimestampsArg::Wall)]
     timestamps: TimestampsArg,
+    /// Keying and think times of the specification, or none.
+    #[arg(long, value_enum, default_value_t = WaitArg::None)]
+    wait: WaitArg,
+    /// Multiply both by this.
+    #[arg(long, default_value_t = 1.0)]
+    wait_factor: f64,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -306,6 +413,12 @@ enum TimestampsArg {
     Logical,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum WaitArg {
+    None,
+    Spec,
+}
+
 impl From<TpccArgs> for WorkloadSpec {
     fn from(args: TpccArgs) -> Self {
         Self::Tpcc(TpccSpec {
@@ -317,11 +430,15 @@ impl From<TpccArgs> for WorkloadSpec {
                 ProfileArg::Pipelined => TpccProfile::Pipelined,
                 ProfileArg::Proc => TpccProfile::Proc,
             },
-            wait: TpccWait::None,
             timestamps: match args.timestamps {
                 TimestampsArg::Wall => TpccTimestamps::Wall,
                 TimestampsArg::Logical => TpccTimestamps::Logical,
             },
+            wait: match args.wait {
+                WaitArg::None => TpccWait::None,
+                WaitArg::Spec => TpccWait::Spec,
+            },
+            wait_factor: args.wait_factor,
         })
     }
 }
@@ -387,43 +504,32 @@ impl<W: Args + Into<WorkloadSpec>> ActionCommand<W> {
                 load: LoadSpec { part, resume },
                 shard,
                 fingerprint: data.fingerprint,
-                ..common.spec(Action::Load, workload.into(), DriveArgs::default())
+                ..common.spec(Action::Load, workload.into())
             },
-            Self::Run { workload, common, drive } => common.spec(Action::Run, workload.into(), drive),
-            Self::Check { workload, common, data } => Spec {
-                fingerprint: data.fingerprint,
-                ..common.spec(Action::Check, workload.into(), DriveArgs::default())
-            },
+            Self::Run { workload, common, drive } => drive.apply(common.spec(Action::Run, workload.into())),
+            Self::Check { workload, common, data } => {
+                Spec { fingerprint: data.fingerprint, ..common.spec(Action::Check, workload.into()) }
+            }
         }
     }
 }
 
+impl NullCommand {
+    fn into_spec(self) -> Spec {
+        let Self::Run { common, drive } = self;
+        drive.apply(common.spec(Action::Run, WorkloadSpec::Null(NullSpec {})))
+    }
+}
+
 impl CommonArgs {
-    fn spec(self, action: Action, workload: WorkloadSpec, drive: DriveArgs) -> Spec {
-        let isolation = match drive.isolation {
-            IsolationArg::ReadCommitted => IsolationSpec::ReadCommitted,
-            IsolationArg::RepeatableRead => IsolationSpec::RepeatableRead,
-            IsolationArg::Serializable => IsolationSpec::Serializable,
+    fn spec(self, action: Action, workload: WorkloadSpec) -> Spec {
+        let check = match self.check {
+            CheckArg::None => CheckSpec::None,
+            CheckArg::Conditions => CheckSpec::Conditions,
         };
-        Spec {
-            schema: Schema::V1,
-            action,
-            target: PostgresTarget { kind: TargetKind::Postgres, dsn: self.dsn, isolation, dialect: self.dialect },
-            workload,
-            seed: self.seed,
-            connections: self.connections,
-            pace: PaceSpec::default(),
-            ramp_s: drive.ramp_s,
-            duration_s: drive.duration_s,
-            max_retries: drive.max_retries,
-            check: match self.check {
-                CheckArg::None => CheckSpec::None,
-                CheckArg::Conditions => CheckSpec::Conditions,
-            },
-            load: LoadSpec::default(),
-            fingerprint: false,
-            shard: ShardSpec::default(),
-        }
+        let spec = Spec::new(action, &self.dsn, workload, self.seed);
+        let target = PostgresTarget { dialect: self.dialect, ..spec.target };
+        Spec { connections: self.connections, check, target, ..spec }
     }
 }
 
@@ -449,6 +555,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Exec { spec } => read_spec(spec.as_deref())?,
         Command::Tpcc(action) => validated(action.into_spec())?,
         Command::PointSelect(action) => validated(action.into_spec())?,
+        Command::Null(action) => validated(action.into_spec())?,
     };
     let stop = stop_on_signals()?;
     Ok(session::execute(spec, &Arc::new(Output::new(io::stdout())), &stop))
@@ -510,15 +617,46 @@ mod tests {
 
     #[test]
     fn options_become_the_same_spec_as_json() {
-        let words = "x point-select run --dsn postgresql://u@h/d --rows 5 --seed 3 --connections 2 --ramp-s 1.5 \
-                     --duration-s 4 --isolation serializable --check none";
-        let Command::PointSelect(action) = Cli::parse_from(words.split_ascii_whitespace()).command else {
-            panic!("another command");
-        };
-        let json = r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d", "isolation": "serializable"},
-            "workload": {"kind": "point_select", "rows": 5}, "seed": 3, "connections": 2, "ramp_s": 1.5,
-            "duration_s": 4, "check": "none"}"#;
-        assert_eq!(action.into_spec(), Spec::parse(json).unwrap());
+        for (words, json) in [
+            (
+                "x point-select run --dsn postgresql://u@h/d --rows 5 --seed 3 --connections 2 --ramp-s 1.5 \
+                 --duration-s 4 --isolation serializable --check none",
+                r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d", "isolation": "serializable"},
+                    "workload": {"kind": "point_select", "rows": 5}, "seed": 3, "connections": 2, "ramp_s": 1.5,
+                    "duration_s": 4, "check": "none"}"#,
+            ),
+            (
+                "x tpcc run --dsn postgresql://u@h/d --warehouses 5 --active-warehouses 2 --wait spec --wait-factor 0.5 \
+                 --workers 30 --threads 2 --pin --operations 99 --shard 1/2 --start-at-unix-ms 7 --retry savepoint \
+                 --answer-timeout-s 2 --reconnect-timeout-s 3 --max-retries 4",
+                r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d", "retry": "savepoint"}, "seed": 1,
+                    "workload": {"kind": "tpcc", "warehouses": 5, "active_warehouses": 2, "wait": "spec",
+                    "wait_factor": 0.5}, "workers": 30, "threads": 2, "pin": true, "operations": 99,
+                    "shard": {"index": 1, "count": 2}, "start_at_unix_ms": 7, "answer_timeout_s": 2,
+                    "reconnect_timeout_s": 3, "max_retries": 4}"#,
+            ),
+            (
+                "x null run --dsn postgresql://u@h/d --pace poisson --rate-per-s 50",
+                r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d"}, "workload": {"kind": "null"}, "seed": 1,
+                    "pace": {"kind": "poisson", "rate_per_s": 50}}"#,
+            ),
+        ] {
+            let spec = match Cli::parse_from(words.split_ascii_whitespace()).command {
+                Command::PointSelect(action) => action.into_spec(),
+                Command::Tpcc(action) => action.into_spec(),
+                Command::Null(action) => action.into_spec(),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(spec, Spec::parse(json).unwrap());
+        }
+    }
+
+    #[test]
+    fn a_schedule_needs_a_rate() {
+        let words = "x null run --dsn postgresql://u@h/d --pace constant";
+        assert!(Cli::try_parse_from(words.split_ascii_whitespace()).is_err());
+        let shard = "x null run --dsn postgresql://u@h/d --shard 3";
+        assert!(Cli::try_parse_from(shard.split_ascii_whitespace()).unwrap_err().to_string().contains("I/N"));
     }
 
     #[test]

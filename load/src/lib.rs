@@ -18,6 +18,7 @@ pub mod engine;
 pub mod exit;
 pub mod fake_target;
 pub mod fingerprint;
+pub mod headline;
 pub mod journal;
 pub mod loader;
 pub mod outcome;

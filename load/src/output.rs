@@ -89,13 +89,62 @@ pub struct ErrorCount {
     pub count: u64,
 }
 
-/// What the generator itself used in one interval.
-#[derive(Debug, Clone, Copy, Serialize)]
+/// What one thread of the generator used in one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ThreadUse {
+    /// User + system.
+    pub cpu_s: f64,
+    /// Ready to run and not running; `None` where the kernel does not tell.
+    pub run_queue_s: Option<f64>,
+    /// How often it had to leave its CPU to somebody else.
+    pub involuntary_switches: Option<u64>,
+}
+
+/// What the machine's network counters grew by in one interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct NetworkUse {
+    /// Of all interfaces.
+    pub sent_bytes: u64,
+    /// Of all interfaces.
+    pub received_bytes: u64,
+    /// Of TCP.
+    pub retransmitted_segments: u64,
+    /// Of all interfaces, both ways.
+    pub dropped_packets: u64,
+}
+
+/// What the generator itself used in one interval, and whether it was late. `None`: nobody could say.
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct ClientUse {
     /// User + system of all threads.
     pub cpu_s: f64,
     /// Operations under way at the end of the interval.
     pub in_flight: u64,
+    /// Of each thread that drives.
+    pub threads: Vec<ThreadUse>,
+    /// Taken from the machine's CPUs by its hypervisor.
+    pub steal_s: Option<f64>,
+    /// Periods in which the cgroup's CPU quota was used up.
+    pub throttled: Option<u64>,
+    /// HDR histogram of taken - intended, of operations that waited for no connection. `None`: nothing was paced.
+    pub pacing_error: Option<String>,
+    /// Due and not started at the end of the interval.
+    pub queued: u64,
+    /// Taken later than 1 ms after they were due, although a connection was free.
+    pub queued_while_idle: u64,
+    /// Of the whole machine.
+    pub network: Option<NetworkUse>,
+}
+
+/// Single attempts of one operation, where one of them was retried in the interval; else an attempt is the service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AttemptInterval {
+    /// The workload's name for it.
+    pub operation: &'static str,
+    /// How many attempts.
+    pub count: u64,
+    /// HDR: from an attempt's first byte on the way to its end.
+    pub histogram: String,
 }
 
 /// Whether an interval is measured.
@@ -126,6 +175,10 @@ pub struct Interval {
     pub operations: Vec<OperationInterval>,
     /// What went wrong.
     pub errors: Vec<ErrorCount>,
+    /// How long single attempts took.
+    pub attempts: Vec<AttemptInterval>,
+    /// Arrivals that were due in the interval; `None` in the closed pace.
+    pub offered: Option<u64>,
     /// The generator's own cost.
     pub client: ClientUse,
 }
@@ -216,6 +269,32 @@ pub struct OperationTotal {
     pub all: u64,
 }
 
+/// Round trips of one operation over the whole action, whatever its outcome.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RoundTrips {
+    /// The workload's name for it.
+    pub operation: &'static str,
+    /// Exchanges with the server.
+    pub round_trips: u64,
+    /// How many operations took them.
+    pub operations: u64,
+}
+
+/// TPC-C's number. `None` where one would mean nothing: without waits, or with scaled ones.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Headline {
+    /// Committed, and rolled back by design (the specification counts these).
+    pub new_orders_per_minute: f64,
+    /// Mean over all transactions.
+    pub round_trips_per_transaction: Option<f64>,
+    /// New-Orders per minute with the specification's waits, truncated.
+    pub tpmc: Option<f64>,
+    /// tpmC / (12.86 x active warehouses): the specification's mix.
+    pub efficiency_of_12_86_percent: Option<f64>,
+    /// tpmC / (12.605 x active warehouses): the deck of 23 cards.
+    pub efficiency_of_12_605_percent: Option<f64>,
+}
+
 /// The last line.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Finished {
@@ -231,8 +310,18 @@ pub struct Finished {
     pub operations: Vec<OperationTotal>,
     /// Over the whole action.
     pub errors: Vec<ErrorCount>,
+    /// Arrivals due in the measurement interval; `None` in the closed pace.
+    pub offered: Option<u64>,
+    /// Arrivals due before its end and never started.
+    pub not_sent: Option<u64>,
     /// Over the whole action, set-up excluded.
     pub round_trips: u64,
+    /// The same by operation.
+    pub round_trips_by_operation: Vec<RoundTrips>,
+    /// How the workload cuts transactions into round trips; `None`: it does not.
+    pub profile: Option<String>,
+    /// Of a run of TPC-C.
+    pub headline: Option<Headline>,
     /// Of the draws.
     pub audit: Vec<AuditLine>,
     /// Empty when none were checked.

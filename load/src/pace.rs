@@ -1,41 +1,165 @@
-//! When the next operation is due. A pace is a pure function of what it is told: it never reads a clock, so that it
-//! is tested with tables, and so that one engine can replay another's times.
+//! When operations are due. Pure: nothing here reads a clock, so that all of it is tested with tables, and so that a
+//! second copy of a generator can count what was due.
+//!
+//! In the closed pace a client is due when its last operation ended (and it has typed and thought, where the workload
+//! says so). In the open paces arrivals come by a schedule of their own: arrival k of a run is turn k div clients of
+//! client k mod clients, whatever became of the ones before. An arrival that finds no connection free stays in its
+//! generator, which is its queue: a backlog of any length takes no memory, and nothing is ever dropped.
 
-/// Decides the intended start of each operation of one worker.
-pub trait Pace: Send {
-    /// The intended start of the next operation, in nanoseconds since the start of the load, for a worker that has
-    /// been free since `free_ns`. It may lie in the past: the operation is then late, and its lateness is queue time.
-    fn intended_ns(&mut self, free_ns: u64) -> u64;
+use crate::workload::Streams;
+use rand_core::RngCore;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const NS_PER_S: f64 = 1e9;
+/// The purpose of the streams that gaps are drawn from.
+const GAP_STREAM: u64 = 0x70_61_63_65_00;
+
+/// When operations are due.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Pace {
+    /// Each client's next operation when its last one ended.
+    Closed,
+    /// At equal distances.
+    Constant {
+        /// Of all generators together.
+        rate_per_s: f64,
+    },
+    /// At random: exponential distances.
+    Poisson {
+        /// Of all generators together.
+        rate_per_s: f64,
+    },
 }
 
-/// Each operation is due as soon as the one before it ended.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Closed;
-
-impl Pace for Closed {
-    fn intended_ns(&mut self, free_ns: u64) -> u64 {
-        free_ns
+impl Pace {
+    /// Whether arrivals come by a schedule of their own.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        self != Self::Closed
     }
+}
+
+/// The clients that one thread of one generator serves: every `stride`-th of the run's, from `first` on. Which share a
+/// client belongs to changes neither what it does nor, in the constant pace, when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share {
+    /// Its first client.
+    pub first: u32,
+    /// Number of shares in the run.
+    pub stride: u32,
+    /// Clients of the run.
+    pub clients: u32,
+    /// Operations of the run, at most.
+    pub operations: Option<u64>,
+}
+
+impl Share {
+    /// Number of its clients.
+    #[must_use]
+    pub fn len(self) -> u32 {
+        self.clients.saturating_sub(self.first).div_ceil(self.stride)
+    }
+
+    /// Whether it has none.
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number, in the run, of its `index`-th client.
+    #[must_use]
+    pub fn client(self, index: u32) -> u32 {
+        self.first + index * self.stride
+    }
+
+    /// Its own number of one of its clients.
+    #[must_use]
+    pub fn index(self, client: u32) -> u32 {
+        (client - self.first) / self.stride
+    }
+
+    /// Whether the run has this turn of this client: the first `operations` of all turns, in the order of arrivals.
+    #[must_use]
+    pub fn has_turn(self, client: u32, turn: u64) -> bool {
+        self.operations.is_none_or(|operations| turn * u64::from(self.clients) + u64::from(client) < operations)
+    }
+}
+
+/// An operation that is due.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival {
+    /// Whose.
+    pub client: u32,
+    /// Which of this client's, from 0.
+    pub turn: u64,
+    /// Since the start of the load.
+    pub due_ns: u64,
+}
+
+/// The arrivals of one share, in order, without end (but for the run's number of operations).
+#[derive(Debug, Clone)]
+pub struct Arrivals {
+    share: Share,
+    gaps: Gaps,
+    index: u32,
+    turn: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Gaps {
+    Equal { ns: f64 },
+    Exponential { mean_ns: f64, at_ns: f64, random: Box<Xoshiro256PlusPlus> },
+}
+
+impl Arrivals {
+    /// Of the share, at this pace; `None` when arrivals have no schedule of their own.
+    #[must_use]
+    pub fn new(pace: Pace, share: Share, seed: u64) -> Option<Self> {
+        let gaps = match pace {
+            Pace::Closed => return None,
+            Pace::Constant { rate_per_s } => Gaps::Equal { ns: NS_PER_S / rate_per_s },
+            Pace::Poisson { rate_per_s } => Gaps::Exponential {
+                mean_ns: NS_PER_S / rate_per_s * f64::from(share.clients) / f64::from(share.len().max(1)),
+                at_ns: 0.0,
+                random: Box::new(Streams::new(seed).stream(GAP_STREAM, u64::from(share.first))),
+            },
+        };
+        Some(Self { share, gaps, index: 0, turn: 0 })
+    }
+}
+
+impl Iterator for Arrivals {
+    type Item = Arrival;
+
+    fn next(&mut self) -> Option<Arrival> {
+        let (client, turn) = (self.share.client(self.index), self.turn);
+        if self.share.is_empty() || !self.share.has_turn(client, turn) {
+            return None;
+        }
+        let due_ns = match &mut self.gaps {
+            // A product and no sum: the millionth arrival is as exact as the first.
+            Gaps::Equal { ns } => (turn * u64::from(self.share.clients) + u64::from(client)) as f64 * *ns,
+            Gaps::Exponential { mean_ns, at_ns, random } => {
+                *at_ns += *mean_ns * exponential(&mut **random);
+                *at_ns
+            }
+        };
+        self.index += 1;
+        if self.index == self.share.len() {
+            (self.index, self.turn) = (0, turn + 1);
+        }
+        Some(Arrival { client, turn, due_ns: due_ns as u64 })
+    }
+}
+
+/// Exponential with mean 1.
+#[must_use]
+pub fn exponential(random: &mut impl RngCore) -> f64 {
+    // 53 bits, above 0 and at most 1: its logarithm is finite.
+    let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+    -uniform.ln()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Drives a pace with operations of these lengths; answers the intended starts.
-    fn starts(pace: &mut dyn Pace, lengths_ns: &[u64]) -> Vec<u64> {
-        let mut free_ns = 0;
-        let mut starts = Vec::new();
-        for length_ns in lengths_ns {
-            let intended_ns = pace.intended_ns(free_ns);
-            starts.push(intended_ns);
-            free_ns = free_ns.max(intended_ns) + length_ns;
-        }
-        starts
-    }
-
-    #[test]
-    fn closed_is_due_when_free() {
-        assert_eq!(starts(&mut Closed, &[5, 0, 100, 1]), [0, 5, 5, 105]);
-    }
-}
+#[path = "pace_tests.rs"]
+mod tests;

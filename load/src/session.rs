@@ -5,6 +5,7 @@ use crate::check::{self, Moment};
 use crate::engine::{self, Clock, Dial, Driven, Load, Timeline, process_cpu_s, unix_ms};
 use crate::exit::{ExitCode, Failure, worst};
 use crate::fingerprint;
+use crate::headline;
 use crate::loader::Loader;
 use crate::outcome::Outcome;
 use crate::output::{AuditLine, ErrorKind, Finished, Line, Output, SCHEMA, Started};
@@ -19,10 +20,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A server that is silent for so long while an operation waits is gone.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
-/// A server may take so long to come back before the load gives up.
-const RECONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// An open pace of which less than this share was done was not kept.
+const LEAST_KEPT: f64 = 0.99;
 /// A server may take so long to come back before its data is looked at.
 const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 /// After an interruption, an action that waits for the server (an index, a check) is left behind after so long.
@@ -157,11 +156,12 @@ impl Session {
         drop(connection);
 
         let driven = self.drive(&workload)?;
-        self.known().audit = audit(workload.as_ref(), self.spec.connections, &driven);
+        self.known().audit = audit(workload.as_ref(), self.spec.share().clients, &driven);
+        let rate = self.judge_rate(&driven);
         // Who interrupted does not want to wait. After anything else the data is looked at: a server that went away
         // may be back, and what it lost is worth more than that it went.
         if !checked || self.stop.interrupted() {
-            return Ok(());
+            return rate;
         }
         let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.stop)?;
         let counted = check::read_counters(&mut connection, &counters).and_then(|after| {
@@ -170,7 +170,27 @@ impl Session {
             self.known().counters = results;
             disagreement.map_or(Ok(()), Err)
         });
-        worst([counted, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later)])
+        worst([counted, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), rate])
+    }
+
+    /// Notes what an open pace offered, and holds what was done against it.
+    fn judge_rate(&self, driven: &Driven) -> Result<(), Failure> {
+        let Some(offered) = driven.offered else { return Ok(()) };
+        let mut known = self.known();
+        known.offered = Some(offered.measured);
+        known.not_sent = Some(offered.not_sent);
+        let missed = offered.not_sent + driven.ledger.failed_in_measurement();
+        let done = offered.measured.saturating_sub(missed);
+        if done as f64 >= LEAST_KEPT * offered.measured as f64 {
+            return Ok(());
+        }
+        let message = format!(
+            "the rate was not kept: {} arrivals were due in the measurement, {} were never started and {} failed",
+            offered.measured,
+            offered.not_sent,
+            missed - offered.not_sent
+        );
+        Err(Failure::new(ExitCode::RateNotKept, message))
     }
 
     fn drive(&self, workload: &Arc<dyn Workload>) -> Result<Driven, Failure> {
@@ -181,14 +201,21 @@ impl Session {
         let load = Load {
             workload: Arc::clone(workload),
             connections: self.spec.connections,
+            threads: self.spec.threads,
+            pin: self.spec.pin,
+            share: self.spec.share(),
+            pace: self.spec.pace.into(),
+            seed: self.spec.seed,
             timeline,
+            start_at_unix_ms: self.spec.start_at_unix_ms,
             max_retries: self.spec.max_retries,
             dial: Dial {
-                dsn: self.admin.dsn().clone(),
+                hosts: Dial::hosts(self.admin.dsn(), self.spec.connections),
                 isolation: self.spec.target.isolation.into(),
+                retry: self.spec.target.retry.into(),
                 statements: workload.statements().to_vec(),
-                answer_timeout: ANSWER_TIMEOUT,
-                reconnect_timeout: RECONNECT_TIMEOUT,
+                answer_timeout: Duration::from_secs_f64(self.spec.answer_timeout_s),
+                reconnect_timeout: Duration::from_secs_f64(self.spec.reconnect_timeout_s),
             },
             stop: Arc::clone(&self.stop),
         };
@@ -207,6 +234,8 @@ impl Session {
         known.operations = ledger.totals();
         known.errors = ledger.errors();
         known.round_trips = ledger.round_trips();
+        known.round_trips_by_operation = ledger.round_trips_by_operation();
+        known.headline = headline::headline(&self.spec, ledger, measured_s);
         known.measured_s = Some(measured_s);
         known.client_cpu_s = measured_cpu_s;
         known.message = nothing_succeeded(&known).unwrap_or_default();
@@ -235,7 +264,10 @@ impl Session {
         };
         let stored = parts.stored_constants.map_or(Ok(Vec::new()), read)?;
         let workload = parts.workload(&stored)?;
-        self.known().constants = workload.constants();
+        let mut known = self.known();
+        known.constants = workload.constants();
+        known.profile = self.spec.profile();
+        drop(known);
         Ok(workload)
     }
 
@@ -262,6 +294,9 @@ impl Session {
             finished.message = failure.message;
         }
         let message = finished.message.clone();
+        if let (Some(headline), Some(profile)) = (&finished.headline, &finished.profile) {
+            tell::say(headline::sentence(profile, headline));
+        }
         finished.exit_code = code as u8;
         finished.elapsed_s = self.clock.now_s();
         if finished.measured_s.is_none() {

@@ -5,16 +5,24 @@
 
 pub use crate::workload::tpcc::profile::Profile as TpccProfile;
 
+use crate::pace::{Pace, Share};
 use crate::target::Dialect;
-use crate::target::postgres::{Dsn, Isolation, redact};
+use crate::target::postgres::{Dsn, Isolation, Retry, redact};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// 100 TB of data.
 const MOST_WAREHOUSES: u32 = 1_000_000;
-/// Each is a thread here and a process of the server.
+/// Each is a process of the server.
 const MOST_CONNECTIONS: u32 = 10_000;
+/// Each takes a place in a heap here.
+const MOST_WORKERS: u64 = 10_000_000;
+const MOST_THREADS: u32 = 1_024;
+/// Clause 4.2.2.
+const TERMINALS_PER_WAREHOUSE: u64 = 10;
+/// What one machine can never offer.
+const HIGHEST_RATE_PER_S: f64 = 1e8;
 /// With its pauses, more takes minutes for one operation.
 const MOST_RETRIES: u32 = 1_000;
 /// Machines that generate load.
@@ -40,6 +48,15 @@ pub struct Spec {
     /// Sessions; when loading, parallel COPY streams.
     #[serde(default = "default_connections")]
     pub connections: u32,
+    /// Threads that drive; as many as the CPUs allow and the connections need when absent.
+    #[serde(default)]
+    pub threads: Option<u32>,
+    /// Whether thread i stays on the i-th CPU of the affinity mask.
+    #[serde(default)]
+    pub pin: bool,
+    /// Concurrent clients of this generator; see [`Spec::share`] for the default.
+    #[serde(default)]
+    pub workers: Option<u32>,
     /// When operations are due.
     #[serde(default)]
     pub pace: PaceSpec,
@@ -49,6 +66,18 @@ pub struct Spec {
     /// The measurement interval, in seconds.
     #[serde(default = "default_duration_s")]
     pub duration_s: f64,
+    /// Stop after so many operations (of all shards together), besides the duration.
+    #[serde(default)]
+    pub operations: Option<u64>,
+    /// When several generators begin together, in milliseconds since the Unix epoch.
+    #[serde(default)]
+    pub start_at_unix_ms: Option<u64>,
+    /// A server that is silent for so long while an operation waits is lost, in seconds.
+    #[serde(default = "default_answer_timeout_s")]
+    pub answer_timeout_s: f64,
+    /// A lost connection may take so long to come back before the load gives up, in seconds.
+    #[serde(default = "default_reconnect_timeout_s")]
+    pub reconnect_timeout_s: f64,
     /// How often one operation is tried again after 40001 and 40P01.
     #[serde(default = "default_max_retries")]
     pub max_retries: u32,
@@ -99,8 +128,10 @@ pub enum LoadPart {
 #[serde(deny_unknown_fields)]
 pub struct ShardSpec {
     /// From 0.
+    #[serde(default)]
     pub index: u32,
     /// At least 1.
+    #[serde(default = "default_connections")]
     pub count: u32,
 }
 
@@ -146,6 +177,29 @@ pub struct PostgresTarget {
     /// Which SQL it speaks.
     #[serde(default)]
     pub dialect: Dialect,
+    /// How a transaction is tried again.
+    #[serde(default)]
+    pub retry: RetrySpec,
+}
+
+/// How a transaction that met a serialisation failure is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RetrySpec {
+    /// ROLLBACK, and BEGIN anew.
+    #[default]
+    Restart,
+    /// CockroachDB's protocol: ROLLBACK TO SAVEPOINT cockroach_restart.
+    Savepoint,
+}
+
+impl From<RetrySpec> for Retry {
+    fn from(spec: RetrySpec) -> Self {
+        match spec {
+            RetrySpec::Restart => Self::Restart,
+            RetrySpec::Savepoint => Self::Savepoint,
+        }
+    }
 }
 
 /// Kinds of targets.
@@ -183,17 +237,24 @@ impl From<IsolationSpec> for Isolation {
 }
 
 /// With what to load the target.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WorkloadSpec {
     /// TPC-C 5.11.
     Tpcc(TpccSpec),
     /// One row by its primary key.
     PointSelect(PointSelectSpec),
+    /// Nothing at all, a round trip each.
+    Null(NullSpec),
 }
 
+/// Parameters of the null workload: there are none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NullSpec {}
+
 /// Parameters of TPC-C.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TpccSpec {
     /// Size of the data set.
@@ -210,6 +271,17 @@ pub struct TpccSpec {
     /// Where the timestamps of new rows come from.
     #[serde(default)]
     pub timestamps: TpccTimestamps,
+    /// Both waits are multiplied by it.
+    #[serde(default = "default_wait_factor")]
+    pub wait_factor: f64,
+}
+
+impl TpccSpec {
+    /// How many warehouses are used.
+    #[must_use]
+    pub fn active(&self) -> u32 {
+        self.active_warehouses.unwrap_or(self.warehouses)
+    }
 }
 
 /// Keying and think times of TPC-C's terminals.
@@ -219,6 +291,8 @@ pub enum TpccWait {
     /// None at all.
     #[default]
     None,
+    /// Those of clauses 5.2.5.4 and 5.2.5.7.
+    Spec,
 }
 
 /// Where the timestamps of TPC-C's new rows come from. Those of the load are always of one fixed moment.
@@ -241,21 +315,37 @@ pub struct PointSelectSpec {
 }
 
 /// When operations are due.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PaceSpec {
-    /// The kind of pace.
-    #[serde(default)]
-    pub kind: PaceKind,
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum PaceSpec {
+    /// Each worker starts its next operation when its last one ended.
+    Closed {},
+    /// At equal distances, whatever became of the ones before.
+    Constant {
+        /// Of all shards together.
+        rate_per_s: f64,
+    },
+    /// At random, with exponential distances, whatever became of the ones before.
+    Poisson {
+        /// Of all shards together.
+        rate_per_s: f64,
+    },
 }
 
-/// Kinds of pace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PaceKind {
-    /// Each worker starts its next operation when its last one ended.
-    #[default]
-    Closed,
+impl Default for PaceSpec {
+    fn default() -> Self {
+        Self::Closed {}
+    }
+}
+
+impl From<PaceSpec> for Pace {
+    fn from(spec: PaceSpec) -> Self {
+        match spec {
+            PaceSpec::Closed {} => Self::Closed,
+            PaceSpec::Constant { rate_per_s } => Self::Constant { rate_per_s },
+            PaceSpec::Poisson { rate_per_s } => Self::Poisson { rate_per_s },
+        }
+    }
 }
 
 /// What is verified after the action.
@@ -271,6 +361,18 @@ pub enum CheckSpec {
 
 fn default_connections() -> u32 {
     1
+}
+
+fn default_wait_factor() -> f64 {
+    1.0
+}
+
+fn default_answer_timeout_s() -> f64 {
+    60.0
+}
+
+fn default_reconnect_timeout_s() -> f64 {
+    5.0
 }
 
 fn default_duration_s() -> f64 {
@@ -302,12 +404,47 @@ fn workload_error(json: &str) -> Option<SpecError> {
     let found = match kind.as_str()? {
         "tpcc" => serde_path_to_error::deserialize::<_, TpccSpec>(parameters).err(),
         "point_select" => serde_path_to_error::deserialize::<_, PointSelectSpec>(parameters).err(),
+        "null" => serde_path_to_error::deserialize::<_, NullSpec>(parameters).err(),
         _ => None,
     }?;
     Some(SpecError(format!("workload.{}: {}", found.path(), found.inner())))
 }
 
 impl Spec {
+    /// A spec with the default of everything else.
+    #[must_use]
+    pub fn new(action: Action, dsn: &str, workload: WorkloadSpec, seed: u64) -> Self {
+        Self {
+            schema: Schema::V1,
+            action,
+            target: PostgresTarget {
+                kind: TargetKind::Postgres,
+                dsn: dsn.to_owned(),
+                isolation: IsolationSpec::default(),
+                dialect: Dialect::default(),
+                retry: RetrySpec::default(),
+            },
+            workload,
+            seed,
+            connections: default_connections(),
+            threads: None,
+            pin: false,
+            workers: None,
+            pace: PaceSpec::default(),
+            ramp_s: 0.0,
+            duration_s: default_duration_s(),
+            operations: None,
+            start_at_unix_ms: None,
+            answer_timeout_s: default_answer_timeout_s(),
+            reconnect_timeout_s: default_reconnect_timeout_s(),
+            max_retries: default_max_retries(),
+            check: CheckSpec::default(),
+            load: LoadSpec::default(),
+            fingerprint: false,
+            shard: ShardSpec::default(),
+        }
+    }
+
     /// Reads and validates a spec.
     ///
     /// # Errors
@@ -342,19 +479,26 @@ impl Spec {
         require(lasts, "duration_s: must be above 0 seconds, and at most a year")?;
         self.validate_shares()?;
         self.validate_dialect()?;
+        self.validate_drive()?;
         match &self.workload {
             WorkloadSpec::Tpcc(tpcc) => {
-                let active = tpcc.active_warehouses.unwrap_or(tpcc.warehouses);
                 let warehouses = (1..=MOST_WAREHOUSES).contains(&tpcc.warehouses);
                 require(warehouses, &format!("workload.warehouses: must be 1 to {MOST_WAREHOUSES}"))?;
                 require(
-                    (1..=tpcc.warehouses).contains(&active),
+                    (1..=tpcc.warehouses).contains(&tpcc.active()),
                     "workload.active_warehouses: must be 1 to the number of warehouses",
                 )?;
+                let factor = tpcc.wait_factor > 0.0 && tpcc.wait_factor <= 1_000.0;
+                require(factor, "workload.wait_factor: must be above 0 and at most 1000")?;
+                let useful = tpcc.wait == TpccWait::Spec || tpcc.wait_factor == default_wait_factor();
+                require(useful, "workload.wait_factor: means nothing without \"wait\": \"spec\"")?;
             }
             WorkloadSpec::PointSelect(select) => {
                 let fits = (1..=i32::MAX as u32).contains(&select.rows);
                 require(fits, "workload.rows: must be 1 to 2147483647 (the id is an int4)")?;
+            }
+            WorkloadSpec::Null(_) => {
+                require(self.action == Action::Run, "action: the null workload has no tables to load or check")?;
             }
         }
         self.dsn().map(|_| ())
@@ -382,6 +526,56 @@ impl Spec {
         require(whole, "load.part: a shard loads rows only: create once, then rows on each, then finish once")?;
         let fresh = !self.load.resume || self.load.part == LoadPart::All;
         require(fresh, "load.resume: only the whole load is resumed; rows and finish always go on where they were")
+    }
+
+    /// Checks how the load is to be driven.
+    fn validate_drive(&self) -> Result<(), SpecError> {
+        let require = |holds: bool, message: &str| if holds { Ok(()) } else { Err(SpecError(message.to_owned())) };
+        let threads = self.threads.is_none_or(|threads| (1..=MOST_THREADS).contains(&threads));
+        require(threads, &format!("threads: must be 1 to {MOST_THREADS}"))?;
+        let workers = self.workers.is_none_or(|workers| workers > 0) && self.clients() <= MOST_WORKERS;
+        require(workers, &format!("workers: must be 1 to {MOST_WORKERS}, of all shards together"))?;
+        require(self.operations.is_none_or(|operations| operations > 0), "operations: must be at least 1")?;
+        if let PaceSpec::Constant { rate_per_s } | PaceSpec::Poisson { rate_per_s } = self.pace {
+            let rate = rate_per_s > 0.0 && rate_per_s <= HIGHEST_RATE_PER_S;
+            require(rate, &format!("pace.rate_per_s: must be above 0 and at most {HIGHEST_RATE_PER_S}"))?;
+            let waits = matches!(&self.workload, WorkloadSpec::Tpcc(tpcc) if tpcc.wait == TpccWait::Spec);
+            require(!waits, "pace: arrivals by a schedule and waits of terminals exclude each other")?;
+        }
+        let some_time = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
+        require(some_time(self.answer_timeout_s), "answer_timeout_s: must be above 0 seconds, and at most a year")?;
+        require(some_time(self.reconnect_timeout_s), "reconnect_timeout_s: must be above 0 seconds, and at most a year")
+    }
+
+    /// Clients of the run, all shards together: by default as many as connections, but with waits ten terminals for
+    /// each active warehouse.
+    fn clients(&self) -> u64 {
+        let each = |clients: u32| u64::from(clients) * u64::from(self.shard.count);
+        match (&self.workload, self.workers) {
+            (_, Some(workers)) => each(workers),
+            (WorkloadSpec::Tpcc(tpcc), None) if tpcc.wait == TpccWait::Spec => {
+                u64::from(tpcc.active()) * TERMINALS_PER_WAREHOUSE
+            }
+            _ => each(self.connections),
+        }
+    }
+
+    /// How the workload cuts transactions into round trips, by its name here; `None`: it does not.
+    #[must_use]
+    pub fn profile(&self) -> Option<String> {
+        let WorkloadSpec::Tpcc(tpcc) = &self.workload else { return None };
+        serde_json::to_value(tpcc.profile).ok()?.as_str().map(str::to_owned)
+    }
+
+    /// Clients of the run, and which of them are this generator's.
+    #[must_use]
+    pub fn share(&self) -> Share {
+        Share {
+            first: self.shard.index,
+            stride: self.shard.count,
+            clients: u32::try_from(self.clients()).unwrap_or(u32::MAX),
+            operations: self.operations,
+        }
     }
 
     /// The parsed DSN, with what the environment adds.
@@ -433,6 +627,34 @@ mod tests {
     }
 
     #[test]
+    fn clients_are_as_many_as_connections_or_as_terminals() {
+        let clients = |more: Value| {
+            let mut spec = minimal();
+            spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            let share = Spec::parse(&spec.to_string()).unwrap().share();
+            (share.first, share.stride, share.clients, share.len())
+        };
+        assert_eq!(clients(json!({"connections": 7})), (0, 1, 7, 7));
+        assert_eq!(clients(json!({"connections": 7, "workers": 20})), (0, 1, 20, 20));
+        assert_eq!(clients(json!({"connections": 7, "shard": {"index": 1, "count": 3}})), (1, 3, 21, 7));
+        let waits = json!({"kind": "tpcc", "warehouses": 9, "active_warehouses": 5, "wait": "spec"});
+        assert_eq!(clients(json!({"workload": waits})), (0, 1, 50, 50));
+        assert_eq!(clients(json!({"workload": waits, "shard": {"index": 2, "count": 3}})), (2, 3, 50, 16));
+    }
+
+    #[test]
+    fn what_excludes_each_other_is_refused() {
+        let mut spec = minimal();
+        spec["workload"] = json!({"kind": "tpcc", "warehouses": 1, "wait": "spec"});
+        spec["pace"] = json!({"kind": "poisson", "rate_per_s": 5});
+        assert!(Spec::parse(&spec.to_string()).unwrap_err().to_string().contains("exclude each other"));
+        let mut spec = minimal();
+        spec["workload"] = json!({"kind": "null"});
+        spec["action"] = json!("load");
+        assert!(Spec::parse(&spec.to_string()).unwrap_err().to_string().contains("no tables"));
+    }
+
+    #[test]
     fn the_password_is_not_shown() {
         let shown = Spec::parse(&minimal().to_string()).unwrap().without_secrets();
         assert_eq!(shown.target.dsn, "postgresql://u:***@h/d");
@@ -445,6 +667,17 @@ mod tests {
             (with("/target/tls", json!(true)), "tls"),
             (with("/workload/row", json!(3)), "row"),
             (with("/pace", json!({"rate": 3})), "pace"),
+            (with("/pace", json!({"kind": "closed", "rate_per_s": 3})), "pace"),
+            (with("/pace", json!({"kind": "constant"})), "rate_per_s"),
+            (with("/pace", json!({"kind": "poisson", "rate_per_s": 0})), "pace.rate_per_s: must be above 0"),
+            (with("/threads", json!(0)), "threads: must be 1 to"),
+            (with("/workers", json!(0)), "workers: must be 1 to"),
+            (with("/operations", json!(0)), "operations"),
+            (with("/shard", json!({"count": 0})), "shard.count"),
+            (with("/answer_timeout_s", json!(0)), "answer_timeout_s"),
+            (with("/reconnect_timeout_s", json!(-1)), "reconnect_timeout_s"),
+            (with("/workload", json!({"kind": "tpcc", "warehouses": 1, "wait_factor": 0.5})), "workload.wait_factor"),
+            (with("/workload", json!({"kind": "null", "rows": 1})), "rows"),
             (with("/workload/kind", json!("ycsb")), "ycsb"),
             (with("/workload/rows", json!("many")), "workload"),
             (with("/workload/rows", json!(0)), "workload.rows"),

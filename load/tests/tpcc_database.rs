@@ -45,8 +45,14 @@ fn another_data_set_is_refused(connection: &mut Connection) {
     use nephoscope_load::workload::tpcc::{TpccOptions, constants::StoredConstants, profile::Profile, worker::Clock};
     let stored = StoredConstants::new(WAREHOUSES, 20_240_607);
     assert_eq!(number(connection, "SELECT value FROM tpcc_constant WHERE name = 'c_load'"), i64::from(stored.c_load));
-    let options =
-        TpccOptions { warehouses: 3, active_warehouses: None, seed: 1, clock: Clock::Wall, profile: Profile::Batched };
+    let options = TpccOptions {
+        warehouses: 3,
+        active_warehouses: None,
+        seed: 1,
+        clock: Clock::Wall,
+        profile: Profile::Batched,
+        wait_factor: None,
+    };
     assert!(Tpcc::new(options, &stored).unwrap_err().contains("2 warehouses, the spec says 3"));
     let options = TpccOptions { warehouses: 2, active_warehouses: Some(3), ..options };
     assert!(Tpcc::new(options, &stored).unwrap_err().contains("3 active warehouses of 2"));

@@ -1,7 +1,6 @@
 //! The only place where time is read while load is driven.
 
 use rustix::time::{ClockId, clock_gettime};
-use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// Nanoseconds on CLOCK_MONOTONIC since an origin.
@@ -47,14 +46,12 @@ impl Clock {
     pub fn unix_ms(self, ns: u64) -> u64 {
         self.origin_unix_ms + ns / 1_000_000
     }
+}
 
-    /// Sleeps until `ns` since the start; returns at once when that is past.
-    pub fn wait_until(self, ns: u64) {
-        let left_ns = ns.saturating_sub(self.now_ns());
-        if left_ns > 0 {
-            thread::sleep(Duration::from_nanos(left_ns));
-        }
-    }
+/// The monotonic instant at which the wall clock will show this time; now when that is past.
+#[must_use]
+pub fn at_unix_ms(ms: u64) -> Instant {
+    Instant::now() + Duration::from_millis(ms.saturating_sub(unix_ms()))
 }
 
 /// CPU time of all threads of this process, user + system, in seconds.

@@ -1,31 +1,33 @@
-//! How workers get their connections, the first time and again.
+//! How connections are opened, the first time and again.
 
 use crate::exit::{ExitCode, Failure};
 use crate::outcome::{ErrorClass, classify};
 use crate::stop::Stop;
-use crate::target::postgres::{Connection, Dsn, Isolation, PrepareError};
+use crate::target::postgres::{Connection, Dsn, Isolation, PrepareError, Retry, SessionAttributes};
 use crate::target::{Statement, TargetError};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 /// Logging in costs the server a process and the client an expensive hash: so many at a time are fast enough.
-const PARALLEL_LOGINS: usize = 16;
+pub(super) const PARALLEL_LOGINS: usize = 16;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 
 /// Opens connections that are ready for a workload.
 #[derive(Debug)]
 pub struct Dial {
-    /// Where to.
-    pub dsn: Dsn,
+    /// Where to: each host serves a group of connections, see [`Dial::hosts`].
+    pub hosts: Vec<Dsn>,
     /// Of explicit transactions and of single statements.
     pub isolation: Isolation,
+    /// How transactions are tried again.
+    pub retry: Retry,
     /// What to prepare.
     pub statements: Vec<Statement>,
     /// How long a server may be silent when an answer is due.
     pub answer_timeout: Duration,
-    /// How long a worker tries to get a lost connection back.
+    /// How long to try to get a lost connection back.
     pub reconnect_timeout: Duration,
 }
 
@@ -35,13 +37,31 @@ enum DialError {
 }
 
 impl Dial {
-    fn open(&self) -> Result<Connection, DialError> {
-        let mut connection = Connection::open(&self.dsn, Some(self.answer_timeout)).map_err(DialError::Open)?;
+    /// The hosts that so many connections are spread over: all of the DSN's, when any of them will do. A DSN that wants
+    /// a server of a certain kind leads to one host, as libpq has it.
+    #[must_use]
+    pub fn hosts(dsn: &Dsn, connections: u32) -> Vec<Dsn> {
+        match dsn.session_attributes() {
+            SessionAttributes::Any => dsn.each_host().into_iter().take(connections.max(1) as usize).collect(),
+            _ => vec![dsn.clone()],
+        }
+    }
+
+    /// Number of groups of connections: a client's home decides which one serves it.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.hosts.len()
+    }
+
+    fn open(&self, group: usize) -> Result<Connection, DialError> {
+        let mut connection =
+            Connection::open(&self.hosts[group], Some(self.answer_timeout)).map_err(DialError::Open)?;
         connection.prepare(&self.statements, self.isolation).map_err(DialError::Prepare)?;
+        connection.prepare_retry(self.retry).map_err(DialError::Prepare)?;
         Ok(connection)
     }
 
-    /// Opens so many connections, several at a time.
+    /// Opens so many connections, several at a time; connection i is of group i mod [`Dial::groups`].
     ///
     /// # Errors
     /// The first failure.
@@ -49,12 +69,16 @@ impl Dial {
         let next = AtomicUsize::new(0);
         let open_some = || {
             let mut opened = Vec::new();
-            while next.fetch_add(1, Ordering::Relaxed) < count && !stop.requested() {
-                match self.open() {
-                    Ok(connection) => opened.push(connection),
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= count || stop.requested() {
+                    break;
+                }
+                match self.open(index % self.groups()) {
+                    Ok(connection) => opened.push((index, connection)),
                     Err(error) => {
                         next.store(count, Ordering::Relaxed);
-                        return Err(self.explain_first(error));
+                        return Err(explain_first(&self.hosts[index % self.groups()], error));
                     }
                 }
             }
@@ -66,21 +90,10 @@ impl Dial {
             for thread in threads {
                 all.extend(thread.join().expect("a login does not panic")?);
             }
-            Ok(all)
+            all.sort_by_key(|(index, _)| *index);
+            Ok(all.into_iter().map(|(_, connection)| connection).collect())
         })?;
         stop.reason().map_or(Ok(opened), Err)
-    }
-
-    fn explain_first(&self, error: DialError) -> Failure {
-        match error {
-            DialError::Open(error) => cannot_connect(&self.dsn, &error),
-            DialError::Prepare(error) => {
-                let doing = format!("statement {} cannot be prepared", error.statement);
-                let failure = Failure::target(&doing, &error.error);
-                let missing_data = failure.code == ExitCode::ConsistencyBroken;
-                if missing_data { failure } else { Failure::new(ExitCode::CannotConnect, failure.message) }
-            }
-        }
     }
 
     /// Tries until a connection is back, for a bounded time; `None` when the program stops meanwhile, or when it is
@@ -88,11 +101,11 @@ impl Dial {
     ///
     /// # Errors
     /// [`ExitCode::TargetLost`] when the time is over, or the server refuses us for good.
-    pub fn reopen(&self, stop: &Stop, end: Instant) -> Result<Option<Connection>, Failure> {
+    pub fn reopen(&self, group: usize, stop: &Stop, end: Instant) -> Result<Option<Connection>, Failure> {
         let deadline = Instant::now() + self.reconnect_timeout;
         let mut pause = FIRST_PAUSE;
         loop {
-            let error = match self.open() {
+            let error = match self.open(group) {
                 Ok(connection) => return Ok(Some(connection)),
                 Err(DialError::Open(error) | DialError::Prepare(PrepareError { error, .. })) => error,
             };
@@ -111,6 +124,18 @@ impl Dial {
                 return Ok(None);
             }
             pause = LONGEST_PAUSE.min(pause * 2);
+        }
+    }
+}
+
+fn explain_first(dsn: &Dsn, error: DialError) -> Failure {
+    match error {
+        DialError::Open(error) => cannot_connect(dsn, &error),
+        DialError::Prepare(error) => {
+            let doing = format!("statement {} cannot be prepared", error.statement);
+            let failure = Failure::target(&doing, &error.error);
+            let missing_data = failure.code == ExitCode::ConsistencyBroken;
+            if missing_data { failure } else { Failure::new(ExitCode::CannotConnect, failure.message) }
         }
     }
 }
@@ -139,19 +164,31 @@ mod tests {
     use super::*;
 
     #[test]
+    fn connections_are_spread_over_hosts_of_which_any_will_do() {
+        let hosts = |options: &str, connections| {
+            let dsn = Dsn::parse(&format!("postgresql://u@a:1,b:2,c:3/d{options}"), |_| None).unwrap();
+            Dial::hosts(&dsn, connections).iter().map(|dsn| dsn.addresses().len()).collect::<Vec<_>>()
+        };
+        assert_eq!(hosts("", 8), [1, 1, 1]);
+        assert_eq!(hosts("", 2), [1, 1]);
+        assert_eq!(hosts("?target_session_attrs=read-write", 8), [3]);
+    }
+
+    #[test]
     fn nobody_reconnects_after_the_end() {
         let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let dial = Dial {
-            dsn: Dsn::parse(&format!("postgresql://u@127.0.0.1:{port}/d"), |_| None).unwrap(),
+            hosts: vec![Dsn::parse(&format!("postgresql://u@127.0.0.1:{port}/d"), |_| None).unwrap()],
             isolation: Isolation::ReadCommitted,
+            retry: Retry::Restart,
             statements: Vec::new(),
             answer_timeout: Duration::from_secs(5),
             reconnect_timeout: Duration::from_millis(700),
         };
         let began = Instant::now();
-        assert!(dial.reopen(&Stop::default(), began + Duration::from_millis(100)).unwrap().is_none());
+        assert!(dial.reopen(0, &Stop::default(), began + Duration::from_millis(100)).unwrap().is_none());
         assert!(began.elapsed() < Duration::from_millis(600));
-        let failure = dial.reopen(&Stop::default(), began + Duration::from_secs(60)).unwrap_err();
+        let failure = dial.reopen(0, &Stop::default(), began + Duration::from_secs(60)).unwrap_err();
         assert_eq!(failure.code, ExitCode::TargetLost);
     }
 }

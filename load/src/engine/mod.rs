@@ -1,11 +1,19 @@
-//! Drives workers against a target and keeps the books.
+//! Drives clients against a target and keeps the books.
 //!
-//! This engine is blocking: one thread, one connection, one worker. What it asks of the rest of the program (a
-//! [`crate::workload::Worker`] as a state machine, [`Lanes`] to record in) is what an event loop would ask too.
+//! Each thread has an epoll, its own connections and its own clients, and shares nothing with the others while it drives.
+//! Who is due ([`roster`]) takes a free connection ([`seat`]), or waits for one: that is queue time. A connection carries
+//! one operation at a time; its worker ([`crate::workload::Worker`]) turns replies into batches. In the closed pace
+//! without waits, a thread does one epoll_wait for all sockets that are ready, and a read and a write for each: nothing
+//! else calls the kernel. Lost connections come back through helpers ([`redial`]), so that nobody waits for a login.
 
 mod clock;
+mod coordinator;
 mod dial;
-mod driver;
+mod evidence;
+mod reactor;
+mod redial;
+mod roster;
+mod seat;
 mod timeline;
 
 pub use clock::{Clock, process_cpu_s, unix_ms};
@@ -13,31 +21,46 @@ pub use dial::{Dial, cannot_connect};
 pub use timeline::{Span, Timeline};
 
 use crate::exit::{ExitCode, Failure};
-use crate::output::{ClientUse, Interval, Phase};
-use crate::pace::Closed;
-use crate::record::{Books, Lanes, Ledger};
+use crate::output::Interval;
+use crate::pace::{Arrivals, Pace, Share};
+use crate::record::{Books, Lane, Lanes, Ledger};
 use crate::stop::Stop;
+use crate::target::postgres::Connection;
 use crate::workload::{Draws, Workload};
-use driver::{Driver, Shared};
-use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use coordinator::{Coordinator, Offers};
+use reactor::{Equipment, Reactor};
+use redial::Requests;
+use roster::Roster;
+use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
+use std::num::NonZeroU64;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Arc, Barrier};
 use std::thread;
-use std::time::{Duration, Instant};
 
-/// A worker's stack: it only encodes and decodes. Thousands of them must fit.
-const STACK_BYTES: usize = 256 * 1024;
-/// How long operations under way may take once somebody interrupted.
-const STOP_GRACE: Duration = Duration::from_secs(3);
-const NS_PER_S: f64 = 1e9;
+/// Connections that one thread drives without being pressed, as the default number of threads has it.
+const CONNECTIONS_PER_THREAD: u32 = 8;
 
 /// A load to drive.
 pub struct Load {
     /// What to draw operations from.
     pub workload: Arc<dyn Workload>,
-    /// Number of workers, each with its connection.
+    /// Sessions with the server.
     pub connections: u32,
+    /// Threads that drive; `None`: as many as the CPUs allow and the connections need.
+    pub threads: Option<u32>,
+    /// Whether each thread stays on a CPU of its own.
+    pub pin: bool,
+    /// Clients of the whole run, and which of them are this generator's.
+    pub share: Share,
+    /// When operations are due.
+    pub pace: Pace,
+    /// Schedules are functions of it.
+    pub seed: u64,
     /// Ramp and measurement.
     pub timeline: Timeline,
+    /// When to begin, if not at once.
+    pub start_at_unix_ms: Option<u64>,
     /// How often one operation is tried again.
     pub max_retries: u32,
     /// Makes connections.
@@ -51,12 +74,23 @@ pub struct Load {
 pub struct Driven {
     /// Counts of the whole action.
     pub ledger: Ledger,
-    /// Of all workers that came to their end.
+    /// Of all threads that came to their end.
     pub draws: Draws,
     /// Length of the measurement interval really driven, in seconds.
     pub measured_s: f64,
     /// CPU of this process in it, in seconds.
     pub measured_cpu_s: f64,
+    /// What an open pace offered.
+    pub offered: Option<Offered>,
+}
+
+/// Arrivals of an open pace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Offered {
+    /// Due in the measurement interval.
+    pub measured: u64,
+    /// Due before its end, and never started.
+    pub not_sent: u64,
 }
 
 /// What is known when an interval was closed.
@@ -75,133 +109,163 @@ pub struct Known<'a> {
 /// Receives each closed interval; an error (nobody reads) stops the load.
 pub type OnInterval<'a> = &'a mut dyn FnMut(Interval, Known<'_>) -> Result<(), Failure>;
 
+/// What all threads of a load share.
+struct Shared {
+    /// Tells the time since the start of the load.
+    clock: Clock,
+    /// No operation starts at or after this time.
+    end_ns: u64,
+    pace: Pace,
+    max_retries: u32,
+    dial: Dial,
+    redial: Requests,
+    stop: Arc<Stop>,
+}
+
+impl Shared {
+    /// Whether nothing may start at `ns` any more.
+    fn is_over(&self, ns: u64) -> bool {
+        ns >= self.end_ns || self.stop.requested()
+    }
+}
+
 /// Connects, drives the load to its end or until somebody asks to stop, and collects every operation. Why it
 /// stopped early, if it did, is in `load.stop`.
 ///
 /// # Errors
 /// [`Failure`] when the load cannot start.
 pub fn run(load: Load, on_interval: OnInterval<'_>) -> Result<Driven, Failure> {
-    let count = load.connections as usize;
-    let connections = load.dial.open_all(count, &load.stop)?;
-    let clock = Clock::start();
+    let connections = load.dial.open_all(load.connections as usize, &load.stop)?;
+    let threads = threads(&load);
+    if let Some(start) = load.start_at_unix_ms {
+        let _ = load.stop.wait_until(clock::at_unix_ms(start));
+    }
     let shared = Arc::new(Shared {
-        clock,
+        clock: Clock::start(),
         end_ns: load.timeline.end_ns(),
+        pace: load.pace,
         max_retries: load.max_retries,
         dial: load.dial,
+        redial: Requests::default(),
         stop: Arc::clone(&load.stop),
     });
-    let mut lanes = Lanes::new(count);
-    let (done, endings) = mpsc::channel();
-    for (index, connection) in (0..load.connections).zip(connections) {
-        let lane = lanes.lane(index as usize);
-        let worker = load.workload.worker(load.connections);
-        let driver = Driver::new(Arc::clone(&shared), lane, worker, Box::new(Closed), connection, index);
-        spawn(driver, done.clone())?;
-    }
-    drop(done);
-    let mut coordinator = Coordinator {
-        clock,
-        stop: &load.stop,
-        ledger: Ledger::new(load.workload.operations()),
-        cpu_s: process_cpu_s(),
-        measured_s: 0.0,
-        measured_cpu_s: 0.0,
+    let team = Team {
+        shared: &shared,
+        workload: &load.workload,
+        pace: load.pace,
+        seed: load.seed,
+        pin: load.pin,
+        shares: (0..threads).map(|thread| part(load.share, thread, threads)).collect(),
     };
+    let mut lanes = Lanes::new(threads as usize);
+    let (done, endings) = mpsc::channel();
+    let numbers = team.start(connections, &lanes, &done)?;
+    drop(done);
+    let paced = load.pace.is_open() || load.workload.waits(load.share.clients).is_some();
+    let ledger = Ledger::new(load.workload.operations(), paced);
+    let offers = load.pace.is_open().then(|| Offers::new(team.arrivals().collect()));
+    let mut coordinator = Coordinator::new(shared.clock, &load.stop, ledger, offers, endings, numbers);
     coordinator.keep_books(load.timeline, &mut lanes, on_interval);
-    let draws = coordinator.wait_for_drivers(&endings, count);
+    let draws = coordinator.wait_for_threads();
     coordinator.ledger.collect(&mut lanes);
     coordinator.ledger.close_tail();
-    let Coordinator { ledger, measured_s, measured_cpu_s, .. } = coordinator;
-    Ok(Driven { ledger, draws, measured_s, measured_cpu_s })
+    let begun: u64 = lanes.gauges().map(|gauges| gauges.begun.load(Ordering::Relaxed)).sum();
+    let Coordinator { ledger, measured_s, measured_cpu_s, offers, .. } = coordinator;
+    let offered =
+        offers.map(|offers| Offered { measured: offers.measured, not_sent: offers.all.saturating_sub(begun) });
+    Ok(Driven { ledger, draws, measured_s, measured_cpu_s, offered })
 }
 
-fn spawn(driver: Driver, done: Sender<Draws>) -> Result<(), Failure> {
-    thread::Builder::new()
-        .name("worker".to_owned())
-        .stack_size(STACK_BYTES)
-        .spawn(move || {
-            // Nobody listens any more when the coordinator gave up waiting: then the process is ending.
-            let _ = done.send(driver.run());
-        })
-        .map(|_| ())
-        .map_err(|error| Failure::new(ExitCode::BadSpec, format!("connections: no thread for one more: {error}")))
+/// As many threads as asked for, or as are of use; each has a connection of each group.
+fn threads(load: &Load) -> u32 {
+    let cpus = sched_getaffinity(None).map_or(1, |cpus| cpus.count()).max(1);
+    let wanted = load.threads.unwrap_or_else(|| cpus.min(load.connections.div_ceil(CONNECTIONS_PER_THREAD)));
+    let most = load.connections / load.dial.groups() as u32;
+    wanted.clamp(1, most.max(1))
 }
 
-/// Closes an interval each second while the drivers drive.
-struct Coordinator<'a> {
-    clock: Clock,
-    stop: &'a Stop,
-    ledger: Ledger,
-    /// CPU of this process when the last interval was closed.
-    cpu_s: f64,
-    measured_s: f64,
-    measured_cpu_s: f64,
+/// The part of a generator's clients that one of its threads serves.
+fn part(share: Share, thread: u32, threads: u32) -> Share {
+    Share { first: share.first + thread * share.stride, stride: share.stride * threads, ..share }
 }
 
-impl Coordinator<'_> {
-    fn keep_books(&mut self, timeline: Timeline, lanes: &mut Lanes, on_interval: OnInterval<'_>) {
-        for planned in timeline.spans() {
-            let stopped = self.stop.wait_until(self.clock.instant(planned.end_ns));
-            // Stopped early: the interval ends now, and what is still under way belongs to no interval.
-            let end_ns = planned.end_ns.min(self.clock.now_ns()).max(planned.start_ns);
-            let (interval, books) = self.close(Span { end_ns, ..planned }, lanes);
-            let (measured_s, measured_cpu_s) = (self.measured_s, self.measured_cpu_s);
-            let known = Known { books: &books, ledger: &self.ledger, measured_s, measured_cpu_s };
-            if let Err(failure) = on_interval(interval, known) {
-                self.stop.request(failure);
-            }
-            if stopped {
-                return;
-            }
-        }
+/// The threads of a load, before they run.
+struct Team<'a> {
+    shared: &'a Arc<Shared>,
+    workload: &'a Arc<dyn Workload>,
+    pace: Pace,
+    seed: u64,
+    pin: bool,
+    shares: Vec<Share>,
+}
+
+impl Team<'_> {
+    fn arrivals(&self) -> impl Iterator<Item = Arrivals> + '_ {
+        self.shares.iter().filter_map(|&share| Arrivals::new(self.pace, share, self.seed))
     }
 
-    fn close(&mut self, span: Span, lanes: &mut Lanes) -> (Interval, Books) {
-        let in_flight = lanes.in_flight();
-        self.ledger.collect(lanes);
-        let mut books = self.ledger.close(span.phase, span.end_ns);
-        let now_s = process_cpu_s();
-        let cpu_s = now_s - std::mem::replace(&mut self.cpu_s, now_s);
-        if span.phase == Phase::Measure {
-            self.measured_s += (span.end_ns - span.start_ns) as f64 / NS_PER_S;
-            self.measured_cpu_s += cpu_s;
+    /// Starts all threads; answers their numbers in the kernel.
+    fn start(&self, connections: Vec<Connection>, lanes: &Lanes, done: &Sender<Draws>) -> Result<Vec<i32>, Failure> {
+        let cpus = if self.pin { own_cpus() } else { Vec::new() };
+        let ready = Arc::new(Barrier::new(self.shares.len() + 1));
+        for (index, equipment) in self.equip(connections).into_iter().enumerate() {
+            let reactor = self.reactor(self.shares[index], lanes.lane(index), equipment)?;
+            let cpu = cpus.get(index % cpus.len().max(1)).copied();
+            spawn(reactor, lanes.lane(index), cpu, Arc::clone(&ready), done.clone())?;
         }
-        let interval = Interval {
-            index: span.index,
-            phase: span.phase,
-            at_unix_ms: self.clock.unix_ms(span.start_ns),
-            start_s: span.start_ns as f64 / NS_PER_S,
-            end_s: span.end_ns as f64 / NS_PER_S,
-            operations: std::mem::take(&mut books.operations),
-            errors: std::mem::take(&mut books.errors),
-            client: ClientUse { cpu_s, in_flight },
-        };
-        (interval, books)
+        ready.wait();
+        Ok(lanes.gauges().map(|gauges| gauges.thread.load(Ordering::Relaxed)).collect())
     }
 
-    /// Waits for every operation under way, as long as it takes (the target's timeouts bound it): what follows reads
-    /// what they leave behind. Only who interrupted does not want to wait: a short grace.
-    fn wait_for_drivers(&self, endings: &Receiver<Draws>, count: usize) -> Draws {
-        let mut draws = Draws::default();
-        let mut deadline = None;
-        let mut ended = 0;
-        while ended < count {
-            match endings.recv_timeout(Duration::from_millis(100)) {
-                Ok(theirs) => {
-                    draws.merge(&theirs);
-                    ended += 1;
-                }
-                Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) if self.stop.interrupted() => {
-                    let deadline = *deadline.get_or_insert_with(|| Instant::now() + STOP_GRACE);
-                    if Instant::now() >= deadline {
-                        break;
-                    }
-                }
-                Err(RecvTimeoutError::Timeout) => {}
-            }
+    /// Deals connections to threads: of each group, every thread gets its part.
+    fn equip(&self, connections: Vec<Connection>) -> Vec<Vec<Equipment>> {
+        let (groups, threads) = (self.shared.dial.groups(), self.shares.len());
+        let mut equipment: Vec<Vec<Equipment>> = (0..threads).map(|_| Vec::new()).collect();
+        for (index, connection) in connections.into_iter().enumerate() {
+            let worker = self.workload.worker(self.shares[0].clients);
+            equipment[index / groups % threads].push((index % groups, connection, worker));
         }
-        draws
+        equipment
     }
+
+    fn reactor(&self, share: Share, lane: Arc<Lane>, equipment: Vec<Equipment>) -> Result<Reactor, Failure> {
+        let mut waits = if self.pace.is_open() { None } else { self.workload.waits(share.clients) };
+        let arrivals = Arrivals::new(self.pace, share, self.seed);
+        let groups = self.shared.dial.groups();
+        // Not `as_deref_mut`: the box's own lifetime bound would not fit.
+        let waiting = waits.as_mut().map(|waits| &mut **waits as &mut dyn crate::workload::Waits);
+        let roster = Roster::new(share, arrivals, waiting, Arc::clone(self.workload), groups);
+        Reactor::new(self.shared, lane, roster, waits, equipment)
+    }
+}
+
+fn spawn(
+    reactor: Reactor,
+    lane: Arc<Lane>,
+    cpu: Option<usize>,
+    ready: Arc<Barrier>,
+    done: Sender<Draws>,
+) -> Result<(), Failure> {
+    let drive = move || {
+        lane.gauges().thread.store(gettid().as_raw_nonzero().get(), Ordering::Relaxed);
+        if let Some(cpu) = cpu {
+            let mut own = CpuSet::new();
+            own.set(cpu);
+            // Somewhere else it drives as well; only less evenly.
+            let _ = sched_setaffinity(None, &own);
+        }
+        // The kernel may add 50 us to every sleep otherwise.
+        let _ = set_current_timer_slack(NonZeroU64::new(1));
+        ready.wait();
+        // Nobody listens any more when the coordinator gave up waiting: then the process is ending.
+        let _ = done.send(reactor.run());
+    };
+    let failure = |error| Failure::new(ExitCode::BadSpec, format!("threads: no thread for one more: {error}"));
+    thread::Builder::new().name("driver".to_owned()).spawn(drive).map(|_| ()).map_err(failure)
+}
+
+/// The CPUs that this process may use.
+fn own_cpus() -> Vec<usize> {
+    let mask = sched_getaffinity(None).unwrap_or_default();
+    (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect()
 }

@@ -1,10 +1,10 @@
-//! One worker's record, swapped out by the coordinator without stopping the worker.
+//! One thread's record, swapped out by the coordinator without stopping the thread.
 
 use crate::outcome::Outcome;
 use crate::output::ErrorKind;
 use crate::workload::OperationId;
 use std::mem;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One operation that ended. Times are nanoseconds; `ended_ns` counts from the start of the load.
@@ -16,10 +16,44 @@ pub struct Sample {
     pub queue_ns: u64,
     /// From its first byte to its end, retries included.
     pub service_ns: u64,
+    /// Exchanges with the server that it took, those of its retries included.
+    pub round_trips: u32,
     /// What it was.
     pub operation: OperationId,
     /// How it ended.
     pub outcome: Outcome,
+    /// Whether it was tried more than once: then its attempts are recorded one by one.
+    pub retried: bool,
+    /// Whether a connection was free when it was due: then its queue time is the generator's own lateness.
+    pub unhindered: bool,
+}
+
+#[cfg(test)]
+impl Sample {
+    /// A short operation with one round trip.
+    pub(crate) fn short(operation: u8, outcome: Outcome, ended_ns: u64) -> Self {
+        Self {
+            ended_ns,
+            queue_ns: 10,
+            service_ns: 20,
+            round_trips: 1,
+            operation: OperationId(operation),
+            outcome,
+            retried: false,
+            unhindered: false,
+        }
+    }
+}
+
+/// One attempt of an operation that was tried more than once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    /// When it ended.
+    pub ended_ns: u64,
+    /// From its first byte to its end.
+    pub service_ns: u64,
+    /// Of what.
+    pub operation: OperationId,
 }
 
 /// One error that an operation met.
@@ -44,26 +78,45 @@ pub struct Log {
     pub samples: Vec<Sample>,
     /// In the order in which they came.
     pub errors: Vec<ErrorEvent>,
-    /// Exchanges with the server.
-    pub round_trips: u64,
+    /// In the order in which they ended.
+    pub attempts: Vec<Attempt>,
 }
 
-/// One worker's record.
+/// One thread's record.
 #[derive(Debug, Default)]
 pub struct Lane {
     log: Mutex<Log>,
-    in_flight: AtomicU64,
+    gauges: Gauges,
+}
+
+/// What a thread tells of itself, for everybody to look at at any time.
+#[derive(Debug, Default)]
+pub struct Gauges {
+    /// The thread's number in the kernel; 0 before it runs.
+    pub thread: AtomicI32,
+    /// Operations under way.
+    pub in_flight: AtomicU64,
+    /// Clients that are due and wait for a connection; of an open pace, those alone that were taken out of the schedule.
+    pub queued: AtomicU64,
+    /// Operations begun.
+    pub begun: AtomicU64,
 }
 
 impl Lane {
     /// Records what `sample` makes of the time that `clock` tells. The clock is read while the lane is held: so
     /// whatever ended before the coordinator empties the lane is in it.
-    pub fn record(&self, clock: impl FnOnce() -> u64, round_trips: u64, sample: impl FnOnce(u64) -> Sample) -> u64 {
+    pub fn record(&self, clock: impl FnOnce() -> u64, sample: impl FnOnce(u64) -> Sample) -> Sample {
         let mut log = self.lock();
-        let ended_ns = clock();
-        log.samples.push(sample(ended_ns));
-        log.round_trips += round_trips;
-        ended_ns
+        let sample = sample(clock());
+        log.samples.push(sample);
+        sample
+    }
+
+    /// Records an attempt that ends at the time that `clock` tells.
+    pub fn attempt(&self, clock: impl FnOnce() -> u64, attempt: impl FnOnce(u64) -> Attempt) {
+        let mut log = self.lock();
+        let attempt = attempt(clock());
+        log.attempts.push(attempt);
     }
 
     /// Records an error at the time that `clock` tells.
@@ -80,9 +133,10 @@ impl Lane {
         log.errors.push(ErrorEvent { at_ns, operation, sqlstate, kind, in_doubt });
     }
 
-    /// Says whether an operation is under way.
-    pub fn set_in_flight(&self, operations: u64) {
-        self.in_flight.store(operations, Ordering::Relaxed);
+    /// What the thread tells of itself.
+    #[must_use]
+    pub fn gauges(&self) -> &Gauges {
+        &self.gauges
     }
 
     /// Takes everything out, and leaves `empty` (whose memory is used again).
@@ -95,7 +149,7 @@ impl Lane {
     }
 }
 
-/// The lanes of all workers, seen by the coordinator.
+/// The lanes of all threads, seen by the coordinator.
 #[derive(Debug)]
 pub struct Lanes {
     lanes: Vec<Arc<Lane>>,
@@ -109,16 +163,15 @@ impl Lanes {
         Self { lanes: (0..count).map(|_| Arc::default()).collect(), spare: Log::default() }
     }
 
-    /// One worker's.
+    /// One thread's.
     #[must_use]
     pub fn lane(&self, index: usize) -> Arc<Lane> {
         Arc::clone(&self.lanes[index])
     }
 
-    /// Operations under way now.
-    #[must_use]
-    pub fn in_flight(&self) -> u64 {
-        self.lanes.iter().map(|lane| lane.in_flight.load(Ordering::Relaxed)).sum()
+    /// Every thread's.
+    pub fn gauges(&self) -> impl Iterator<Item = &Gauges> {
+        self.lanes.iter().map(|lane| lane.gauges())
     }
 
     /// Empties every lane into `take`.
@@ -128,7 +181,7 @@ impl Lanes {
             take(&mut self.spare);
             self.spare.samples.clear();
             self.spare.errors.clear();
-            self.spare.round_trips = 0;
+            self.spare.attempts.clear();
         }
     }
 }
@@ -140,32 +193,33 @@ mod tests {
 
     #[test]
     fn nothing_is_lost_while_lanes_are_drained() {
-        const WORKERS: usize = 4;
+        const THREADS: usize = 4;
         const EACH: u64 = 50_000;
-        let mut lanes = Lanes::new(WORKERS);
-        let sample = |ended_ns| Sample {
-            ended_ns,
-            queue_ns: 1,
-            service_ns: 1,
-            operation: OperationId(0),
-            outcome: Outcome::Committed,
-        };
-        let workers: Vec<_> = (0..WORKERS)
+        let mut lanes = Lanes::new(THREADS);
+        let sample = |ended_ns| Sample { round_trips: 2, ..Sample::short(0, Outcome::Committed, ended_ns) };
+        let threads: Vec<_> = (0..THREADS)
             .map(|index| {
                 let lane = lanes.lane(index);
-                thread::spawn(move || (0..EACH).for_each(|tick| assert_eq!(lane.record(|| tick, 2, sample), tick)))
+                thread::spawn(move || {
+                    (0..EACH).for_each(|tick| assert_eq!(lane.record(|| tick, sample).ended_ns, tick));
+                })
             })
             .collect();
         let (mut samples, mut round_trips) = (0, 0);
         let mut count = |log: &mut Log| {
             samples += log.samples.len() as u64;
-            round_trips += log.round_trips;
+            round_trips += log.samples.iter().map(|sample| u64::from(sample.round_trips)).sum::<u64>();
         };
-        while workers.iter().any(|worker| !worker.is_finished()) {
+        while threads.iter().any(|thread| !thread.is_finished()) {
             lanes.drain(&mut count);
         }
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
         lanes.drain(&mut count);
-        assert_eq!((samples, round_trips), (WORKERS as u64 * EACH, WORKERS as u64 * EACH * 2));
+        assert_eq!((samples, round_trips), (THREADS as u64 * EACH, THREADS as u64 * EACH * 2));
+    }
+
+    #[test]
+    fn a_sample_is_small() {
+        assert_eq!(size_of::<Sample>(), 32);
     }
 }

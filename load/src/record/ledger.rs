@@ -1,9 +1,11 @@
 //! The coordinator's books: histograms of the interval, counts of the whole action.
 
 use super::histogram::{Histogram, Quantile};
-use super::lane::{ErrorEvent, Lanes, Sample};
+use super::lane::{Attempt, ErrorEvent, Lanes, Sample};
 use crate::outcome::Outcome;
-use crate::output::{ErrorCount, ErrorKind, Histograms, OperationInterval, OperationTotal, Phase};
+use crate::output::{
+    AttemptInterval, ErrorCount, ErrorKind, Histograms, OperationInterval, OperationTotal, Phase, RoundTrips,
+};
 use crate::workload::OperationId;
 use std::collections::BTreeMap;
 
@@ -50,7 +52,19 @@ impl Durations {
 struct Count {
     measured: u64,
     all: u64,
+    round_trips: u64,
 }
+
+impl Count {
+    fn add(&mut self, sample: &Sample, measured: bool) {
+        self.all += 1;
+        self.measured += u64::from(measured);
+        self.round_trips += u64::from(sample.round_trips);
+    }
+}
+
+/// An operation that waited longer than this although a connection was free was held up by the generator.
+const LATE_NS: u64 = 1_000_000;
 
 type ErrorKey = (OperationId, String, ErrorKind);
 
@@ -61,12 +75,18 @@ pub struct Ledger {
     operations: &'static [&'static str],
     durations: BTreeMap<(OperationId, Outcome), Box<Durations>>,
     interval_errors: BTreeMap<ErrorKey, u64>,
+    /// Of single attempts, of operations that had a retried one in the interval.
+    attempts: BTreeMap<OperationId, Histogram>,
+    /// Of operations that had a connection when they were due; kept when they are due by something else than their
+    /// predecessor's end.
+    pacing_error: Option<Histogram>,
+    late: u64,
     waiting: Vec<Sample>,
     waiting_errors: Vec<ErrorEvent>,
+    waiting_attempts: Vec<Attempt>,
     totals: BTreeMap<(OperationId, Outcome), Count>,
     errors: BTreeMap<ErrorKey, u64>,
     in_doubt: BTreeMap<OperationId, u64>,
-    round_trips: u64,
 }
 
 /// What one interval comes to.
@@ -76,6 +96,12 @@ pub struct Books {
     pub operations: Vec<OperationInterval>,
     /// By operation, SQLSTATE and kind.
     pub errors: Vec<ErrorCount>,
+    /// Single attempts of the operations that had a retried one.
+    pub attempts: Vec<AttemptInterval>,
+    /// The generator's own lateness, encoded; `None` when nothing was paced.
+    pub pacing_error: Option<String>,
+    /// Operations that waited too long although a connection was free.
+    pub late: u64,
     /// Operations that ended, of any outcome.
     pub count: u64,
     /// p99 of the service time of committed operations, the slowest kind of them, in ns.
@@ -83,19 +109,22 @@ pub struct Books {
 }
 
 impl Ledger {
-    /// Empty books of these operations.
+    /// Empty books of these operations; `paced` when the generator itself decides when they are due.
     #[must_use]
-    pub fn new(operations: &'static [&'static str]) -> Self {
+    pub fn new(operations: &'static [&'static str], paced: bool) -> Self {
         Self {
             operations,
             durations: BTreeMap::new(),
             interval_errors: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            pacing_error: paced.then(Histogram::default),
+            late: 0,
             waiting: Vec::new(),
             waiting_errors: Vec::new(),
+            waiting_attempts: Vec::new(),
             totals: BTreeMap::new(),
             errors: BTreeMap::new(),
             in_doubt: BTreeMap::new(),
-            round_trips: 0,
         }
     }
 
@@ -104,22 +133,28 @@ impl Ledger {
         lanes.drain(|log| {
             self.waiting.append(&mut log.samples);
             self.waiting_errors.append(&mut log.errors);
-            self.round_trips += log.round_trips;
+            self.waiting_attempts.append(&mut log.attempts);
         });
     }
 
     /// Closes the interval that ends at `end_ns`: everything collected that ended before belongs to it.
     pub fn close(&mut self, phase: Phase, end_ns: u64) -> Books {
-        let Self { waiting, durations, totals, .. } = self;
+        self.close_attempts(end_ns);
+        let Self { waiting, durations, totals, attempts, pacing_error, late, .. } = self;
         waiting.retain(|sample| {
             if sample.ended_ns >= end_ns {
                 return true;
             }
             let key = (sample.operation, sample.outcome);
             durations.entry(key).or_default().record(sample);
-            let total = totals.entry(key).or_default();
-            total.all += 1;
-            total.measured += u64::from(phase == Phase::Measure);
+            totals.entry(key).or_default().add(sample, phase == Phase::Measure);
+            if let Some(attempts) = attempts.get_mut(&sample.operation).filter(|_| !sample.retried) {
+                attempts.record(sample.service_ns);
+            }
+            if sample.unhindered {
+                pacing_error.iter_mut().for_each(|histogram| histogram.record(sample.queue_ns));
+                *late += u64::from(sample.queue_ns > LATE_NS);
+            }
             false
         });
         let (now, later) = self.waiting_errors.drain(..).partition(|event| event.at_ns < end_ns);
@@ -130,10 +165,19 @@ impl Ledger {
         self.report()
     }
 
+    /// Opens a histogram for each operation that had a retried attempt; those tried once are added to it.
+    fn close_attempts(&mut self, end_ns: u64) {
+        let (now, later): (Vec<_>, _) = self.waiting_attempts.drain(..).partition(|attempt| attempt.ended_ns < end_ns);
+        self.waiting_attempts = later;
+        for attempt in now {
+            self.attempts.entry(attempt.operation).or_default().record(attempt.service_ns);
+        }
+    }
+
     /// Counts what was left when the last interval was closed: it belongs to the action, to no interval.
     pub fn close_tail(&mut self) {
         for sample in self.waiting.drain(..) {
-            self.totals.entry((sample.operation, sample.outcome)).or_default().all += 1;
+            self.totals.entry((sample.operation, sample.outcome)).or_default().add(&sample, false);
         }
         for event in std::mem::take(&mut self.waiting_errors) {
             self.count_error(event, false);
@@ -162,10 +206,20 @@ impl Ledger {
                 .map(|((operation, outcome), durations)| durations.report(self.name(*operation), *outcome))
                 .collect(),
             errors: self.error_counts(&self.interval_errors),
+            attempts: self.attempts.iter().map(|(operation, attempts)| self.attempt(*operation, attempts)).collect(),
+            pacing_error: self.pacing_error.as_ref().filter(|errors| errors.count() > 0).map(Histogram::encode),
+            late: std::mem::take(&mut self.late),
         };
         self.durations.values_mut().for_each(|durations| durations.clear());
         self.interval_errors.clear();
+        self.attempts.clear();
+        self.pacing_error.iter_mut().for_each(Histogram::clear);
         books
+    }
+
+    fn attempt(&self, operation: OperationId, attempts: &Histogram) -> AttemptInterval {
+        let operation = self.name(operation);
+        AttemptInterval { operation, count: attempts.count() + attempts.out_of_range(), histogram: attempts.encode() }
     }
 
     /// Counts of the whole action.
@@ -186,10 +240,42 @@ impl Ledger {
         self.error_counts(&self.errors)
     }
 
-    /// Exchanges with the server.
+    /// Exchanges with the server, of operations that ended.
     #[must_use]
     pub fn round_trips(&self) -> u64 {
-        self.round_trips
+        self.totals.values().map(|count| count.round_trips).sum()
+    }
+
+    /// Exchanges with the server by operation, whatever its outcome.
+    #[must_use]
+    pub fn round_trips_by_operation(&self) -> Vec<RoundTrips> {
+        let mut counts = BTreeMap::<OperationId, (u64, u64)>::new();
+        for ((operation, _), count) in &self.totals {
+            let (round_trips, operations) = counts.entry(*operation).or_default();
+            (*round_trips, *operations) = (*round_trips + count.round_trips, *operations + count.all);
+        }
+        let line = |(operation, (round_trips, operations)): (OperationId, (u64, u64))| RoundTrips {
+            operation: self.name(operation),
+            round_trips,
+            operations,
+        };
+        counts.into_iter().map(line).collect()
+    }
+
+    /// How many operations were given up in the measurement interval.
+    #[must_use]
+    pub fn failed_in_measurement(&self) -> u64 {
+        self.totals
+            .iter()
+            .filter(|((_, outcome), _)| *outcome == Outcome::Failed)
+            .map(|(_, count)| count.measured)
+            .sum()
+    }
+
+    /// How often an operation ended so in the measurement interval.
+    #[must_use]
+    pub fn measured(&self, operation: OperationId, outcome: Outcome) -> u64 {
+        self.totals.get(&(operation, outcome)).map_or(0, |count| count.measured)
     }
 
     /// How often an operation committed, over the whole action.
@@ -224,14 +310,48 @@ mod tests {
     use super::*;
 
     fn put(lanes: &Lanes, ended_ns: u64, outcome: Outcome) {
-        let sample = |ended_ns| Sample { ended_ns, queue_ns: 10, service_ns: 20, operation: OperationId(1), outcome };
-        lanes.lane(0).record(|| ended_ns, 1, sample);
+        lanes.lane(0).record(|| ended_ns, |ended_ns| Sample::short(1, outcome, ended_ns));
+    }
+
+    #[test]
+    fn attempts_are_told_where_one_was_retried() {
+        let mut lanes = Lanes::new(1);
+        let mut ledger = Ledger::new(&["read", "write"], false);
+        put(&lanes, 10, Outcome::Committed);
+        ledger.collect(&mut lanes);
+        assert!(ledger.close(Phase::Measure, 100).attempts.is_empty(), "attempt = service");
+        for ended_ns in [110, 120] {
+            let attempt = |ended_ns| Attempt { ended_ns, service_ns: 5, operation: OperationId(1) };
+            lanes.lane(0).attempt(|| ended_ns, attempt);
+        }
+        put(&lanes, 130, Outcome::Committed); // not retried: an attempt of its own
+        put(&lanes, 250, Outcome::Committed);
+        ledger.collect(&mut lanes);
+        let attempts = ledger.close(Phase::Measure, 200).attempts;
+        assert_eq!((attempts.len(), attempts[0].operation, attempts[0].count), (1, "write", 3));
+        assert!(ledger.close(Phase::Measure, 300).attempts.is_empty());
+    }
+
+    #[test]
+    fn lateness_is_the_generators_own_only_when_a_connection_was_free() {
+        let mut lanes = Lanes::new(1);
+        let mut ledger = Ledger::new(&["read"], true);
+        for (queue_ns, unhindered) in [(5_000_000, true), (900, true), (7_000_000, false)] {
+            let sample = |ended_ns| Sample { queue_ns, unhindered, ..Sample::short(0, Outcome::Committed, ended_ns) };
+            lanes.lane(0).record(|| 1, sample);
+        }
+        ledger.collect(&mut lanes);
+        let books = ledger.close(Phase::Measure, 10);
+        assert_eq!(books.late, 1);
+        assert!(books.pacing_error.is_some());
+        let books = ledger.close(Phase::Measure, 20);
+        assert_eq!((books.late, books.pacing_error), (0, None));
     }
 
     #[test]
     fn an_operation_belongs_to_the_interval_in_which_it_ended() {
         let mut lanes = Lanes::new(1);
-        let mut ledger = Ledger::new(&["read", "write"]);
+        let mut ledger = Ledger::new(&["read", "write"], false);
         for ended_ns in [0, 999, 1_000, 2_500, 9_000] {
             put(&lanes, ended_ns, Outcome::Committed);
         }
@@ -255,7 +375,7 @@ mod tests {
     #[test]
     fn errors_are_counted_by_sqlstate_in_their_interval_and_in_all() {
         let mut lanes = Lanes::new(1);
-        let mut ledger = Ledger::new(&["read"]);
+        let mut ledger = Ledger::new(&["read"], false);
         let lane = lanes.lane(0);
         for (at_ns, sqlstate, kind, in_doubt) in [
             (1, "40001", ErrorKind::Retried, false),

@@ -117,6 +117,62 @@ pub fn pressure_some_us(text: &str) -> Option<u64> {
     line.split_ascii_whitespace().find_map(|word| word.strip_prefix("total="))?.parse().ok()
 }
 
+/// Nanoseconds on a CPU, and ready but not on one, from `/proc/…/schedstat`.
+#[must_use]
+pub fn schedstat(text: &str) -> Option<(u64, u64)> {
+    let mut numbers = text.split_ascii_whitespace().map(|word| word.parse().ok());
+    Some((numbers.next()??, numbers.next()??))
+}
+
+/// User + system in jiffies, from `/proc/…/stat`.
+#[must_use]
+pub fn task_ticks(text: &str) -> Option<u64> {
+    // The name in brackets may hold anything, brackets and blanks too.
+    let mut words = text.rsplit_once(')')?.1.split_ascii_whitespace();
+    let user: u64 = words.nth(11)?.parse().ok()?;
+    Some(user + words.next()?.parse::<u64>().ok()?)
+}
+
+/// How often a thread had to leave its CPU, from `/proc/…/status`.
+#[must_use]
+pub fn involuntary_switches(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("nonvoluntary_ctxt_switches:"))?.trim().parse().ok()
+}
+
+/// TCP segments sent again, from `/proc/net/snmp`: a line of names, and one of numbers.
+#[must_use]
+pub fn retransmitted_segments(text: &str) -> Option<u64> {
+    let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
+    let place = lines.next()?.split_ascii_whitespace().position(|name| name == "RetransSegs")?;
+    lines.next()?.split_ascii_whitespace().nth(place)?.parse().ok()
+}
+
+/// Where `cpu.stat` of this process's group may lie, by `/proc/self/cgroup`: version 2 and 1, and as a container sees it.
+#[must_use]
+pub fn cpu_stat_files(cgroup: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    for line in cgroup.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let path = path.trim_end_matches('/');
+        if controllers.is_empty() {
+            files.push(format!("/sys/fs/cgroup{path}/cpu.stat"));
+            files.push("/sys/fs/cgroup/cpu.stat".to_owned());
+        } else if controllers.split(',').any(|controller| controller == "cpu") {
+            files.push(format!("/sys/fs/cgroup/{controllers}{path}/cpu.stat"));
+            files.push(format!("/sys/fs/cgroup/cpu{path}/cpu.stat"));
+            files.push("/sys/fs/cgroup/cpu/cpu.stat".to_owned());
+        }
+    }
+    files
+}
+
+/// Periods in which a group used up its quota, from `cpu.stat`; `None` where no quota is kept.
+#[must_use]
+pub fn throttled(text: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix("nr_throttled "))?.trim().parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -174,5 +230,36 @@ mod tests {
             Some(98_765)
         );
         assert_eq!(pressure_some_us("full avg10=0.00 total=1\n"), None);
+    }
+
+    #[test]
+    fn threads() {
+        assert_eq!(schedstat("123456 789 42\n"), Some((123_456, 789)));
+        assert_eq!(schedstat("12"), None);
+        let stat = "77 (a) b) S 1 1 1 0 -1 4194560 10 0 0 0 250 50 0 0 20 0 4 0 100 1 1\n";
+        assert_eq!(task_ticks(stat), Some(300));
+        assert_eq!(task_ticks("77 (a"), None);
+        let status = "Name:\tx\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t17\n";
+        assert_eq!((involuntary_switches(status), involuntary_switches("")), (Some(17), None));
+    }
+
+    #[test]
+    fn retransmissions() {
+        let text = "Ip: Forwarding\nIp: 1\nTcp: ActiveOpens RetransSegs InErrs\nTcp: 9 31 0\nUdp: InErrors\nUdp: 0\n";
+        assert_eq!((retransmitted_segments(text), retransmitted_segments("Tcp: A\n")), (Some(31), None));
+    }
+
+    #[test]
+    fn throttling_by_either_version_of_cgroups() {
+        assert_eq!(cpu_stat_files("0::/a/b\n"), ["/sys/fs/cgroup/a/b/cpu.stat", "/sys/fs/cgroup/cpu.stat"]);
+        let version_1 = cpu_stat_files("5:memory:/x\n4:cpu,cpuacct:/docker/y\n");
+        assert_eq!(
+            version_1[..2],
+            ["/sys/fs/cgroup/cpu,cpuacct/docker/y/cpu.stat", "/sys/fs/cgroup/cpu/docker/y/cpu.stat"]
+        );
+        assert_eq!(
+            (throttled("usage_usec 5\nnr_periods 3\nnr_throttled 2\n"), throttled("usage_usec 5\n")),
+            (Some(2), None)
+        );
     }
 }

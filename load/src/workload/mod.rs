@@ -3,6 +3,7 @@
 //! engine and an event loop run the same code.
 
 mod dataset;
+pub mod null;
 pub mod point_select;
 mod registry;
 mod streams;
@@ -60,6 +61,18 @@ pub trait Worker: Send {
     fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError>;
 
     /// Counts of what was drawn here, for the audit; the sum over all executors is the run's.
+    fn draws(&self) -> Draws;
+}
+
+/// How long clients type before an operation (keying) and think after it.
+pub trait Waits: Send {
+    /// When a client is due for the first time: at random inside its first cycle, so that clients do not march in step.
+    fn phase_ns(&mut self, client: u32) -> u64;
+
+    /// From the end of this turn until the next one is due.
+    fn pause_ns(&mut self, client: u32, turn: u64) -> u64;
+
+    /// Counts of what was waited, for the audit.
     fn draws(&self) -> Draws;
 }
 
@@ -159,6 +172,14 @@ pub trait Workload: Send + Sync {
     fn statements(&self) -> &[Statement];
     /// An executor in a run of so many clients.
     fn worker(&self, clients: u32) -> Box<dyn Worker>;
+    /// Keying and think times, in a run of so many clients; `None` when a client is due as soon as it can be.
+    fn waits(&self, _clients: u32) -> Option<Box<dyn Waits>> {
+        None
+    }
+    /// Which of `parts` equal parts of the data set this turn of a client is at home in: the host that serves it.
+    fn part(&self, _clients: u32, client: u32, _turn: u64, parts: usize) -> usize {
+        client as usize % parts
+    }
     /// Judges the merged draws of a run of so many clients.
     fn audit(&self, clients: u32, draws: &Draws) -> Vec<AuditLine>;
     /// Conditions that must hold on the data set; empty when the workload has none.

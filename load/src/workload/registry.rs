@@ -1,5 +1,6 @@
 //! From a spec to a workload: the one place that knows them all.
 
+use super::null::Null;
 use super::point_select::{PointSelect, PointSelectData};
 use super::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
 use super::tpcc::population::{Population, PopulationOptions};
@@ -7,7 +8,7 @@ use super::tpcc::worker::Clock;
 use super::tpcc::{Tpcc, TpccOptions};
 use super::{DataError, Dataset, Workload};
 use crate::exit::{ExitCode, Failure};
-use crate::spec::{Spec, TpccSpec, TpccTimestamps, WorkloadSpec};
+use crate::spec::{Spec, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec};
 use crate::target::postgres::TextRows;
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub struct Parts {
 pub fn parts(spec: &Spec) -> Parts {
     let (dataset, stored_constants): (Arc<dyn Dataset>, _) = match &spec.workload {
         WorkloadSpec::PointSelect(select) => (Arc::new(PointSelectData::new(select.rows, spec.seed)), None),
+        WorkloadSpec::Null(_) => (Arc::new(Null), None),
         WorkloadSpec::Tpcc(tpcc) => {
             let options = PopulationOptions::new(tpcc.warehouses, spec.seed);
             (Arc::new(Population::new(options)), Some(STORED_CONSTANTS_QUERY))
@@ -43,6 +45,7 @@ impl Parts {
     pub fn workload(&self, stored: &TextRows) -> Result<Arc<dyn Workload>, Failure> {
         match &self.spec.workload {
             WorkloadSpec::PointSelect(select) => Ok(Arc::new(PointSelect::new(select.rows, self.spec.seed))),
+            WorkloadSpec::Null(_) => Ok(Arc::new(Null)),
             WorkloadSpec::Tpcc(tpcc) => {
                 let stored =
                     StoredConstants::from_rows(pairs(stored)).map_err(|error| Failure::data(&DataError(error)))?;
@@ -57,6 +60,7 @@ impl Parts {
     /// As [`Parts::workload`].
     pub fn workload_of_fresh_data(&self) -> Result<Arc<dyn Workload>, Failure> {
         match &self.spec.workload {
+            WorkloadSpec::Null(_) => Ok(Arc::new(Null)),
             WorkloadSpec::PointSelect(_) => self.workload(&TextRows::new()),
             WorkloadSpec::Tpcc(tpcc) => self.tpcc(tpcc, &StoredConstants::new(tpcc.warehouses, self.spec.seed)),
         }
@@ -72,6 +76,7 @@ impl Parts {
                 TpccTimestamps::Logical => Clock::LOGICAL,
             },
             profile: tpcc.profile,
+            wait_factor: (tpcc.wait == TpccWait::Spec).then_some(tpcc.wait_factor),
         };
         let tpcc = Tpcc::new(options, stored).map_err(|error| Failure::new(ExitCode::BadSpec, error))?;
         Ok(Arc::new(tpcc))

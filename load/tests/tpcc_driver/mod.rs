@@ -74,7 +74,14 @@ pub fn workload_on(active: u32, profile: Profile, connection: &mut Connection, s
     let texts = rows.iter().map(|row| (row[0].as_deref().unwrap(), row[1].as_deref().unwrap()));
     let stored = StoredConstants::from_rows(texts).unwrap();
     let clock = Clock::Logical { start_micros: 1_750_000_000_000_000, step_micros: 1_000 };
-    let options = TpccOptions { warehouses: WAREHOUSES, active_warehouses: Some(active), seed, clock, profile };
+    let options = TpccOptions {
+        warehouses: WAREHOUSES,
+        active_warehouses: Some(active),
+        seed,
+        clock,
+        profile,
+        wait_factor: None,
+    };
     let tpcc = Tpcc::new(options, &stored).unwrap();
     for sql in tpcc.prepare() {
         connection.query(&sql).unwrap_or_else(|error| panic!("{error}: {sql}"));

@@ -162,6 +162,12 @@ class LoadSpec(Concise):
     start_at_unix_ms: int | None = Field(
         default=None, ge=0, description="when several generators begin together; None: at once"
     )
+    answer_timeout_s: float = Field(
+        default=60, gt=0, description="a server that owes an answer for longer is lost"
+    )
+    reconnect_timeout_s: float = Field(
+        default=5, gt=0, description="give up when a lost connection is not back after so long"
+    )
     max_retries: int = Field(default=10, ge=0, le=1_000, description="of 40001 and 40P01, with the same inputs")
     check: Literal["none", "conditions"] = Field(default="conditions", description="after load or run")
     load: LoadSteps = LoadSteps()

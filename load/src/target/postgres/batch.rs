@@ -12,6 +12,9 @@ pub(super) enum Command {
     Begin,
     Commit,
     Rollback,
+    Savepoint,
+    Release,
+    RollbackToSavepoint,
     Execute(StatementId),
 }
 
@@ -19,13 +22,31 @@ pub(super) const BEGIN_NAME: &str = "begin";
 pub(super) const COMMIT_NAME: &str = "commit";
 pub(super) const ROLLBACK_NAME: &str = "rollback";
 
+pub(super) const SAVEPOINT_NAME: &str = "savepoint";
+pub(super) const RELEASE_NAME: &str = "release";
+pub(super) const ROLLBACK_TO_NAME: &str = "rollback_to";
+
 const BINARY: i16 = 1;
+
+/// How a transaction that met a serialisation failure is tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Retry {
+    /// ROLLBACK, and BEGIN anew.
+    #[default]
+    Restart,
+    /// CockroachDB's protocol: SAVEPOINT cockroach_restart after BEGIN, ROLLBACK TO it, RELEASE before COMMIT; each
+    /// travels with its neighbour. The transaction keeps its priority.
+    Savepoint,
+}
 
 /// One round trip: commands in order, ended by one `Sync`. Reused, so that a warm batch allocates nothing.
 #[derive(Debug, Default)]
 pub struct Batch {
     bytes: BytesMut,
     commands: Vec<Command>,
+    retry: Retry,
+    /// The transaction is open, at its savepoint: the next BEGIN was sent before.
+    restarted: bool,
 }
 
 impl Batch {
@@ -33,6 +54,30 @@ impl Batch {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// An empty batch whose transactions can be tried again so.
+    #[must_use]
+    pub fn with_retry(retry: Retry) -> Self {
+        Self { retry, ..Self::default() }
+    }
+
+    /// Makes this the batch that goes back to where the transaction is tried again from.
+    pub fn restart(&mut self) {
+        match self.retry {
+            Retry::Restart => self.abandon(),
+            Retry::Savepoint => {
+                self.clear();
+                self.control(ROLLBACK_TO_NAME, Command::RollbackToSavepoint);
+                self.restarted = true;
+            }
+        }
+    }
+
+    /// Makes this the batch that leaves the transaction.
+    pub fn abandon(&mut self) {
+        self.clear();
+        self.rollback();
     }
 
     /// Appends Bind + Execute. The n-th call to `execute` in a batch is answered by `Reply::row(n, …)`;
@@ -48,20 +93,32 @@ impl Batch {
 
     /// Appends `BEGIN` with the target's isolation level.
     pub fn begin(&mut self) {
-        self.bind_and_execute(BEGIN_NAME, &[]);
-        self.commands.push(Command::Begin);
+        if std::mem::take(&mut self.restarted) {
+            return;
+        }
+        self.control(BEGIN_NAME, Command::Begin);
+        if self.retry == Retry::Savepoint {
+            self.control(SAVEPOINT_NAME, Command::Savepoint);
+        }
     }
 
     /// Appends `COMMIT`.
     pub fn commit(&mut self) {
-        self.bind_and_execute(COMMIT_NAME, &[]);
-        self.commands.push(Command::Commit);
+        if self.retry == Retry::Savepoint {
+            self.control(RELEASE_NAME, Command::Release);
+        }
+        self.control(COMMIT_NAME, Command::Commit);
     }
 
     /// Appends `ROLLBACK`.
     pub fn rollback(&mut self) {
-        self.bind_and_execute(ROLLBACK_NAME, &[]);
-        self.commands.push(Command::Rollback);
+        self.restarted = false;
+        self.control(ROLLBACK_NAME, Command::Rollback);
+    }
+
+    fn control(&mut self, name: &str, command: Command) {
+        self.bind_and_execute(name, &[]);
+        self.commands.push(command);
     }
 
     /// Forgets every command and keeps the memory.
@@ -78,8 +135,10 @@ impl Batch {
             match command {
                 Command::Begin => open = true,
                 Command::Rollback => open = false,
+                Command::Savepoint | Command::RollbackToSavepoint => {}
                 Command::Execute(_) if open => {}
-                Command::Commit | Command::Execute(_) => return true,
+                // CockroachDB commits at RELEASE.
+                Command::Commit | Command::Release | Command::Execute(_) => return true,
             }
         }
         false
@@ -89,6 +148,16 @@ impl Batch {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty()
+    }
+
+    /// The commands that will be answered.
+    pub(super) fn commands(&self) -> &[Command] {
+        &self.commands
+    }
+
+    /// The bytes to send.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
     }
 
     /// The bytes to send, closed by `Sync`, and the commands that will be answered.

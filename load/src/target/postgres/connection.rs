@@ -1,6 +1,8 @@
 //! One session with a server: blocking, one exchange at a time.
 
-use super::batch::{BEGIN_NAME, Batch, COMMIT_NAME, ROLLBACK_NAME, StatementName};
+use super::batch::{
+    BEGIN_NAME, Batch, COMMIT_NAME, RELEASE_NAME, ROLLBACK_NAME, ROLLBACK_TO_NAME, Retry, SAVEPOINT_NAME, StatementName,
+};
 use super::dsn::Address;
 use super::inbox::is_asynchronous;
 use super::open::Opened;
@@ -74,9 +76,11 @@ pub type TextRows = Vec<Vec<Option<String>>>;
 /// A session.
 #[derive(Debug)]
 pub struct Connection {
-    socket: Socket,
-    reply: Reply,
-    status: TransactionStatus,
+    pub(super) socket: Socket,
+    pub(super) reply: Reply,
+    pub(super) status: TransactionStatus,
+    /// How much of the batch under way the kernel has taken; only of exchanges that do not wait.
+    pub(super) sent: usize,
     greeting: Greeting,
     address: Address,
     connect_timeout: Duration,
@@ -115,7 +119,8 @@ impl Connection {
     pub(super) fn new(opened: Opened, address: &Address, connect_timeout: Duration) -> Self {
         let Opened { socket, inbox, greeting } = opened;
         let reply = Reply::new(inbox);
-        Self { socket, reply, status: TransactionStatus::Idle, greeting, address: address.clone(), connect_timeout }
+        let (status, address) = (TransactionStatus::Idle, address.clone());
+        Self { socket, reply, status, sent: 0, greeting, address, connect_timeout }
     }
 
     pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), TargetError> {
@@ -166,6 +171,25 @@ impl Connection {
                 .prepare_one(StatementName::write(id, &mut name), &statement.sql)
                 .map_err(|error| PrepareError { statement: statement.name, error })?;
             self.reply.push_columns(types);
+        }
+        Ok(())
+    }
+
+    /// Prepares what trying again needs beside ROLLBACK.
+    ///
+    /// # Errors
+    /// [`PrepareError`].
+    pub fn prepare_retry(&mut self, retry: Retry) -> Result<(), PrepareError> {
+        let statements: &[_] = match retry {
+            Retry::Restart => &[],
+            Retry::Savepoint => &[
+                (SAVEPOINT_NAME, "SAVEPOINT cockroach_restart"),
+                (RELEASE_NAME, "RELEASE SAVEPOINT cockroach_restart"),
+                (ROLLBACK_TO_NAME, "ROLLBACK TO SAVEPOINT cockroach_restart"),
+            ],
+        };
+        for (name, sql) in statements {
+            self.prepare_one(name, sql).map_err(|error| PrepareError { statement: "savepoint", error })?;
         }
         Ok(())
     }

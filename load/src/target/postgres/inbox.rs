@@ -18,6 +18,17 @@ pub(super) struct Frame {
     pub(super) body: Range<usize>,
 }
 
+/// What a read that does not wait came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// Nothing was there.
+    Nothing,
+    /// Everything that was there.
+    All,
+    /// Something, and more may be there: the socket need not become readable again for it.
+    PerhapsMore,
+}
+
 /// A growing buffer. Between two calls of [`Inbox::restart`] nothing moves, so that ranges stay valid.
 #[derive(Debug)]
 pub(super) struct Inbox {
@@ -51,15 +62,35 @@ impl Inbox {
             if let Some(frame) = self.cut()? {
                 return Ok(frame);
             }
-            if self.filled == self.bytes.len() {
-                self.bytes.resize(self.bytes.len() * 2, 0);
-            }
-            self.filled += socket.receive(&mut self.bytes[self.filled..])?;
+            self.fill(socket)?;
         }
     }
 
+    /// Reads at least one byte.
+    pub(super) fn fill(&mut self, socket: &mut Socket) -> Result<(), TargetError> {
+        let read = socket.receive(self.space())?;
+        self.filled += read;
+        Ok(())
+    }
+
+    /// Reads what is there, if anything.
+    pub(super) fn try_fill(&mut self, socket: &mut Socket) -> Result<Filled, TargetError> {
+        let space = self.space();
+        let size = space.len();
+        let Some(read) = socket.try_receive(space)? else { return Ok(Filled::Nothing) };
+        self.filled += read;
+        Ok(if read == size { Filled::PerhapsMore } else { Filled::All })
+    }
+
+    fn space(&mut self) -> &mut [u8] {
+        if self.filled == self.bytes.len() {
+            self.bytes.resize(self.bytes.len() * 2, 0);
+        }
+        &mut self.bytes[self.filled..]
+    }
+
     /// Cuts the next message off what has been read, if it is whole.
-    fn cut(&mut self) -> Result<Option<Frame>, TargetError> {
+    pub(super) fn cut(&mut self) -> Result<Option<Frame>, TargetError> {
         let unread = &self.bytes[self.parsed..self.filled];
         let header = Header::parse(unread).map_err(|error| TargetError::Protocol(error.to_string()))?;
         let Some(header) = header else { return Ok(None) };

@@ -1,13 +1,14 @@
 //! PostgreSQL wire protocol, extended query, binary format, on `postgres-protocol`.
 //!
-//! A [`Connection`] is blocking and runs one [`Batch`] at a time: the batch is encoded into a reused buffer, written
-//! by one system call, and answered by a [`Reply`] whose rows are read where they lie in the receive buffer. A warm
-//! exchange allocates nothing.
+//! A [`Connection`] runs one [`Batch`] at a time: the batch is encoded into a reused buffer, written by one system call,
+//! and answered by a [`Reply`] whose rows are read where they lie in the receive buffer. A warm exchange allocates
+//! nothing. It is blocking for administration and loading; an event loop uses the part of it that never waits.
 
 mod batch;
 mod connection;
 mod copy;
 mod dsn;
+mod exchange;
 mod inbox;
 mod numeric;
 mod open;
@@ -17,8 +18,9 @@ mod startup;
 mod tls;
 pub(crate) mod value;
 
-pub use batch::Batch;
+pub use batch::{Batch, Retry};
 pub use connection::{Canceller, Connection, Isolation, PrepareError, TextRows};
 pub use copy::{Copied, CopyWriter};
 pub use dsn::{Address, ChannelBinding, Dsn, DsnError, SessionAttributes, SslMode, redact};
+pub use exchange::Poll;
 pub use reply::{Reply, Row};

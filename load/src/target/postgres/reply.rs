@@ -44,6 +44,7 @@ pub struct Reply {
     answers: Vec<Answer>,
     /// Bodies of all `DataRow` messages, in order.
     rows: Vec<Range<usize>>,
+    progress: Progress,
     /// Column types of each prepared statement.
     columns: Vec<Vec<u32>>,
 }
@@ -51,7 +52,7 @@ pub struct Reply {
 impl Reply {
     /// Nothing yet; what comes is read into `inbox`.
     pub(super) fn new(inbox: Inbox) -> Self {
-        Self { inbox, answers: Vec::new(), rows: Vec::new(), columns: Vec::new() }
+        Self { inbox, answers: Vec::new(), rows: Vec::new(), progress: Progress::default(), columns: Vec::new() }
     }
 
     /// Number of rows the n-th `execute` returned.
@@ -81,42 +82,67 @@ impl Reply {
 
     /// Reads the server's answer up to `ReadyForQuery`. The first error ends the commands (the server skips the
     /// rest up to `Sync`), but the answer is read to its end, so that the connection stays usable.
-    pub(super) fn receive(
-        &mut self,
-        socket: &mut Socket,
-        commands: &[Command],
-    ) -> Result<(TransactionStatus, Result<(), TargetError>), TargetError> {
-        self.inbox.restart();
-        self.answers.clear();
-        self.rows.clear();
-        let mut progress = Progress { done: 0, first_row: 0, failure: None };
+    pub(super) fn receive(&mut self, socket: &mut Socket, commands: &[Command]) -> Result<Answered, TargetError> {
+        self.expect();
         loop {
-            let frame = self.inbox.next(socket).map_err(|lost| progress.explain(lost))?;
-            if frame.tag == backend::READY_FOR_QUERY_TAG {
-                let status = TransactionStatus::read(self.inbox.get(&frame.body))?;
-                return Ok((status, progress.outcome(commands)?));
+            if let Some(answered) = self.parse(commands)? {
+                return Ok(answered);
             }
-            self.accept(frame, commands, &mut progress)?;
+            self.inbox.fill(socket).map_err(|lost| self.explain(lost))?;
         }
     }
 
-    fn accept(&mut self, frame: Frame, commands: &[Command], progress: &mut Progress) -> Result<(), TargetError> {
+    /// Forgets the last answer and waits for the next.
+    pub(super) fn expect(&mut self) {
+        self.inbox.restart();
+        self.answers.clear();
+        self.rows.clear();
+        self.progress = Progress::default();
+    }
+
+    /// Goes through the messages that have come; `None` when the last one of the answer is not among them.
+    pub(super) fn parse(&mut self, commands: &[Command]) -> Result<Option<Answered>, TargetError> {
+        while let Some(frame) = self.inbox.cut()? {
+            if frame.tag == backend::READY_FOR_QUERY_TAG {
+                let status = TransactionStatus::read(self.inbox.get(&frame.body))?;
+                let outcome = std::mem::take(&mut self.progress).outcome(commands)?;
+                return Ok(Some((status, outcome)));
+            }
+            self.accept(frame, commands)?;
+        }
+        Ok(None)
+    }
+
+    /// Whether an error came with what was parsed so far.
+    pub(super) fn met_an_error(&self) -> bool {
+        self.progress.failure.is_some()
+    }
+
+    /// A connection that ended after a fatal error was lost because of that error.
+    pub(super) fn explain(&mut self, lost: TargetError) -> TargetError {
+        match self.progress.failure.take() {
+            Some(Failure::Server(error)) => error.into_target_error(),
+            _ => lost,
+        }
+    }
+
+    fn accept(&mut self, frame: Frame, commands: &[Command]) -> Result<(), TargetError> {
         match frame.tag {
             backend::DATA_ROW_TAG => self.rows.push(frame.body),
             backend::BIND_COMPLETE_TAG => {}
             backend::COMMAND_COMPLETE_TAG => {
-                let command = commands.get(progress.done).ok_or_else(|| surplus(frame.tag))?;
-                self.complete(*command, &frame.body, progress);
+                let command = commands.get(self.progress.done).ok_or_else(|| surplus(frame.tag))?;
+                self.complete(*command, &frame.body);
             }
-            backend::ERROR_RESPONSE_TAG => progress.failure = Some(self.inbox.error(&frame)?.into()),
+            backend::ERROR_RESPONSE_TAG => self.progress.failure = Some(Failure::Server(self.inbox.error(&frame)?)),
             tag if is_asynchronous(tag) => {}
             tag => return Err(surplus(tag)),
         }
         Ok(())
     }
 
-    fn complete(&mut self, command: Command, tag: &Range<usize>, progress: &mut Progress) {
-        let tag = self.inbox.get(tag);
+    fn complete(&mut self, command: Command, tag: &Range<usize>) {
+        let (tag, progress) = (self.inbox.get(tag), &mut self.progress);
         match command {
             Command::Execute(statement) => {
                 let rows = progress.first_row..self.rows.len();
@@ -126,40 +152,31 @@ impl Reply {
             Command::Commit if tag != b"COMMIT\0" => {
                 progress.failure.get_or_insert(Failure::CommitRolledBack);
             }
-            Command::Begin | Command::Commit | Command::Rollback => {}
+            _ => {}
         }
         progress.first_row = self.rows.len();
         progress.done += 1;
     }
 }
 
+/// How a batch ended: the session's state, and the first error. Where this is an error itself, the session is of no use.
+pub(super) type Answered = (TransactionStatus, Result<(), TargetError>);
+
 /// How far the commands of a batch have been answered.
+#[derive(Debug, Default)]
 struct Progress {
     done: usize,
     first_row: usize,
     failure: Option<Failure>,
 }
 
+#[derive(Debug)]
 enum Failure {
     Server(ServerError),
     CommitRolledBack,
 }
 
-impl From<ServerError> for Failure {
-    fn from(error: ServerError) -> Self {
-        Self::Server(error)
-    }
-}
-
 impl Progress {
-    /// A connection that ended after a fatal error was lost because of that error.
-    fn explain(&mut self, lost: TargetError) -> TargetError {
-        match self.failure.take() {
-            Some(Failure::Server(error)) => error.into_target_error(),
-            _ => lost,
-        }
-    }
-
     fn outcome(self, commands: &[Command]) -> Result<Result<(), TargetError>, TargetError> {
         match self.failure {
             Some(Failure::Server(error)) => Ok(Err(error.into_target_error())),

@@ -5,6 +5,7 @@ use super::tls::{TlsClient, TlsStream};
 use crate::target::TargetError;
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -78,6 +79,58 @@ impl Socket {
         written.map_err(|error| lost("sending", &error))
     }
 
+    /// From now on nothing waits: use [`Socket::try_send`] and [`Socket::try_receive`].
+    pub(super) fn set_nonblocking(&self) -> Result<(), TargetError> {
+        let set = match self {
+            Self::Tcp(stream) => stream.set_nonblocking(true),
+            Self::Unix(stream) => stream.set_nonblocking(true),
+            Self::Tls(stream) => stream.socket().set_nonblocking(true),
+        };
+        set.map_err(|error| lost("not waiting", &error))
+    }
+
+    /// Writes what the kernel takes at once; `None` when that is nothing.
+    pub(super) fn try_send(&mut self, bytes: &[u8]) -> Result<Option<usize>, TargetError> {
+        loop {
+            let written = match self {
+                Self::Tcp(stream) => stream.write(bytes),
+                Self::Unix(stream) => stream.write(bytes),
+                Self::Tls(stream) => stream.write(bytes),
+            };
+            match written {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return if_ready(outcome, "sending"),
+            }
+        }
+    }
+
+    /// Whether bytes that were taken wait for room in the kernel.
+    pub(super) fn wants_write(&self) -> bool {
+        matches!(self, Self::Tls(stream) if stream.wants_write())
+    }
+
+    /// Gives the kernel what it has room for of the bytes that were taken.
+    pub(super) fn try_flush(&mut self) -> Result<(), TargetError> {
+        let Self::Tls(stream) = self else { return Ok(()) };
+        if_ready(stream.flush().map(|()| 0), "sending").map(|_| ())
+    }
+
+    /// Reads what is there; `None` when that is nothing.
+    pub(super) fn try_receive(&mut self, into: &mut [u8]) -> Result<Option<usize>, TargetError> {
+        loop {
+            let read = match self {
+                Self::Tcp(stream) => stream.read(into),
+                Self::Unix(stream) => stream.read(into),
+                Self::Tls(stream) => stream.read(into),
+            };
+            match read {
+                Ok(0) => return Err(TargetError::Lost("the server closed the connection".to_owned())),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                outcome => return if_ready(outcome, "waiting for an answer"),
+            }
+        }
+    }
+
     /// Reads what is there, at least one byte.
     pub(super) fn receive(&mut self, into: &mut [u8]) -> Result<usize, TargetError> {
         loop {
@@ -93,6 +146,24 @@ impl Socket {
                 Err(error) => return Err(lost("waiting for an answer", &error)),
             }
         }
+    }
+}
+
+impl AsFd for Socket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(stream) => stream.as_fd(),
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Tls(stream) => stream.socket().as_fd(),
+        }
+    }
+}
+
+fn if_ready(outcome: io::Result<usize>, doing: &str) -> Result<Option<usize>, TargetError> {
+    match outcome {
+        Ok(count) => Ok(Some(count)),
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(lost(doing, &error)),
     }
 }
 

@@ -28,15 +28,17 @@ pub mod statements;
 pub mod tally;
 pub mod terminals;
 pub mod transactions;
+pub mod waits;
 pub mod worker;
 
-use super::{AuditLine, Condition, Draws, OperationId, ServerCounter, Worker, Workload};
+use super::{AuditLine, Condition, Draws, OperationId, ServerCounter, Waits, Worker, Workload};
 use crate::target::Statement;
 use constants::{RunConstants, StoredConstants};
 use profile::Profile;
 use std::collections::BTreeMap;
 use tally::Tallies;
 use terminals::{Layout, Terminals};
+use waits::TpccWaits;
 use worker::{Clock, TpccWorker};
 
 /// Names of the operations.
@@ -53,7 +55,7 @@ pub const DELIVERY: OperationId = OperationId(3);
 pub const STOCK_LEVEL: OperationId = OperationId(4);
 
 /// How a data set is to be driven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TpccOptions {
     /// Warehouses that must be loaded.
     pub warehouses: u32,
@@ -65,6 +67,8 @@ pub struct TpccOptions {
     pub clock: Clock,
     /// How transactions are cut into round trips.
     pub profile: Profile,
+    /// Keying and think times are multiplied by it; `None`: there are none.
+    pub wait_factor: Option<f64>,
 }
 
 /// The workload.
@@ -75,6 +79,7 @@ pub struct Tpcc {
     seed: u64,
     clock: Clock,
     profile: Profile,
+    wait_factor: Option<f64>,
     constants: RunConstants,
     data_seed: u64,
     statements: Vec<Statement>,
@@ -103,6 +108,7 @@ impl Tpcc {
             seed: options.seed,
             clock: options.clock,
             profile: options.profile,
+            wait_factor: options.wait_factor,
             constants: RunConstants::draw(options.seed, stored.c_load),
             data_seed: stored.seed,
             statements: statements::all(options.profile),
@@ -141,8 +147,20 @@ impl Workload for Tpcc {
         Box::new(self.tpcc_worker(clients))
     }
 
+    fn waits(&self, clients: u32) -> Option<Box<dyn Waits>> {
+        let factor = self.wait_factor?;
+        Some(Box::new(TpccWaits::new(self.seed, self.layout(clients), factor)))
+    }
+
+    fn part(&self, clients: u32, client: u32, turn: u64, parts: usize) -> usize {
+        let home = self.layout(clients).home(client, turn) as usize - 1;
+        home * parts / self.warehouses as usize
+    }
+
     fn audit(&self, clients: u32, draws: &Draws) -> Vec<AuditLine> {
-        audit::audit(draws, self.layout(clients), &self.constants)
+        let mut lines = audit::audit(draws, self.layout(clients), &self.constants);
+        lines.extend(self.wait_factor.into_iter().flat_map(|factor| waits::audit(draws, factor)));
+        lines
     }
 
     fn conditions(&self) -> Vec<Condition> {

@@ -42,6 +42,10 @@ pub enum Purpose {
     Terminal = 16,
     /// The decks of a terminal.
     Deck = 17,
+    /// Think times.
+    Think = 18,
+    /// When a terminal begins.
+    Phase = 19,
 }
 
 /// One independent sequence of random numbers (xoshiro256++).
@@ -54,6 +58,11 @@ impl Stream {
     pub fn new(seed: u64, purpose: Purpose, major: u32, minor: u32) -> Self {
         let place = (u64::from(major) << 32) | u64::from(minor);
         Self(Streams::new(seed).stream(purpose as u64, place))
+    }
+
+    /// The generator below.
+    pub fn rng(&mut self) -> &mut Xoshiro256PlusPlus {
+        &mut self.0
     }
 
     /// Uniform in `0..bound`, without bias.

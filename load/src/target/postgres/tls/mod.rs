@@ -154,6 +154,11 @@ impl TlsStream {
         &self.stream
     }
 
+    /// Whether encrypted bytes wait for [`Write::flush`].
+    pub(super) fn wants_write(&self) -> bool {
+        self.session.wants_write()
+    }
+
     /// What binds a login to this channel (`tls-server-end-point`): a hash of the server's certificate; `None` when
     /// its signature names no hash function.
     pub(super) fn server_end_point(&self) -> Option<Vec<u8>> {

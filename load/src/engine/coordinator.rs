@@ -1,0 +1,191 @@
+//! Closes an interval each second while the threads drive, and waits for their end.
+
+use super::clock::{Clock, process_cpu_s};
+use super::evidence::{Evidence, Shown};
+use super::{Known, OnInterval, Span, Timeline};
+use crate::output::{ClientUse, Interval, Phase};
+use crate::pace::Arrivals;
+use crate::record::{Books, Lanes, Ledger};
+use crate::stop::Stop;
+use crate::workload::Draws;
+use std::iter::Peekable;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+/// How long operations under way may take once somebody interrupted.
+const STOP_GRACE: Duration = Duration::from_secs(3);
+/// How often it looks whether somebody asked to stop.
+const LOOK: Duration = Duration::from_millis(50);
+const NS_PER_S: f64 = 1e9;
+
+/// Counts what an open pace offers, by copies of the generators that run ahead of those that drive.
+pub(super) struct Offers {
+    arrivals: Vec<Peekable<Arrivals>>,
+    /// Due so far.
+    pub(super) all: u64,
+    /// Due in the measurement interval so far.
+    pub(super) measured: u64,
+}
+
+impl Offers {
+    pub(super) fn new(arrivals: Vec<Arrivals>) -> Self {
+        Self { arrivals: arrivals.into_iter().map(Iterator::peekable).collect(), all: 0, measured: 0 }
+    }
+
+    /// Arrivals due before `end_ns` that were not counted before.
+    pub(super) fn until(&mut self, end_ns: u64, phase: Phase) -> u64 {
+        let mut count = 0;
+        for arrivals in &mut self.arrivals {
+            while arrivals.next_if(|arrival| arrival.due_ns < end_ns).is_some() {
+                count += 1;
+            }
+        }
+        self.all += count;
+        self.measured += if phase == Phase::Measure { count } else { 0 };
+        count
+    }
+}
+
+pub(super) struct Coordinator<'a> {
+    pub(super) clock: Clock,
+    pub(super) stop: &'a Stop,
+    pub(super) ledger: Ledger,
+    /// `None` in the closed pace.
+    pub(super) offers: Option<Offers>,
+    evidence: Evidence,
+    /// CPU of this process when the last interval was closed.
+    cpu_s: f64,
+    pub(super) measured_s: f64,
+    pub(super) measured_cpu_s: f64,
+    endings: Receiver<Draws>,
+    /// Threads that have not ended.
+    running: usize,
+    draws: Draws,
+}
+
+impl<'a> Coordinator<'a> {
+    /// Of so many threads, each of which sends what it drew when it ends.
+    pub(super) fn new(
+        clock: Clock,
+        stop: &'a Stop,
+        ledger: Ledger,
+        offers: Option<Offers>,
+        endings: Receiver<Draws>,
+        threads: Vec<i32>,
+    ) -> Self {
+        Self {
+            clock,
+            stop,
+            ledger,
+            offers,
+            running: threads.len(),
+            evidence: Evidence::of(threads),
+            cpu_s: process_cpu_s(),
+            measured_s: 0.0,
+            measured_cpu_s: 0.0,
+            endings,
+            draws: Draws::default(),
+        }
+    }
+
+    pub(super) fn keep_books(&mut self, timeline: Timeline, lanes: &mut Lanes, on_interval: OnInterval<'_>) {
+        for planned in timeline.spans() {
+            let early = self.wait_until(self.clock.instant(planned.end_ns));
+            // Ended early: the interval ends now, and what is still under way belongs to no interval.
+            let end_ns = planned.end_ns.min(self.clock.now_ns()).max(planned.start_ns);
+            let (interval, books) = self.close(Span { end_ns, ..planned }, lanes);
+            let (measured_s, measured_cpu_s) = (self.measured_s, self.measured_cpu_s);
+            let known = Known { books: &books, ledger: &self.ledger, measured_s, measured_cpu_s };
+            if let Err(failure) = on_interval(interval, known) {
+                self.stop.request(failure);
+            }
+            if early {
+                return;
+            }
+        }
+    }
+
+    /// Sleeps; true when somebody asked to stop, or nothing is left to do, before this time.
+    fn wait_until(&mut self, deadline: Instant) -> bool {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if self.stop.requested() || self.running == 0 {
+                return true;
+            }
+            if left.is_zero() {
+                return false;
+            }
+            self.hear_endings(left.min(LOOK));
+        }
+    }
+
+    fn hear_endings(&mut self, patience: Duration) {
+        match self.endings.recv_timeout(patience) {
+            Ok(theirs) => {
+                self.draws.merge(&theirs);
+                self.running -= 1;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => self.running = 0,
+        }
+    }
+
+    fn close(&mut self, span: Span, lanes: &mut Lanes) -> (Interval, Books) {
+        let sum = |gauge: fn(&crate::record::Gauges) -> u64| lanes.gauges().map(gauge).sum::<u64>();
+        let in_flight = sum(|gauges| gauges.in_flight.load(Ordering::Relaxed));
+        let waiting = sum(|gauges| gauges.queued.load(Ordering::Relaxed));
+        let begun = sum(|gauges| gauges.begun.load(Ordering::Relaxed));
+        self.ledger.collect(lanes);
+        let mut books = self.ledger.close(span.phase, span.end_ns);
+        let offered = self.offers.as_mut().map(|offers| offers.until(span.end_ns, span.phase));
+        // In an open pace, whoever was due and has not begun waits, wherever that is.
+        let queued = self.offers.as_ref().map_or(waiting, |offers| offers.all.saturating_sub(begun));
+        let now_s = process_cpu_s();
+        let cpu_s = now_s - std::mem::replace(&mut self.cpu_s, now_s);
+        if span.phase == Phase::Measure {
+            self.measured_s += (span.end_ns - span.start_ns) as f64 / NS_PER_S;
+            self.measured_cpu_s += cpu_s;
+        }
+        let Shown { threads, steal_s, throttled, network } = self.evidence.since();
+        let interval = Interval {
+            index: span.index,
+            phase: span.phase,
+            at_unix_ms: self.clock.unix_ms(span.start_ns),
+            start_s: span.start_ns as f64 / NS_PER_S,
+            end_s: span.end_ns as f64 / NS_PER_S,
+            operations: std::mem::take(&mut books.operations),
+            errors: std::mem::take(&mut books.errors),
+            attempts: std::mem::take(&mut books.attempts),
+            offered,
+            client: ClientUse {
+                cpu_s,
+                in_flight,
+                threads,
+                steal_s,
+                throttled,
+                pacing_error: books.pacing_error.take(),
+                queued,
+                queued_while_idle: books.late,
+                network,
+            },
+        };
+        (interval, books)
+    }
+
+    /// Waits for every operation under way, as long as it takes (the target's timeouts bound it): what follows reads
+    /// what they leave behind. Only who interrupted does not want to wait: a short grace. Answers what was drawn.
+    pub(super) fn wait_for_threads(&mut self) -> Draws {
+        let mut deadline = None;
+        while self.running > 0 {
+            self.hear_endings(LOOK);
+            if self.stop.interrupted() {
+                let deadline = *deadline.get_or_insert_with(|| Instant::now() + STOP_GRACE);
+                if Instant::now() >= deadline {
+                    break;
+                }
+            }
+        }
+        std::mem::take(&mut self.draws)
+    }
+}

@@ -1,0 +1,407 @@
+//! One thread that drives: an epoll, its connections, its clients. Nothing is shared with other threads but the lane
+//! that the coordinator empties each second.
+
+use super::Shared;
+use super::redial::Redial;
+use super::roster::Roster;
+use super::seat::{Ended, Next, Seat};
+use crate::exit::{ExitCode, Failure};
+use crate::outcome::Outcome;
+use crate::record::Lane;
+use crate::target::postgres::Connection;
+use crate::workload::{Draws, Waits, Worker};
+use rand_core::{RngCore, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rustix::buffer::spare_capacity;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
+use rustix::io::Errno;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Pauses before a retry, and after an operation that failed, grow from here …
+const FIRST_BACK_OFF: Duration = Duration::from_micros(500);
+/// … to here, doubling; each is drawn uniformly below that, so that two which collided do not meet again.
+const LONGEST_BACK_OFF: Duration = Duration::from_millis(50);
+/// Nobody sleeps longer: somebody may have asked to stop.
+const LONGEST_WAIT_NS: u64 = 20_000_000;
+/// Less than this before something is due in an open pace, sleeping would be too coarse.
+const SPIN_NS: u64 = 50_000;
+/// How often answers that do not come are looked for.
+const SCAN_NS: u64 = 250_000_000;
+const EVENTS: usize = 256;
+/// The token of [`Redial`]; smaller ones are seats.
+const BELL: u64 = u64::MAX;
+
+/// A seat as the loop sees it.
+struct Place {
+    seat: Seat,
+    group: usize,
+    /// Since when its connection has had nothing to do.
+    free_since_ns: u64,
+    failed_in_a_row: u32,
+    /// The scan before which it last made progress.
+    scan: u32,
+    state: State,
+    /// Whether epoll watches for room to write.
+    watches_write: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// In the list of free seats.
+    Free,
+    /// Carries an operation.
+    Busy,
+    /// Pauses after an operation that failed.
+    Resting,
+    /// Has no connection.
+    Dialing,
+}
+
+pub(super) struct Reactor {
+    shared: Arc<Shared>,
+    lane: Arc<Lane>,
+    roster: Roster,
+    waits: Option<Box<dyn Waits>>,
+    places: Vec<Place>,
+    /// Free seats by group, the one that has been free longest first.
+    free: Vec<VecDeque<usize>>,
+    busy: usize,
+    /// When seats that pause go on.
+    pauses: BinaryHeap<Reverse<(u64, usize)>>,
+    redial: Redial,
+    epoll: OwnedFd,
+    scan: u32,
+    next_scan_ns: u64,
+    /// For back-off only: the workload's draws must not depend on how often it was retried.
+    jitter: Xoshiro256PlusPlus,
+}
+
+/// A connection to drive, of a group, with who executes operations on it.
+pub(super) type Equipment = (usize, Connection, Box<dyn Worker>);
+
+impl Reactor {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        lane: Arc<Lane>,
+        roster: Roster,
+        waits: Option<Box<dyn Waits>>,
+        equipment: Vec<Equipment>,
+    ) -> Result<Self, Failure> {
+        let failure = |error: Errno| Failure::new(ExitCode::BadSpec, format!("threads: no epoll: {error}"));
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failure)?;
+        let redial = Redial::new(shared).map_err(failure)?;
+        epoll::add(&epoll, &redial, epoll::EventData::new_u64(BELL), epoll::EventFlags::IN).map_err(failure)?;
+        let mut reactor = Self {
+            shared: Arc::clone(shared),
+            lane,
+            roster,
+            waits,
+            places: Vec::with_capacity(equipment.len()),
+            free: vec![VecDeque::new(); shared.dial.groups()],
+            busy: 0,
+            pauses: BinaryHeap::new(),
+            redial,
+            epoll,
+            scan: 0,
+            next_scan_ns: SCAN_NS,
+            jitter: Xoshiro256PlusPlus::seed_from_u64(u64::from(std::process::id())),
+        };
+        for (group, connection, worker) in equipment {
+            let seat = Seat::new(connection, worker, shared.dial.retry);
+            let (state, free_since_ns) = (State::Free, 0);
+            reactor.places.push(Place {
+                seat,
+                group,
+                free_since_ns,
+                failed_in_a_row: 0,
+                scan: 0,
+                state,
+                watches_write: false,
+            });
+            let index = reactor.places.len() - 1;
+            reactor.watch(index)?;
+            reactor.free[group].push_back(index);
+        }
+        Ok(reactor)
+    }
+
+    /// Drives until the end of the load, until nothing is left to do, or until somebody asks to stop, and then carries
+    /// what is under way to its end; answers what was drawn. Damaged data, a target that is lost for good, or a defect
+    /// ends the load of everybody.
+    pub(super) fn run(mut self) -> Draws {
+        if let Err(failure) = self.drive() {
+            self.shared.stop.request(failure);
+        }
+        self.tell();
+        let mut draws = Draws::default();
+        self.places.iter().for_each(|place| draws.merge(&place.seat.worker.draws()));
+        self.waits.iter().for_each(|waits| draws.merge(&waits.draws()));
+        draws
+    }
+
+    fn drive(&mut self) -> Result<(), Failure> {
+        let mut events = Vec::with_capacity(EVENTS);
+        let mut now_ns = self.shared.clock.now_ns();
+        loop {
+            let over = self.shared.is_over(now_ns);
+            for event in &events {
+                self.hear(event)?;
+                if !over {
+                    self.dispatch(now_ns)?;
+                }
+            }
+            self.end_pauses(now_ns)?;
+            if !over {
+                self.roster.fire(now_ns);
+                self.dispatch(now_ns)?;
+            }
+            if self.busy == 0 && (over || self.roster.is_empty()) {
+                return Ok(());
+            }
+            self.give_up_on_silence(now_ns)?;
+            self.tell();
+            self.wait(over, &mut events)?;
+            now_ns = self.shared.clock.now_ns();
+        }
+    }
+
+    /// Tells the coordinator how things stand.
+    fn tell(&self) {
+        let gauges = self.lane.gauges();
+        gauges.in_flight.store(self.busy as u64, Ordering::Relaxed);
+        gauges.queued.store(self.roster.queued() as u64, Ordering::Relaxed);
+    }
+
+    /// Gives free connections to whoever is due.
+    fn dispatch(&mut self, now_ns: u64) -> Result<(), Failure> {
+        for group in 0..self.free.len() {
+            while let Some(&index) = self.free[group].front() {
+                let Some(arrival) = self.roster.next(group, now_ns) else { break };
+                // Who became due by an operation's end may be due after the end of the load.
+                if arrival.due_ns >= self.shared.end_ns {
+                    continue;
+                }
+                self.free[group].pop_front();
+                self.busy += 1;
+                let place = &mut self.places[index];
+                place.state = State::Busy;
+                // The one that has been free longest: if it was not free then, nobody was.
+                let unhindered = place.free_since_ns <= arrival.due_ns;
+                let begun = &self.lane.gauges().begun;
+                begun.store(begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                let next = place.seat.start(&self.shared, &self.lane, arrival, unhindered);
+                self.follow(index, next)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Does what comes next for a seat.
+    fn follow(&mut self, index: usize, next: Next) -> Result<(), Failure> {
+        match next {
+            Next::Wait => {
+                let place = &mut self.places[index];
+                place.scan = self.scan;
+                if place.seat.wants_write() != place.watches_write {
+                    place.watches_write = !place.watches_write;
+                    self.watch_again(index)?;
+                }
+                Ok(())
+            }
+            Next::BackOff(failed) => {
+                let until_ns = self.shared.clock.now_ns() + self.back_off_ns(failed);
+                self.pauses.push(Reverse((until_ns, index)));
+                Ok(())
+            }
+            Next::Ended(ended) => self.release(index, ended),
+        }
+    }
+
+    /// Frees a seat, and schedules the client's next turn.
+    fn release(&mut self, index: usize, ended: Ended) -> Result<(), Failure> {
+        self.busy -= 1;
+        let Ended { arrival, at_ns, outcome, fatal } = ended;
+        let mut rest_ns = 0;
+        if outcome == Outcome::Failed {
+            // A server that refuses everything is not to be asked as fast as it can refuse.
+            rest_ns = self.back_off_ns(self.places[index].failed_in_a_row);
+            self.places[index].failed_in_a_row += 1;
+        } else {
+            self.places[index].failed_in_a_row = 0;
+        }
+        let pause_ns = self.waits.as_mut().map_or(0, |waits| waits.pause_ns(arrival.client, arrival.turn));
+        let due_ns = at_ns + rest_ns + pause_ns;
+        self.roster.done(arrival.client, due_ns, rest_ns + pause_ns == 0);
+        if self.places[index].seat.connection.is_none() {
+            self.dial(index);
+        } else if rest_ns > 0 {
+            self.places[index].state = State::Resting;
+            self.pauses.push(Reverse((at_ns + rest_ns, index)));
+        } else {
+            self.make_free(index, at_ns);
+        }
+        // The others' operations come to their end all the same.
+        fatal.into_iter().for_each(|failure| self.shared.stop.request(failure));
+        Ok(())
+    }
+
+    fn make_free(&mut self, index: usize, now_ns: u64) {
+        let place = &mut self.places[index];
+        (place.state, place.free_since_ns) = (State::Free, now_ns);
+        self.free[place.group].push_back(index);
+    }
+
+    fn dial(&mut self, index: usize) {
+        self.places[index].state = State::Dialing;
+        self.redial.request(self.places[index].group, index);
+    }
+
+    fn back_off_ns(&mut self, failed: u32) -> u64 {
+        let longest = LONGEST_BACK_OFF.min(FIRST_BACK_OFF * 2_u32.saturating_pow(failed.min(16)));
+        self.jitter.next_u64() % longest.as_nanos() as u64
+    }
+
+    fn end_pauses(&mut self, now_ns: u64) -> Result<(), Failure> {
+        while let Some(&Reverse((until_ns, index))) = self.pauses.peek() {
+            if until_ns > now_ns {
+                break;
+            }
+            self.pauses.pop();
+            match self.places[index].state {
+                State::Busy => {
+                    let next = self.places[index].seat.attempt(&self.shared, &self.lane);
+                    self.follow(index, next)?;
+                }
+                State::Resting => self.make_free(index, now_ns),
+                State::Free | State::Dialing => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A server that owes an answer for too long is lost.
+    fn give_up_on_silence(&mut self, now_ns: u64) -> Result<(), Failure> {
+        if now_ns < self.next_scan_ns {
+            return Ok(());
+        }
+        self.next_scan_ns = now_ns + SCAN_NS;
+        self.scan += 1;
+        let patience = (self.shared.dial.answer_timeout.as_nanos() / u128::from(SCAN_NS)) as u32 + 1;
+        for index in 0..self.places.len() {
+            let place = &mut self.places[index];
+            if place.seat.is_waiting() && self.scan - place.scan > patience {
+                let next = place.seat.time_out(&self.shared, &self.lane);
+                self.follow(index, next)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for sockets until the next thing is due.
+    fn wait(&mut self, over: bool, events: &mut Vec<epoll::Event>) -> Result<(), Failure> {
+        let pause = self.pauses.peek().map(|Reverse((until_ns, _))| *until_ns);
+        let somebody_free = !over && self.free.iter().any(|free| !free.is_empty());
+        let due = if somebody_free { self.roster.next_due_ns() } else { None };
+        let mut left_ns = LONGEST_WAIT_NS;
+        if let Some(next_ns) = pause.into_iter().chain(due).min() {
+            left_ns = next_ns.saturating_sub(self.shared.clock.now_ns()).min(LONGEST_WAIT_NS);
+            if self.shared.pace.is_open() {
+                left_ns = left_ns.saturating_sub(SPIN_NS);
+            }
+        }
+        // epoll counts milliseconds, ppoll nanoseconds.
+        if left_ns > 0 && left_ns < LONGEST_WAIT_NS {
+            let timeout = Timespec { tv_sec: 0, tv_nsec: left_ns as i64 };
+            let mut fds = [PollFd::new(&self.epoll, PollFlags::IN)];
+            interruptible(poll(&mut fds, Some(&timeout)))?;
+            left_ns = 0;
+        }
+        let timeout = Timespec { tv_sec: 0, tv_nsec: left_ns as i64 };
+        events.clear();
+        interruptible(epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout)))
+    }
+
+    /// Goes on where something came.
+    fn hear(&mut self, event: &epoll::Event) -> Result<(), Failure> {
+        let token = event.data.u64();
+        if token == BELL {
+            return self.seat_the_redialed();
+        }
+        let index = token as usize;
+        let place = &mut self.places[index];
+        if place.seat.is_waiting() {
+            let next = place.seat.advance(&self.shared, &self.lane);
+            return self.follow(index, next);
+        }
+        // Nobody asked: the server said something in general, or farewell.
+        if place.seat.connection.as_mut().is_some_and(|connection| connection.listen().is_err()) {
+            self.hang_up(index);
+        }
+        Ok(())
+    }
+
+    /// Drops a connection that ended while it had nothing to do, and gets another.
+    fn hang_up(&mut self, index: usize) {
+        let place = &mut self.places[index];
+        place.seat.connection = None;
+        match place.state {
+            State::Free => {
+                self.free[place.group].retain(|&free| free != index);
+                self.dial(index);
+            }
+            State::Resting => self.dial(index),
+            // The retry that it pauses for will find that it has no connection.
+            State::Busy | State::Dialing => {}
+        }
+    }
+
+    fn seat_the_redialed(&mut self) -> Result<(), Failure> {
+        let redialed: Vec<_> = self.redial.take().collect();
+        for (index, outcome) in redialed {
+            match outcome {
+                Ok(Some(connection)) => {
+                    self.places[index].seat.connection = Some(connection);
+                    self.places[index].watches_write = false;
+                    self.watch(index)?;
+                    self.make_free(index, self.shared.clock.now_ns());
+                }
+                Ok(None) => {}
+                Err(failure) => self.shared.stop.request(failure),
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins to watch the seat's new connection.
+    fn watch(&mut self, index: usize) -> Result<(), Failure> {
+        let Some(connection) = self.places[index].seat.connection.as_mut() else { return Ok(()) };
+        connection.set_nonblocking().map_err(|error| Failure::target("a connection cannot be used", &error))?;
+        let token = epoll::EventData::new_u64(index as u64);
+        epoll::add(&self.epoll, &*connection, token, epoll::EventFlags::IN).map_err(watching)
+    }
+
+    fn watch_again(&mut self, index: usize) -> Result<(), Failure> {
+        let place = &self.places[index];
+        let Some(connection) = place.seat.connection.as_ref() else { return Ok(()) };
+        let write = if place.watches_write { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
+        let token = epoll::EventData::new_u64(index as u64);
+        epoll::modify(&self.epoll, connection, token, epoll::EventFlags::IN | write).map_err(watching)
+    }
+}
+
+fn watching(error: Errno) -> Failure {
+    Failure::new(ExitCode::TargetLost, format!("a connection cannot be watched: {error}"))
+}
+
+/// A signal that ends a wait is no failure.
+fn interruptible<T>(outcome: Result<T, Errno>) -> Result<(), Failure> {
+    match outcome {
+        Ok(_) | Err(Errno::INTR) => Ok(()),
+        Err(error) => Err(watching(error)),
+    }
+}

@@ -1,0 +1,115 @@
+//! The number that a run of TPC-C is quoted by, with what it must not be quoted without. Pure.
+
+use crate::outcome::Outcome;
+use crate::output::Headline;
+use crate::record::Ledger;
+use crate::spec::{Spec, TpccWait, WorkloadSpec};
+use crate::workload::tpcc::NEW_ORDER;
+
+/// The most that the mix 45/43/4/4/4 can reach for a warehouse, in New-Orders per minute.
+const MOST_OF_THE_MIX: f64 = 12.86;
+/// The most that the deck of 23 cards can reach: 10 New-Orders of 10 terminals in 476 s.
+const MOST_OF_THE_DECK: f64 = 12.605;
+
+/// The headline of what was measured so far; `None` for other workloads, and while nothing was.
+#[must_use]
+pub fn headline(spec: &Spec, ledger: &Ledger, measured_s: f64) -> Option<Headline> {
+    let WorkloadSpec::Tpcc(tpcc) = &spec.workload else { return None };
+    if measured_s <= 0.0 {
+        return None;
+    }
+    let new_orders =
+        [Outcome::Committed, Outcome::RolledBackByDesign].map(|outcome| ledger.measured(NEW_ORDER, outcome));
+    let new_orders_per_minute = new_orders.iter().sum::<u64>() as f64 * 60.0 / measured_s;
+    let operations: u64 = ledger.totals().iter().map(|total| total.all).sum();
+    let tpmc = (tpcc.wait == TpccWait::Spec && tpcc.wait_factor == 1.0).then(|| new_orders_per_minute.floor());
+    // This generator's part of the warehouses' terminals.
+    let active = f64::from(tpcc.active()) * f64::from(spec.share().len()) / f64::from(spec.share().clients);
+    let efficiency = |most: f64| tpmc.map(|tpmc| 100.0 * tpmc / (most * active));
+    Some(Headline {
+        new_orders_per_minute,
+        round_trips_per_transaction: (operations > 0).then(|| ledger.round_trips() as f64 / operations as f64),
+        tpmc,
+        efficiency_of_12_86_percent: efficiency(MOST_OF_THE_MIX),
+        efficiency_of_12_605_percent: efficiency(MOST_OF_THE_DECK),
+    })
+}
+
+/// The headline for people.
+#[must_use]
+pub fn sentence(profile: &str, headline: &Headline) -> String {
+    let mut text = format!("{:.0} New-Orders per minute (profile {profile}", headline.new_orders_per_minute);
+    if let Some(round_trips) = headline.round_trips_per_transaction {
+        text.push_str(&format!(", {round_trips:.2} round trips per transaction"));
+    }
+    text.push(')');
+    if let (Some(tpmc), Some(mix), Some(deck)) =
+        (headline.tpmc, headline.efficiency_of_12_86_percent, headline.efficiency_of_12_605_percent)
+    {
+        text.push_str(&format!(
+            "; tpmC {tpmc:.0}, efficiency {mix:.1} % of {MOST_OF_THE_MIX} and {deck:.1} % of {MOST_OF_THE_DECK} a warehouse"
+        ));
+    } else {
+        text.push_str(", without the specification's wait times: not tpmC");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Phase;
+    use crate::record::{Lanes, Sample};
+    use crate::workload::tpcc::OPERATIONS;
+
+    fn spec(workload: &str) -> Spec {
+        let json =
+            format!(r#"{{"action":"run","target":{{"dsn":"postgresql://u@h/d"}},"seed":1,"workload":{workload}}}"#);
+        Spec::parse(&json).unwrap()
+    }
+
+    fn ledger() -> Ledger {
+        let mut lanes = Lanes::new(1);
+        for (operation, outcome) in [
+            (0, Outcome::Committed),
+            (0, Outcome::Committed),
+            (0, Outcome::RolledBackByDesign),
+            (0, Outcome::Failed),
+            (1, Outcome::Committed),
+        ] {
+            let sample = |ended_ns| Sample { round_trips: 4, ..Sample::short(operation, outcome, ended_ns) };
+            lanes.lane(0).record(|| 1, sample);
+        }
+        let mut ledger = Ledger::new(&OPERATIONS, false);
+        ledger.collect(&mut lanes);
+        ledger.close(Phase::Measure, 10);
+        ledger
+    }
+
+    #[test]
+    fn rolled_back_orders_count_and_failed_ones_do_not() {
+        let headline = headline(&spec(r#"{"kind":"tpcc","warehouses":2}"#), &ledger(), 60.0).unwrap();
+        assert_eq!((headline.new_orders_per_minute, headline.round_trips_per_transaction), (3.0, Some(4.0)));
+        assert_eq!((headline.tpmc, headline.efficiency_of_12_86_percent), (None, None));
+        let text = sentence("batched", &headline);
+        assert!(
+            text.contains("3 New-Orders per minute (profile batched, 4.00 round trips") && text.contains("not tpmC")
+        );
+    }
+
+    #[test]
+    fn efficiency_names_both_divisors_and_needs_unscaled_waits() {
+        let waits = spec(r#"{"kind":"tpcc","warehouses":9,"active_warehouses":2,"wait":"spec"}"#);
+        let headline_of = |spec: &Spec| headline(spec, &ledger(), 7.3);
+        let headline = headline_of(&waits).unwrap();
+        let tpmc = headline.tpmc.unwrap();
+        assert_eq!(tpmc, 24.0, "truncated");
+        assert_eq!(headline.efficiency_of_12_86_percent, Some(100.0 * 24.0 / (12.86 * 2.0)));
+        assert_eq!(headline.efficiency_of_12_605_percent, Some(100.0 * 24.0 / (12.605 * 2.0)));
+        assert!(sentence("batched", &headline).contains("% of 12.86 and"));
+        let scaled = spec(r#"{"kind":"tpcc","warehouses":2,"wait":"spec","wait_factor":0.5}"#);
+        assert_eq!(headline_of(&scaled).unwrap().tpmc, None);
+        assert!(super::headline(&spec(r#"{"kind":"null"}"#), &ledger(), 60.0).is_none());
+        assert!(super::headline(&waits, &ledger(), 0.0).is_none());
+    }
+}

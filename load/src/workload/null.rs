@@ -1,0 +1,80 @@
+//! Nothing but round trips: one empty `Sync` each. It measures what the generator, the wire and the server's protocol can
+//! do without any query, so that a rate measured otherwise can be held against it.
+
+use super::{
+    AuditLine, Completion, Condition, DataError, Dataset, Draws, OperationId, Piece, RowWriter, ServerCounter, Step,
+    Worker, Workload,
+};
+use crate::target::postgres::{Batch, Reply};
+use crate::target::{Dialect, Statement};
+use std::io;
+
+/// The workload, and its data set of no tables.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Null;
+
+impl Worker for Null {
+    fn draw(&mut self, _: u32, _: u64) -> OperationId {
+        OperationId(0)
+    }
+
+    fn step(&mut self, reply: Option<&Reply>, _: &mut Batch) -> Result<Step, DataError> {
+        Ok(if reply.is_none() { Step::Send } else { Step::Done(Completion::Committed) })
+    }
+
+    fn draws(&self) -> Draws {
+        Draws::default()
+    }
+}
+
+impl Workload for Null {
+    fn operations(&self) -> &'static [&'static str] {
+        &["sync"]
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &[]
+    }
+
+    fn worker(&self, _: u32) -> Box<dyn Worker> {
+        Box::new(Self)
+    }
+
+    fn audit(&self, _: u32, _: &Draws) -> Vec<AuditLine> {
+        Vec::new()
+    }
+
+    fn conditions(&self) -> Vec<Condition> {
+        Vec::new()
+    }
+
+    fn server_counters(&self) -> Vec<ServerCounter> {
+        Vec::new()
+    }
+}
+
+impl Dataset for Null {
+    fn identity(&self) -> String {
+        "null".to_owned()
+    }
+
+    fn create(&self, _: Dialect) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        Vec::new()
+    }
+
+    fn write(&self, _: &Piece, _: &mut dyn RowWriter) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn index(&self, _: Dialect) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn finish(&self, _: Dialect) -> Vec<String> {
+        Vec::new()
+    }
+}
