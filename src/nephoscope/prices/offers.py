@@ -18,7 +18,10 @@ MADE_HERE = frozenset({"local", "fake"})
 ASKED_FOR = frozenset({Basis.ON_DEMAND, Basis.RESERVED_1Y, Basis.RESERVED_3Y, Basis.SPOT})
 """Bases that a report shows, or says why it cannot."""
 
-_AZURE = re.compile(r"Standard_(?P<family>[A-Z]+)(?P<vcpus>\d+)(?:-\d+)?(?P<rest>[a-z]*(?:_v\d+)?)")
+_AZURE = re.compile(r"Standard_(?P<family>[A-Z]+)(?P<number>\d+)(?:-\d+)?(?P<rest>[a-z]*(?:_v(?P<version>\d+))?)")
+_AZURE_NUMBERS_VCPUS_SINCE = 3
+_AZURE_SECOND_VERSIONS = frozenset({"F", "L"})
+"""Families whose second version counts vCPUs already; older names count sizes: Standard_DS3_v2 has 4."""
 _AWS_SIZES = {"large": 2, "xlarge": 4}
 _AWS_MULTIPLE = re.compile(r"(\d+)xlarge")
 
@@ -42,7 +45,9 @@ def machine_name(provider: str, machine_type: str) -> MachineName:
     found = _AZURE.fullmatch(machine_type) if provider == "azure" else None
     if found is None:
         return MachineName(family=None, vcpus=None)
-    return MachineName(family=found["family"] + found["rest"], vcpus=int(found["vcpus"]))
+    version = int(found["version"] or 1) + (found["family"] in _AZURE_SECOND_VERSIONS)
+    says = version >= _AZURE_NUMBERS_VCPUS_SINCE
+    return MachineName(family=found["family"] + found["rest"], vcpus=int(found["number"]) if says else None)
 
 
 class Offer(Frozen):

@@ -262,7 +262,7 @@
         { "data-name": row.name, "data-first": first, "data-last": end, "data-value": row.value },
         element("td", { class: "n" }, rank, ties),
         element("th", { scope: "row", class: "name" }, row.name),
-        element("td", { class: "n" }, written(row.value, state), element("small", {}, `${written(row.low, state)} ${DASH} ${written(row.high, state)}`)),
+        element("td", { class: "n" }, written(row.value, state), element("small", {}, row.n === 1 ? "one value" : `${written(row.low, state)} ${DASH} ${written(row.high, state)}`)),
         element("td", {}, bar(row, most)),
         element("td", { class: "n" }, String(row.n)),
         element("td", { class: "n" }, vcpus === null ? DASH : String(vcpus)),
@@ -304,7 +304,7 @@
     const title = `${board.unit}${view === "cpu" ? " per CPU" : ""}`;
     const y = (field) => ({ field, type: "quantitative", scale: { zero: false }, title, axis: { titleAlign: "left", titleX: 0, titleY: -12 } });
     const tooltip = [["name", "configuration"], ["level_text", board.title], ["month_text", "a month"]].map(([field, name]) => ({ field, type: "nominal", title: name }));
-    const legend = providers.length > 1 ? { title: null, orient: "top", offset: 18, labelColor: "var(--ink)", symbolOpacity: 1 } : null;
+    const legend = providers.length > 1 ? { title: null, orient: "bottom", labelColor: "var(--ink)", symbolOpacity: 1 } : null;
     const color = { field: "provider", type: "nominal", scale: colours, legend };
     const shape = { field: "provider", type: "nominal", scale: scale(["circle", "square", "triangle-up", "diamond", "cross"]), legend };
     const named = drawn.filter((row) => row.front).length <= 8 && find("chart").clientWidth > 600;
