@@ -15,6 +15,7 @@ from typer.exceptions import TyperException
 
 import nephoscope
 from nephoscope import stages
+from nephoscope.cli_answers import register
 from nephoscope.cli_prices import prices
 from nephoscope.console import LiveProgress, duration, output, talk
 from nephoscope.errors import (
@@ -40,7 +41,7 @@ from nephoscope.wiring import real_world, shipped_study
 EXIT_CODES = """
 Exit codes: 0 done · 1 a defect in nephoscope · 2 the input is wrong · 3 something needed is missing or unreachable ·
 4 trials failed or could not be read · 5 the results folder is in use · 6 results could not be stored ·
-129/130/143 stopped by SIGHUP/Ctrl-C/SIGTERM (`run` again resumes).
+7 a claim does not hold · 129/130/143 stopped by SIGHUP/Ctrl-C/SIGTERM (`run` again resumes).
 """
 
 app = typer.Typer(
@@ -54,6 +55,7 @@ app = typer.Typer(
 )
 
 app.add_typer(prices, name="prices")
+register(app)
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="a study file (TOML); `nephoscope init` writes one")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="a results folder, as `run --out` wrote it")]

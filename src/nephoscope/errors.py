@@ -9,6 +9,7 @@
 | 4 | the command did all it could, and some trials failed, were not run, or (`parse`) could not be read | |
 | 5 | another process works on this results folder | FolderInUse |
 | 6 | results could not be stored (disk full, read-only) | StorageFailed |
+| 7 | `claims`: a claim does not hold by these data | ClaimsFailed |
 | 129, 130, 143 | stopped by a closed terminal (SIGHUP), by Ctrl-C, by SIGTERM; `run` again resumes | |
 """
 
@@ -128,6 +129,14 @@ class StorageFailed(NephoscopeError):
         what = error.strerror or str(error)
         default = "look at the disk's health, then run the same command again: it resumes"
         return cls(f"could not store {path}: {what}", hint=_STORAGE_HINTS.get(error.errno or 0, default))
+
+
+class ClaimsFailed(NephoscopeError):
+    """A claim that was published does not hold by the data at hand."""
+
+    exit_code = 7
+    failure_class = "claims_failed"
+    move = Move.YOURS
 
 
 class TrialFailure(NephoscopeError):

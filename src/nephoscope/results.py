@@ -218,6 +218,61 @@ class PriceComparison(Comparison):
     basis: str
 
 
+class EditionRow(Frozen):
+    """One configuration and headline metric in two studies, after / before."""
+
+    configuration: str
+    benchmark: str
+    metric: str
+    unit: str
+    direction: Direction
+    n_before: int
+    n_after: int
+    ratio: float
+    low: float | None
+    high: float | None
+    coverage: float | None
+    p_adjusted: float
+    verdict: ComparisonVerdict
+    basis: str
+    month_before_usd: float | None
+    month_after_usd: float | None
+    price_ratio: float | None
+    dollar_ratio: float | None = Field(description="of performance per dollar")
+    dollar_low: float | None
+    dollar_high: float | None
+    dollar_p_adjusted: float | None
+    dollar_verdict: ComparisonVerdict | None
+
+
+class ClaimRow(Frozen):
+    """What these data say of one claim, by one metric. claims.parquet."""
+
+    claim: str = Field(description="its id in the claims file")
+    text: str
+    source: str
+    kind: Literal["better", "tie", "first", "last"]
+    benchmark: str
+    metric: str
+    view: Literal["plain", "per CPU", "per dollar"]
+    basis: str | None
+    verdict: Literal["supported", "refuted", "not decided"]
+    expected: Literal["supported", "refuted", "not decided"] | None
+    holds: bool = Field(description="the verdict is the expected one; without one: it is not refuted")
+    reason: str = Field(description="why it is not decided")
+    unit_of_n: str = Field(description="'replicates' of two configurations, or 'configurations' of two groups")
+    n_left: int
+    n_right: int
+    blocks: int
+    ratio: float | None = Field(description="left / right")
+    low: float | None
+    high: float | None
+    coverage: float | None
+    p_value: float | None
+    p_adjusted: float | None = Field(description="Holm over all claims of the file that could be decided")
+    trials: list[str]
+
+
 class Insight(Frozen):
     """One sentence with its evidence, by a named rule."""
 
@@ -324,6 +379,7 @@ class AnalysedStudy(Frozen):
     cost_lines: list[CostLineRow] = []
     price_performance: list[PricePerformance] = []
     price_comparisons: list[PriceComparison] = []
+    claims: list[ClaimRow] = []
     price_date: str | None = Field(default=None, description="the day at whose prices costs are")
     configurations: list[ConfigurationRow] = []
     family_comparisons: list[FamilyComparison] = []

@@ -5,8 +5,9 @@ What needs SciPy, polars or Altair is imported where it is called: `run` and `st
 
 import os
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import nephoscope
 from nephoscope.analysis.collect import collect, digest, stored_trials, trial_row
@@ -27,7 +28,7 @@ from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.providers.local import LOOPBACK
 from nephoscope.records import Plan, SourceRecord, Status, TrialIntent
-from nephoscope.results import AnalysedStudy, ImportedRow, TrialRow
+from nephoscope.results import AnalysedStudy, ClaimRow, EditionRow, ImportedRow, TrialRow
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.preflight import preflight
@@ -36,6 +37,7 @@ from nephoscope.run.world import World
 from nephoscope.store.atomic import write_bytes, write_text
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.claims import load_claims
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
 from nephoscope.wiring import LOAD_PROGRAM, load_program
@@ -208,16 +210,68 @@ def analyze(folder: ResultsFolder) -> AnalysedStudy:
     return analysed
 
 
-def report(folder: ResultsFolder) -> Path:
-    """Statistics and sentences -> report; analyses first when what is stored is of other trials, or nothing is."""
+def claims(folder: ResultsFolder, file: Path | None) -> list[ClaimRow]:
+    """What the folder's numbers say of the claims in a file, or in its own claims.toml. Stores nothing.
+
+    Raises:
+        InputError: there is no such file, or it is wrong.
+    """
+    path = file or folder.claims_path
+    if not path.exists():
+        raise InputError(f"there is no {path}", hint="docs/how-to/claims.md says what a claims file holds")
+    read = load_claims(read_text(path), str(path))
+    from nephoscope.analysis.analyse import analyse
+
+    study = stored_study(folder)
+    inputs = collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__)
+    return analyse(replace(inputs, claims=read)).claims
+
+
+def analysed(folder: ResultsFolder) -> AnalysedStudy:
+    """The stored analysis; analyses first when what is stored is of other trials, or nothing is."""
     from nephoscope.analysis import stored
+
+    found = stored.read(folder) if folder.analysis_path.exists() else None
+    if found is None or found.inputs_digest != digest(folder):
+        analyze(folder)
+        found = stored.read(folder)
+    return found
+
+
+def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> tuple[list[EditionRow], list[str]]:
+    """Two studies like for like; see `editions_of`."""
+    from nephoscope.analysis.editions import editions_of
+
+    return editions_of(analysed(before), analysed(after), basis=basis)
+
+
+def write_comparison(file: Path, rows: list[EditionRow], left_out: list[str], names: tuple[str, str]) -> None:
+    """A comparison as a page."""
+    from nephoscope.report.edition_page import render_editions
+
+    write_text(file, render_editions(rows, left_out, names))
+
+
+def query(folder: ResultsFolder, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """What SQL says of the folder's tables; see `analysis.query`."""
+    from nephoscope.analysis import query as asking
+
+    analysed(folder)
+    return asking.query(folder.path, sql)
+
+
+def csv_of(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
+    """Rows as CSV."""
+    from nephoscope.analysis.query import csv_of as written
+
+    return written(columns, rows)
+
+
+def report(folder: ResultsFolder) -> Path:
+    """Statistics and sentences -> report."""
     from nephoscope.report.files import PAGE, report_files
 
-    analysed = stored.read(folder) if folder.analysis_path.exists() else None
-    if analysed is None or analysed.inputs_digest != digest(folder):
-        analyze(folder)
-        analysed = stored.read(folder)
-    for name, content in report_files(analysed).items():
+    for name, content in report_files(analysed(folder)).items():
         folder.write_derived(f"{folder.report_dir.name}/{name}", content)
     return folder.report_dir / PAGE
 

@@ -6,6 +6,7 @@ from datetime import date
 from operator import itemgetter
 
 from nephoscope.analysis.cells import Metrics, cells_of
+from nephoscope.analysis.claims import claims_of
 from nephoscope.analysis.comparisons import comparisons_of
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of, day_of
@@ -47,9 +48,8 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     costs = costs_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, inputs.book, day)
     statistics = statistics_of(trials, measurements, metrics)
     comparisons = comparisons_of(trials, measurements, metrics, margin_percent=margin_percent)
-    priced = price_performance_of(
-        cells_of(trials, measurements, metrics), statistics, comparisons, costs.rows, margin_percent=margin_percent
-    )
+    cells = cells_of(trials, measurements, metrics)
+    priced = price_performance_of(cells, statistics, comparisons, costs.rows, margin_percent=margin_percent)
     machines = machines_of(inputs.machines)
     configurations = configurations_of(
         inputs.study, {row.configuration: original[row.trial] for row in trials}, machines
@@ -100,6 +100,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         cost_lines=costs.lines,
         price_performance=priced.rows,
         price_comparisons=priced.comparisons,
+        claims=claims_of(inputs.claims, configurations, cells, costs.rows, margin_percent=margin_percent),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
         family_comparisons=findings.family_comparisons,

@@ -20,6 +20,7 @@ from nephoscope.records import Metric, Plan, SourceRecord, TrialIntent, VerdictK
 from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.claims import Claims, load_claims
 from nephoscope.study.model import Study
 
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
@@ -103,6 +104,7 @@ def collect(
         database_settings=_settings(begun),
         tool_versions=_tool_versions(attempt for _, attempt in begun),
         book=_book(folder),
+        claims=_claims(folder),
         inputs_digest=digest_before,
     )
 
@@ -114,7 +116,7 @@ def digest(folder: ResultsFolder) -> str:
     """
     found = hashlib.sha256()
     source = folder.source()
-    prices = folder.prices_path.read_bytes() if folder.prices_path.exists() else b""
+    own = [path.read_bytes() if path.exists() else b"" for path in (folder.prices_path, folder.claims_path)]
     versions = f"{nephoscope.__version__} {TABLES_VERSION}"
     said = (folder.study_text(), source.model_dump_json() if source else "", versions)
     for content in (folder.plan_path.read_bytes(), prices, *(text.encode() for text in said)):
@@ -125,6 +127,11 @@ def digest(folder: ResultsFolder) -> str:
         for content in row.attempt.analysed_bytes() if row.attempt else ():
             found.update(hashlib.sha256(content).digest())
     return found.hexdigest()
+
+
+def _claims(folder: ResultsFolder) -> Claims | None:
+    own = folder.claims_path
+    return load_claims(own.read_text(encoding="utf-8"), str(own)) if own.exists() else None
 
 
 def _book(folder: ResultsFolder) -> PriceBook:

@@ -7,6 +7,7 @@ from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.records import CommandRecord, OperationErrors, Plan, SourceRecord, Verdict
 from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
+from nephoscope.study.claims import Claims
 from nephoscope.study.model import Study
 
 
@@ -41,5 +42,7 @@ class StudyInputs:
     """Prices: the folder's own over those that ship."""
     source: SourceRecord | None = None
     """Where imported results come from; None: they were measured here."""
+    claims: Claims | None = None
+    """The folder's claims file."""
     inputs_digest: str | None = None
     """See `collect.digest`."""

@@ -17,6 +17,7 @@ import polars as pl
 from nephoscope.errors import DamagedFile
 from nephoscope.frozen import Frozen
 from nephoscope.results import (
+    ClaimRow,
     Comparison,
     CostLineRow,
     CostRow,
@@ -45,6 +46,7 @@ TABLES: Final[Mapping[str, type[Frozen]]] = {
     "price_comparisons": PriceComparison,
     "family_comparisons": FamilyComparison,
     "gate": GateRow,
+    "claims": ClaimRow,
 }
 """Those of a study, by the name of their files and of their field in `AnalysedStudy`."""
 
@@ -63,6 +65,7 @@ _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
     PriceComparison: lambda row: (row.basis, row.benchmark, row.metric, row.left, row.right),
     FamilyComparison: lambda row: (row.question, row.benchmark, row.metric, row.left, row.right),
     GateRow: lambda row: (row.configuration, row.benchmark, row.metric),
+    ClaimRow: lambda row: (row.claim, row.benchmark, row.metric),
     ImportedRow: lambda row: (
         *(row.provider, row.machine_type, row.date, row.number, row.run, row.tool, row.metric, row.threads or 0),
         *(row.at_s is not None, row.at_s or 0.0, row.value),

@@ -13,6 +13,7 @@ from markupsafe import Markup
 from nephoscope.report import format as people
 from nephoscope.report import theme
 from nephoscope.report.benchmark_section import benchmark_section, order_figures
+from nephoscope.report.claims_section import claims_table
 from nephoscope.report.comparison_section import comparison_section
 from nephoscope.report.cost_section import cost_section
 from nephoscope.report.evidence import EvidenceSet
@@ -49,6 +50,7 @@ def render_html(study: AnalysedStudy) -> str:
     sections = {
         "said": {kind: _said(book, kind) for kind in ("answer", "warning", "note")},
         "leaderboard": leaderboard(book),
+        "claims": claims_table(book),
         "costs": cost_section(book),
         "families": families_table(book),
         "gate": gate_table(book),
@@ -63,7 +65,7 @@ def render_html(study: AnalysedStudy) -> str:
     }
     trials = {"counted": counted(study.trials), "trials": trials_table(book), "evidence": evidence_table(book)}
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             study=study,
@@ -140,7 +142,8 @@ def _origin(study: AnalysedStudy) -> list[tuple[str, str]]:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def environment() -> jinja2.Environment:
+    """The templates of pages; what is printed is escaped."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -161,9 +164,14 @@ def _assets() -> dict[str, Markup | str]:
     sources = " ".join(f"'sha256-{_digest(text)}'" for text in scripts.values())
     policy = f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:"
     policy += "; base-uri 'none'; form-action 'none'"
-    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
-    trusted = {name: Markup(text) for name, text in {**scripts, "style": style}.items()}  # noqa: S704  # our own files
-    return {**trusted, "policy": policy}
+    trusted = {name: Markup(text) for name, text in scripts.items()}  # noqa: S704  # our own files
+    return {**trusted, "style": style(), "policy": policy}
+
+
+@cache
+def style() -> Markup:
+    """The style of all pages."""
+    return Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))  # noqa: S704  # our own file
 
 
 def _digest(script: str) -> str:

@@ -1,0 +1,208 @@
+"""Claims against the numbers: supported, refuted or not decided, each with n, effect and interval.
+
+Two configurations are compared by their replicates. Groups are compared by the medians of their configurations, within
+blocks of what must be equal, so that n is configurations and neither cloud nor size can pass for the machine.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from statistics import median
+
+from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.ranks import View
+from nephoscope.records import Direction
+from nephoscope.results import ClaimRow, ConfigurationRow, CostRow
+from nephoscope.stats.blocked import compare_in_blocks
+from nephoscope.stats.decide import ALPHA, Relation, holm, relation
+from nephoscope.stats.ratio import RatioInterval, compare
+from nephoscope.study.claims import Claim, Claims, Kind, Selector, Verdict
+
+_VIEWS: Mapping[str, View] = {"": "plain", "cpu": "per CPU", "dollar": "per dollar"}
+
+
+@dataclass(frozen=True)
+class _Estimate:
+    ratio: float
+    interval: RatioInterval | None
+    p_value: float
+    n_left: int
+    n_right: int
+    blocks: int
+    unit_of_n: str
+    trials: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    claim: Claim
+    benchmark: str
+    metric: str
+    higher: bool
+    estimate: _Estimate | None
+    reason: str
+
+
+def claims_of(
+    claims: Claims | None,
+    configurations: Sequence[ConfigurationRow],
+    cells: Sequence[Cell],
+    costs: Sequence[CostRow],
+    *,
+    margin_percent: float,
+    alpha: float = ALPHA,
+) -> list[ClaimRow]:
+    """A row for each claim and each headline metric that it is about, in the order of the file.
+
+    All of a file are corrected together (Holm: the chance of even one false verdict is 5 %). A claim that so few
+    values cannot decide is in no family.
+
+    Args:
+        claims: the file; None: there is none.
+        configurations: what selectors look at.
+        cells: values of every metric.
+        costs: for claims per dollar.
+        margin_percent: the study's equivalence margin.
+        alpha: level of the verdicts.
+    """
+    asked = [one for claim in (claims.claims if claims else ()) for one in _asked(claim, configurations, cells, costs)]
+    decidable = [one.estimate.p_value for one in asked if one.estimate and one.estimate.interval]
+    adjusted = iter(holm(decidable))
+    return [
+        _row(one, next(adjusted) if one.estimate and one.estimate.interval else 1.0, margin_percent / 100, alpha)
+        for one in asked
+    ]
+
+
+def _asked(
+    claim: Claim, configurations: Sequence[ConfigurationRow], cells: Sequence[Cell], costs: Sequence[CostRow]
+) -> Iterator[_Asked]:
+    found: dict[tuple[str, str], dict[str, Cell]] = defaultdict(dict)
+    for cell in cells:
+        fits = fnmatchcase(cell.benchmark, claim.benchmark) and fnmatchcase(cell.metric, claim.metric)
+        if fits and cell.headline and cell.per_cpu == (claim.per == "cpu") and cell.values[0] > 0:
+            found[cell.benchmark, cell.metric][cell.configuration] = cell
+    months = {row.configuration: row.month_usd for row in costs if row.basis == claim.basis and row.month_usd}
+    if not found:
+        yield _Asked(claim, claim.benchmark, claim.metric, True, None, "no such headline metric was measured")
+    for (benchmark, metric), by_name in sorted(found.items()):
+        higher = next(iter(by_name.values())).direction is Direction.HIGHER
+        known = [row for row in configurations if row.configuration in by_name]
+        values = {row.configuration: by_name[row.configuration].values for row in known}
+        if claim.per == "dollar":
+            values = {name: _per_dollar(many, months[name], higher) for name, many in values.items() if name in months}
+            known, higher = [row for row in known if row.configuration in values], True
+        left = [row for row in known if _fits(row, claim.left)]
+        right = (
+            [row for row in known if _fits(row, claim.right) if row not in left]
+            if claim.right
+            else [row for row in known if row not in left]
+        )
+        estimate, reason = _estimate(claim, left, right, values, by_name)
+        yield _Asked(claim, benchmark, metric, higher, estimate, reason)
+
+
+def _per_dollar(values: Sequence[float], month_usd: float, higher: bool) -> tuple[float, ...]:
+    """More is better afterwards: of a time, what counts is its inverse."""
+    return tuple(value / month_usd if higher else 1 / (value * month_usd) for value in values)
+
+
+def _fits(row: ConfigurationRow, selector: Selector | None) -> bool:
+    if selector is None:
+        return False
+    for key, wanted in selector.model_dump(exclude_none=True).items():
+        if key in {"least_vcpus", "most_vcpus"}:
+            cpus = row.vcpus
+            if cpus is None or (cpus < wanted if key == "least_vcpus" else cpus > wanted):
+                return False
+        elif not fnmatchcase(getattr(row, key) or "", wanted):
+            return False
+    return True
+
+
+def _estimate(
+    claim: Claim,
+    left: Sequence[ConfigurationRow],
+    right: Sequence[ConfigurationRow],
+    values: Mapping[str, Sequence[float]],
+    cells: Mapping[str, Cell],
+) -> tuple[_Estimate | None, str]:
+    for side, rows in (("left", left), ("right", right)):
+        if not rows:
+            return None, f"no configuration on the {side} side has a value" + (" and a price" * (claim.per == "dollar"))
+    if len(left) == len(right) == 1:
+        x, y = values[left[0].configuration], values[right[0].configuration]
+        single = compare(x, y)
+        trials = _trials((*left, *right), cells)
+        return _Estimate(single.ratio, single.interval, single.p_value, len(x), len(y), 1, "replicates", trials), ""
+    blocks: dict[tuple[object, ...], tuple[list[ConfigurationRow], list[ConfigurationRow]]] = {}
+    for side, rows in enumerate((left, right)):
+        for row in rows:
+            key = tuple(getattr(row, name) for name in claim.matched_by)
+            blocks.setdefault(key, ([], []))[side].append(row)
+    matched = [block for _, block in sorted(blocks.items(), key=lambda item: str(item[0])) if all(block)]
+    if not matched:
+        return None, f"no configurations of both sides are equal in {', '.join(claim.matched_by)}"
+    medians = [
+        ([median(values[row.configuration]) for row in a], [median(values[row.configuration]) for row in b])
+        for a, b in matched
+    ]
+    found = compare_in_blocks(medians)
+    trials = _trials([row for block in matched for side in block for row in side], cells)
+    return _Estimate(
+        found.ratio, found.interval, found.p_value, found.n_left, found.n_right, found.blocks, "configurations", trials
+    ), ""
+
+
+def _trials(rows: Sequence[ConfigurationRow], cells: Mapping[str, Cell]) -> tuple[str, ...]:
+    return tuple(sorted({trial for row in rows for trial in cells[row.configuration].trials}))
+
+
+def _row(asked: _Asked, p_adjusted: float, margin: float, alpha: float) -> ClaimRow:
+    claim, estimate = asked.claim, asked.estimate
+    said: Relation = "unresolved"
+    if estimate is not None:
+        said = relation(estimate.interval, p_adjusted, equivalence_margin=margin, alpha=alpha)
+    wanted = _wanted(claim.kind, higher=asked.higher)
+    verdict: Verdict = "not decided" if said == "unresolved" else "supported" if said == wanted else "refuted"
+    interval = estimate.interval if estimate else None
+    reason = asked.reason
+    if estimate and verdict == "not decided":
+        reason = (
+            f"too few {estimate.unit_of_n} for an interval"
+            if interval is None
+            else "the interval neither excludes equality after correction nor lies within the margin"
+        )
+    return ClaimRow(
+        claim=claim.id,
+        text=claim.text,
+        source=claim.source,
+        kind=claim.kind,
+        benchmark=asked.benchmark,
+        metric=asked.metric,
+        view=_VIEWS[claim.per],
+        basis=claim.basis if claim.per == "dollar" else None,
+        verdict=verdict,
+        expected=claim.expected,
+        holds=verdict == claim.expected if claim.expected else verdict != "refuted",
+        reason=reason,
+        unit_of_n=estimate.unit_of_n if estimate else "",
+        n_left=estimate.n_left if estimate else 0,
+        n_right=estimate.n_right if estimate else 0,
+        blocks=estimate.blocks if estimate else 0,
+        ratio=estimate.ratio if estimate else None,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        coverage=interval.coverage if interval else None,
+        p_value=estimate.p_value if estimate else None,
+        p_adjusted=p_adjusted if interval else None,
+        trials=list(estimate.trials) if estimate else [],
+    )
+
+
+def _wanted(kind: Kind, *, higher: bool) -> Relation:
+    """What left against right must be for the claim to hold."""
+    if kind == "tie":
+        return "tie"
+    return "above" if (kind == "last") != higher else "below"

@@ -1,0 +1,67 @@
+"""A page of its own for two studies, like for like; needs nothing else, and no script."""
+
+from collections.abc import Sequence
+
+from nephoscope.report import format as people
+from nephoscope.report.page import environment, style
+from nephoscope.report.parts import Cell, Column, Row, Table, verdict_badge
+from nephoscope.results import ComparisonVerdict, EditionRow
+
+
+def render_editions(rows: Sequence[EditionRow], left_out: Sequence[str], names: tuple[str, str]) -> str:
+    """The page; equal rows, equal bytes."""
+    before, after = names
+    return (
+        environment()
+        .get_template("editions.html.j2")
+        .render(
+            before=before,
+            after=after,
+            table=_table(rows) if rows else None,
+            basis=rows[0].basis if rows else "",
+            left_out=left_out,
+            style=style(),
+        )
+    )
+
+
+def _table(rows: Sequence[EditionRow]) -> Table:
+    columns = (
+        Column("Configuration"),
+        Column("Metric"),
+        Column("Performance", numeric=True, hint="B / A, Hodges\N{EN DASH}Lehmann, with its exact interval."),
+        Column("B is"),
+        Column("Price", numeric=True, hint="A month, B / A."),
+        Column("Per dollar", numeric=True, hint="Performance / price; the interval moves with the price."),
+        Column("B is, per dollar"),
+        Column("n", numeric=True, hint="A, B."),
+    )
+    return Table("B against A", columns, tuple(_row(row) for row in rows))
+
+
+def _row(row: EditionRow) -> Row:
+    months = f"{people.dollars(row.month_before_usd)} → {people.dollars(row.month_after_usd)}"
+    return Row(
+        (
+            Cell(row.configuration, tone="name"),
+            Cell(f"{row.benchmark} {row.metric}", note=f"{row.direction.value} is better"),
+            Cell(people.ratio(row.ratio), note=_interval(row.low, row.high)),
+            Cell(badges=(verdict_badge(row.verdict),)),
+            Cell(_ratio(row.price_ratio), note=months if row.price_ratio else "a price is missing"),
+            Cell(_ratio(row.dollar_ratio), note=_interval(row.dollar_low, row.dollar_high)),
+            _badge(row.dollar_verdict),
+            Cell(f"{row.n_before}, {row.n_after}"),
+        )
+    )
+
+
+def _ratio(value: float | None) -> str:
+    return people.MISSING if value is None else people.ratio(value)
+
+
+def _badge(verdict: ComparisonVerdict | None) -> Cell:
+    return Cell(people.MISSING) if verdict is None else Cell(badges=(verdict_badge(verdict),))
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{people.ratio(low)} \N{EN DASH} {people.ratio(high)}"
