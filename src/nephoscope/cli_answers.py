@@ -36,11 +36,10 @@ def claims(
     if as_json:
         _print_json([row.model_dump(mode="json") for row in rows])
     else:
-        table = Table("claim", "by", "verdict", "ratio", "interval", "n", Column("why", overflow="fold"))
+        table = Table("verdict", Column("claim", overflow="fold"), Column("by what", overflow="fold"))
         for row in rows:
-            verdict = row.verdict if row.holds else f"[bold red]{row.verdict}, does not hold[/bold red]"
-            by = f"{row.benchmark} {row.metric}" + (f", {row.view}" if row.view != "plain" else "")
-            table.add_row(escape(row.claim), escape(by), verdict, _ratio(row.ratio), *_numbers(row), escape(row.reason))
+            verdict = row.verdict if row.holds else f"[bold red]{row.verdict}: does not hold[/bold red]"
+            table.add_row(verdict, escape(row.claim), escape(_grounds(row)))
         output().print(table)
     failed = sorted({row.claim for row in rows if not row.holds})
     if failed:
@@ -50,9 +49,14 @@ def claims(
         )
 
 
-def _numbers(row: ClaimRow) -> tuple[str, str]:
-    n = f"{row.n_left}, {row.n_right} {row.unit_of_n}" if row.unit_of_n else ""
-    return _interval(row.low, row.high), n + (f" in {row.blocks} blocks" if row.blocks > 1 else "")
+def _grounds(row: ClaimRow) -> str:
+    by = f"{row.benchmark} {row.metric}" + (f", {row.view}" if row.view != "plain" else "")
+    if row.ratio is None:
+        return f"{by}: {row.reason}"
+    interval = f" ({_interval(row.low, row.high)})" if row.low is not None else ""
+    blocks = f" in {row.blocks} blocks" if row.blocks > 1 else ""
+    n = f"n = {row.n_left} against {row.n_right} {row.unit_of_n}{blocks}"
+    return f"{by}: {row.ratio:.4g} ×{interval}, {n}" + (f"; {row.reason}" if row.reason else "")
 
 
 def compare(

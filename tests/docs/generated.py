@@ -22,7 +22,20 @@ from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
 from tests.docs.pages import ROOT, environment
 
-COMMANDS = ("init", "plan", "run", "status", "parse", "analyze", "report", "demo", "doctor")
+COMMANDS = (
+    "init",
+    "plan",
+    "run",
+    "status",
+    "parse",
+    "analyze",
+    "report",
+    "claims",
+    "compare",
+    "query",
+    "demo",
+    "doctor",
+)
 """In the order in which a person meets them."""
 GROUPS = {"import": ("cloud-report-2019", *IMPORTERS), "prices": ("show", "check", "import")}
 """Commands of commands."""

@@ -85,7 +85,8 @@ def _asked(
             found[cell.benchmark, cell.metric][cell.configuration] = cell
     months = {row.configuration: row.month_usd for row in costs if row.basis == claim.basis and row.month_usd}
     if not found:
-        yield _Asked(claim, claim.benchmark, claim.metric, True, None, "no such headline metric was measured")
+        reason = "no such headline metric was measured"
+        yield _Asked(claim, claim.benchmark, claim.metric, higher=True, estimate=None, reason=reason)
     for (benchmark, metric), by_name in sorted(found.items()):
         higher = next(iter(by_name.values())).direction is Direction.HIGHER
         known = [row for row in configurations if row.configuration in by_name]
@@ -137,10 +138,10 @@ def _estimate(
         trials = _trials((*left, *right), cells)
         return _Estimate(single.ratio, single.interval, single.p_value, len(x), len(y), 1, "replicates", trials), ""
     blocks: dict[tuple[object, ...], tuple[list[ConfigurationRow], list[ConfigurationRow]]] = {}
-    for side, rows in enumerate((left, right)):
+    for index, rows in enumerate((left, right)):
         for row in rows:
             key = tuple(getattr(row, name) for name in claim.matched_by)
-            blocks.setdefault(key, ([], []))[side].append(row)
+            blocks.setdefault(key, ([], []))[index].append(row)
     matched = [block for _, block in sorted(blocks.items(), key=lambda item: str(item[0])) if all(block)]
     if not matched:
         return None, f"no configurations of both sides are equal in {', '.join(claim.matched_by)}"

@@ -119,7 +119,7 @@ def digest(folder: ResultsFolder) -> str:
     own = [path.read_bytes() if path.exists() else b"" for path in (folder.prices_path, folder.claims_path)]
     versions = f"{nephoscope.__version__} {TABLES_VERSION}"
     said = (folder.study_text(), source.model_dump_json() if source else "", versions)
-    for content in (folder.plan_path.read_bytes(), prices, *(text.encode() for text in said)):
+    for content in (folder.plan_path.read_bytes(), *own, *(text.encode() for text in said)):
         found.update(hashlib.sha256(content).digest())
     for row in stored_trials(folder):
         found.update(row.intent.model_dump_json().encode())

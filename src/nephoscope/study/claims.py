@@ -43,7 +43,8 @@ class Claim(Frozen):
     per: Literal["", "cpu", "dollar"] = Field(default="", description="per CPU, per dollar of a month, or as it is")
     basis: str = Field(default="on-demand", description="of prices, per dollar")
     matched_by: list[MatchedBy] = Field(
-        default=["provider", "vcpus"], description="of groups: only configurations equal in these are compared"
+        default=["provider", "vcpus", "threads_per_core"],
+        description="of groups: only configurations equal in these are compared",
     )
     expected: Verdict | None = Field(
         default=None, description="what these data are known to say: then any other verdict fails; default: not refuted"

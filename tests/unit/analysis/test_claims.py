@@ -1,0 +1,159 @@
+"""Claims: each verdict, groups in blocks, per CPU and per dollar, what cannot be decided, and files that are wrong."""
+
+import tomllib
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nephoscope import stages
+from nephoscope.analysis.analyse import analyse
+from nephoscope.errors import InputError
+from nephoscope.results import ClaimRow
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.claims import Claims, load_claims
+from tests.docs.pages import ROOT, blocks
+from tests.support.shared_data import shared
+from tests.unit.analysis.study_builder import inputs, rows
+from tests.unit.report.priced_example import MACHINES, priced_inputs
+
+SIX = [1000.0, 1001, 1002, 1003, 1004, 1005]
+BASE: dict[str, Any] = {"id": "c", "text": "it is so", "source": "page 3", "kind": "better", "benchmark": "tpcc"}
+
+
+def judged(values: dict[str, list[float]], cpus: dict[str, int] | None = None, **claim: Any) -> ClaimRow:
+    claims = Claims.model_validate({"claims": [BASE | claim]})
+    (row,) = analyse(replace(inputs(rows(values, cpus=cpus)), claims=claims)).claims
+    return row
+
+
+AB = {"left": {"configuration": "a"}, "right": {"configuration": "b"}}
+
+
+@pytest.mark.parametrize(
+    ("factor", "kind", "verdict"),
+    [
+        (1.1, "better", "supported"),
+        (0.9, "better", "refuted"),
+        (1.0, "better", "refuted"),
+        (1.0, "tie", "supported"),
+        (1.1, "tie", "refuted"),
+    ],
+)
+def test_two_configurations_by_their_replicates(factor: float, kind: str, verdict: str) -> None:
+    row = judged({"a": [factor * x for x in SIX], "b": SIX}, kind=kind, **AB)
+    assert (row.verdict, row.holds, row.unit_of_n, row.n_left, row.n_right) == (
+        verdict,
+        verdict == "supported",
+        "replicates",
+        6,
+        6,
+    )
+    assert row.ratio == pytest.approx(factor, rel=0.01)
+    assert len(row.trials) == 12
+
+
+def test_too_few_replicates_decide_nothing_and_fail_nothing() -> None:
+    row = judged({"a": [2000.0, 2001], "b": SIX[:2]}, **AB)
+    assert (row.verdict, row.holds, row.reason) == ("not decided", True, "too few replicates for an interval")
+
+
+def test_what_is_expected_must_be_so() -> None:
+    row = judged({"a": [2000.0, 2001], "b": SIX[:2]}, expected="supported", **AB)
+    assert not row.holds
+    assert judged({"a": SIX, "b": [2 * x for x in SIX]}, expected="refuted", **AB).holds
+
+
+def test_first_and_last_are_against_all_others() -> None:
+    values = {name: [factor * x for x in SIX] for name, factor in (("a", 1), ("b", 2), ("c", 3))}
+    left = {"left": {"configuration": "a"}, "matched_by": ["provider"]}
+    row = judged(values, kind="last", **left)
+    assert (row.n_left, row.n_right, row.unit_of_n) == (1, 2, "configurations")
+    assert row.verdict == "not decided", "two types are too few, whatever their replicates"
+
+
+def test_groups_are_matched_and_n_is_configurations() -> None:
+    values, cpus = {}, {}
+    for index in range(8):
+        for side, factor in (("fast", 1.5), ("slow", 1.0)):
+            values[f"{side}-{index}"] = [(index + 1) * factor * x for x in SIX[:2]]
+            cpus[f"{side}-{index}"] = 2
+    claim = {"left": {"configuration": "fast-*"}, "right": {"configuration": "slow-*"}, "matched_by": ["provider"]}
+    one_block = judged(values, cpus, **claim)
+    assert (one_block.blocks, one_block.n_left, one_block.n_right) == (1, 8, 8)
+    assert one_block.unit_of_n == "configurations"
+    assert one_block.verdict == "not decided", "sizes hide it: blocks are for that"
+
+
+def test_per_cpu_and_per_dollar() -> None:
+    def of(**claim: Any) -> ClaimRow:
+        claims = Claims.model_validate({"claims": [BASE | {"benchmark": "reads"} | claim]})
+        (row,) = analyse(replace(priced_inputs(), claims=claims)).claims
+        return row
+
+    pair = {"left": {"configuration": "aws-c5a"}, "right": {"machine_type": "none", "configuration": "aws-m6i"}}
+    assert of(left=pair["left"], right={"configuration": "aws-m6i"}).verdict == "supported"
+    row = of(left=pair["left"], right={"configuration": "aws-m6i"}, per="cpu")
+    assert (row.verdict, row.view) == ("refuted", "per CPU")
+    assert row.ratio == pytest.approx(MACHINES["aws-c5a"][4] / 4, rel=0.01)
+    row = of(left=pair["left"], right={"configuration": "aws-m6i"}, per="dollar")
+    assert (row.verdict, row.view, row.basis) == ("refuted", "per dollar", "on-demand")
+    row = of(left=pair["left"], right={"configuration": "unsold"}, per="dollar")
+    assert row.reason == "no configuration on the right side has a value and a price"
+
+
+def test_claims_are_corrected_together() -> None:
+    values = {"a": [1.1 * x for x in SIX], "b": SIX}
+    many = Claims.model_validate({"claims": [BASE | AB | {"id": f"c{index}"} for index in range(24)]})
+    found = analyse(replace(inputs(rows(values)), claims=many)).claims
+    assert {row.verdict for row in found} == {"not decided"}, "24 x 2/924 is above 5 %"
+    assert found[0].p_adjusted == pytest.approx(24 * 2 / 924)
+
+
+def test_what_is_not_measured_is_not_decided() -> None:
+    row = judged({"a": SIX, "b": SIX}, **AB | {"benchmark": "other"})
+    assert (row.verdict, row.reason) == ("not decided", "no such headline metric was measured")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[claims]", "not TOML"),
+        ("[[claims]]\nid = 'A'", "claims.0.id"),
+        ("claims = []", "claims"),
+        ("[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='better'\nbenchmark='b'\nleft={}", "needs a right side"),
+        (
+            "[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='last'\nbenchmark='b'\nleft={}\nright={}",
+            "against all others",
+        ),
+        (2 * "[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='last'\nbenchmark='b'\nleft={}\n", "stands twice"),
+    ],
+)
+def test_a_wrong_file_is_told(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        load_claims(text, "claims.toml")
+
+
+def test_the_page_and_the_example_are_claims() -> None:
+    page = (ROOT / "docs" / "how-to" / "claims.md").read_text(encoding="utf-8")
+    (example,) = [body for body in blocks(page, "toml") if "[[claims]]" in body]
+    assert load_claims(example, "page").claims[0].id == "m6i-beats-m5"
+    for key in tomllib.loads(example)["claims"][0]:
+        assert f"`{key}`" in page
+
+
+def test_the_claims_of_the_cloud_reports(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = ResultsFolder(tmp_path_factory.mktemp("imported") / "results")
+    stages.import_results("spare-cores", shared("inspector"), folder)
+    found = stages.claims(folder, ROOT / "docs" / "examples" / "claims-cloud-reports.toml")
+    assert {row.claim: row.verdict for row in found} == {
+        "milan-beats-ice-lake": "supported",
+        "milan-beats-ice-lake-with-redis": "refuted",
+        "naples-is-last": "supported",
+        "small-beats-large": "refuted",
+        "t2d-beats-n2-per-vcpu": "not decided",
+        "amd-beats-intel-per-dollar": "not decided",
+        "intel-beats-amd": "not decided",
+        "c5d-beats-n1": "not decided",
+    }
+    assert all(row.holds for row in found)
