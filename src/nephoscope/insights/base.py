@@ -8,11 +8,16 @@ from nephoscope.records import Metric
 from nephoscope.results import (
     Comparison,
     ConfigurationRow,
+    CostLineRow,
+    CostRow,
     FamilyComparison,
     GateRow,
     Insight,
     MachineRow,
     MeasurementRow,
+    PriceComparison,
+    PricePerformance,
+    RankRow,
     Statistic,
     TrialRow,
 )
@@ -35,6 +40,11 @@ class Findings:
     configurations: Sequence[ConfigurationRow] = ()
     family_comparisons: Sequence[FamilyComparison] = ()
     gate: Sequence[GateRow] = ()
+    ranks: Sequence[RankRow] = ()
+    costs: Sequence[CostRow] = ()
+    cost_lines: Sequence[CostLineRow] = ()
+    price_performance: Sequence[PricePerformance] = ()
+    price_comparisons: Sequence[PriceComparison] = ()
     imported: bool = False
     """Measured by others."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)

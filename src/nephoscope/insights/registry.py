@@ -17,7 +17,9 @@ from nephoscope.insights import (
     outliers,
     per_cpu,
     predictors,
+    price_leaders,
     replicates,
+    storage,
     versions,
 )
 from nephoscope.insights.base import Findings, Rule
@@ -26,6 +28,8 @@ from nephoscope.results import Insight
 RULES: Mapping[str, Rule] = {
     answer.NAME: answer.answer,
     leaders.NAME: leaders.leaders,
+    price_leaders.NAME: price_leaders.price_leaders,
+    storage.NAME: storage.storage,
     families.NAME: families.families,
     per_cpu.NAME: per_cpu.per_cpu,
     predictors.NAME: predictors.predictors,

@@ -27,7 +27,7 @@ def judged(values: dict[str, list[float]], cpus: dict[str, int] | None = None, *
     return row
 
 
-AB = {"left": {"configuration": "a"}, "right": {"configuration": "b"}}
+AB: dict[str, Any] = {"left": {"configuration": "a"}, "right": {"configuration": "b"}}
 
 
 @pytest.mark.parametrize(
@@ -66,19 +66,24 @@ def test_what_is_expected_must_be_so() -> None:
 
 def test_first_and_last_are_against_all_others() -> None:
     values = {name: [factor * x for x in SIX] for name, factor in (("a", 1), ("b", 2), ("c", 3))}
-    left = {"left": {"configuration": "a"}, "matched_by": ["provider"]}
+    left: dict[str, Any] = {"left": {"configuration": "a"}, "matched_by": ["provider"]}
     row = judged(values, kind="last", **left)
     assert (row.n_left, row.n_right, row.unit_of_n) == (1, 2, "configurations")
     assert row.verdict == "not decided", "two types are too few, whatever their replicates"
 
 
 def test_groups_are_matched_and_n_is_configurations() -> None:
-    values, cpus = {}, {}
+    values: dict[str, list[float]] = {}
+    cpus: dict[str, int] = {}
     for index in range(8):
         for side, factor in (("fast", 1.5), ("slow", 1.0)):
             values[f"{side}-{index}"] = [(index + 1) * factor * x for x in SIX[:2]]
             cpus[f"{side}-{index}"] = 2
-    claim = {"left": {"configuration": "fast-*"}, "right": {"configuration": "slow-*"}, "matched_by": ["provider"]}
+    claim: dict[str, Any] = {
+        "left": {"configuration": "fast-*"},
+        "right": {"configuration": "slow-*"},
+        "matched_by": ["provider"],
+    }
     one_block = judged(values, cpus, **claim)
     assert (one_block.blocks, one_block.n_left, one_block.n_right) == (1, 8, 8)
     assert one_block.unit_of_n == "configurations"
@@ -91,14 +96,14 @@ def test_per_cpu_and_per_dollar() -> None:
         (row,) = analyse(replace(priced_inputs(), claims=claims)).claims
         return row
 
-    pair = {"left": {"configuration": "aws-c5a"}, "right": {"machine_type": "none", "configuration": "aws-m6i"}}
-    assert of(left=pair["left"], right={"configuration": "aws-m6i"}).verdict == "supported"
-    row = of(left=pair["left"], right={"configuration": "aws-m6i"}, per="cpu")
+    fast = {"configuration": "aws-c5a"}
+    assert of(left=fast, right={"configuration": "aws-m6i"}).verdict == "supported"
+    row = of(left=fast, right={"configuration": "aws-m6i"}, per="cpu")
     assert (row.verdict, row.view) == ("refuted", "per CPU")
     assert row.ratio == pytest.approx(MACHINES["aws-c5a"][4] / 4, rel=0.01)
-    row = of(left=pair["left"], right={"configuration": "aws-m6i"}, per="dollar")
+    row = of(left=fast, right={"configuration": "aws-m6i"}, per="dollar")
     assert (row.verdict, row.view, row.basis) == ("refuted", "per dollar", "on-demand")
-    row = of(left=pair["left"], right={"configuration": "unsold"}, per="dollar")
+    row = of(left=fast, right={"configuration": "unsold"}, per="dollar")
     assert row.reason == "no configuration on the right side has a value and a price"
 
 

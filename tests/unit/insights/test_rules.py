@@ -11,9 +11,10 @@ from nephoscope.insights import words
 from nephoscope.insights.registry import RULES
 from nephoscope.records import VerdictKind
 from nephoscope.results import AnalysedStudy, ComparisonVerdict, Insight
+from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, Rows, inputs, measurement, observed, rows, trial
 
-UNITS = ("New-Orders/min", "s")
+UNITS = ("USD", "New-Orders/min", "s")
 
 
 def noisy(
@@ -101,7 +102,33 @@ def clouds(*, database: bool) -> AnalysedStudy:
     return analyse(inputs(found, metrics=metrics, machines=seen, types=types))
 
 
+def on_disks() -> AnalysedStudy:
+    """One machine type on gp3 and on io2: a little faster, and much dearer."""
+    found = noisy({"gp3": 1, "io2": 1.1})
+    configurations = [
+        {
+            "name": kind,
+            "priced_as": {
+                "provider": "aws",
+                "region": "us-east-1",
+                "type": "m6i.2xlarge",
+                "volumes": [{"kind": kind, "size": 1000, "iops": 8000}],
+            },
+        }
+        for kind in ("gp3", "io2")
+    ]
+    study = Study(
+        name="disks",
+        seed=7,
+        configurations=configurations,
+        benchmarks=[{"uses": "tpcc"}],
+        costs={"date": "2026-11-21"},
+    )
+    return analyse(replace(inputs(found), study=study))
+
+
 STUDIES: dict[str, AnalysedStudy] = {
+    "on disks": on_disks(),
     "clouds": clouds(database=True),
     "clouds without a database": clouds(database=False),
     "clear": analyse(inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))),
@@ -141,6 +168,7 @@ def test_every_number_in_a_text_is_one_of_its_numbers_written_by_the_shared_styl
     rows_ = STUDIES[study].trials
     names = {row.configuration for row in rows_} | {row.benchmark for row in rows_} | {LATENCY.title, TPMC.title}
     names |= {CPU_TIME.title}
+    names |= {said for cost in STUDIES[study].costs for said in (cost.basis, cost.date) if said}
     names |= {said for joined in STUDIES[study].tool_versions.values() for said in joined.split(" | ")}
     rest = insight.text
     for name in sorted(names, key=len, reverse=True):
@@ -304,3 +332,17 @@ def test_what_the_checks_change_is_told_with_both_medians() -> None:
     assert "36 medians of headline metrics" in changed.text
     assert "(n = 6 before, 3 after)" in changed.text
     assert told("clear", "gate") == []
+
+
+def test_storage_is_judged_by_the_dollar_on_the_same_machine() -> None:
+    worth, shares = told("on disks", "storage")[0], told("on disks", "storage")[-1]
+    assert "it is not worth its price" in worth.text
+    assert worth.numbers["speed"] == pytest.approx(1.1, rel=0.02)
+    assert worth.numbers["ratio"] < 1
+    assert "io2" in shares.text
+    leader, reserved = told("on disks", "price_leaders")
+    assert "reserved-1y prices" in reserved.text
+    assert "gp3 costs least" in leader.text
+    assert "certainly the first" in leader.text
+    rows_ = [row for row in STUDIES["on disks"].price_performance if row.basis == "on-demand"]
+    assert leader.numbers["usd"] == min(row.usd_per_unit for row in rows_)

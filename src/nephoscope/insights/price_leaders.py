@@ -1,0 +1,66 @@
+"""Who gives most for a dollar, under each basis of prices, and whether that is certain."""
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.results import Insight, PricePerformance, RankRow
+
+NAME = "price_leaders"
+
+
+def price_leaders(findings: Findings) -> list[Insight]:
+    """One sentence for each leaderboard per dollar with at least two configurations."""
+    boards: dict[tuple[str, str, str], list[PricePerformance]] = {}
+    for row in findings.price_performance:
+        boards.setdefault((row.benchmark, row.metric, row.basis), []).append(row)
+    return [_sentence(findings, rows) for _, rows in sorted(boards.items()) if len(rows) > 1]
+
+
+def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
+    best = min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
+    ranks = {
+        row.configuration: row
+        for row in findings.ranks
+        if (row.benchmark, row.metric, row.basis) == (best.benchmark, best.metric, best.basis)
+    }
+    rank = ranks[best.configuration]
+    numbers: dict[str, float] = {
+        "usd": best.usd_per_unit,
+        "month": best.month_usd,
+        "low": best.low,
+        "high": best.high,
+        "coverage": 100 * best.coverage,
+        "n": best.n,
+        "all": len(rows),
+    }
+    return say(
+        NAME,
+        "answer",
+        "{benchmark_name}, {basis} prices: {name} costs least for its {title}, {usd:quantity:USD} a month for each "
+        "{unit} ({coverage:coverage} % interval {low:quantity:USD} to {high:quantity:USD}, n = {n:count}; the price is "
+        "of {date}). " + _certainty(rank, numbers),
+        numbers=numbers,
+        trials=[trial for row in rows for trial in row.trials],
+        benchmark=best.benchmark,
+        benchmark_name=best.benchmark,
+        basis=best.basis,
+        name=best.configuration,
+        title=findings.title(best.benchmark, best.metric),
+        unit=best.unit,
+        date=best.date or "the study",
+        tied=enumeration(rank.ties),
+    )
+
+
+def _certainty(rank: RankRow, numbers: dict[str, float]) -> str:
+    """What is known of the first place, by the verdicts corrected within the basis."""
+    if rank.last == 1:
+        return "It is certainly the first of {all:count}."
+    numbers["last"] = rank.last
+    ties = " It is a tie with {tied}." if rank.ties else ""
+    numbers["beaten"] = rank.of - rank.last
+    return (
+        "Whether it is the first is unresolved: it is certainly better than {beaten:count} "
+        + plural(rank.of - rank.last, "other")
+        + " of {all:count}."
+        + ties
+    )
