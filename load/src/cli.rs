@@ -213,6 +213,9 @@ struct SqlArgs {
     /// Rows of the table of point-select.
     #[arg(long, default_value_t = 1_000_000)]
     rows: u32,
+    /// Of the data set, which constants and notes hold.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
     /// Only these; `settings` are for the user to apply, and never sent.
     #[arg(long, value_enum)]
     part: Option<SqlPart>,
@@ -244,7 +247,7 @@ impl SqlArgs {
     }
 
     fn print(self) -> Result<ExitCode, Failure> {
-        let common = CommonArgs { dialect: self.dialect, ..CommonArgs::default() };
+        let common = CommonArgs { dialect: self.dialect, seed: self.seed, ..CommonArgs::default() };
         let spec = common.spec(Action::Run, self.workload());
         spec.validate_dialect().map_err(|error| Failure::new(ExitCode::BadSpec, error.to_string()))?;
         let lines = sql::lines(&spec, self.profile.is_none(), self.part, self.names)?;

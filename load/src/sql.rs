@@ -45,8 +45,8 @@ pub struct Named {
 pub fn lines(spec: &Spec, all_profiles: bool, part: Option<SqlPart>, names: bool) -> Result<String, Failure> {
     let mut lines = String::new();
     for Named { name, sql } in statements(spec, all_profiles, part)? {
-        // A function's body may have lines; no text has a comment or a string over several of them.
-        let sql = sql.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        // Nothing that is sent has a line break; blanks may stand in a literal.
+        let sql = sql.replace('\n', " ");
         let comment = if names { format!(" -- {name}") } else { String::new() };
         writeln!(lines, "{sql};{comment}").expect("a String takes everything");
     }
@@ -117,6 +117,7 @@ fn run(spec: &Spec, all_profiles: bool) -> Result<Vec<Named>, Failure> {
         all.push(named("begin", isolation.begin_sql()));
     }
     all.extend(["COMMIT", "ROLLBACK"].map(|sql| named("end", sql)));
+    all.extend(Dialect::RESTART_PROTOCOL.map(|sql| named("retry by savepoint", sql)));
     for profile in if all_profiles { profiles(spec) } else { vec![spec.clone()] } {
         let workload = workload::parts(&profile).workload_of_fresh_data()?;
         let prepared = workload.prepare().into_iter().map(|sql| named("prepare", sql));

@@ -83,6 +83,13 @@ impl Dialect {
         )
     }
 
+    /// CockroachDB's protocol for transactions that are tried again: after BEGIN, before COMMIT, and instead of ROLLBACK.
+    pub const RESTART_PROTOCOL: [&'static str; 3] = [
+        "SAVEPOINT cockroach_restart",
+        "RELEASE SAVEPOINT cockroach_restart",
+        "ROLLBACK TO SAVEPOINT cockroach_restart",
+    ];
+
     /// Writes what is only in memory to the disks, so that no run pays for the load.
     pub const CHECKPOINT: &'static str = "CHECKPOINT";
 

@@ -9,7 +9,7 @@ use super::open::Opened;
 use super::reply::{Reply, TransactionStatus};
 use super::socket::Socket;
 use super::startup::Greeting;
-use crate::target::{Statement, StatementId, TargetError};
+use crate::target::{Dialect, Statement, StatementId, TargetError};
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, Message};
@@ -183,9 +183,9 @@ impl Connection {
         let statements: &[_] = match retry {
             Retry::Restart => &[],
             Retry::Savepoint => &[
-                (SAVEPOINT_NAME, "SAVEPOINT cockroach_restart"),
-                (RELEASE_NAME, "RELEASE SAVEPOINT cockroach_restart"),
-                (ROLLBACK_TO_NAME, "ROLLBACK TO SAVEPOINT cockroach_restart"),
+                (SAVEPOINT_NAME, Dialect::RESTART_PROTOCOL[0]),
+                (RELEASE_NAME, Dialect::RESTART_PROTOCOL[1]),
+                (ROLLBACK_TO_NAME, Dialect::RESTART_PROTOCOL[2]),
             ],
         };
         for (name, sql) in statements {
