@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from nephoscope.frozen import Frozen
+from nephoscope.observations import CpuPhase, Reads, Series
 
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
@@ -257,6 +258,9 @@ class Evidence(Frozen):
     operations: OperationEvidence | None = None
     measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
     load_machine: str | None = Field(default=None, description="name of the machine of the load generator")
+    series: list[Series] = []
+    reads: list[Reads] = []
+    cpu_phases: list[CpuPhase] = []
 
 
 class BenchmarkUse(Frozen):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from nephoscope.observations import CpuPhase, Reads, Series
 from nephoscope.records import (
     CommandRecord,
     Disk,
@@ -96,6 +97,21 @@ def operations(**changes: Any) -> OperationEvidence:
     return OperationEvidence(**{**values, **changes})
 
 
+def series(*levels: tuple[int, float]) -> list[Series]:
+    """So many values around each level."""
+    values = [level * (1 + at % 5 / 1000) for count, level in levels for at in range(count)]
+    return [Series(metric="iops", unit="IO/s", step_s=1.0, values=values)]
+
+
+def reads(**changes: Any) -> list[Reads]:
+    values = {"job": "random-read", "direct": True, "files_bytes": GIB, "bytes_per_s": 1e8, "latency_median_s": 1e-4}
+    return [Reads(**{**values, **changes})]
+
+
+def phase(effective: float, *, workers: int = 2, real_s: float = 60.0) -> list[CpuPhase]:
+    return [CpuPhase(workers=workers, cpu_s=effective * real_s, real_s=real_s)]
+
+
 def evidence(**changes: Any) -> Evidence:
     values: dict[str, Any] = {
         "expected": Expected(
@@ -116,6 +132,9 @@ def evidence(**changes: Any) -> Evidence:
         "commands": [command(0)],
         "operations": operations(),
         "measured_cpus": {"db": ["cpu0", "cpu1"]},
+        "series": series((90, 100.0)),
+        "reads": reads(),
+        "cpu_phases": phase(1.99),
     }
     return Evidence(**{**values, **changes})
 

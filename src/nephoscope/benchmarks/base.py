@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 from nephoscope.databases.base import Database, Endpoint
 from nephoscope.frozen import Frozen
 from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.observations import Observations
 from nephoscope.providers.base import Cluster
 from nephoscope.records import Measurement, Metric, OperationEvidence
 
@@ -120,6 +121,19 @@ class HasOperations(Protocol):
     """A benchmark that counts operations and errors itself."""
 
     def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:
+        """Evidence for the checks; pure.
+
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        ...
+
+
+@runtime_checkable
+class HasObservations(Protocol):
+    """A benchmark whose output shows more than numbers."""
+
+    def observations(self, raw: RawOutput, parameters: Any) -> Observations:
         """Evidence for the checks; pure.
 
         Raises:

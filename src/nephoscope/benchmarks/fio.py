@@ -5,6 +5,7 @@ the disk. Sizes are given to fio as plain bytes, as fio takes `KiB` and `MiB` fo
 (`kb_base`, fio's HOWTO).
 """
 
+import math
 from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints, model_validator
@@ -15,10 +16,14 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.frozen import Frozen
 from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.observations import Observations, Reads
+from nephoscope.parsers.fio import parse_fio, parse_fio_log
 from nephoscope.records import Direction, Measurement, Metric
 from nephoscope.units import KIB, MIB, SECTOR_BYTES
 
 _GRACE_S = 60.0
+_LOG_MS = 1000
+"""Of fio's log of I/O rates: one line for each thread."""
 _SLOW_DISK_BYTES_PER_S = 10 * MIB
 """Slower disks than this are given up on while the file is written."""
 _USUAL_DISK_BYTES_PER_S = 200 * MIB
@@ -124,7 +129,12 @@ class Fio:
         for job in parameters.jobs:
             site.progress(job.name)
             argv = ["fio", *_options(job), *_surroundings(path, parameters.file_size_mib * MIB, site.seed)]
+            argv += [f"--write_iops_log={path}-log", f"--log_avg_msec={_LOG_MS}", "--per_job_logs=0"]
+            log = f"{path}-log_iops.log"
+            await machine.remote.execute(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False)
             _require(await site.execute(machine, _raw_name(job), argv, timeout_s=job.duration_s + _GRACE_S))
+            await machine.remote.download(log, site.raw_dir / _log_name(job))
+            await machine.remote.execute(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False)
 
     def parse(self, raw: RawOutput, parameters: FioParameters) -> list[Measurement]:
         """Numbers of every job; a percentile with fewer than ten I/Os beyond it is left out.
@@ -149,7 +159,49 @@ class Fio:
                 for metric in _metrics_of(job)
                 if (key := metric.name.removeprefix(f"{job.name}.")) in values
             ]
+            measurements += _each_second(raw.get(_log_name(job)), job)
         return measurements
+
+    def observations(self, raw: RawOutput, parameters: FioParameters) -> Observations:
+        """What jobs that read say of their reads.
+
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        files_bytes = parameters.file_size_mib * MIB
+        found: list[Reads] = []
+        for job in parameters.jobs:
+            (done,) = parse_fio(raw.get(f"{_raw_name(job)}.stdout", b"").decode(errors="replace")).jobs
+            if done.read is not None:
+                median_s = done.read.total.percentiles_s.get(50.0) if done.read.total else None
+                one = Reads(
+                    job=job.name,
+                    direct=job.direct,
+                    files_bytes=files_bytes,
+                    bytes_per_s=done.read.bytes_per_s,
+                    latency_median_s=median_s,
+                )
+                found.append(one)
+        return Observations(reads=found)
+
+
+def _each_second(log: bytes | None, job: FioJob) -> list[Measurement]:
+    """The I/O rate of each second, all threads together; none for what was measured before there were logs."""
+    if not log:
+        return []
+    by_second: dict[int, list[float]] = {}
+    for row in parse_fio_log(log.decode(errors="replace")):
+        by_second.setdefault(math.floor(row.at_s + 0.5), []).append(row.value)
+    # The last second may be cut, and a thread may have ended before the others.
+    whole = {at_s: values for at_s, values in by_second.items() if len(values) == job.threads and at_s > 0}
+    return [
+        Measurement(metric=f"{job.name}.iops", unit="IO/s", value=sum(values), role="database", at_s=float(at_s))
+        for at_s, values in sorted(whole.items())
+    ]
+
+
+def _log_name(job: FioJob) -> str:
+    return f"{_raw_name(job)}.iops.log"
 
 
 def _raw_name(job: FioJob) -> str:

@@ -12,6 +12,7 @@ from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
+from nephoscope.observations import CpuPhase, Observations
 from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
 from nephoscope.records import Direction, Measurement, Metric
 
@@ -131,6 +132,20 @@ class StressNg:
             Measurement(metric=metric.name, unit=metric.unit, value=values[metric.name], role="database")
             for metric in self.metrics(parameters)
         ]
+
+    def observations(self, raw: RawOutput, parameters: StressNgParameters) -> Observations:
+        """The CPU time that the workers got; both stressors only compute.
+
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        row = _row(raw)
+        cpu_s = row.user_s + row.system_s
+        # The file does not name the workers; the time that each got does.
+        workers = round(cpu_s / row.real_s / row.cpu_share) if row.cpu_share else 0
+        if parameters.workers != "cpus":
+            workers = parameters.workers
+        return Observations(cpu_phases=[CpuPhase(workers=workers, cpu_s=cpu_s, real_s=row.real_s)] if workers else [])
 
 
 def _row(raw: RawOutput) -> StressNgMetrics:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from nephoscope.checks.base import Check
 from nephoscope.checks.expectations import EXPECTATIONS
+from nephoscope.checks.inside import CacheServed, EffectiveCpus, Throttled
 from nephoscope.checks.interference import ForeignLoad, SamplerCost, Steal
 from nephoscope.checks.machine import CgroupLimit, CpuCount, CpuModel, MachineUnchanged, Memory
 from nephoscope.checks.operations import (
@@ -32,6 +33,9 @@ CHECKS: tuple[Check, ...] = (
     ForeignLoad(),
     Steal(),
     SamplerCost(),
+    EffectiveCpus(),
+    Throttled(),
+    CacheServed(),
     ToolExit(),
     LoadExit(),
     Errors(),

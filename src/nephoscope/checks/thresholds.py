@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from nephoscope.stats.change_points import LEAST_CHANGE
+
 
 @dataclass(frozen=True)
 class Threshold:
@@ -11,6 +13,8 @@ class Threshold:
     of: str
     why: str
     is_share: bool = True
+    words: str = ""
+    """The value with its unit, for people, where it is neither a share nor a plain number."""
 
     @property
     def percent(self) -> str:
@@ -20,7 +24,7 @@ class Threshold:
     @property
     def text(self) -> str:
         """Value and what it is of: '2 % of the CPU time', '3 times the rate'."""
-        return f"{self.percent if self.is_share else format(self.value, 'g')} {self.of}"
+        return f"{self.words or (self.percent if self.is_share else format(self.value, 'g'))} {self.of}"
 
 
 MEMORY_MISSING = Threshold(
@@ -59,6 +63,38 @@ STEAL = Threshold(
     "time the hypervisor gave to others: with two percent a CPU-bound rate is wrong by about as much, which is more "
     "than the default margin of a tie (1.5 %)",
 )
+LEVEL_CHANGE = Threshold(
+    LEAST_CHANGE,
+    "of the higher of two neighbouring levels of a series",
+    "half of the 10 % that a detector must find: smaller steps are told by no method of ours with certainty on a noisy "
+    "machine, and an interval of the median is wider ([detectors](../concepts/detectors.md))",
+)
+SERIES_LENGTH = Threshold(
+    60,
+    "of a series, from which on it is judged",
+    "the detector needs 20, and a minute holds the checkpoints and the garbage collections that are no throttling",
+    words="60 values",
+)
+CACHE_LATENCY = Threshold(
+    4e-6,
+    "of the median latency of reads",
+    "the fastest disks that are sold (Optane SSD P5800X) take 5 µs by their data sheet, flash 60 µs and more; a system "
+    "call and a copy from the page cache take 1 to 2 µs",
+    words="4 µs",
+)
+DEVICE_BANDWIDTH = Threshold(
+    15.75e9,
+    "of reads of one file",
+    "PCI Express 5.0 with four lanes, the widest link of one SSD; the reads of 16 to 35 GiB/s in the logs of 2019 came "
+    "from the page cache",
+    words="15.75 GB/s",
+)
+STRESS_LENGTH = Threshold(
+    10,
+    "of a CPU-bound phase, from which on it is judged",
+    "starting the workers takes up to 0.05 s on each CPU, and of ten seconds that is half a percent",
+    words="10 s",
+)
 ERRORS = Threshold(
     0.001,
     "of the operations attempted",
@@ -96,6 +132,11 @@ THRESHOLDS: dict[str, Threshold] = {
     "busy-before": BUSY_BEFORE,
     "busy-outside": BUSY_OUTSIDE,
     "steal": STEAL,
+    "level-change": LEVEL_CHANGE,
+    "series-length": SERIES_LENGTH,
+    "cache-latency": CACHE_LATENCY,
+    "device-bandwidth": DEVICE_BANDWIDTH,
+    "stress-length": STRESS_LENGTH,
     "errors": ERRORS,
     "client-busy": CLIENT_BUSY,
     "rate-kept": RATE_KEPT,

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from nephoscope.insights import (
     answer,
+    caps,
     claims,
     colocated,
     consistency,
@@ -19,6 +20,7 @@ from nephoscope.insights import (
     predictors,
     price_leaders,
     replicates,
+    steadiness,
     storage,
     versions,
 )
@@ -43,6 +45,8 @@ RULES: Mapping[str, Rule] = {
     order.NAME: order.order,
     noise.NAME: noise.noise,
     outliers.NAME: outliers.outliers,
+    steadiness.NAME: steadiness.unsteady,
+    caps.NAME: caps.provider_caps,
     colocated.NAME: colocated.colocated,
 }
 """In the order in which a report tells them."""

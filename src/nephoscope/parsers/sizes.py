@@ -7,7 +7,7 @@ from nephoscope.parsers.text import INTEGER, shown
 from nephoscope.units import KIB
 
 _SIZE = re.compile(
-    rf"(?P<number>[0-9]{{1,15}}(?:[.,][0-9]{{1,9}})?) ?(?P<unit>[KMGTP]?(?:i?B)?)"
+    rf"(?P<number>[0-9]{{1,15}}(?:[.,][0-9]{{1,9}})?) ?(?P<unit>(?:[KMGTP](?:i?B)?|B)?)"
     rf"(?: \((?P<instances>{INTEGER}) instances?\))?"
 )
 _POWER = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}

@@ -44,7 +44,7 @@ class StressNgReport(Frozen):
 
 class _Row(Part):
     stressor: str = Field(min_length=1)
-    bogo_ops: int = Field(alias="bogo-ops", gt=0)
+    bogo_ops: int = Field(alias="bogo-ops", gt=0, lt=10**18)
     per_cpu_second: float = Field(alias="bogo-ops-per-second-usr-sys-time", gt=0)
     per_second: float = Field(alias="bogo-ops-per-second-real-time", gt=0)
     real_s: float = Field(alias="wall-clock-time", gt=0)

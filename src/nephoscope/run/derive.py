@@ -1,16 +1,22 @@
 """Raw output -> measurements and verdicts: the second half of a trial, which `parse` repeats without any machine."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from statistics import median
 from typing import Any
 
-from nephoscope.benchmarks.base import Benchmark, HasOperations
+from nephoscope.benchmarks.base import Benchmark, HasObservations, HasOperations
 from nephoscope.checks.registry import overall, run_checks
 from nephoscope.errors import OutputUnreadable
 from nephoscope.machines.telemetry import parse_telemetry
+from nephoscope.observations import Observations, Series
 from nephoscope.records import (
     CO_LOCATED,
+    Direction,
     Evidence,
     Expected,
+    Measurement,
+    Metric,
     OperationEvidence,
     TelemetrySample,
     TrialIntent,
@@ -23,6 +29,8 @@ from nephoscope.units import GIB, MIB
 
 TELEMETRY_PREFIX = "telemetry-"
 TELEMETRY_SUFFIX = ".jsonl"
+_EVEN = 1.5
+"""An interval that is longer than others by more than this leaves a gap: then there is no series."""
 
 
 def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple[VerdictKind, list[Verdict]]:
@@ -41,7 +49,9 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple
             raise OutputUnreadable(f"{benchmark.name} reported {row.metric} in {row.unit}, which it does not declare")
     if not any(row.at_s is None for row in measurements):
         raise OutputUnreadable(f"{benchmark.name} left nothing to measure in its output")
-    evidence = _evidence(attempt, intent, benchmark, parameters, raw)
+    evidence = _evidence(attempt, intent, benchmark, parameters, raw).model_copy(
+        update={"series": series_of(measurements, benchmark.metrics(parameters))}
+    )
     verdicts = run_checks(evidence)
     attempt.write_measurements(measurements)
     if evidence.operations is not None:
@@ -60,6 +70,7 @@ def _evidence(
     operations: OperationEvidence | None = None
     if isinstance(benchmark, HasOperations):
         operations = benchmark.operations(raw, parameters, started.client_cpus if started else None)
+    observed = benchmark.observations(raw, parameters) if isinstance(benchmark, HasObservations) else Observations()
     telemetry, problems = _telemetry(raw)
     return Evidence(
         expected=_expected(machine, co_located=CO_LOCATED in (started.conditions if started else [])),
@@ -71,7 +82,27 @@ def _evidence(
         operations=operations,
         measured_cpus=started.measured_cpus if started else {},
         load_machine=started.machines.get("load") if started else None,
+        reads=observed.reads,
+        cpu_phases=observed.cpu_phases,
     )
+
+
+def series_of(measurements: Sequence[Measurement], metrics: Sequence[Metric]) -> list[Series]:
+    """Headline rates that have a value for each interval, in order of time; intervals must be of one length."""
+    by_metric: dict[str, list[Measurement]] = {}
+    for row in measurements:
+        if row.at_s is not None:
+            by_metric.setdefault(row.metric, []).append(row)
+    found: list[Series] = []
+    for metric in metrics:
+        rows = sorted(by_metric.get(metric.name, ()), key=lambda row: row.at_s or 0.0)
+        times = [row.at_s for row in rows if row.at_s is not None]
+        steps = [later - earlier for earlier, later in pairwise(times)]
+        rate = metric.headline and metric.direction is Direction.HIGHER
+        if rate and steps and min(steps) > 0 and max(steps) <= _EVEN * median(steps):
+            values = [row.value for row in rows]
+            found.append(Series(metric=metric.name, unit=metric.unit, step_s=median(steps), values=values))
+    return found
 
 
 def _expected(machine: Machine, *, co_located: bool) -> Expected:

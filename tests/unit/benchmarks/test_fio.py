@@ -220,3 +220,20 @@ def test_a_job_that_ended_early_is_refused() -> None:
     longer = READ.model_copy(update={"duration_s": 60})
     with pytest.raises(OutputUnreadable, match="ended after 1"):
         parse({"fio-random-read.stdout": READ_OUTPUT}, longer)
+
+
+def test_the_rate_of_each_second_is_the_sum_of_all_threads() -> None:
+    log = b"1000, 100, 1, 0, 0\n1001, 90, 1, 0, 0\n2000, 80, 1, 0, 0\n2000, 70, 1, 0, 0\n2500, 5, 1, 0, 0\n"
+    raw = {**RECORDED, "fio-random-write.iops.log": log}
+    rows = [one for one in Fio().parse(raw, FioParameters(file_size_mib=64, jobs=(WRITE,))) if one.at_s is not None]
+    assert [(one.metric, one.at_s, one.value) for one in rows] == [
+        ("random-write.iops", 1.0, 190.0),
+        ("random-write.iops", 2.0, 150.0),
+    ]
+
+
+def test_what_was_read_is_told_to_the_checks() -> None:
+    seen = Fio().observations(RECORDED, ALL)
+    (read,) = seen.reads
+    assert (read.job, read.direct, read.files_bytes) == ("random-read", True, 64 * 2**20)
+    assert read.latency_median_s

@@ -108,3 +108,9 @@ def test_the_tool_itself(tmp_path: Path) -> None:
 def test_a_stressor_that_ended_early_is_refused() -> None:
     with pytest.raises(OutputUnreadable, match="ended after 1"):
         parse(MATRIX, duration_s=60)
+
+
+def test_the_cpu_time_of_the_workers_is_told_to_the_checks() -> None:
+    (phase,) = StressNg().observations({"stress-ng.yaml": MATRIX}, SHORT).cpu_phases
+    assert phase.workers == 2
+    assert phase.cpu_s / phase.real_s == pytest.approx(2 * field(MATRIX, "cpu-usage-per-instance") / 100, rel=0.01)

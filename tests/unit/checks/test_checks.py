@@ -8,7 +8,19 @@ import pytest
 from nephoscope.checks.registry import CHECKS
 from nephoscope.records import Disk, Evidence, Expected, Facts
 from nephoscope.units import GIB, MIB
-from tests.support.evidence import command, evidence, expected, facts, operations, requirement, sample, telemetry
+from tests.support.evidence import (
+    command,
+    evidence,
+    expected,
+    facts,
+    operations,
+    phase,
+    reads,
+    requirement,
+    sample,
+    series,
+    telemetry,
+)
 
 LOAD = Facts(at_unix_ms=1, cpu_model="Xeon", cpus_online=8, cpus_allowed=8, memory_bytes=2 * GIB, busy_share=0)
 WITH_LOAD_MACHINE = {"facts_before": {**facts(), "load": LOAD}, "facts_after": {**facts(), "load": LOAD}}
@@ -142,6 +154,37 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("sampler-cost", {}, "valid", "0.1 %"),
     ("sampler-cost", {"telemetry": telemetry(sampler_cpu_share=0.02)}, "invalid", "over 0.5 %"),
     ("sampler-cost", {"telemetry": {"db": [sample(sampler_cpu_share=None)]}}, "unknown", "not recorded"),
+    ("effective-cpus", {}, "valid", "1.99 effective CPUs of 2"),
+    ("effective-cpus", {"cpu_phases": phase(1.9)}, "invalid", "1.90 effective CPUs of 2: 5 % missing"),
+    ("effective-cpus", {"cpu_phases": phase(0.99, workers=1)}, "valid", "of 1"),
+    ("effective-cpus", {"cpu_phases": phase(1.9), "measured_cpus": {}}, "unknown", "not known on how many"),
+    ("effective-cpus", {"cpu_phases": phase(1.5, real_s=9.0)}, None, ""),
+    ("effective-cpus", {"cpu_phases": []}, None, ""),
+    ("throttled", {}, "valid", "iops: steady at 100.2 IO/s"),
+    (
+        "throttled",
+        {"series": series((60, 100.0), (60, 40.0))},
+        "invalid",
+        "from second 60 on: 100.2 IO/s before",
+    ),
+    ("throttled", {"series": series((180, 100.0), (60, 40.0))}, "invalid", "from minute 3 on"),
+    ("throttled", {"series": series((60, 100.0), (30, 40.0), (60, 100.0))}, "valid", "not steady, and not throttled"),
+    ("throttled", {"series": series((60, 40.0), (60, 100.0))}, "valid", "100.2 from second 60"),
+    ("throttled", {"series": series((59, 100.0))}, None, ""),
+    ("throttled", {"series": []}, None, ""),
+    ("cache-served", {}, "valid", "random-read: read past the page cache"),
+    ("cache-served", {"reads": reads(latency_median_s=2e-6)}, "invalid", "took under 2 µs, below 4 µs"),
+    ("cache-served", {"reads": reads(bytes_per_s=35e9)}, "invalid", "35 GB/s, over 15.75 GB/s"),
+    (
+        "cache-served",
+        {"reads": reads(direct=False)},
+        "invalid",
+        "1 GiB read through the page cache with 16 GiB",
+    ),
+    ("cache-served", {"reads": reads(direct=False, files_bytes=80 * GIB)}, "valid", "80 GiB read"),
+    ("cache-served", {"reads": reads(direct=False), "facts_before": {}}, "unknown", "memory is not known"),
+    ("cache-served", {"reads": reads(latency_median_s=None)}, "valid", ""),
+    ("cache-served", {"reads": []}, None, ""),
     ("tool-exit", {}, "valid", "1 ended with 0"),
     ("tool-exit", {"commands": [command(0), command(1)]}, "invalid", "fio x.fio on db ended with 1"),
     ("tool-exit", {"commands": [command(None)]}, "invalid", "killed"),

@@ -127,6 +127,26 @@ def on_disks() -> AnalysedStudy:
     return analyse(replace(inputs(found), study=study))
 
 
+READ = TPMC.model_copy(update={"name": "read.iops", "title": "Reads", "unit": "IO/s"})
+
+
+def capped() -> AnalysedStudy:
+    """Four types of one provider: three on a plateau, one above."""
+    levels = {"small": 3000.0, "middle": 3001.0, "large": 3002.0, "huge": 6000.0}
+    values = {name: [level, level + 1, level + 2] for name, level in levels.items()}
+    types = {name: ("aws", f"{name}-type") for name in levels}
+    return analyse(inputs(rows(values, benchmark="fio", metric=READ), metrics={"fio": [READ]}, types=types))
+
+
+def restless() -> AnalysedStudy:
+    """One of two trials falls to half in its middle."""
+    trials, measurements = rows({"a": [100.0, 75.0]})
+    for row, later in zip(trials, (1.0, 0.5), strict=True):
+        levels = [100.0 + at % 7 / 10 for at in range(60)] + [later * (100.0 + at % 7 / 10) for at in range(60)]
+        measurements += [measurement(row, value, at_s=float(at + 1)) for at, value in enumerate(levels)]
+    return analyse(inputs((trials, measurements)))
+
+
 STUDIES: dict[str, AnalysedStudy] = {
     "on disks": on_disks(),
     "clouds": clouds(database=True),
@@ -146,6 +166,8 @@ STUDIES: dict[str, AnalysedStudy] = {
     "latency": latency({"a": 1, "b": 1.2}),
     "zeros": analyse(inputs(rows({"a": [0.0, 1, 2, 3, 4, 5], "b": [1.0, 2, 3, 4, 5, 100]}))),
     "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
+    "capped": capped(),
+    "restless": restless(),
     "empty": analyse(inputs(([], []))),
 }
 ALL = [(name, insight) for name, study in STUDIES.items() for insight in study.insights]
@@ -281,6 +303,19 @@ def test_noise_names_the_widest_and_the_margin() -> None:
     assert kinds == ["note", "warning"]
     assert "Of 2 medians of other metrics, 2 have" in told("clear", "noise")[-1].text
     assert METRICS["tpcc"][0].headline
+
+
+def test_types_on_one_plateau_are_a_limit_of_the_provider() -> None:
+    (cap,) = told("capped", "caps")
+    assert "3 machine types of aws (large-type, middle-type, small-type) stand on one plateau of 3,002 IO/s" in cap.text
+    assert len(cap.trials) == 9
+    assert told("clouds", "caps") == [], "CPU rates are no limits"
+
+
+def test_trials_that_were_not_at_rest_are_told() -> None:
+    (warning,) = told("restless", "steadiness")
+    assert warning.trials == ["tpcc-a-2"]
+    assert "1 of 2 trials was not in a steady state" in warning.text
 
 
 def test_several_versions_of_a_tool_are_a_warning() -> None:

@@ -1,0 +1,118 @@
+"""What a trial's own output tells against it: throttling, a cache in front of the disk, CPUs that somebody else had.
+
+A mean over a trial whose rate fell for good is neither the burst rate nor the sustained one. A read that a cache served
+says nothing of the disk.
+"""
+
+from collections.abc import Iterator
+
+from nephoscope.checks.thresholds import (
+    CACHE_LATENCY,
+    DEVICE_BANDWIDTH,
+    EFFECTIVE_CPUS_MISSING,
+    LEVEL_CHANGE,
+    SERIES_LENGTH,
+    STRESS_LENGTH,
+)
+from nephoscope.checks.verdicts import invalid, over_machines, percent, unknown, valid
+from nephoscope.observations import CpuPhase, Reads, Series
+from nephoscope.records import Evidence, Verdict
+from nephoscope.stats.change_points import plateaus, throttling
+from nephoscope.units import GIB
+
+
+class Throttled:
+    """Did the rate fall, and stay down?"""
+
+    name = "throttled"
+    text = (
+        f"Refuses a trial in which a rate fell by over {LEVEL_CHANGE.percent} and never came back: the mean mixes a "
+        f"burst with what is sustained. Judged from {SERIES_LENGTH.words} of a series on; a dip and a rise are told "
+        "and do not refuse."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Of every rate with a value for each interval; None when no series is long enough."""
+        judged = [self._series(one) for one in evidence.series if len(one.values) >= SERIES_LENGTH.value]
+        return over_machines(self.name, judged, "") if judged else None
+
+    def _series(self, series: Series) -> Verdict:
+        levels = plateaus(series.values)
+        fall = throttling(levels)
+        if fall is not None:
+            after_s = fall.start * series.step_s
+            said = f"throttled from {_time(after_s)} on: {fall.burst_level:.6g} {series.unit} before, sustained "
+            return invalid(self.name, f"{series.metric}: {said}{fall.sustained_level:.6g} {series.unit}")
+        if len(levels) == 1:
+            return valid(self.name, f"{series.metric}: steady at {levels[0].level:.6g} {series.unit}")
+        told = ", ".join(f"{one.level:.6g} from {_time(one.start * series.step_s)}" for one in levels)
+        return valid(self.name, f"{series.metric}: not steady, and not throttled: {told} ({series.unit})")
+
+
+def _time(seconds: float) -> str:
+    return f"minute {seconds / 60:.4g}" if seconds >= 120 else f"second {seconds:.4g}"
+
+
+class CacheServed:
+    """Did reads touch the disk at all?"""
+
+    name = "cache-served"
+    text = (
+        "Refuses a trial whose reads only a cache can have served: buffered reads of files that fit into memory, a "
+        f"median latency below {CACHE_LATENCY.words}, or more than {DEVICE_BANDWIDTH.words} from one file."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Of every job that read; None when none did."""
+        memory = [facts.memory_bytes for facts in evidence.facts_before.values() if facts.memory_bytes is not None]
+        judged = [self._reads(one, max(memory, default=None)) for one in evidence.reads]
+        return over_machines(self.name, judged, "") if judged else None
+
+    def _reads(self, reads: Reads, memory_bytes: int | None) -> Verdict:
+        who = f"{reads.job}:"
+        if reads.latency_median_s is not None and reads.latency_median_s < CACHE_LATENCY.value:
+            said = f"half of the reads took under {reads.latency_median_s * 1e6:.2g} µs"
+            return invalid(self.name, f"{who} {said}, below {CACHE_LATENCY.words}: no disk answers like that")
+        if reads.bytes_per_s > DEVICE_BANDWIDTH.value:
+            said = f"{reads.bytes_per_s / 1e9:.3g} GB/s"
+            return invalid(self.name, f"{who} {said}, over {DEVICE_BANDWIDTH.words}: more than one device can give")
+        if reads.direct:
+            return valid(self.name, f"{who} read past the page cache")
+        if memory_bytes is None:
+            return unknown(self.name, f"{who} read through the page cache, and the memory is not known")
+        said = (
+            f"{reads.files_bytes / GIB:.3g} GiB read through the page cache with {memory_bytes / GIB:.3g} GiB of memory"
+        )
+        fits = reads.files_bytes <= memory_bytes
+        return invalid(self.name, f"{who} {said}: it can hold them all") if fits else valid(self.name, f"{who} {said}")
+
+
+class EffectiveCpus:
+    """Did CPU-bound workers get their CPUs?"""
+
+    name = "effective-cpus"
+    text = (
+        f"Refuses a trial whose CPU-bound workers got over {EFFECTIVE_CPUS_MISSING.percent} less CPU time than their "
+        f"CPUs have. Judged from {STRESS_LENGTH.words} of such a phase on."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """CPU time / real time of all workers; None without such a phase, or when it is too short."""
+        judged = list(self._phases(evidence))
+        return over_machines(self.name, judged, "") if judged else None
+
+    def _phases(self, evidence: Evidence) -> Iterator[Verdict]:
+        cpus = {len(mask) for machine, mask in evidence.measured_cpus.items() if machine != evidence.load_machine}
+        for phase in evidence.cpu_phases:
+            if phase.real_s >= STRESS_LENGTH.value:
+                yield self._phase(phase, max(cpus, default=0))
+
+    def _phase(self, phase: CpuPhase, cpus: int) -> Verdict:
+        if not cpus:
+            return unknown(self.name, "not known on how many CPUs the workers ran")
+        wanted = min(phase.workers, cpus)
+        effective = phase.cpu_s / phase.real_s
+        missing = 1 - effective / wanted
+        said = f"{effective:.2f} effective CPUs of {wanted}"
+        over = missing > EFFECTIVE_CPUS_MISSING.value
+        return invalid(self.name, f"{said}: {percent(missing)} missing") if over else valid(self.name, said)

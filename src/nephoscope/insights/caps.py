@@ -1,0 +1,64 @@
+"""The same rate on several machine types: a limit of the provider, and nothing that a larger machine would lift.
+
+Asked of rates of bytes, bits and I/Os alone: equal CPUs are equally fast for a better reason.
+"""
+
+from collections import defaultdict
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import say
+from nephoscope.records import Metric
+from nephoscope.results import Insight
+from nephoscope.stats.plateau import Cap, caps
+
+NAME = "caps"
+_LIMITED = {"B/s", "bit/s", "IO/s"}
+"""Units of what providers limit by counting."""
+
+
+def provider_caps(findings: Findings) -> list[Insight]:
+    """One note for each headline rate of each provider that stands still on three types or more."""
+    return [
+        _told(findings, benchmark, metric, provider, cap)
+        for benchmark, metric in findings.headlines()
+        if metric.unit in _LIMITED
+        for provider, by_type in sorted(_by_type(findings, benchmark, metric).items())
+        for cap in caps(by_type)
+    ]
+
+
+def _by_type(findings: Findings, benchmark: str, metric: Metric) -> dict[str, dict[str, list[float]]]:
+    """Provider -> machine type -> what its trials that count measured."""
+    types = {row.configuration: (row.provider, row.machine_type) for row in findings.configurations}
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for row in findings.measurements:
+        if (row.benchmark, row.metric, row.at_s, row.valid) == (benchmark, metric.name, None, True):
+            provider, machine_type = types.get(row.configuration, (None, None))
+            if provider and machine_type:
+                found[provider][machine_type].append(row.value)
+    return found
+
+
+def _told(findings: Findings, benchmark: str, metric: Metric, provider: str, cap: Cap) -> Insight:
+    names = {
+        row.configuration
+        for row in findings.configurations
+        if row.provider == provider and row.machine_type in cap.types
+    }
+    return say(
+        NAME,
+        "note",
+        "{place}: {n:count} machine types of {provider} ({types}) stand on one plateau of {level:quantity:"
+        + metric.unit
+        + "}, with a spread of at most {spread:percent} % within a type: a limit of the provider, not of the machines.",
+        numbers={"n": len(cap.types), "level": cap.level, "spread": 100 * cap.largest_spread},
+        trials=sorted(
+            row.trial
+            for row in findings.trials
+            if row.counts and row.benchmark == benchmark and row.configuration in names
+        ),
+        benchmark=benchmark,
+        place=f"{findings.title(benchmark, metric.name)} in {benchmark}",
+        provider=provider,
+        types=", ".join(cap.types),
+    )

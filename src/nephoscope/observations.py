@@ -1,0 +1,39 @@
+"""What a benchmark's output shows besides its numbers, as evidence for the checks."""
+
+from pydantic import Field
+
+from nephoscope.frozen import Frozen
+
+
+class Series(Frozen):
+    """A rate with a value for each interval of a trial, at equal steps."""
+
+    metric: str
+    unit: str
+    step_s: float = Field(gt=0)
+    values: list[float]
+
+
+class Reads(Frozen):
+    """What a job says of its reads of files or of a device."""
+
+    job: str
+    direct: bool = Field(description="past the page cache")
+    files_bytes: int = Field(gt=0)
+    bytes_per_s: float = Field(gt=0)
+    latency_median_s: float | None = Field(ge=0, description="None: not known")
+
+
+class CpuPhase(Frozen):
+    """A time in which workers did nothing but compute."""
+
+    workers: int = Field(ge=1)
+    cpu_s: float = Field(ge=0, description="user and system time of all workers")
+    real_s: float = Field(gt=0)
+
+
+class Observations(Frozen):
+    """What a benchmark's output shows, besides its numbers, for the checks."""
+
+    reads: list[Reads] = []
+    cpu_phases: list[CpuPhase] = []

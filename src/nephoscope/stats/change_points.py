@@ -1,0 +1,181 @@
+"""Where a series of rates changes its level: burst level, sustained level, time to throttle.
+
+Optimal partitioning (Jackson et al. 2005; what PELT computes, Killick, Fearnhead and Eckley, JASA 2012) of a series
+into plateaus by least squares. Three things keep it quiet on a steady machine:
+
+- A single outlier is replaced by the median around it before it is looked at (Hampel's filter). Levels are medians of
+  the values as they were measured.
+- The penalty of a change point is 3 ln n long-run variances. The long-run variance of neighbours that depend on each
+  other (AR(1)) comes from their differences over one and two steps of time, which a few changes of level do not move.
+- Neighbouring plateaus closer than `LEAST_CHANGE` are one: a machine that is a few percent slower was not throttled.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEAST_CHANGE = 0.05
+"""Of the higher level: less is no throttling. Half of the steps of 10 % that must be found."""
+LEAST_VALUES = 20
+"""Fewer cannot tell a step from noise."""
+_SHORTEST_SHARE = 0.025
+"""Of the series: a shorter excursion is no level."""
+_MOST_BINS = 1500
+"""Longer series are averaged in bins; a change is then known to 0.1 % of the length."""
+_PENALTY = 3.0
+_HAMPEL_HALF_WIDTH = 5
+_HAMPEL_SIGMAS = 5.0
+_MAD_TO_SIGMA = 1.4826
+_CUT_SIGMAS = 3.5
+_MOST_DEPENDENT = 0.85
+"""A stronger dependence cannot be told from a change of level in a series of this length."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Plateau:
+    """Values from `start` up to, not including, `end`; their median."""
+
+    start: int
+    end: int
+    level: float
+
+
+@dataclass(frozen=True)
+class Throttling:
+    """The rate fell and never came back."""
+
+    start: int
+    """Index of the first value of the sustained level."""
+    burst_level: float
+    sustained_level: float
+
+
+def plateaus(values: Sequence[float]) -> tuple[Plateau, ...]:
+    """The levels of a series at equal steps of time; one when it is steady, or too short to tell.
+
+    Raises:
+        ValueError: no value, or one that is not finite.
+    """
+    raw = np.asarray(values, dtype=np.float64)
+    if raw.size == 0 or not np.all(np.isfinite(raw)):
+        raise ValueError("a series needs values, all of them finite")
+    if raw.size < LEAST_VALUES:
+        return (_plateau(raw, 0, raw.size),)
+    quiet = without_outliers(raw)
+    width = math.ceil(raw.size / _MOST_BINS)
+    bins = _binned(quiet, width)
+    shortest = max(3, math.ceil(_SHORTEST_SHARE * bins.size))
+    penalty = _PENALTY * _long_run_variance(quiet) / width * math.log(bins.size)
+    bounds = [0, *(bound * width for bound in _partition(bins, penalty, shortest)), raw.size]
+    return _merged(raw, [_plateau(raw, start, end) for start, end in pairwise(bounds)])
+
+
+def throttling(found: Sequence[Plateau]) -> Throttling | None:
+    """The fall after which every level stays below; None when there is none.
+
+    Of several such falls it is the deepest. A dip from which the rate comes back is none, and a rise is none.
+    """
+    best: tuple[float, Throttling] | None = None
+    for cut in range(1, len(found)):
+        before, after = _weighted_level(found[:cut]), _weighted_level(found[cut:])
+        highest_after = max(one.level for one in found[cut:])
+        fall = 1 - after / before if before > 0 else 0.0
+        if highest_after > before * (1 - LEAST_CHANGE) or fall < LEAST_CHANGE:
+            continue
+        if best is None or fall > best[0]:
+            best = (fall, Throttling(start=found[cut].start, burst_level=before, sustained_level=after))
+    return best[1] if best else None
+
+
+def without_outliers(values: Floats) -> Floats:
+    """Each value far from the median of those around it is replaced by that median."""
+    half = min(_HAMPEL_HALF_WIDTH, (values.size - 1) // 2)
+    padded = np.pad(values, half, mode="reflect")
+    windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * half + 1)
+    medians = np.median(windows, axis=1)
+    spread = _MAD_TO_SIGMA * float(np.median(np.abs(values - medians)))
+    far = np.abs(values - medians) > _HAMPEL_SIGMAS * spread
+    return np.where(far, medians, values)
+
+
+def _binned(values: Floats, width: int) -> Floats:
+    """Means of `width` neighbours; the rest at the end is left out."""
+    whole = values[: values.size // width * width]
+    return np.asarray(whole.reshape(-1, width).mean(axis=1))
+
+
+def _long_run_variance(values: Floats) -> float:
+    """Of an AR(1) whose level steps now and then, from differences over one and over two steps of time."""
+    one, two = _mean_square(values[1:] - values[:-1]), _mean_square(values[2:] - values[:-2])
+    if one == 0:
+        return 0.0
+    dependence = min(max(two / one - 1, 0.0), _MOST_DEPENDENT)
+    return one / (2 * (1 - dependence)) * (1 + dependence) / (1 - dependence)
+
+
+def _mean_square(differences: Floats) -> float:
+    """With those beyond a few sigmas cut down to that: a step is such a difference."""
+    spread = _MAD_TO_SIGMA * float(np.median(np.abs(differences)))
+    limit = _CUT_SIGMAS * spread if spread > 0 else np.inf
+    return float(np.mean(np.square(np.clip(differences, -limit, limit))))
+
+
+def _partition(values: Floats, penalty: float, shortest: int) -> list[int]:
+    """Change points of the partition with the least sum of squares plus penalties."""
+    count = values.size
+    centred = values - values.mean()
+    sums, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (centred, np.square(centred)))
+    best = np.full(count + 1, np.inf)
+    best[0] = -penalty
+    last = np.zeros(count + 1, dtype=np.int64)
+    for end in range(shortest, count + 1):
+        starts = np.arange(0, end - shortest + 1)
+        within = squares[end] - squares[starts] - np.square(sums[end] - sums[starts]) / (end - starts)
+        total = best[starts] + within + penalty
+        last[end] = int(np.argmin(total))
+        best[end] = total[last[end]]
+    found: list[int] = []
+    at = int(last[count])
+    while at > 0:
+        found.append(at)
+        at = int(last[at])
+    return found[::-1]
+
+
+def _plateau(raw: Floats, start: int, end: int) -> Plateau:
+    return Plateau(start=start, end=end, level=float(np.median(raw[start:end])))
+
+
+def _merged(raw: Floats, found: list[Plateau]) -> tuple[Plateau, ...]:
+    """Without changes that are too small; the smallest goes first, as it changes its neighbours' levels."""
+    while len(found) > 1:
+        changes = [_change(left.level, right.level) for left, right in pairwise(found)]
+        smallest = int(np.argmin(changes))
+        if changes[smallest] >= LEAST_CHANGE:
+            break
+        joined = _plateau(raw, found[smallest].start, found[smallest + 1].end)
+        found[smallest : smallest + 2] = [joined]
+    return tuple(found)
+
+
+def _change(left: float, right: float) -> float:
+    higher = max(abs(left), abs(right))
+    return abs(left - right) / higher if higher > 0 else 0.0
+
+
+def _weighted_level(found: Sequence[Plateau]) -> float:
+    """Median over time: a plateau counts by its length."""
+    in_order = sorted(found, key=lambda one: one.level)
+    half = sum(one.end - one.start for one in found) / 2
+    passed = 0
+    for one in in_order:
+        passed += one.end - one.start
+        if passed >= half:
+            return one.level
+    return in_order[-1].level

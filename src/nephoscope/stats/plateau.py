@@ -1,0 +1,55 @@
+"""The same rate on different machine types, with next to no spread: not the machines, but a limit of the provider.
+
+A rate that comes out of hardware differs from type to type and from trial to trial by some percent. A limit that is
+enforced by counting is the same for all, to the fourth digit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, median, pstdev
+
+LEAST_TYPES = 3
+LEAST_TRIALS = 3
+"""Of each type."""
+MOST_SPREAD = 0.005
+"""Coefficient of variation within a type. In the logs of 2019 writes at a limit spread by at most 0.3 %, CPU rates of
+one type by 0.1 % to 2 %."""
+MOST_DISTANCE = 0.005
+"""Between the medians of types, of the higher one."""
+
+
+@dataclass(frozen=True)
+class Cap:
+    """Types that stand at the same rate."""
+
+    types: tuple[str, ...]
+    level: float
+    largest_spread: float
+
+
+def caps(trials: Mapping[str, Sequence[float]]) -> list[Cap]:
+    """Groups of machine types on one plateau, the highest first.
+
+    Args:
+        trials: machine type -> the rate of each of its trials.
+    """
+    tight = {
+        name: values
+        for name, values in trials.items()
+        if len(values) >= LEAST_TRIALS and fmean(values) > 0 and _spread(values) <= MOST_SPREAD
+    }
+    in_order = sorted(tight, key=lambda name: (-median(tight[name]), name))
+    found: list[Cap] = []
+    while in_order:
+        highest = median(tight[in_order[0]])
+        group = [name for name in in_order if median(tight[name]) >= highest * (1 - MOST_DISTANCE)]
+        in_order = in_order[len(group) :]
+        if len(group) >= LEAST_TYPES:
+            level = median([median(tight[name]) for name in group])
+            spread = max(_spread(tight[name]) for name in group)
+            found.append(Cap(types=tuple(sorted(group)), level=level, largest_spread=spread))
+    return found
+
+
+def _spread(values: Sequence[float]) -> float:
+    return pstdev(values) / fmean(values)
