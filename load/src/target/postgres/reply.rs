@@ -289,4 +289,49 @@ mod tests {
         let damaged = Row { body: &body[..8], types: &[INT4_OID] };
         assert_eq!(damaged.i32(0), None);
     }
+
+    /// What a server says to BEGIN, a SELECT of two rows and COMMIT, with a notice between.
+    fn recorded() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut message = |tag: u8, body: &[u8]| {
+            bytes.push(tag);
+            bytes.extend((body.len() as i32 + 4).to_be_bytes());
+            bytes.extend(body);
+        };
+        message(b'2', b"");
+        message(b'C', b"BEGIN\0");
+        message(b'2', b"");
+        message(b'D', &[0, 1, 0, 0, 0, 4, 0, 0, 1, 7]);
+        message(b'N', b"SNOTICE\0Mhello\0\0");
+        message(b'D', &[0, 1, 0, 0, 0, 4, 0, 0, 2, 9]);
+        message(b'C', b"SELECT 2\0");
+        message(b'2', b"");
+        message(b'C', b"COMMIT\0");
+        message(b'Z', b"I");
+        bytes
+    }
+
+    #[test]
+    fn a_reply_cut_anywhere_is_the_same_reply() {
+        use std::io::Write as _;
+        let commands = [Command::Begin, Command::Execute(StatementId(0)), Command::Commit];
+        let bytes = recorded();
+        for cut in 0..bytes.len() {
+            let (mut server, client) = std::os::unix::net::UnixStream::pair().unwrap();
+            let mut socket = Socket::Unix(client);
+            socket.set_nonblocking().unwrap();
+            let mut reply = Reply::new(Inbox::default());
+            reply.push_columns(vec![INT4_OID]);
+            reply.expect();
+            server.write_all(&bytes[..cut]).unwrap();
+            reply.inbox.try_fill(&mut socket).unwrap();
+            assert!(reply.parse(&commands).unwrap().is_none(), "cut at {cut}");
+            server.write_all(&bytes[cut..]).unwrap();
+            reply.inbox.try_fill(&mut socket).unwrap();
+            let (status, outcome) = reply.parse(&commands).unwrap().expect("the whole answer");
+            assert_eq!((status, outcome), (TransactionStatus::Idle, Ok(())));
+            let values: Vec<_> = (0..reply.row_count(0)).map(|row| reply.row(0, row).unwrap().i32(0)).collect();
+            assert_eq!((values, reply.affected(0)), (vec![Some(263), Some(521)], 2), "cut at {cut}");
+        }
+    }
 }
