@@ -102,7 +102,9 @@ class EffectiveCpus:
         return over_machines(self.name, judged, "") if judged else None
 
     def _phases(self, evidence: Evidence) -> Iterator[Verdict]:
-        cpus = {len(mask) for machine, mask in evidence.measured_cpus.items() if machine != evidence.load_machine}
+        masks = evidence.measured_cpus
+        measured = masks.keys() - {evidence.load_machine} or masks.keys()
+        cpus = {len(masks[machine]) for machine in measured}
         for phase in evidence.cpu_phases:
             if phase.real_s >= STRESS_LENGTH.value:
                 yield self._phase(phase, max(cpus, default=0))

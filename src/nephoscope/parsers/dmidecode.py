@@ -14,7 +14,7 @@ from nephoscope.parsers.text import INTEGER, made, shown, whole_lines
 from nephoscope.units import KIB
 
 _WHAT = "dmidecode output"
-_HANDLE = re.compile(rf"Handle (0x[0-9A-F]{{4,8}}), DMI type ({INTEGER}), {INTEGER} bytes")
+_HANDLE = re.compile(rf"Handle (0x[0-9A-F]{{4,8}}), DMI type ({INTEGER}), {INTEGER} bytes\.?")
 _FIELD = re.compile(r"\t([^\t:][^:]{0,60}):(?: (.*))?")
 _ITEM = re.compile(r"\t\t(.+)")
 _NOTHING = {"not specified", "not provided", "unknown", "none", "not present", "no module installed", "n/a"}

@@ -14,7 +14,7 @@ _OURS = re.compile(r"sockperf: ?(?P<said>.*)")
 _VALID = re.compile(
     rf"\[Valid Duration\] RunTime=({DECIMAL}) sec; SentMessages=({INTEGER}); ReceivedMessages=({INTEGER})"
 )
-_AVERAGE = re.compile(rf"====> avg-(?:latency|lat|rtt)= ?({DECIMAL}) \(std-dev=({DECIMAL}).*\)")
+_AVERAGE = re.compile(rf"====> avg-(?:latency|lat|rtt)= *({DECIMAL}) \(std-dev=({DECIMAL}).*\)")
 _LOST = re.compile(
     rf"# dropped messages = ({INTEGER}); # duplicated messages = ({INTEGER}); # out-of-order messages = ({INTEGER})"
 )

@@ -223,7 +223,7 @@ def test_a_job_that_ended_early_is_refused() -> None:
 
 
 def test_the_rate_of_each_second_is_the_sum_of_all_threads() -> None:
-    log = b"1000, 100, 1, 0, 0\n1001, 90, 1, 0, 0\n2000, 80, 1, 0, 0\n2000, 70, 1, 0, 0\n2500, 5, 1, 0, 0\n"
+    log = b"1000, 100, 1, 0, 0\n2000, 80, 1, 0, 0\n2500, 5, 1, 0, 0\n1001, 90, 1, 0, 0\n2000, 70, 1, 0, 0\n"
     raw = {**RECORDED, "fio-random-write.iops.log": log}
     rows = [one for one in Fio().parse(raw, FioParameters(file_size_mib=64, jobs=(WRITE,))) if one.at_s is not None]
     assert [(one.metric, one.at_s, one.value) for one in rows] == [

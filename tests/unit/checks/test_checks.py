@@ -160,6 +160,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("effective-cpus", {"cpu_phases": phase(1.9), "measured_cpus": {}}, "unknown", "not known on how many"),
     ("effective-cpus", {"cpu_phases": phase(1.5, real_s=9.0)}, None, ""),
     ("effective-cpus", {"cpu_phases": []}, None, ""),
+    ("effective-cpus", {"load_machine": "db"}, "valid", "1.99 effective CPUs of 2"),
     ("throttled", {}, "valid", "iops: steady at 100.2 IO/s"),
     (
         "throttled",
