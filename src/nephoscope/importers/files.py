@@ -1,0 +1,185 @@
+"""What importers of single files share: a file is a trial, and the folders above it say what it was measured on.
+
+PATH is a file, or a folder with `PROVIDER/TYPE/...` (aws, azure, gcp) or `CONFIGURATION/...` below it. Files of one
+configuration and benchmark are its replicates, in the order of their paths; whether that is the order in which they
+were measured is not known.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import Field
+
+from nephoscope.errors import InputError, OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.importers.imported import (
+    CLOUDS,
+    ImportedMachine,
+    ImportedStudy,
+    ImportedTrial,
+    machine,
+    read_whole,
+    safe_name,
+)
+from nephoscope.records import Direction, ImportedBenchmark, Measurement, Metric, Verdict
+
+MOST_BYTES = 64 * 1024 * 1024
+"""Of one file: larger ones are raw series, not results."""
+MACHINE_UNKNOWN = "machine, CPU, kernel, region and what else ran: as far as the name of a folder says, and no further"
+ORDER_UNKNOWN = "order and independence of the files of one configuration: they are taken as its replicates"
+
+
+class Value(Frozen):
+    """One number with its metric."""
+
+    metric: Metric
+    value: float = Field(allow_inf_nan=False)
+    at_s: float | None = None
+
+
+class Parsed(Frozen):
+    """What a file says."""
+
+    benchmark: str
+    title: str
+    values: list[Value] = Field(min_length=1)
+    verdicts: list[Verdict] = []
+    versions: dict[str, str] = {}
+    cpus: int | None = None
+
+
+@dataclass(frozen=True)
+class FileFormat:
+    """One kind of files."""
+
+    name: str
+    title: str
+    parse: Callable[[str], Sequence[Parsed]]
+    """Raises OutputUnreadable: it is not what the tool writes, or is damaged."""
+    unknown: tuple[str, ...] = ()
+    checks: tuple[tuple[str, str], ...] = ()
+    suffixes: tuple[str, ...] = ()
+    """Of files to look at below a folder; empty: all."""
+
+
+def metric(name: str, unit: str, title: str, *, headline: bool = False, lower: bool = False) -> Metric:
+    """A metric of somebody else's benchmark."""
+    direction = Direction.LOWER if lower else Direction.HIGHER
+    return Metric(name=name, unit=unit, direction=direction, title=title, headline=headline)
+
+
+def latency(name: str, title: str, seconds: float) -> Value:
+    """A latency in seconds."""
+    return Value(metric=metric(name, "s", title, lower=True), value=seconds)
+
+
+def read_files(path: Path, form: FileFormat) -> ImportedStudy:
+    """Every file at or below a path; one that is refused is a failed trial only when nothing else of it is known.
+
+    Raises:
+        InputError: it cannot be read, or no file is of this kind.
+    """
+    files = list(_files(path, form))
+    trials: list[ImportedTrial] = []
+    left_out: list[str] = []
+    benchmarks: dict[str, ImportedBenchmark] = {}
+    for file in files:
+        origin = file.relative_to(path).as_posix() if file != path else file.name
+        try:
+            parsed = form.parse(_text(file))
+        except OutputUnreadable as error:
+            left_out.append(f"{origin}: {error.message}")
+            continue
+        for index, one in enumerate(parsed):
+            benchmarks[one.benchmark] = _merged(benchmarks.get(one.benchmark), one)
+            trials.append(_trial(one, file, f"{origin}#{index}" if index else origin, _machine(path, file)))
+    if not trials:
+        why = f": {left_out[0]}" if left_out else ""
+        raise InputError(f"no {form.title} at {path}{why}", hint=f"`nephoscope import {form.name} --help`")
+    return ImportedStudy(
+        format=form.name,
+        name=form.name,
+        title=f"Imported: {form.title}",
+        description=f"Results of {form.title}, measured by others and imported here. nephoscope measured none of it.",
+        source="files without a stated origin",
+        licence="not stated",
+        unknown=[*form.unknown, MACHINE_UNKNOWN, ORDER_UNKNOWN],
+        benchmarks=[benchmarks[name] for name in sorted(benchmarks)],
+        checks=dict(form.checks),
+        trials=trials,
+        left_out=left_out,
+    )
+
+
+def _files(path: Path, form: FileFormat) -> Iterator[Path]:
+    if not path.exists():
+        raise InputError(f"{path} does not exist")
+    if path.is_file():
+        yield path
+        return
+    for file in sorted(path.rglob("*")):
+        if file.is_file() and (not form.suffixes or file.suffix.lower() in form.suffixes):
+            yield file
+
+
+def _text(file: Path) -> str:
+    try:
+        if file.stat().st_size > MOST_BYTES:
+            raise OutputUnreadable(f"larger than {MOST_BYTES // 1024**2} MiB")
+        content = file.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {file}: {error}") from error
+    if b"\0" in content:
+        raise OutputUnreadable("not text")
+    return content.decode(errors="replace")
+
+
+def _machine(path: Path, file: Path) -> ImportedMachine:
+    folders = file.relative_to(path).parent.parts if file != path else ()
+    for index, part in enumerate(folders[:-1]):
+        if part.casefold() in CLOUDS:
+            return machine(part.casefold(), folders[index + 1])
+    name = safe_name(folders[0]) if folders else "unnamed"
+    return ImportedMachine(name=name, provider="other", machine_type=None)
+
+
+def _trial(one: Parsed, file: Path, origin: str, of: ImportedMachine) -> ImportedTrial:
+    return ImportedTrial(
+        origin=origin,
+        machine=of,
+        benchmark=one.benchmark,
+        measurements=[
+            Measurement(metric=found.metric.name, unit=found.metric.unit, value=found.value, at_s=found.at_s)
+            for found in one.values
+        ],
+        verdicts=[read_whole(file.name), *one.verdicts],
+        cpus=one.cpus,
+        tool_versions=one.versions,
+        raw={f"{safe_name(file.stem)}{file.suffix.lower()}": file.read_bytes()},
+    )
+
+
+def _merged(known: ImportedBenchmark | None, one: Parsed) -> ImportedBenchmark:
+    metrics = {found.name: found for found in known.metrics} if known else {}
+    for found in one.values:
+        metrics.setdefault(found.metric.name, found.metric)
+    return ImportedBenchmark(name=one.benchmark, title=one.title, metrics=list(metrics.values()))
+
+
+def once(values: Iterable[Value]) -> list[Value]:
+    """The values, none of them twice.
+
+    Raises:
+        OutputUnreadable: a metric has two values: two runs in one file cannot be told apart.
+    """
+    seen: dict[str, Value] = {}
+    doubled: dict[str, int] = defaultdict(int)
+    for value in values:
+        doubled[value.metric.name] += 1
+        seen[value.metric.name] = value
+    twice = [name for name, count in doubled.items() if count > 1]
+    if twice:
+        raise OutputUnreadable(f"two values of {twice[0]}: the file holds several runs; split it")
+    return list(seen.values())

@@ -1,0 +1,269 @@
+"""Logs of database benchmarks: `cockroach workload`, go-tpc, HammerDB, YCSB. Text in, numbers out; pure."""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from nephoscope.checks.verdicts import invalid, valid
+from nephoscope.errors import OutputUnreadable
+from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric, once
+from nephoscope.importers.imported import safe_name
+from nephoscope.parsers.text import DECIMAL, INTEGER, only, whole_lines
+from nephoscope.records import Verdict
+
+MOST_ERRORS = 0.01
+"""Share of failed operations over which a run is refused: the limit of our own check of errors."""
+_MS, _US = 1e-3, 1e-6
+_NEW_ORDERS = "New-Orders/min"
+
+_COCKROACH_TYPES = re.compile(r"_elapsed_+errors_+ops\(total\)_.*_(?P<kind>total|result)")
+_COCKROACH_TPCC = re.compile(r"_elapsed_+tpmC_+efc_.*")
+_ELAPSED = rf"(?:{INTEGER}h)?(?:{INTEGER}m)?(?:{DECIMAL}s)?"
+_COCKROACH_ROW = re.compile(
+    rf"\s*(?P<elapsed>{_ELAPSED})\s+(?P<errors>{INTEGER})\s+(?P<ops>{INTEGER})\s+(?P<rate>{DECIMAL})\s+(?P<avg>{DECIMAL})"
+    rf"\s+(?P<p50>{DECIMAL})\s+(?P<p95>{DECIMAL})\s+(?P<p99>{DECIMAL})\s+(?P<max>{DECIMAL})(?:\s+(?P<name>\S+))?\s*"
+)
+_COCKROACH_TPMC = re.compile(
+    rf"\s*{_ELAPSED}\s+(?P<tpmc>{DECIMAL})\s+(?P<efc>{DECIMAL})%\s+(?P<avg>{DECIMAL})\s+(?P<p50>{DECIMAL})"
+    rf"\s+(?P<p90>{DECIMAL})\s+(?P<p95>{DECIMAL})\s+(?P<p99>{DECIMAL})\s+(?P<max>{DECIMAL})\s*"
+)
+
+
+def parse_cockroach_workload(text: str) -> list[Parsed]:
+    """The tables that `cockroach workload run` prints at its end.
+
+    Raises:
+        OutputUnreadable: no final table (an aborted run prints none), a damaged row, or two runs.
+    """
+    lines = whole_lines(text, "cockroach workload log")
+    values: list[Value] = []
+    errors = done = 0
+    tpcc = False
+    for kind, line in _cockroach_rows(lines):
+        row = (_COCKROACH_TPMC if kind == "tpcc" else _COCKROACH_ROW).fullmatch(line)
+        if row is None or (kind != "tpcc" and (row["name"] is None) != (kind == "result")):
+            raise OutputUnreadable(f"cockroach workload log: a final table has the row {line.strip()[:60]!r}")
+        if kind == "tpcc":
+            tpcc = True
+            values += _tpcc_values(row)
+        elif kind == "result":
+            errors, done = int(row["errors"]), int(row["ops"])
+            rate = metric("operations_per_s", "1/s", "Operations of all kinds", headline="tpmC" not in text)
+            values += [Value(metric=rate, value=_per_second(row)), *_latencies(row, "all")]
+        else:
+            rate = metric(f"{row['name']}_per_s", "1/s", f"{row['name']}")
+            values += [Value(metric=rate, value=_per_second(row)), *_latencies(row, str(row["name"]))]
+    if done == 0:
+        raise OutputUnreadable("cockroach workload log: no final result, or no operation in it: an aborted run")
+    name = "tpcc-cockroach-workload" if tpcc else "cockroach-workload"
+    title = "TPC-C of cockroach workload" if tpcc else "cockroach workload"
+    return [Parsed(benchmark=name, title=title, values=once(values), verdicts=[_errors(errors, done)])]
+
+
+def _per_second(row: re.Match[str]) -> float:
+    """Operations over the time that they took: the printed rate has one decimal."""
+    parts = re.findall(rf"({DECIMAL})([hms])", row["elapsed"])
+    elapsed_s = sum(float(number) * {"h": 3600, "m": 60, "s": 1}[unit] for number, unit in parts)
+    if elapsed_s <= 0:
+        raise OutputUnreadable("cockroach workload log: a final table of no time")
+    return int(row["ops"]) / elapsed_s
+
+
+def _cockroach_rows(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """(kind of table, row) of the tables that end a run; interval tables have another header."""
+    kind = None
+    for line in lines:
+        if line.startswith("_elapsed"):
+            types, tpcc = _COCKROACH_TYPES.fullmatch(line.strip()), _COCKROACH_TPCC.fullmatch(line.strip())
+            kind = types["kind"] if types else "tpcc" if tpcc else None
+        elif not line.strip() or line.startswith(("Audit", "#")):
+            kind = None
+        elif kind:
+            yield kind, line
+
+
+def _latencies(row: re.Match[str], of: str) -> list[Value]:
+    named = {"avg": "mean", "p50": "p50", "p95": "p95", "p99": "p99", "max": "maximum"}
+    return [
+        latency(f"latency_{word}_{of}", f"Latency of {of}, {word}", float(row[group]) * _MS)
+        for group, word in named.items()
+    ]
+
+
+def _tpcc_values(row: re.Match[str]) -> list[Value]:
+    tpmc = metric("new_orders_per_minute", _NEW_ORDERS, "New-Orders committed", headline=True)
+    share = metric("efficiency_share", "share", "tpmC of 12.86 for each warehouse")
+    return [
+        Value(metric=tpmc, value=float(row["tpmc"])),
+        Value(metric=share, value=float(row["efc"]) / 100),
+        latency("latency_p90_tpmc", "Latency of New-Order, p90", float(row["p90"]) * _MS),
+    ]
+
+
+_GO_TPC_ROW = re.compile(r"\[Summary\] (?P<name>[A-Z_]+) +- (?P<values>.+)")
+_GO_TPC_END = re.compile(rf"tpmC: (?P<tpmc>{DECIMAL})(?:, tpmTotal: (?P<all>{DECIMAL}))?(?:, efficiency: {DECIMAL}%)?")
+_GO_TPC_MS = {
+    "Avg": "mean",
+    "50th": "p50",
+    "90th": "p90",
+    "95th": "p95",
+    "99th": "p99",
+    "99.9th": "p99_9",
+    "Max": "maximum",
+}
+
+
+def parse_go_tpc(text: str) -> list[Parsed]:
+    """The summary that `go-tpc tpcc run` prints at its end.
+
+    Raises:
+        OutputUnreadable: no line of tpmC, a damaged summary, or two runs.
+    """
+    lines = whole_lines(text, "go-tpc log")
+    end = only((_GO_TPC_END.fullmatch(line.strip()) for line in lines), "go-tpc log that say tpmC")
+    tpmc = metric("new_orders_per_minute", _NEW_ORDERS, "New-Orders committed", headline=True)
+    values = [Value(metric=tpmc, value=float(end["tpmc"]))]
+    errors = done = 0
+    for row in filter(None, (_GO_TPC_ROW.fullmatch(line.strip()) for line in lines)):
+        fields = dict(re.findall(rf"([\w.]+)(?:\(\w+\))?: ({DECIMAL})(?:,|$)", row["values"]))
+        if "Count" not in fields:
+            raise OutputUnreadable(f"go-tpc log: the summary of {row['name']} has no count")
+        if row["name"].endswith("_ERR"):
+            errors += int(float(fields["Count"]))
+            continue
+        done += int(float(fields["Count"]))
+        name = row["name"].casefold()
+        values += [
+            latency(f"latency_{word}_{name}", f"Latency of {name}, {word}", float(fields[field]) * _MS)
+            for field, word in _GO_TPC_MS.items()
+            if field in fields
+        ]
+    if done == 0:
+        raise OutputUnreadable("go-tpc log: no summary of a transaction")
+    verdicts = [_errors(errors, errors + done)]
+    return [Parsed(benchmark="tpcc-go-tpc", title="TPC-C of go-tpc", values=once(values), verdicts=verdicts)]
+
+
+_HAMMERDB_END = re.compile(
+    rf"Vuser {INTEGER}:TEST RESULT : System achieved (?P<nopm>{INTEGER}) NOPM from (?P<tpm>{INTEGER}) (?P<of>.+) TPM"
+)
+_HAMMERDB_VUSER = re.compile(rf"Vuser {INTEGER}:FINISHED (?P<how>SUCCESS|FAILED)")
+_HAMMERDB_VERSION = re.compile(r"HammerDB CLI v(?P<version>[0-9.]+)")
+
+
+def parse_hammerdb(text: str) -> list[Parsed]:
+    """The result line of a timed TPROC-C run, and how its virtual users ended.
+
+    Raises:
+        OutputUnreadable: no result, two, or a result of 0.
+    """
+    whole = whole_lines(text, "HammerDB log", ends=re.compile(r".*TEST SEQUENCE COMPLETE\s*"))
+    lines = [line.strip() for line in whole]
+    end = only((_HAMMERDB_END.fullmatch(line) for line in lines), "HammerDB log with a TEST RESULT")
+    if int(end["nopm"]) == 0:
+        raise OutputUnreadable("HammerDB log: 0 NOPM: nothing was done")
+    users = [found["how"] for line in lines if (found := _HAMMERDB_VUSER.fullmatch(line))]
+    failed = users.count("FAILED")
+    said = f"{failed} of {len(users)} virtual users failed" if users else "no virtual user says that it ended"
+    verdict = (invalid if failed or not users else valid)("errors", said)
+    versions = [found["version"] for line in lines if (found := _HAMMERDB_VERSION.search(line))]
+    values = [
+        Value(metric=metric("new_orders_per_minute", _NEW_ORDERS, "New orders", headline=True), value=int(end["nopm"])),
+        Value(metric=metric("transactions_per_minute", "1/min", f"{end['of']} transactions"), value=int(end["tpm"])),
+    ]
+    return [
+        Parsed(
+            benchmark="hammerdb-tproc-c",
+            title=f"HammerDB TPROC-C on {end['of']}",
+            values=values,
+            verdicts=[verdict],
+            versions={"HammerDB": versions[0]} if versions else {},
+        )
+    ]
+
+
+_YCSB_NUMBER = r"[0-9]{1,15}(?:\.[0-9]{1,20})?(?:E[0-9]{1,2})?"
+_YCSB_ROW = re.compile(rf"\[(?P<of>[A-Z-]+)\], *(?P<what>[^,]+), *(?P<value>{_YCSB_NUMBER})")
+_YCSB_LATENCY = re.compile(r"(?P<word>Average|Min|Max|50thPercentile|95thPercentile|99thPercentile|99\.9thPercentile)"
+                           r"Latency\((?P<unit>us|ms)\)")  # fmt: skip
+_YCSB_WORDS = {"Average": "mean", "Min": "minimum", "Max": "maximum"}
+
+
+def parse_ycsb(text: str) -> list[Parsed]:
+    """What a YCSB client prints at its end; stack traces and progress between the lines are passed over.
+
+    A percentile that an old version prints as whole milliseconds and that is 0 is not known, and is left out.
+
+    Raises:
+        OutputUnreadable: no throughput, two runs in one file, or no operation.
+    """
+    rows = [found for line in whole_lines(text, "YCSB output") if (found := _YCSB_ROW.fullmatch(line.strip()))]
+    values: list[Value] = []
+    good = bad = 0
+    for row in rows:
+        of, what, value = row["of"].casefold(), row["what"].strip(), float(row["value"])
+        found = _YCSB_LATENCY.fullmatch(what)
+        if of == "overall" and what == "Throughput(ops/sec)":
+            values.append(Value(metric=metric("operations_per_s", "1/s", "Operations", headline=True), value=value))
+        elif what.startswith("Return="):
+            ok = what in {"Return=OK", "Return=0"}
+            good, bad = good + (int(value) if ok else 0), bad + (0 if ok else int(value))
+        elif found and of != "cleanup" and not (found["unit"] == "ms" and value == 0):
+            word = _YCSB_WORDS.get(found["word"], f"p{found['word'].removesuffix('thPercentile').replace('.', '_')}")
+            seconds = value * (_US if found["unit"] == "us" else _MS)
+            values.append(latency(f"latency_{word}_{safe_name(of)}", f"Latency of {of}, {word}", seconds))
+    if not any(one.metric.headline for one in values):
+        raise OutputUnreadable("YCSB output: no line [OVERALL], Throughput(ops/sec): the run did not end")
+    if not any(one.value > 0 for one in values if one.metric.headline):
+        raise OutputUnreadable("YCSB output: a throughput of 0")
+    verdicts = [_errors(bad, good + bad)] if good + bad else []
+    return [Parsed(benchmark="ycsb", title="YCSB", values=once(values), verdicts=verdicts)]
+
+
+def _errors(failed: int, all_of_them: int) -> Verdict:
+    share = failed / all_of_them if all_of_them else 1.0
+    said = f"{failed} of {all_of_them} operations failed"
+    return invalid("errors", said) if share > MOST_ERRORS else valid("errors", said)
+
+
+_CHECKS = (("errors", f"Refuses a run in which over {MOST_ERRORS:.0%} of the operations, or a client, failed."),)
+COCKROACH = FileFormat(
+    name="cockroach-workload",
+    title="`cockroach workload run`",
+    parse=parse_cockroach_workload,
+    unknown=(
+        "percentiles come from a histogram with one significant digit, from 100 µs to 100 s: a grid of 3 to 6 %",
+        "what takes over 100 s stands at 100 s",
+        "latency includes the wait for a pooled connection",
+        "TPC-C: a lookup of customers by name reads about 12 rows and not 2.5, as it uses the constant of the load",
+        "ramp, warehouses, wait times and connections: flags are not printed",
+    ),
+    checks=_CHECKS,
+)
+GO_TPC = FileFormat(
+    name="go-tpc",
+    title="`go-tpc tpcc run`",
+    parse=parse_go_tpc,
+    unknown=(
+        "New-Order takes stock from the home warehouse alone: a defect of go-tpc (682637f) that the numbers contain",
+        "the constants of NURand are drawn anew by each process: 3 to 12 rows a lookup, other ones in each run",
+        "warehouses, threads and wait times: flags are not printed",
+    ),
+    checks=_CHECKS,
+)
+HAMMERDB = FileFormat(
+    name="hammerdb",
+    title="HammerDB TPROC-C",
+    parse=parse_hammerdb,
+    unknown=(
+        "keying and think times: off unless the script says otherwise",
+        "latencies: only its time profile has them",
+    ),
+    checks=_CHECKS,
+)
+YCSB = FileFormat(
+    name="ycsb",
+    title="YCSB",
+    parse=parse_ycsb,
+    unknown=("latency of a closed loop unless -target was given: waiting before the start is not in it",),
+    checks=_CHECKS,
+)

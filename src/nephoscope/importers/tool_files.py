@@ -1,0 +1,138 @@
+"""Outputs of fio, CoreMark and netperf as trials, and a tree that holds them together with TPC-C logs."""
+
+from collections.abc import Sequence
+
+from nephoscope.checks.verdicts import invalid, valid
+from nephoscope.errors import OutputUnreadable
+from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric
+from nephoscope.importers.imported import safe_name
+from nephoscope.importers.oltp_logs import COCKROACH, parse_cockroach_workload
+from nephoscope.parsers.coremark import parse_coremark
+from nephoscope.parsers.fio import FioJob, FioSide, parse_fio
+from nephoscope.parsers.netperf import parse_netperf
+
+
+def parse_fio_file(text: str) -> list[Parsed]:
+    """One trial for each job of a fio JSON report."""
+    report = parse_fio(text)
+    names = [job.name for job in report.jobs]
+    return [
+        Parsed(
+            benchmark=safe_name(f"fio-{job.name}"),
+            title=f"fio job {job.name}",
+            values=values,
+            verdicts=[(invalid if job.error else valid)("exit-code", f"fio says error {job.error}")],
+            versions={"fio": report.version},
+        )
+        for job in report.jobs
+        if names.count(job.name) == 1 and (values := _fio_values(job))
+    ]
+
+
+def _fio_values(job: FioJob) -> list[Value]:
+    found: list[Value] = []
+    for word, side in (("read", job.read), ("write", job.write)):
+        if side is not None:
+            found += _fio_side(word, side, headline=not found)
+    return found
+
+
+def _fio_side(word: str, side: FioSide, *, headline: bool) -> list[Value]:
+    values = [
+        Value(
+            metric=metric(f"{word}_ios_per_s", "IO/s", f"{word} operations", headline=headline), value=side.ios_per_s
+        ),
+        Value(metric=metric(f"{word}_bytes_per_s", "B/s", f"{word} rate"), value=side.bytes_per_s),
+    ]
+    times = side.total or side.completion
+    if times is not None:
+        of = "latency" if side.total is not None else "completion"
+        values.append(latency(f"{word}_{of}_mean", f"{word} {of}, mean", times.mean_s))
+    if side.completion is not None:
+        values += [
+            latency(f"{word}_completion_p{percent:g}".replace(".", "_"), f"{word} completion, p{percent:g}", seconds)
+            for percent, seconds in sorted(side.completion.percentiles_s.items())
+            if percent in {50, 90, 95, 99, 99.9}
+        ]
+    return values
+
+
+def parse_coremark_file(text: str) -> list[Parsed]:
+    """The score, and for each context."""
+    found = parse_coremark(text)
+    name = "coremark-single" if found.contexts == 1 else "coremark-multi"
+    score = metric("iterations_per_s", "1/s", "CoreMark score", headline=True)
+    each = metric("iterations_per_s_per_context", "1/s", "CoreMark score for each context")
+    return [
+        Parsed(
+            benchmark=name,
+            title=f"CoreMark, {'one context' if found.contexts == 1 else 'several contexts'}",
+            values=[
+                Value(metric=score, value=found.iterations_per_s),
+                Value(metric=each, value=found.iterations_per_s / found.contexts),
+            ],
+            versions={"compiler": f"{found.compiler} {found.flags}"},
+        )
+    ]
+
+
+def parse_netperf_file(text: str) -> list[Parsed]:
+    """Rate, and latencies where they were asked for."""
+    found = parse_netperf(text)
+    values: list[Value] = []
+    if found.bits_per_s is not None:
+        values.append(Value(metric=metric("bits_per_s", "bit/s", "Throughput", headline=True), value=found.bits_per_s))
+    if found.transactions_per_s is not None:
+        rate = metric("transactions_per_s", "1/s", "Request and response pairs", headline=True)
+        values.append(Value(metric=rate, value=found.transactions_per_s))
+    named = {"minimum": found.latency_minimum_s, "mean": found.latency_mean_s, "maximum": found.latency_maximum_s}
+    values += [latency(f"latency_{word}", f"Latency, {word}", s) for word, s in named.items() if s is not None]
+    if not values:
+        raise OutputUnreadable(f"netperf output: a throughput in {found.unit!r}, neither bits nor transactions")
+    kind = "rr" if found.transactions_per_s is not None else "stream"
+    return [Parsed(benchmark=f"netperf-{kind}", title=f"netperf {found.test or kind}", values=values)]
+
+
+_TREE = (parse_fio_file, parse_coremark_file, parse_netperf_file, parse_cockroach_workload)
+
+
+def parse_any_of_a_tree(text: str) -> Sequence[Parsed]:
+    """A file of a cloud-report tree, by its content.
+
+    Raises:
+        OutputUnreadable: no parser knows it.
+    """
+    refusals = []
+    for parse in _TREE:
+        try:
+            found = parse(text)
+        except OutputUnreadable as error:
+            refusals.append(error.message)
+            continue
+        if found:
+            return found
+    raise OutputUnreadable(f"neither fio, CoreMark, netperf nor TPC-C: {'; '.join(refusals)[:300]}")
+
+
+FIO = FileFormat(
+    name="fio",
+    title="fio JSON",
+    parse=parse_fio_file,
+    unknown=(
+        "device, filesystem and memory: whether a cache served the reads cannot be told from the JSON alone",
+        "jobs of one name in one file (without group_reporting) are left out",
+    ),
+    checks=(("exit-code", "Refuses a job that fio ended with an error."),),
+)
+CLOUD_REPORT_TREE = FileFormat(
+    name="cloud-report",
+    title="an output tree of the Cloud Reports of 2021 and 2022",
+    parse=parse_any_of_a_tree,
+    unknown=(
+        "which of several runs of a tool the report took; all files are imported",
+        "of other files (cpu_info, scripts, logs) only that they are there",
+        *COCKROACH.unknown,
+    ),
+    checks=(*FIO.checks, *COCKROACH.checks),
+    suffixes=(".json", ".log", ".txt", ".out", ""),
+)

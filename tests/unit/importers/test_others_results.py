@@ -1,0 +1,192 @@
+"""Every importer of files: known numbers from a whole output, words for a damaged one, and a report at the end."""
+
+from pathlib import Path
+
+import pytest
+
+from nephoscope import stages
+from nephoscope.errors import InputError, OutputUnreadable
+from nephoscope.importers import oltp_logs
+from nephoscope.importers.imported import ImportedStudy
+from nephoscope.importers.oltp_logs import parse_cockroach_workload, parse_go_tpc, parse_hammerdb, parse_ycsb
+from nephoscope.importers.perfkit import parse_samples
+from nephoscope.importers.phoronix import parse_composite
+from nephoscope.importers.registry import IMPORTERS
+from nephoscope.records import Direction, VerdictKind
+from nephoscope.store.folder import ResultsFolder
+from tests.support.others_results import COCKROACH, GO_TPC, HAMMERDB, PERFKIT, PHORONIX, SAMPLES, YCSB
+from tests.support.shared_data import shared
+
+HEADLINES = {
+    "cockroach-workload": ("tpcc-cockroach-workload", "new_orders_per_minute", 6000),
+    "go-tpc": ("tpcc-go-tpc", "new_orders_per_minute", 1000),
+    "hammerdb": ("hammerdb-tproc-c", "new_orders_per_minute", 8000),
+    "ycsb": ("ycsb", "operations_per_s", 1666.8995807546416),
+    "fio": ("fio-rd-iops", "read_ios_per_s", 100),
+    "perfkit": ("coremark", "Coremark Score", 123456.7),
+    "phoronix": ("compress-7zip-1.10.0-test-compression-rating", "result", 1000),
+    "cloud-report": ("coremark-single", "iterations_per_s", 20000),
+}
+
+
+def placed(folder: Path, name: str, text: str) -> Path:
+    suffix = {"phoronix": ".xml", "fio": ".json"}.get(name, ".log")
+    path = folder / "in" / "aws" / "m5.2xlarge" / f"run{suffix}"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def read(name: str, path: Path) -> ImportedStudy:
+    return IMPORTERS[name].read(path)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_whole_output_gives_its_headline_number_and_what_is_not_known(name: str, tmp_path: Path) -> None:
+    study = read(name, placed(tmp_path, name, SAMPLES[name]))
+    benchmark, metric, value = HEADLINES[name]
+    trial = study.trials[0]
+    assert trial.benchmark == benchmark
+    assert {one.metric: one.value for one in trial.measurements}[metric] == pytest.approx(value)
+    declared = {one.name: one for one in next(b for b in study.benchmarks if b.name == benchmark).metrics}
+    assert declared[metric].headline
+    assert {one.metric for one in trial.measurements} <= set(declared)
+    assert all(one.verdict is VerdictKind.VALID for one in trial.verdicts)
+    assert study.unknown
+    assert trial.raw
+
+
+@pytest.mark.parametrize("name", sorted(set(SAMPLES) - {"perfkit", "phoronix"}))
+def test_folders_name_the_machine_and_files_are_replicates(name: str, tmp_path: Path) -> None:
+    first = placed(tmp_path, name, SAMPLES[name])
+    first.with_stem("again").write_text(SAMPLES[name])
+    first.with_stem("other").write_text("something else\n")
+    found = stages.import_results(name, tmp_path / "in", ResultsFolder(tmp_path / "out"))
+    assert {row.configuration for row in found.trials} == {"aws-m5.2xlarge"}
+    assert sorted(row.replicate for row in found.trials) == [1, 2]
+    assert all(row.counts for row in found.trials)
+    assert len(found.source.left_out) == 1
+    page = stages.report(ResultsFolder(tmp_path / "out")).read_text()
+    assert "Measured by others" in page
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_an_output_cut_anywhere_is_refused_or_says_the_same(name: str, tmp_path: Path) -> None:
+    """A cut before the last line end must not change a number that is still given."""
+    text = SAMPLES[name]
+    whole = {one.metric: one.value for one in read(name, placed(tmp_path, name, text)).trials[0].measurements}
+    given = 0
+    for end in range(1, len(text) - 1, max(1, len(text) // 150)):
+        try:
+            study = read(name, placed(tmp_path, name, text[:end]))
+        except InputError:
+            continue
+        given += 1
+        for trial in study.trials:
+            assert {one.metric: one.value for one in trial.measurements}.items() <= whole.items()
+    assert given < 60
+
+
+def test_cockroach_times_of_both_forms_and_rates_from_counts() -> None:
+    (found,) = parse_cockroach_workload(COCKROACH)
+    values = {one.metric.name: one.value for one in found.values}
+    assert values["newOrder_per_s"] == pytest.approx(100)
+    assert values["latency_p95_payment"] == pytest.approx(0.0126)
+    assert values["efficiency_share"] == pytest.approx(0.933)
+    seconds = parse_cockroach_workload(COCKROACH.replace(" 10m37s", "637.0s"))[0]
+    assert {one.metric.name: one.value for one in seconds.values} == pytest.approx(values)
+    assert any("one significant digit" in one for one in oltp_logs.COCKROACH.unknown)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "why"),
+    [
+        (parse_cockroach_workload, COCKROACH.replace("__result", "__total"), "row"),
+        (parse_cockroach_workload, COCKROACH.replace("126763", "12676x"), "row"),
+        (parse_cockroach_workload, COCKROACH.split("_elapsed_______tpmC")[0].replace(" 126763", "      0"), "aborted"),
+        (parse_cockroach_workload, COCKROACH + COCKROACH, "two values"),
+        (parse_go_tpc, GO_TPC.replace("tpmC:", "tpm:"), "tpmC"),
+        (parse_go_tpc, GO_TPC.replace("Count: 90,", ""), "no count"),
+        (parse_go_tpc, "tpmC: 1000.0\n", "no summary"),
+        (parse_hammerdb, HAMMERDB.replace("8000 NOPM", "0 NOPM"), "0 NOPM"),
+        (parse_hammerdb, HAMMERDB.replace("TEST RESULT", "RESULT"), "TEST RESULT"),
+        (
+            parse_ycsb,
+            YCSB.replace("Throughput(ops/sec), 1666.8995807546416", "Throughput(ops/sec), NaN"),
+            "did not end",
+        ),
+        (parse_ycsb, YCSB.replace("1666.8995807546416", "0.0"), "throughput of 0"),
+        (parse_ycsb, YCSB + YCSB, "two values"),
+        (parse_samples, PERFKIT.replace('"value": 3.5', '"value": "3.5"'), "line 3"),
+        (parse_samples, PERFKIT.replace('"value": 3.5', '"value": NaN'), "line 3"),
+        (parse_samples, "[]\n", "line 1"),
+        (parse_samples, "", "empty"),
+        (parse_composite, PHORONIX.replace("1000:1001", "1000:10o1"), "a run is"),
+        (parse_composite, PHORONIX.replace("PhoronixTestSuite", "Other"), "root"),
+        (parse_composite, "<!DOCTYPE x [<!ENTITY a 'b'>]><PhoronixTestSuite/>", "entities"),
+        (parse_composite, "<PhoronixTestSuite/>", "no result"),
+    ],
+)
+def test_damage_is_refused_with_its_reason(parse: object, text: str, why: str) -> None:
+    assert callable(parse)
+    with pytest.raises(OutputUnreadable, match=why):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("cockroach-workload", COCKROACH.replace("        1         126763", "    90000         126763")),
+        ("go-tpc", GO_TPC.replace("Count: 2,", "Count: 200,")),
+        ("hammerdb", HAMMERDB.replace("Vuser 2:FINISHED SUCCESS", "Vuser 2:FINISHED FAILED")),
+        ("hammerdb", HAMMERDB.replace("FINISHED SUCCESS", "ended")),
+        ("ycsb", YCSB.replace("[READ], Return=OK, 8000", "[READ], Return=OK, 4000\n[READ], Return=ERROR, 4000")),
+    ],
+)
+def test_a_run_with_many_errors_is_read_and_does_not_count(name: str, text: str, tmp_path: Path) -> None:
+    (trial,) = read(name, placed(tmp_path, name, text)).trials
+    assert trial.verdicts[-1].check == "errors"
+    assert trial.verdicts[-1].verdict is VerdictKind.INVALID
+    assert trial.measurements
+
+
+def test_a_percentile_of_whole_milliseconds_that_is_0_is_not_known() -> None:
+    (found,) = parse_ycsb(YCSB)
+    names = {one.metric.name: one.value for one in found.values}
+    assert "latency_p99_read" not in names
+    assert names["latency_p95_read"] == pytest.approx(0.0012)
+
+
+def test_perfkit_samples_of_one_name_are_left_out_and_times_are_better_low(tmp_path: Path) -> None:
+    study = read("perfkit", placed(tmp_path, "perfkit", PERFKIT))
+    (trial,) = study.trials
+    assert (trial.machine.name, trial.cpus, trial.started_unix_ms) == ("gcp-n2-standard-8", 8, 1700000000500)
+    assert {one.metric for one in trial.measurements} == {"Coremark Score", "Latency"}
+    assert study.left_out == ["coremark a1: part: 2 samples of one name with other labels"]
+    directions = {one.name: one.direction for one in study.benchmarks[0].metrics}
+    assert directions == {"Coremark Score": Direction.HIGHER, "Latency": Direction.LOWER}
+
+
+def test_phoronix_runs_are_repeats_and_a_failed_entry_is_no_number(tmp_path: Path) -> None:
+    study = read("phoronix", placed(tmp_path, "phoronix", PHORONIX))
+    assert [one.measurements[0].value for one in study.trials] == [1000, 1001, 1000.5]
+    assert {one.machine.name for one in study.trials} == {"box-a"}
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "trials", "counting"),
+    [
+        ("cockroach-workload", "misc/cockroach_tpcc_1w_azure_D12v2.txt", 1, 1),
+        ("hammerdb", "pkb/hammerdbcli_tpcc.log", 1, 1),
+        ("ycsb", "pkb/ycsb-test-run.dat", 1, 1),
+        ("ycsb", "pkb/ycsb-test-run-4.dat", 1, 0),
+        ("ycsb", "pkb/ycsb-time-series.dat", 1, 1),
+        ("fio", "pkb/fio-parser-sample-result.json", 5, 5),
+        ("cloud-report", "pkb/coremark_sample_output.txt", 1, 1),
+    ],
+)
+def test_shared_outputs_of_the_real_tools_are_read(
+    name: str, file: str, trials: int, counting: int, tmp_path: Path
+) -> None:
+    found = stages.import_results(name, shared("tool-outputs") / file, ResultsFolder(tmp_path / "out"))
+    assert (len(found.trials), sum(row.counts for row in found.trials)) == (trials, counting)
