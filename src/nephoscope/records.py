@@ -200,10 +200,11 @@ class Saturation(Frozen):
     )
     retransmitted_segments: int | None
     dropped_packets: int | None
-    operations_per_s: float
+    round_trips_per_s: float
     calibration_per_s: float | None = Field(
         description="empty round trips per second on as many connections, before the trial"
     )
+    calibration_thread_cpu_share: float | None = Field(description="as `thread_cpu_share`, while it was calibrated")
 
 
 class OperationEvidence(Frozen):

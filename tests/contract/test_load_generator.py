@@ -16,7 +16,17 @@ import pytest
 from nephoscope.benchmarks import load_contract as contract
 from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.histograms import merged
-from nephoscope.benchmarks.load_contract import LoadSpec, PointSelectWorkload, PostgresTarget, TpccWorkload
+from nephoscope.benchmarks.load_contract import (
+    ConstantPace,
+    LoadSpec,
+    NullWorkload,
+    PointSelectWorkload,
+    PostgresTarget,
+    TpccWorkload,
+)
+from nephoscope.benchmarks.point_select import PointSelect, PointSelectParameters
+from nephoscope.benchmarks.saturation import saturation, saturation_measurements
+from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters
 from nephoscope.wiring import load_program
 from tests.support.real_parts import needs
 from tests.support.server import Server, server
@@ -56,9 +66,7 @@ def fresh_copy(postgres: Server, name: str) -> str:
     return f"{name}_trial"
 
 
-def spec(
-    postgres: Server, database: str, action: Any, workload: TpccWorkload | PointSelectWorkload, **more: Any
-) -> LoadSpec:
+def spec(postgres: Server, database: str, action: Any, workload: contract.AnyWorkload, **more: Any) -> LoadSpec:
     return LoadSpec(
         action=action,
         target=PostgresTarget(dsn=postgres.dsn(database)),
@@ -232,3 +240,95 @@ def test_the_sampler_costs_less_than_half_a_percent_of_a_core() -> None:
     assert len(lines) >= 5
     spent_s = (lines[-1]["own_cpu_us"] - lines[0]["own_cpu_us"]) / 1e6
     assert spent_s / (lines[-1]["elapsed_s"] - lines[0]["elapsed_s"]) < 0.005
+
+
+def run(postgres: Server, database: str, workload: contract.AnyWorkload, **more: Any) -> load_output.LoadOutput:
+    done = execute(postgres, spec(postgres, database, "run", workload, **more))
+    assert done.returncode == 0, done.stderr
+    lines_of(done)
+    return load_output.read(done.stdout)
+
+
+def test_it_says_every_second_what_its_threads_used(postgres: Server, point_select: str) -> None:
+    output = run(postgres, point_select, POINT_SELECT, threads=2, duration_s=2.0)
+    for interval in output.measured:
+        assert len(interval.client.threads) == 2
+        assert sum(thread.cpu_s for thread in interval.client.threads) <= interval.client.cpu_s + 0.05
+    found = saturation(output, None)
+    assert found is not None
+    assert found.threads == 2
+    assert found.thread_cpu_share is not None
+    assert 0.001 < found.thread_cpu_share <= 1.1
+
+
+def test_the_null_workload_calibrates_without_a_data_set(postgres: Server) -> None:
+    output = run(postgres, "postgres", NullWorkload(), check="none")
+    assert {row.operation for row in output.finished.operations} == {"sync"}
+    ended = sum(row.all for row in output.finished.operations)
+    assert output.finished.round_trips == ended > 100
+
+
+def test_an_open_pace_offers_its_rate_and_says_how_late_it_was(postgres: Server, point_select: str) -> None:
+    output = run(postgres, point_select, POINT_SELECT, pace=ConstantPace(rate_per_s=200), duration_s=2.0)
+    assert output.paced
+    assert output.finished.offered == pytest.approx(400, abs=4)
+    assert output.finished.not_sent == 0
+    assert sum(interval.offered or 0 for interval in output.measured) == output.finished.offered
+    found = saturation(output, None)
+    assert found is not None
+    assert found.pacing_error_p99_s is not None
+    declared = PointSelectParameters(pace="constant", rate_per_s=200)
+    metrics = {metric.name for metric in PointSelect().metrics(declared)}
+    rows = [*load_output.operation_latencies(output), *saturation_measurements(output)]
+    assert {row.metric for row in rows} <= metrics
+    assert "point_select.response_p90" in {row.metric for row in rows}
+
+
+def test_a_rate_that_cannot_be_kept_is_exit_4_and_nothing_is_lost(postgres: Server, tpcc: str) -> None:
+    pace = ConstantPace(rate_per_s=50_000)
+    done = execute(postgres, spec(postgres, tpcc, "run", TPCC, pace=pace))
+    assert done.returncode == contract.EXIT_RATE_NOT_KEPT, done.stderr
+    finished = load_output.read(done.stdout).finished
+    assert finished.offered == pytest.approx(50_000, rel=0.01)
+    measured = sum(row.measured for row in finished.operations)
+    assert finished.offered is not None
+    assert finished.not_sent is not None
+    assert 0 < measured < finished.offered
+    assert finished.not_sent > 0
+
+
+@pytest.mark.parametrize("profile", ["chatty", "batched", "pipelined", "proc"])
+def test_each_profile_runs_on_the_same_data_set_and_counts_its_round_trips(
+    postgres: Server, tpcc: str, profile: Any
+) -> None:
+    output = run(postgres, tpcc, TpccWorkload(warehouses=1, profile=profile))
+    finished = output.finished
+    assert finished.profile == profile
+    assert finished.headline is not None
+    assert finished.headline.tpmc is None
+    assert sum(row.round_trips for row in finished.round_trips_by_operation) == finished.round_trips
+    parameters = TpccParameters(warehouses=1, profile=profile)
+    values = {row.metric: row.value for row in Tpcc().rates(output, parameters) if row.at_s is None}
+    assert values["new_orders_per_minute"] == pytest.approx(finished.headline.new_orders_per_minute, rel=1e-6)
+    low, high = {"chatty": (13, 16), "batched": (8, 9), "pipelined": (1.2, 3), "proc": (1, 1.2)}[profile]
+    assert low <= values["round_trips_per_transaction"] <= high
+
+
+def test_scaled_waits_are_paced_and_have_no_tpmc(postgres: Server, tpcc: str) -> None:
+    workload = TpccWorkload(warehouses=1, wait="spec", wait_factor=0.02)
+    output = run(postgres, tpcc, workload, ramp_s=1.0, duration_s=3.0)
+    assert output.paced
+    assert output.finished.headline is not None
+    assert output.finished.headline.tpmc is None
+    assert load_output.responses(output)["new_order"].mean_s > 0
+
+
+def test_waits_of_the_specification_give_tpmc_and_the_efficiencies_of_the_program(postgres: Server, tpcc: str) -> None:
+    output = run(postgres, tpcc, TpccWorkload(warehouses=1, wait="spec"), ramp_s=3.0, duration_s=9.0)
+    headline = output.finished.headline
+    assert headline is not None
+    assert headline.tpmc is not None
+    parameters = TpccParameters(warehouses=1, wait="spec")
+    values = {row.metric: row.value for row in Tpcc().rates(output, parameters) if row.at_s is None}
+    assert int(values["tpmc"]) == headline.tpmc
+    assert headline.efficiency_of_12_86_percent == pytest.approx(values["efficiency_of_12_86"], abs=100 / 12.86)

@@ -11,6 +11,7 @@ from nephoscope.records import (
     Facts,
     OperationEvidence,
     Requirement,
+    Saturation,
     TelemetrySample,
 )
 from nephoscope.units import GIB, MIB
@@ -77,6 +78,24 @@ def requirement(observed: float | None, **changes: Any) -> Requirement:
     return Requirement(**{**values, **changes})
 
 
+def saturation(**changes: Any) -> Saturation:
+    values: dict[str, Any] = {
+        "threads": 2,
+        "thread_cpu_share": 0.3,
+        "run_queue_share": 0.01,
+        "steal_s_per_s": 0.0,
+        "throttled_share": 0.0,
+        "pacing_error_p99_s": 0.0001,
+        "queued_while_idle_share": 0.0,
+        "retransmitted_segments": 0,
+        "dropped_packets": 0,
+        "round_trips_per_s": 1000.0,
+        "calibration_per_s": 50_000.0,
+        "calibration_thread_cpu_share": 0.95,
+    }
+    return Saturation(**{**values, **changes})
+
+
 def operations(**changes: Any) -> OperationEvidence:
     values: dict[str, Any] = {
         "attempted": 10_000,
@@ -92,6 +111,7 @@ def operations(**changes: Any) -> OperationEvidence:
         "offered": 10_000,
         "not_sent": 0,
         "requirements": [requirement(0.2)],
+        "saturation": saturation(),
         "exit_code": 0,
     }
     return OperationEvidence(**{**values, **changes})
@@ -132,6 +152,7 @@ def evidence(**changes: Any) -> Evidence:
         "commands": [command(0)],
         "operations": operations(),
         "measured_cpus": {"db": ["cpu0", "cpu1"]},
+        "load_machine": "db",
         "series": series((90, 100.0)),
         "reads": reads(),
         "cpu_phases": phase(1.99),

@@ -35,6 +35,9 @@ FIXTURE = "load-fixture"
 CALIBRATION = "load-calibration"
 """Name of the raw output of driving the null workload on the same connections, before each trial."""
 
+CALIBRATION_S = 2.0
+CALIBRATION_RAMP_S = 0.5
+
 LOAD_TIMEOUT_S = 3600.0
 LOAD_BYTES_PER_S = 2 * MIB
 """What the slowest disk worth measuring loads; adds to `LOAD_TIMEOUT_S`."""
@@ -120,7 +123,7 @@ class LoadBenchmark(ABC):
         return float(parameters.ramp_s + parameters.duration_s) + _SET_UP_S
 
     async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:
-        """Loads the data set when this database has none like it, then gives the trial a fresh copy."""
+        """Loads the data set when this database has none like it, gives the trial a fresh copy, calibrates on it."""
         if site.database is None or site.endpoint is None or not isinstance(site.database, HasFixtures):
             raise DatabaseFailed(f"{self.name} needs a database that can keep a data set")
         fixture = self.fixture_name(parameters, site.data_seed)
@@ -140,7 +143,25 @@ class LoadBenchmark(ABC):
             if completed.exit_code != contract.EXIT_FINISHED:
                 raise DatabaseFailed(f"loading {fixture} failed: {_said(completed)}")
             await site.database.seal_fixture(site.cluster, site.endpoint, fixture)
-        return await site.database.clone_fixture(site.cluster, site.endpoint, fixture)
+        copy = await site.database.clone_fixture(site.cluster, site.endpoint, fixture)
+        await self._calibrate(site, copy, parameters)
+        return copy
+
+    async def _calibrate(self, site: Site, endpoint: Endpoint, parameters: Any) -> None:
+        """What generator, connections and wire can do when nothing is asked of the database; see `saturation`."""
+        spec = self.run_spec(site, endpoint, parameters).model_copy(
+            update={
+                "workload": contract.NullWorkload(),
+                "workers": None,
+                "pace": contract.ClosedPace(),
+                "ramp_s": CALIBRATION_RAMP_S,
+                "duration_s": CALIBRATION_S,
+                "check": "none",
+            }
+        )
+        completed = await self._execute(site, CALIBRATION, endpoint, spec, CALIBRATION_S + GRACE_S)
+        if completed.exit_code != contract.EXIT_FINISHED:
+            raise _failure(completed)
 
     def run_spec(self, site: Site, endpoint: Endpoint, parameters: Any) -> LoadSpec:
         """What the load generator is asked to do on this site."""
@@ -230,8 +251,8 @@ def _failure(completed: Completed) -> NephoscopeError:
     )
 
 
-_SET_UP_S = 4.0
-"""Facts, start and stop of the database, copy of the data set, checks: an estimate for the plan."""
+_SET_UP_S = 7.0
+"""Facts, start and stop of the database, copy of the data set, calibration, checks: an estimate for the plan."""
 
 CLIENT_CPU = Metric(
     name="client_cpu",

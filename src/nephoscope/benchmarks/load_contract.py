@@ -27,7 +27,6 @@ Isolation = Literal["read committed", "repeatable read", "serializable"]
 Dialect = Literal["postgres", "cockroachdb", "yugabytedb"]
 Profile = Literal["chatty", "batched", "pipelined", "proc"]
 Wait = Literal["none", "spec"]
-Delivery = Literal["inline", "deferred"]
 
 
 class Concise(Frozen):
@@ -67,7 +66,6 @@ class TpccWorkload(Concise):
     profile: Profile = Field(default="batched", description="how transactions are cut into round trips")
     wait: Wait = Field(default="none", description="spec: keying and think times of the clause")
     wait_factor: float = Field(default=1.0, gt=0, description="of both waits; only with wait = spec")
-    delivery: Delivery = Field(default="inline", description="deferred: queued, its response is that of the queueing")
     timestamps: Literal["wall", "logical"] = Field(
         default="wall", description="logical: functions of (seed, index), so that contents can be compared"
     )
@@ -162,9 +160,7 @@ class LoadSpec(Concise):
     start_at_unix_ms: int | None = Field(
         default=None, ge=0, description="when several generators begin together; None: at once"
     )
-    answer_timeout_s: float = Field(
-        default=60, gt=0, description="a server that owes an answer for longer is lost"
-    )
+    answer_timeout_s: float = Field(default=60, gt=0, description="a server that owes an answer for longer is lost")
     reconnect_timeout_s: float = Field(
         default=5, gt=0, description="give up when a lost connection is not back after so long"
     )

@@ -1,5 +1,6 @@
 """Was the load generator itself the limit? What its output says of it, second by second; the verdict is a check's."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 from nephoscope.benchmarks.histograms import Quantile, merged
@@ -51,7 +52,7 @@ def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation
     steal_s = _sum(interval.client.steal_s for interval in intervals)
     return Saturation(
         threads=max(len(interval.client.threads) for interval in intervals),
-        thread_cpu_share=max((share for interval in _long(intervals) if (share := _busiest(interval))), default=None),
+        thread_cpu_share=_most_busy(intervals),
         run_queue_share=_run_queue_share(intervals),
         steal_s_per_s=None if steal_s is None else steal_s / measured_s,
         throttled_share=None if throttled is None else throttled / (THROTTLING_PERIODS_PER_S * measured_s),
@@ -59,8 +60,9 @@ def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation
         queued_while_idle_share=idle / ended if ended else None,
         retransmitted_segments=sum(row.retransmitted_segments for row in seen) if seen else None,
         dropped_packets=sum(row.dropped_packets for row in seen) if seen else None,
-        operations_per_s=ended / measured_s,
-        calibration_per_s=None if calibration is None else _ended(calibration) / calibration.measured_s,
+        round_trips_per_s=_round_trips(output) / measured_s,
+        calibration_per_s=None if calibration is None else _round_trips(calibration) / calibration.measured_s,
+        calibration_thread_cpu_share=None if calibration is None else _most_busy(calibration.measured),
     )
 
 
@@ -99,16 +101,20 @@ def _busiest(interval: Interval) -> float | None:
     return None if spent_s is None or length_s <= 0 else spent_s / length_s
 
 
+def _most_busy(intervals: Sequence[Interval]) -> float | None:
+    return max((share for one in _long(intervals) if (share := _busiest(one)) is not None), default=None)
+
+
 def _run_queue_share(intervals: Sequence[Interval]) -> float | None:
-    """Of the thread that waited longest, over all intervals; None when the kernel did not tell it of all."""
-    waits_s: dict[int, float] = {}
+    """Of the thread that waited longest, over the intervals of which the kernel told it; None: it told of none."""
+    waits_s: dict[int, float] = defaultdict(float)
+    lengths_s: dict[int, float] = defaultdict(float)
     for interval in intervals:
         for index, thread in enumerate(interval.client.threads):
-            if thread.run_queue_s is None:
-                return None
-            waits_s[index] = waits_s.get(index, 0.0) + thread.run_queue_s
-    length_s = sum(interval.end_s - interval.start_s for interval in intervals)
-    return max(waits_s.values()) / length_s if waits_s and length_s > 0 else None
+            if thread.run_queue_s is not None:
+                waits_s[index] += thread.run_queue_s
+                lengths_s[index] += interval.end_s - interval.start_s
+    return max((waits_s[index] / lengths_s[index] for index in waits_s if lengths_s[index] > 0), default=None)
 
 
 def _pacing_error_s(intervals: Sequence[Interval]) -> float | None:
@@ -121,6 +127,12 @@ def _pacing_error_s(intervals: Sequence[Interval]) -> float | None:
 
 def _ended(output: LoadOutput) -> int:
     return sum(row.count for interval in output.measured for row in interval.operations)
+
+
+def _round_trips(output: LoadOutput) -> float:
+    """Of the measurement interval: its operations by the mean of the whole action, which alone is counted."""
+    everything = sum(row.all for row in output.finished.operations)
+    return _ended(output) * output.finished.round_trips / everything if everything else 0.0
 
 
 def _sum(values: Iterable[float | None]) -> float | None:

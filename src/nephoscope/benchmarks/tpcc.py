@@ -50,9 +50,6 @@ class TpccParameters(RunParameters):
     )
     wait: contract.Wait = Field(default="none", description="spec: keying and think times of clause 5.2.5")
     wait_factor: float = Field(default=1.0, gt=0, description="of both; only with wait = spec, and then no tpmC")
-    delivery: contract.Delivery = Field(
-        default="inline", description="deferred: queued, as the clause asks; its response is that of the queueing"
-    )
     ramp_s: float = Field(
         default=30, ge=0, description="driven before the measurement interval, not measured; with waits 45 at least"
     )
@@ -161,7 +158,6 @@ class Tpcc(LoadBenchmark):
             profile=parameters.profile,
             wait=parameters.wait,
             wait_factor=parameters.wait_factor,
-            delivery=parameters.delivery,
         )
 
     def clients(self, site: Site, parameters: Any) -> Clients:
@@ -231,7 +227,7 @@ class Tpcc(LoadBenchmark):
     def notes(self, parameters: Any) -> list[str]:
         """See `HasNotes.notes`: how it was driven, what differs from its edition, why there is no efficiency."""
         waits = {"none": "no wait times", "spec": f"wait times of the specification x {parameters.wait_factor:g}"}
-        found = [f"Profile {parameters.profile}; {waits[parameters.wait]}; Delivery {parameters.delivery}."]
+        found = [f"Profile {parameters.profile}; {waits[parameters.wait]}; Delivery inline."]
         edition = EDITIONS.get(parameters.edition or "")
         if edition:
             different = deviations(parameters.model_dump())

@@ -3,9 +3,9 @@
 None of these applies to a benchmark without operations.
 """
 
-from nephoscope.checks.thresholds import CLIENT_BUSY, ERRORS, RATE_KEPT
+from nephoscope.checks.thresholds import ERRORS, RATE_KEPT
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
-from nephoscope.records import CO_LOCATED, Evidence, Requirement, Verdict
+from nephoscope.records import Evidence, Requirement, Verdict
 
 
 class LoadExit:
@@ -102,30 +102,6 @@ class Audit:
             return unknown(self.name, f"none of {unjudged} quantities had enough draws to be judged")
         few = f"; {unjudged} had too few draws" if unjudged else ""
         return valid(self.name, f"{passed} quantities judged, none outside its specification{few}")
-
-
-class ClientSaturated:
-    """Was the load generator the limit?"""
-
-    name = "client-saturated"
-    text = (
-        f"Refuses a trial whose load generator used over {CLIENT_BUSY.percent} of its own machine. On a shared machine "
-        "client and server compete by design: there it states the client's share instead."
-    )
-
-    def __call__(self, evidence: Evidence) -> Verdict | None:
-        """The client's CPU share; stated, not judged, when client and server share a machine."""
-        if evidence.operations is None:
-            return None
-        share = evidence.operations.client_cpu_share
-        if share is None:
-            return unknown(self.name, "the load generator's CPU time is not known")
-        if evidence.expected.co_located:
-            return valid(self.name, f"{CO_LOCATED}: client used {percent(share)} of the CPUs it shares with the server")
-        said = f"client used {percent(share)} of its CPUs"
-        if share > CLIENT_BUSY.value:
-            return invalid(self.name, f"generator bound: {said}, over {CLIENT_BUSY.percent}")
-        return valid(self.name, said)
 
 
 class RateKept:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from nephoscope.checks.base import Check
 from nephoscope.checks.expectations import EXPECTATIONS
+from nephoscope.checks.generator import GeneratorBound
 from nephoscope.checks.inside import CacheServed, EffectiveCpus, Throttled
 from nephoscope.checks.interference import ForeignLoad, SamplerCost, Steal
 from nephoscope.checks.machine import CgroupLimit, CpuCount, CpuModel, MachineUnchanged, Memory
 from nephoscope.checks.operations import (
     Audit,
-    ClientSaturated,
     Consistency,
     Counters,
     Errors,
@@ -44,7 +44,7 @@ CHECKS: tuple[Check, ...] = (
     Audit(),
     RateKept(),
     PassRule(),
-    ClientSaturated(),
+    GeneratorBound(),
 )
 
 

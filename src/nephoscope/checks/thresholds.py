@@ -101,16 +101,46 @@ ERRORS = Threshold(
     "a failed operation is cheaper than a real one, so errors flatter a rate; one in a thousand moves it by less than "
     "the margin of a tie",
 )
-CLIENT_BUSY = Threshold(
-    0.80,
-    "of the CPU time of the load generator's machine",
-    "above it queueing in the generator shows in latencies, and the rate is the client's and not the server's",
-)
 RATE_KEPT = Threshold(
     0.99,
     "of the arrivals offered in the measurement interval, at least, must be completed in it",
     "below it the system did not keep the rate, and its response times are those of a growing queue; the load "
     "generator ends with 4 at the same limit",
+)
+THREAD_BUSY = Threshold(
+    0.80,
+    "of the wall time of a thread of the load generator, in any second of the measurement interval",
+    "a thread serves its connections one after the other: at 80 % an operation waits for four others in the mean "
+    "(M/M/1: 1 / (1 - 0.8) = 5 service times), so latencies are the client's and the rate soon is",
+)
+CALIBRATION = Threshold(
+    3,
+    "times the round trips per second of the trial, at least, in empty ones on as many connections, where these keep "
+    "a thread of the generator busy",
+    "a judgement: what takes a third of the time of an operation is not what limits it",
+    is_share=False,
+)
+PACING_ERROR = Threshold(
+    0.001,
+    "s of lateness at the 99th percentile, of operations that had to wait for neither connection nor worker",
+    "response times count from the moment an operation was due: what the generator adds must be small beside the "
+    "milliseconds of a transaction. 1 ms is also the timer of many runtimes (tokio)",
+    is_share=False,
+)
+QUEUED_WHILE_IDLE = Threshold(
+    0.01,
+    "of operations taken over 1 ms after they were due although a connection was free",
+    "the same as a pacing error p99 over 1 ms, seen from the queue",
+)
+RUN_QUEUE = Threshold(
+    0.05,
+    "of the wall time of a thread of the load generator, ready to run and not running (/proc/self/task/*/schedstat)",
+    "a twentieth is the width of what a study looks for; on a machine of its own an idle CPU is there at all times",
+)
+THROTTLED = Threshold(
+    0.01,
+    "of the periods of 100 ms (cgroup nr_throttled)",
+    "a throttled thread stands still for up to 100 ms: one period in a hundred is already the 99th percentile",
 )
 SAMPLER_COST = Threshold(
     0.005,
@@ -138,8 +168,13 @@ THRESHOLDS: dict[str, Threshold] = {
     "device-bandwidth": DEVICE_BANDWIDTH,
     "stress-length": STRESS_LENGTH,
     "errors": ERRORS,
-    "client-busy": CLIENT_BUSY,
     "rate-kept": RATE_KEPT,
+    "thread-busy": THREAD_BUSY,
+    "calibration": CALIBRATION,
+    "pacing-error": PACING_ERROR,
+    "queued-while-idle": QUEUED_WHILE_IDLE,
+    "run-queue": RUN_QUEUE,
+    "throttled": THROTTLED,
     "sampler-cost": SAMPLER_COST,
     "effective-cpus-missing": EFFECTIVE_CPUS_MISSING,
 }

@@ -4,6 +4,7 @@ import itertools
 import math
 from collections import defaultdict
 
+from nephoscope.benchmarks.editions import EDITIONS
 from nephoscope.study.model import Configuration, Study
 
 LEAST_REPLICATES_FOR_95_PERCENT = 6
@@ -15,7 +16,12 @@ _TWO_SIDED_ORDERINGS_PER_CLAIM = 40
 
 def warnings_for(study: Study, headline_metrics: int) -> list[str]:
     """Warnings about a study; `headline_metrics` is how many metrics its configurations are ranked by."""
-    return [*_few_replicates(study), *_many_claims(study, headline_metrics), *_equal_configurations(study)]
+    return [
+        *_few_replicates(study),
+        *_fewer_than_the_edition(study),
+        *_many_claims(study, headline_metrics),
+        *_equal_configurations(study),
+    ]
 
 
 def coverage_of_range(n: int) -> float:
@@ -43,6 +49,15 @@ def _few_replicates(study: Study) -> list[str]:
     else:
         what = f"{n} replicates give intervals of the median with {coverage_of_range(n):.2%} coverage, not 95 %"
     return [f"{what}; {LEAST_REPLICATES_FOR_95_PERCENT} are needed, {missing} more"]
+
+
+def _fewer_than_the_edition(study: Study) -> list[str]:
+    editions = {entry.label: EDITIONS.get(str(entry.parameters.get("edition"))) for entry in study.benchmarks}
+    return [
+        f"{label}: {edition.name} took {edition.runs} runs of each point, and {study.replicates} are planned"
+        for label, edition in editions.items()
+        if edition is not None and edition.runs is not None and study.replicates < edition.runs
+    ]
 
 
 def _many_claims(study: Study, headline_metrics: int) -> list[str]:

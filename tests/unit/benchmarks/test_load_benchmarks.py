@@ -193,6 +193,7 @@ def test_what_nobody_could_say_stays_unknown() -> None:
     found = saturation_of(with_client(TPCC, threads=threads, steal_s=None, throttled=None))
     assert found is not None
     assert (found.run_queue_share, found.steal_s_per_s, found.throttled_share) == (None, None, None)
+    assert found.calibration_thread_cpu_share is None
     assert (found.pacing_error_p99_s, found.retransmitted_segments, found.calibration_per_s) == (None, None, None)
 
 
@@ -200,7 +201,7 @@ def test_saturation_is_summed_over_the_measurement() -> None:
     network = {"sent_bytes": 1, "received_bytes": 1, "retransmitted_segments": 2, "dropped_packets": 0}
     late = histogram_of(*[20_000] * 95, *[3_000_000] * 5)
     use = {"steal_s": 0.1, "throttled": 1, "pacing_error": late, "queued_while_idle": 3, "network": network}
-    found = saturation_of(with_client(TPCC, **use), POINT_SELECT)
+    found = saturation_of(with_client(TPCC, **use), with_client(POINT_SELECT))
     assert found is not None
     seconds = sum(json.loads(line)["phase"] == "measure" for line in TPCC.splitlines()[1:-1])
     measured_s = json.loads(TPCC.splitlines()[-1])["measured_s"]
@@ -209,9 +210,14 @@ def test_saturation_is_summed_over_the_measurement() -> None:
     assert found.throttled_share == pytest.approx(seconds / (10 * measured_s))
     assert found.pacing_error_p99_s == pytest.approx(0.003, rel=0.001)
     assert found.retransmitted_segments == 2 * seconds
-    assert found.queued_while_idle_share == pytest.approx(3 * seconds / (found.operations_per_s * measured_s))
+    finished = json.loads(TPCC.splitlines()[-1])
+    ended = sum(row["measured"] for row in finished["operations"])
+    assert found.queued_while_idle_share == pytest.approx(3 * seconds / ended)
+    everything = sum(row["all"] for row in finished["operations"])
+    assert found.round_trips_per_s == pytest.approx(ended / measured_s * finished["round_trips"] / everything)
+    assert found.calibration_thread_cpu_share == pytest.approx(0.5, rel=0.01)
     selects = json.loads(POINT_SELECT.splitlines()[-1])
-    assert found.calibration_per_s == selects["operations"][0]["measured"] / selects["measured_s"]
+    assert found.calibration_per_s == pytest.approx(selects["operations"][0]["measured"] / selects["measured_s"])
 
 
 def test_evidence_for_the_checks() -> None:

@@ -18,6 +18,7 @@ from tests.support.evidence import (
     reads,
     requirement,
     sample,
+    saturation,
     series,
     telemetry,
 )
@@ -41,6 +42,10 @@ def _expectation_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]
         yield name, {"expected": expected(**{field: bad})}, "invalid", ", expected "
         yield name, {**asked, "facts_before": facts(**unseen)}, "unknown", "does not say"
         yield name, {"expected": expected()}, None, ""
+
+
+def saturated(**changes: Any) -> dict[str, Any]:
+    return {"operations": operations(saturation=saturation(**changes))}
 
 
 CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
@@ -261,16 +266,67 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ),
     ("pass-rule", {"operations": operations(requirements=[])}, None, ""),
     ("pass-rule", {"operations": None}, None, ""),
-    ("client-saturated", {}, "valid", "client used 30 %"),
-    ("client-saturated", {"operations": operations(client_cpu_share=0.81)}, "invalid", "generator bound"),
-    ("client-saturated", {"operations": operations(client_cpu_share=None)}, "unknown", "not known"),
+    ("generator-bound", {}, "valid", "the busiest of 2 threads used 30 % of a CPU at most"),
+    ("generator-bound", {}, "valid", "calibrated at 50 times the trial's round trips"),
+    ("generator-bound", saturated(thread_cpu_share=0.81), "invalid", "generator bound: the busiest of 2 threads"),
+    ("generator-bound", saturated(threads=1, thread_cpu_share=0.95), "invalid", "its thread used 95 % of a CPU"),
     (
-        "client-saturated",
-        {"operations": operations(client_cpu_share=0.9), "expected": expected(co_located=True)},
-        "valid",
-        "co-located: client used 90 %",
+        "generator-bound",
+        saturated(calibration_per_s=2900.0),
+        "invalid",
+        "2.9 times the trial's round trips, a thread 95 % busy, under 3 times",
     ),
-    ("client-saturated", {"operations": None}, None, ""),
+    (
+        "generator-bound",
+        saturated(calibration_per_s=1500.0, calibration_thread_cpu_share=0.3),
+        "valid",
+        "1.5 times the trial's round trips, a thread 30 % busy: bound by the round trip, not by the generator",
+    ),
+    ("generator-bound", saturated(calibration_per_s=3000.0), "valid", ""),
+    ("generator-bound", saturated(round_trips_per_s=0.0), "valid", ""),
+    ("generator-bound", saturated(pacing_error_p99_s=0.0021), "invalid", "late by 2.1 ms (p99), over 1 ms"),
+    ("generator-bound", saturated(pacing_error_p99_s=None), "valid", ""),
+    ("generator-bound", saturated(queued_while_idle_share=0.02), "invalid", "2 % of operations late beside a free"),
+    ("generator-bound", saturated(run_queue_share=0.06), "invalid", "6 % of the time waiting for a CPU, over 5 %"),
+    ("generator-bound", saturated(run_queue_share=None), "valid", ""),
+    ("generator-bound", saturated(steal_s_per_s=0.12), "invalid", "3 % of its machine's CPU time was stolen, over 2 %"),
+    ("generator-bound", saturated(steal_s_per_s=0.04), "valid", "1 % of its machine's CPU time was stolen"),
+    ("generator-bound", {**saturated(steal_s_per_s=0.12), "load_machine": None}, "valid", ""),
+    ("generator-bound", saturated(throttled_share=0.02), "invalid", "throttled by its cgroup in 2 % of periods, over"),
+    ("generator-bound", saturated(retransmitted_segments=3), "valid", "warning: 3 segments retransmitted"),
+    ("generator-bound", saturated(dropped_packets=2), "valid", "warning: 2 packets dropped"),
+    (
+        "generator-bound",
+        {
+            **saturated(pacing_error_p99_s=0.004, run_queue_share=0.4, throttled_share=0.2),
+            "expected": expected(co_located=True),
+        },
+        "valid",
+        "co-located, so shared with the server and not judged: late by 4 ms (p99), 40 % of the time waiting for a CPU,",
+    ),
+    (
+        "generator-bound",
+        {**saturated(thread_cpu_share=0.9), "expected": expected(co_located=True)},
+        "invalid",
+        "used 90 % of a CPU at most, over 80 %",
+    ),
+    (
+        "generator-bound",
+        {**saturated(calibration_per_s=1500.0), "expected": expected(co_located=True)},
+        "invalid",
+        "under 3 times",
+    ),
+    (
+        "generator-bound",
+        {"expected": expected(co_located=True)},
+        "valid",
+        "30 % of the CPUs that it shares with the server",
+    ),
+    ("generator-bound", saturated(calibration_per_s=None), "unknown", "was not calibrated"),
+    ("generator-bound", saturated(calibration_thread_cpu_share=None), "unknown", "was not calibrated"),
+    ("generator-bound", saturated(thread_cpu_share=None), "unknown", "did not say how busy"),
+    ("generator-bound", {"operations": operations(saturation=None)}, "unknown", "did not say how busy"),
+    ("generator-bound", {"operations": None}, None, ""),
 ]
 BY_NAME: dict[str, Callable[[Evidence], Any]] = {check.name: check for check in CHECKS}
 

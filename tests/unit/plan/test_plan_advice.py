@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from nephoscope.plan.advice import claims_decidable, coverage_of_range, replicates_for
+from nephoscope.plan.advice import claims_decidable, coverage_of_range, replicates_for, warnings_for
 from nephoscope.plan.expand import expand
-from nephoscope.study.model import Configuration
+from nephoscope.study.model import BenchmarkEntry, Configuration
 from tests.unit.plan.plan_example import BENCHMARKS, configurations, study
 
 
@@ -24,6 +24,13 @@ def test_a_sound_study_has_no_warning() -> None:
 )
 def test_few_replicates(replicates: int, expected: str) -> None:
     assert expand(study(replicates=replicates), BENCHMARKS).warnings[0] == expected
+
+
+def test_an_edition_with_fewer_runs_than_published() -> None:
+    entry = BenchmarkEntry(uses="tpcc", name="as-2022", parameters={"edition": "cr2022"})
+    few, enough = (warnings_for(study(replicates=n, benchmarks=[entry]), 1) for n in (3, 4))
+    assert "as-2022: cr2022 took 4 runs of each point, and 3 are planned" in few
+    assert not [warning for warning in enough if "cr2022" in warning]
 
 
 @pytest.mark.parametrize("n", range(2, 12))

@@ -1,0 +1,126 @@
+"""Was the load generator the limit? Then a number is the client's and not the database's.
+
+What is judged is what its own output says, second by second, and a calibration before the trial: the same connections
+without any query. On a machine that client and server share, waiting for a CPU is what both do to each other by
+design: it, and the lateness that comes of it, are told there and not judged. A busy thread and a slow calibration are
+the generator's own, and judged there as well.
+
+A calibration speaks of the generator only if the generator was busy in it. Where the round trip itself takes most of
+the time (a slow network, few connections, a point select next door), an empty one is no three times faster, and the
+generator idles in both: that is told.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from nephoscope.checks.thresholds import (
+    CALIBRATION,
+    PACING_ERROR,
+    QUEUED_WHILE_IDLE,
+    RUN_QUEUE,
+    STEAL,
+    THREAD_BUSY,
+    THROTTLED,
+    Threshold,
+)
+from nephoscope.checks.verdicts import invalid, percent, unknown, valid
+from nephoscope.records import CO_LOCATED, Evidence, Saturation, Verdict
+
+_MILLISECONDS_PER_SECOND = 1000
+
+
+@dataclass(frozen=True)
+class _Sign:
+    """One thing that would give a saturated generator away."""
+
+    said: str
+    over: bool
+    limit: str
+    judged: bool = True
+    """False: on a shared machine it is not the generator's own."""
+
+
+class GeneratorBound:
+    """See the module's text."""
+
+    name = "generator-bound"
+    text = (
+        f"Refuses a trial whose load generator was the limit or was late: a thread over {THREAD_BUSY.percent} busy in "
+        f"any second; calibrated (a thread as busy) at under {CALIBRATION.value:g} times the trial's round trips; and, "
+        "but on a machine shared with the server, where this is told and not judged: a pacing error p99 over "
+        f"{PACING_ERROR.value * _MILLISECONDS_PER_SECOND:g} ms, over {QUEUED_WHILE_IDLE.percent} of operations late "
+        f"beside a free connection, over {RUN_QUEUE.percent} of the time waiting for a CPU, over {STEAL.percent} "
+        f"stolen, over {THROTTLED.percent} throttled. Network drops and retransmissions are told."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Every sign that is known; None for a benchmark without operations."""
+        if evidence.operations is None:
+            return None
+        seen = evidence.operations.saturation
+        if seen is None or seen.thread_cpu_share is None:
+            return unknown(self.name, "the load generator did not say how busy its threads were")
+        if seen.calibration_per_s is None or seen.calibration_thread_cpu_share is None:
+            return unknown(self.name, "the load generator was not calibrated before the trial")
+        signs = list(_signs(seen, evidence))
+        bound = [f"{sign.said}, {sign.limit}" for sign in signs if sign.over and sign.judged]
+        if bound:
+            return invalid(self.name, f"generator bound: {'; '.join(bound)}")
+        told = [sign.said for sign in signs if sign.judged or not sign.over]
+        client = evidence.operations.client_cpu_share
+        if evidence.expected.co_located and client is not None:
+            told.append(f"{percent(client)} of the CPUs that it shares with the server")
+        shared = [sign.said for sign in signs if sign.over and not sign.judged]
+        if shared:
+            told.append(f"{CO_LOCATED}, so shared with the server and not judged: {', '.join(shared)}")
+        return valid(self.name, "; ".join([*told, *_warnings(seen)]))
+
+
+def _signs(seen: Saturation, evidence: Evidence) -> Iterator[_Sign]:
+    own = not evidence.expected.co_located
+    thread = seen.thread_cpu_share or 0.0
+    busiest = "its thread" if seen.threads == 1 else f"the busiest of {seen.threads} threads"
+    yield _Sign(f"{busiest} used {percent(thread)} of a CPU at most", *_over(thread, THREAD_BUSY))
+    if seen.round_trips_per_s > 0:
+        yield _calibrated(seen)
+    if seen.pacing_error_p99_s is not None:
+        late_ms = seen.pacing_error_p99_s * _MILLISECONDS_PER_SECOND
+        limit = f"over {PACING_ERROR.value * _MILLISECONDS_PER_SECOND:g} ms"
+        yield _Sign(f"late by {late_ms:.3g} ms (p99)", seen.pacing_error_p99_s > PACING_ERROR.value, limit, judged=own)
+    if seen.queued_while_idle_share:
+        said = f"{percent(seen.queued_while_idle_share)} of operations late beside a free connection"
+        yield _Sign(said, *_over(seen.queued_while_idle_share, QUEUED_WHILE_IDLE), judged=own)
+    if seen.run_queue_share is not None:
+        said = f"{percent(seen.run_queue_share)} of the time waiting for a CPU"
+        yield _Sign(said, *_over(seen.run_queue_share, RUN_QUEUE), judged=own)
+    if (steal := _steal(seen, evidence)) is not None:
+        yield _Sign(f"{percent(steal)} of its machine's CPU time was stolen", *_over(steal, STEAL), judged=own)
+    if seen.throttled_share is not None:
+        said = f"throttled by its cgroup in {percent(seen.throttled_share)} of periods"
+        yield _Sign(said, *_over(seen.throttled_share, THROTTLED), judged=own)
+
+
+def _calibrated(seen: Saturation) -> _Sign:
+    times, busy = (seen.calibration_per_s or 0.0) / seen.round_trips_per_s, seen.calibration_thread_cpu_share or 0.0
+    slow, own = times < CALIBRATION.value, busy > THREAD_BUSY.value
+    said = f"calibrated at {times:.2g} times the trial's round trips"
+    if slow:
+        said += f", a thread {percent(busy)} busy" + ("" if own else ": bound by the round trip, not by the generator")
+    return _Sign(said, slow and own, f"under {CALIBRATION.value:g} times")
+
+
+def _over(share: float, limit: Threshold) -> tuple[bool, str]:
+    return share > limit.value, f"over {limit.percent}"
+
+
+def _steal(seen: Saturation, evidence: Evidence) -> float | None:
+    """Share of the time of all CPUs of the generator's machine."""
+    facts = evidence.facts_before.get(evidence.load_machine or "")
+    if seen.steal_s_per_s is None or facts is None or not facts.cpus_online:
+        return None
+    return seen.steal_s_per_s / facts.cpus_online
+
+
+def _warnings(seen: Saturation) -> list[str]:
+    counts = {"segments retransmitted": seen.retransmitted_segments, "packets dropped": seen.dropped_packets}
+    return [f"warning: {count} {what} on its machine" for what, count in counts.items() if count]
