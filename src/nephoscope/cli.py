@@ -173,9 +173,12 @@ def analyze(folder: Folder, as_json: AsJson = False) -> None:
 
 
 @app.command(epilog="Example: nephoscope report results/laptop")
-def report(folder: Folder) -> None:
-    """Write the report (one HTML file, CSV, Parquet) and print its path. Touches no machine."""
-    page = stages.report(ResultsFolder.existing(folder))
+def report(
+    folder: Folder,
+    pdf: Annotated[bool, typer.Option("--pdf", help="as PDF, too; needs pip install 'nephoscope[pdf]'")] = False,
+) -> None:
+    """Write the report (one HTML file, CSV, Parquet, a data bundle) and print its path. Touches no machine."""
+    page = stages.report(ResultsFolder.existing(folder), pdf=pdf)
     output().print(str(page), highlight=False, markup=False)
 
 

@@ -267,12 +267,20 @@ def csv_of(columns: list[str], rows: list[tuple[Any, ...]]) -> str:
     return written(columns, rows)
 
 
-def report(folder: ResultsFolder) -> Path:
-    """Statistics and sentences -> report."""
-    from nephoscope.report.files import PAGE, report_files
+def report(folder: ResultsFolder, *, pdf: bool = False) -> Path:
+    """Statistics and sentences -> report; with `pdf` on paper, too, whose path it then returns.
 
-    for name, content in report_files(analysed(folder)).items():
+    Raises:
+        ToolMissing: what makes PDF is not installed.
+    """
+    from nephoscope.report.files import PAGE, report_files
+    from nephoscope.report.pdf import PDF, render_pdf
+
+    study = analysed(folder)
+    for name, content in report_files(study).items():
         folder.write_derived(f"{folder.report_dir.name}/{name}", content)
+    if pdf:
+        return folder.write_derived(f"{folder.report_dir.name}/{PDF}", render_pdf(study))
     return folder.report_dir / PAGE
 
 

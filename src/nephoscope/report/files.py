@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from nephoscope.analysis.tables import TABLES as STORED
 from nephoscope.analysis.tables import to_csv, to_parquet
 from nephoscope.frozen import Frozen
+from nephoscope.report.bundle_files import BUNDLE, bundle
 from nephoscope.report.page import render_html
 from nephoscope.results import AnalysedStudy
 
@@ -21,4 +22,5 @@ def report_files(study: AnalysedStudy) -> dict[str, bytes]:
     for name, kind in TABLES.items():
         files[f"{name}.csv"] = to_csv(getattr(study, name), kind)
         files[f"{name}.parquet"] = to_parquet(getattr(study, name), kind)
+    files[BUNDLE] = bundle(study)
     return files

@@ -1,11 +1,15 @@
 """Files beside the page."""
 
+import subprocess
+import sys
+import zipfile
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from nephoscope.frozen import Frozen
+from nephoscope.report.bundle_files import bundle
 from nephoscope.results import Comparison, MeasurementRow, Statistic
 from tests.support.report_folder import write_report
 from tests.unit.report import priced_example
@@ -40,7 +44,7 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         write_report(example.laptop(), tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "first").iterdir())
-    assert len(names) == 1 + 2 * 11, "the page, and each table as CSV and Parquet"
+    assert len(names) == 2 + 2 * 11, "the page, the bundle, and each table as CSV and Parquet"
     for name in names:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
 
@@ -60,3 +64,32 @@ def test_costs_stand_on_the_page_and_beside_it(tmp_path: Path) -> None:
             assert str(row.reason_missing) in html
     for line in study.costs[0].formula.splitlines():
         assert line.strip() in html
+
+
+def test_a_stranger_recomputes_every_figure_from_the_bundle(tmp_path: Path) -> None:
+    (tmp_path / "bundle.zip").write_bytes(bundle(priced_example.priced(6)))
+    with zipfile.ZipFile(tmp_path / "bundle.zip") as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "clouds"
+
+    def recomputed() -> subprocess.CompletedProcess[str]:
+        script = [sys.executable, "-I", "-S", str(folder / "recompute.py")]
+        return subprocess.run(script, capture_output=True, text=True, check=False)
+
+    done = recomputed()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "price_comparisons, on-demand" in done.stdout
+    counted = [int(line.split()[0]) for line in done.stdout.splitlines()]
+    assert sum(counted) > 500
+    costs = (folder / "costs.csv").read_text(encoding="utf-8")
+    (folder / "costs.csv").write_text(costs.replace("840.96", "840.97"), encoding="utf-8")
+    statistics = (folder / "statistics.csv").read_text(encoding="utf-8").splitlines()
+    cells = statistics[1].split(",")
+    cells[9] = "1.5"
+    (folder / "statistics.csv").write_text(
+        "\n".join([statistics[0], ",".join(cells), *statistics[2:]]), encoding="utf-8"
+    )
+    done = recomputed()
+    assert done.returncode == 1
+    assert "DIFFERS: azure-d8s on-demand month_usd: the table says 840.97" in done.stdout
+    assert done.stdout.count("DIFFERS") >= 2

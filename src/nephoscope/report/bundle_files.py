@@ -1,0 +1,58 @@
+"""The data bundle: every table, what the columns mean, and a script that recomputes the figures without nephoscope."""
+
+import csv
+import io
+import json
+import zipfile
+from importlib import resources
+
+from nephoscope.analysis.tables import TABLES, to_csv
+from nephoscope.results import AnalysedStudy
+
+BUNDLE = "bundle.zip"
+_FIXED_TIME = (1980, 1, 1, 0, 0, 0)
+"""Equal tables, equal bytes."""
+
+
+def bundle(study: AnalysedStudy) -> bytes:
+    """A ZIP file; equal studies, equal bytes."""
+    shipped = resources.files("nephoscope.report").joinpath("bundle")
+    files = {f"{name}.csv": to_csv(getattr(study, name), kind) for name, kind in TABLES.items()}
+    files["metrics.csv"] = _metrics(study)
+    files["study.json"] = _study(study)
+    for name in ("README.md", "recompute.py"):
+        files[name] = shipped.joinpath(name).read_bytes()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in sorted(files.items()):
+            entry = zipfile.ZipInfo(f"{study.study}/{name}", _FIXED_TIME)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, content)
+    return out.getvalue()
+
+
+def _metrics(study: AnalysedStudy) -> bytes:
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["benchmark", "metric", "title", "unit", "direction", "headline", "per_cpu", "clock"])
+    for row in study.benchmarks:
+        for metric in row.metrics:
+            flags = [str(metric.headline).lower(), str(metric.per_cpu).lower()]
+            writer.writerow(
+                [row.benchmark, metric.name, metric.title, metric.unit, metric.direction, *flags, metric.clock]
+            )
+    return out.getvalue().encode()
+
+
+def _study(study: AnalysedStudy) -> bytes:
+    said = {
+        "study": study.study,
+        "title": study.title,
+        "nephoscope_version": study.nephoscope_version,
+        "equivalence_margin_percent": study.equivalence_margin_percent,
+        "alpha": study.levels.alpha,
+        "confidence": study.levels.confidence,
+        "price_date": study.price_date,
+    }
+    return (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,0 +1,71 @@
+"""The report on paper: the page without its scripts, every chart drawn beforehand as SVG. Needs the extra `pdf`."""
+
+import json
+import re
+from typing import Any
+
+from nephoscope.errors import ToolMissing
+from nephoscope.report import theme
+from nephoscope.report.page import TEMPLATES, VEGA_LITE_VERSION, render_html
+from nephoscope.results import AnalysedStudy
+
+PDF = "report.pdf"
+CHART_WIDTH = 620
+_CHART = re.compile(
+    r'<div class="drawing" id="(?P<id>[^"]+)"(?P<rest>[^>]*)></div>\s*'
+    r'<script type="application/json" data-for="(?P=id)">(?P<spec>.*?)</script>',
+    re.DOTALL,
+)
+_ON_SCREEN = (
+    re.compile(r"<script.*?</script>", re.DOTALL),
+    re.compile(r'<nav class="contents".*?</nav>', re.DOTALL),
+    re.compile(r"<noscript>.*?</noscript>", re.DOTALL),
+    re.compile(r'<section id="explore".*?</section>', re.DOTALL),
+    re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>'),
+)
+_VARIABLE = re.compile(r"var\(--([a-z0-9-]+)\)")
+
+
+def render_pdf(study: AnalysedStudy) -> bytes:
+    """The report as PDF; equal studies and versions, equal pages.
+
+    Raises:
+        ToolMissing: WeasyPrint is not installed, or a library of the system that it needs.
+    """
+    try:
+        import weasyprint  # type: ignore[import-untyped]
+    except (ImportError, OSError) as error:
+        raise ToolMissing(f"no PDF without WeasyPrint: {error}", hint="pip install 'nephoscope[pdf]'") from error
+    pdf: bytes = weasyprint.HTML(string=paper(study), url_fetcher=_nothing_else).write_pdf()
+    return pdf
+
+
+def paper(study: AnalysedStudy) -> str:
+    """The page as it is printed: no script, charts as SVG in the colours of paper."""
+    html = _CHART.sub(_drawn, render_html(study))
+    for pattern in _ON_SCREEN:
+        html = pattern.sub("", html)
+    return html.replace("<html ", '<html class="scripted" ', 1)
+
+
+def _drawn(found: re.Match[str]) -> str:
+    import vl_convert
+
+    spec: dict[str, Any] = json.loads(found["spec"])
+    spec["width"] = CHART_WIDTH if "facet" not in spec else spec.get("width")
+    svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, config=theme.config())
+    return f'<div class="drawing"{found["rest"]}>{_VARIABLE.sub(_paper_colour, svg)}</div>'
+
+
+def _paper_colour(found: re.Match[str]) -> str:
+    return _paper_colours().get(found[1], "#000")
+
+
+def _paper_colours() -> dict[str, str]:
+    """Custom properties as the style sets them for light paper."""
+    style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    return dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{3,6})", style.partition("@media")[0]))
+
+
+def _nothing_else(url: str, *_: Any, **__: Any) -> dict[str, Any]:
+    raise ValueError(f"a report loads nothing, not even {url}")
