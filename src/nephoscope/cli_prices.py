@@ -1,10 +1,12 @@
 """`nephoscope prices`: look at the price book, check one, read price lists. Arguments and wiring, no decisions."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -18,6 +20,7 @@ from nephoscope.prices.findings import check
 from nephoscope.prices.importers.base import Origin
 from nephoscope.prices.importers.registry import IMPORTERS
 from nephoscope.prices.rows import Basis, Price, first_day, read_csv, to_csv
+from nephoscope.prices_download import LISTS, download
 
 _KINDS = ", ".join(f"{name} ({importer.what})" for name, importer in IMPORTERS.items())
 
@@ -115,6 +118,30 @@ def import_(
         sys.stdout.write(text)
     else:
         stages.write_new(out, text)
+    _tell(imported.skipped.items(), len(imported.rows), out)
+
+
+@prices.command(epilog="Example: nephoscope prices update --provider azure --region eastus --out azure.csv")
+def update(
+    provider: Annotated[str, typer.Option("--provider", help="aws, azure or gcp (which needs GCP_API_KEY)")],
+    region: Annotated[str, typer.Option("--region", help="the provider's name of it; gcp gives all at once")],
+    out: Annotated[Path, typer.Option("--out", metavar="CSV", help="a new file")],
+    base: Annotated[str | None, typer.Option("--base-url", help="of a mirror of the provider's list")] = None,
+) -> None:
+    """Download a provider's price list as our CSV; as prices.csv in a results folder the next report uses it."""
+    if out.exists():
+        raise InputError(f"{out} exists already", hint="name another file; nothing was changed")
+    today = datetime.now(UTC).date().isoformat()
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "list.json"
+        name = download(provider, region, file, base=base, key=os.environ.get("GCP_API_KEY"))
+        source = f"{base or LISTS[provider].base}, downloaded {today}"
+        imported = IMPORTERS[name].read(file, Origin(source=source, licence=IMPORTERS[name].licence, date=today))
+    if not imported.rows:
+        raise InputError(
+            f"the list of {provider} {region} holds no price that is read here", hint="is the region right?"
+        )
+    stages.write_new(out, to_csv(imported.rows))
     _tell(imported.skipped.items(), len(imported.rows), out)
 
 

@@ -37,7 +37,7 @@ COMMANDS = (
     "doctor",
 )
 """In the order in which a person meets them."""
-GROUPS = {"import": ("cloud-report-2019", *IMPORTERS), "prices": ("show", "check", "import")}
+GROUPS = {"import": ("cloud-report-2019", *IMPORTERS), "prices": ("show", "check", "import", "update")}
 """Commands of commands."""
 
 _OUTPUT = (
