@@ -21,6 +21,7 @@ from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
 from tests.docs.pages import ROOT, environment
+from tests.docs.simulations import simulations
 
 COMMANDS = (
     "init",
@@ -59,6 +60,7 @@ def parts() -> dict[str, str]:
         "benchmarks": benchmarks,
         "editions": editions,
         "ranks": ranks,
+        "simulations": simulations,
     }
     return {name: make() for name, make in makers.items()}
 
