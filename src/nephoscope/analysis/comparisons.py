@@ -24,6 +24,10 @@ MOST_UNDECIDABLE = 24
 """Up to this many configurations, pairs with too few replicates for any claim have rows of their own."""
 
 
+MOST_PAIRS = 20_000
+"""Of all metrics together; beyond it only headline metrics are compared, so that time grows with what is ranked."""
+
+
 @dataclass(frozen=True)
 class _Pair:
     left: Cell
@@ -47,7 +51,8 @@ def comparisons_of(
     is above alpha) makes none and is in no family, so it takes no power from the others (Tarone 1990).
 
     On a leaderboard of over 24 configurations only pairs that can carry a claim are compared: thousands of rows that
-    all say "one replicate each" tell nothing. A pair without a row is undecided.
+    all say "one replicate each" tell nothing. A pair without a row is undecided. In a study with over 20,000 pairs only
+    headline metrics are compared: the others have their medians and intervals.
 
     A metric with a zero or negative value in either configuration is not compared: its ratio means nothing.
 
@@ -74,7 +79,10 @@ def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha:
     for cell in cells:
         if cell.values[0] > 0:
             boards[cell.benchmark, cell.metric, cell.per_cpu].append(cell)
+    pairs_in_all = sum(len(board) * (len(board) - 1) // 2 for board in boards.values())
     for board in boards.values():
+        if pairs_in_all > MOST_PAIRS and not board[0].headline:
+            continue
         for left, right in combinations(board, 2):
             if left.unit != right.unit:
                 raise ValueError(f"{left.metric} comes in {left.unit} and in {right.unit}; nothing is converted")

@@ -1,7 +1,9 @@
 """What a rule is: findings in, sentences out; pure."""
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol
 
 from nephoscope.records import Metric
@@ -64,13 +66,25 @@ class Findings:
 
     def statistics_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Statistic]:
         """One metric's statistics, by configuration."""
-        wanted = (benchmark, metric, per_cpu)
-        return [row for row in self.statistics if (row.benchmark, row.metric, row.per_cpu) == wanted]
+        return list(self._statistics.get((benchmark, metric, per_cpu), ()))
 
     def comparisons_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Comparison]:
         """One metric's comparisons, by left and right."""
-        wanted = (benchmark, metric, per_cpu)
-        return [row for row in self.comparisons if (row.benchmark, row.metric, row.per_cpu) == wanted]
+        return list(self._comparisons.get((benchmark, metric, per_cpu), ()))
+
+    @cached_property
+    def _statistics(self) -> Mapping[tuple[str, str, bool], list[Statistic]]:
+        found: dict[tuple[str, str, bool], list[Statistic]] = defaultdict(list)
+        for row in self.statistics:
+            found[row.benchmark, row.metric, row.per_cpu].append(row)
+        return dict(found)
+
+    @cached_property
+    def _comparisons(self) -> Mapping[tuple[str, str, bool], list[Comparison]]:
+        found: dict[tuple[str, str, bool], list[Comparison]] = defaultdict(list)
+        for row in self.comparisons:
+            found[row.benchmark, row.metric, row.per_cpu].append(row)
+        return dict(found)
 
     def headline_statistics(self) -> list[Statistic]:
         """The plain statistics of all headline metrics."""

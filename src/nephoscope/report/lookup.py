@@ -2,8 +2,9 @@
 
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from nephoscope.records import Direction, Metric
 from nephoscope.report.format import Scale, scale_for
@@ -71,12 +72,15 @@ class Lookup:
 
     def trials_of(self, benchmark: str, configuration: str | None = None) -> list[TrialRow]:
         """Trials of a benchmark in the order of the plan."""
-        wanted = [
-            row
-            for row in self.study.trials
-            if row.benchmark == benchmark and configuration in {None, row.configuration}
-        ]
-        return sorted(wanted, key=lambda row: row.position)
+        return list(self._trials_of.get((benchmark, configuration), ()))
+
+    @cached_property
+    def _trials_of(self) -> Mapping[tuple[str, str | None], list[TrialRow]]:
+        found: dict[tuple[str, str | None], list[TrialRow]] = defaultdict(list)
+        for row in sorted(self.study.trials, key=lambda row: row.position):
+            found[row.benchmark, None].append(row)
+            found[row.benchmark, row.configuration].append(row)
+        return dict(found)
 
     def statistics_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Statistic]:
         """One statistic per configuration that has one, in the study's order of configurations."""
@@ -84,11 +88,12 @@ class Lookup:
         return [found[name] for name in self.configurations if name in found]
 
     def ranked(self, benchmark: str, metric: Metric) -> list[str]:
-        """All configurations, best median first, those without a valid trial last."""
+        """All configurations with a trial, best median first, those without a valid one last."""
         found = self.statistics.get((benchmark, metric.name, False), {})
         best_first = -1 if metric.direction is Direction.HIGHER else 1
         known = [name for name in self.configurations if name in found]
-        missing = [name for name in self.configurations if name not in found]
+        begun = {row.configuration for row in self.trials_of(benchmark)}
+        missing = [name for name in self.configurations if name not in found and name in begun]
         return sorted(known, key=lambda name: best_first * found[name].median) + missing
 
     def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:

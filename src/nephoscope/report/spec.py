@@ -15,8 +15,11 @@ ROOM = 1.12
 
 
 def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Rows) -> Spec:
-    """A specification as wide as its container, with its data inside and without the address of a schema."""
-    spec: Spec = chart.properties(width="container", height=height).to_dict()
+    """A specification as wide as its container, with its data inside and without the address of a schema.
+
+    Altair would hold each against its schema, which takes most of the time of a large report; a test does it.
+    """
+    spec: Spec = chart.properties(width="container", height=height).to_dict(validate=False)
     spec.pop("$schema", None)
     spec.pop("config", None)
     spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in datasets.items()}

@@ -1,8 +1,11 @@
 """The few distribution functions that need SciPy, typed, in one place."""
 
+from functools import lru_cache
+
 from scipy import special  # type: ignore[import-untyped]
 
 
+@lru_cache(maxsize=65_536)
 def student_t_quantile(probability: float, degrees_of_freedom: float) -> float:
     """Quantile of Student's t.
 

@@ -30,11 +30,13 @@ def null_distribution(scores: tuple[int, ...], chosen: int) -> Floats:
     return distribution
 
 
+@lru_cache(maxsize=1024)
 def smallest_p_value(m: int, n: int) -> float:
     """The least two-sided exact p-value that m against n values can give: 2 / C(m + n, m); 2/924 for 6 against 6."""
     return min(1.0, 2 / math.comb(m + n, m))
 
 
+@lru_cache(maxsize=1024)
 def least_n_each(alpha: float) -> int:
     """The least n for which n against n values can give a two-sided p-value of `alpha` or less: 4 for 0.05.
 
@@ -49,6 +51,7 @@ def least_n_each(alpha: float) -> int:
     return n
 
 
+@lru_cache(maxsize=65_536)
 def cumulative_u(u: int, m: int, n: int) -> float:
     """P(U <= u) of the Mann-Whitney U of m against n values without ties, when both come from one distribution."""
     if u < 0:

@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from itertools import pairwise
+from typing import Any
 
+import altair as alt
 import pytest
 
 from nephoscope.report import render_html
@@ -198,3 +200,18 @@ def test_a_figure_holds_trials_of_one_benchmark(laptop: AnalysedStudy) -> None:
     shown = [{of[found] for found in re.findall(r'"trial":"([^"]+)"', script)} for script in scripts]
     assert sum(len(benchmarks) == 1 for benchmarks in shown) > 10
     assert max(map(len, shown)) == 1
+
+
+def test_every_chart_is_what_the_schema_of_vega_lite_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The report itself does not ask the schema, as that takes most of the time of a large one."""
+    checked = []
+    for kind in (alt.LayerChart, alt.FacetChart):
+        plain = kind.to_dict
+
+        def validated(chart: Any, *, _plain: Any = plain, **options: Any) -> Any:
+            checked.append(chart)
+            return _plain(chart, **{**options, "validate": True})
+
+        monkeypatch.setattr(kind, "to_dict", validated)
+    render_html(example.laptop())
+    assert len(checked) > 5
