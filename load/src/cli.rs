@@ -6,7 +6,7 @@ use crate::output::Output;
 use crate::session;
 use crate::spec::{
     Action, CheckSpec, IsolationSpec, LoadPart, LoadSpec, NullSpec, PaceSpec, PointSelectSpec, PostgresTarget,
-    RetrySpec, ShardSpec, Spec, TpccProfile, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec,
+    RetrySpec, ShardSpec, Spec, TpccMix, TpccProfile, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec,
 };
 use crate::sql::{self, SqlPart};
 use crate::stop::Stop;
@@ -238,6 +238,7 @@ impl SqlArgs {
                 active_warehouses: None,
                 profile: self.profile.unwrap_or(ProfileArg::Batched),
                 timestamps: TimestampsArg::Wall,
+                mix: TpccMix::Standard,
                 wait: WaitArg::None,
                 wait_factor: 1.0,
             }
@@ -388,6 +389,9 @@ struct TpccArgs {
     /// Where the timestamps of new rows come from.
     #[arg(long, value_enum, default_value_t = TimestampsArg::Wall)]
     timestamps: TimestampsArg,
+    /// All transactions by the deck, or nothing but New-Orders (for comparisons; it is not TPC-C).
+    #[arg(long, value_enum, default_value_t = TpccMix::Standard)]
+    mix: TpccMix,
     /// Keying and think times of the specification, or none.
     #[arg(long, value_enum, default_value_t = WaitArg::None)]
     wait: WaitArg,
@@ -437,6 +441,7 @@ impl From<TpccArgs> for WorkloadSpec {
                 TimestampsArg::Wall => TpccTimestamps::Wall,
                 TimestampsArg::Logical => TpccTimestamps::Logical,
             },
+            mix: args.mix,
             wait: match args.wait {
                 WaitArg::None => TpccWait::None,
                 WaitArg::Spec => TpccWait::Spec,

@@ -4,6 +4,7 @@
 //! ignored: a misspelt key would silently measure something else.
 
 pub use crate::workload::tpcc::profile::Profile as TpccProfile;
+pub use crate::workload::tpcc::terminals::Mix as TpccMix;
 
 use crate::pace::{Pace, Share};
 use crate::target::Dialect;
@@ -271,9 +272,16 @@ pub struct TpccSpec {
     /// Where the timestamps of new rows come from.
     #[serde(default)]
     pub timestamps: TpccTimestamps,
+    /// Which transactions.
+    #[serde(default, skip_serializing_if = "is_standard")]
+    pub mix: TpccMix,
     /// Both waits are multiplied by it.
     #[serde(default = "default_wait_factor")]
     pub wait_factor: f64,
+}
+
+fn is_standard(mix: &TpccMix) -> bool {
+    *mix == TpccMix::Standard
 }
 
 impl TpccSpec {

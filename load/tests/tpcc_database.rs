@@ -51,6 +51,7 @@ fn another_data_set_is_refused(connection: &mut Connection) {
         seed: 1,
         clock: Clock::Wall,
         profile: Profile::Batched,
+        mix: nephoscope_load::workload::tpcc::terminals::Mix::Standard,
         wait_factor: None,
     };
     assert!(Tpcc::new(options, &stored).unwrap_err().contains("2 warehouses, the spec says 3"));

@@ -76,6 +76,7 @@ impl Parts {
                 TpccTimestamps::Logical => Clock::LOGICAL,
             },
             profile: tpcc.profile,
+            mix: tpcc.mix,
             wait_factor: (tpcc.wait == TpccWait::Spec).then_some(tpcc.wait_factor),
         };
         let tpcc = Tpcc::new(options, stored).map_err(|error| Failure::new(ExitCode::BadSpec, error))?;

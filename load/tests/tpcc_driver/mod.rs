@@ -10,6 +10,7 @@ use nephoscope_load::target::{Dialect, TargetError};
 use nephoscope_load::workload::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
 use nephoscope_load::workload::tpcc::population::Population;
 use nephoscope_load::workload::tpcc::profile::Profile;
+use nephoscope_load::workload::tpcc::terminals::Mix;
 use nephoscope_load::workload::tpcc::worker::{Clock, TpccWorker};
 use nephoscope_load::workload::tpcc::{Tpcc, TpccOptions};
 use nephoscope_load::workload::{Completion, Condition, Dataset, Draws, OperationId, Step, Worker, Workload};
@@ -80,6 +81,7 @@ pub fn workload_on(active: u32, profile: Profile, connection: &mut Connection, s
         seed,
         clock,
         profile,
+        mix: Mix::Standard,
         wait_factor: None,
     };
     let tpcc = Tpcc::new(options, &stored).unwrap();

@@ -69,6 +69,9 @@ class TpccWorkload(Concise):
     timestamps: Literal["wall", "logical"] = Field(
         default="wall", description="logical: functions of (seed, index), so that contents can be compared"
     )
+    mix: Literal["standard", "new_order"] = Field(
+        default="standard", description="new_order: nothing else, to be compared with tools that do no more; not TPC-C"
+    )
 
 
 class NullWorkload(Concise):

@@ -11,6 +11,8 @@ use super::terminals::{Layout, gcd};
 use crate::workload::{AuditLine, Draws, Tally};
 use std::collections::BTreeMap;
 
+const DECK_EXACT: &str = "deck_exact";
+
 /// Fewer draws than these are not judged.
 pub const MINIMUM_DRAWS: u64 = 1_000;
 const STANDARD_ERRORS: f64 = 5.0;
@@ -64,6 +66,12 @@ pub fn audit(draws: &Draws, layout: Layout, constants: &RunConstants) -> Vec<Aud
     lines.extend(rules.map(|rule| rule.judge(tally(rule.quantity.name()))));
     lines.push(skipped(tally(Quantity::SkippedDelivery.name())));
     lines
+}
+
+/// Whether a line is about which transactions were done.
+#[must_use]
+pub fn is_of_the_deck(name: &str) -> bool {
+    name == DECK_EXACT || MIX.contains(&name)
 }
 
 /// The rules that hold with any number of warehouses.
@@ -158,7 +166,7 @@ fn exact_decks(draws: &Draws) -> AuditLine {
         exact += u64::from(whole > 0 && fits);
     }
     AuditLine {
-        name: "deck_exact".to_owned(),
+        name: DECK_EXACT.to_owned(),
         observed: if judged == 0 { 0.0 } else { exact as f64 / judged as f64 },
         low: 1.0,
         high: 1.0,

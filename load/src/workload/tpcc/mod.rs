@@ -37,7 +37,7 @@ use constants::{RunConstants, StoredConstants};
 use profile::Profile;
 use std::collections::BTreeMap;
 use tally::Tallies;
-use terminals::{Layout, Terminals};
+use terminals::{Layout, Mix, Terminals};
 use waits::TpccWaits;
 use worker::{Clock, TpccWorker};
 
@@ -67,6 +67,8 @@ pub struct TpccOptions {
     pub clock: Clock,
     /// How transactions are cut into round trips.
     pub profile: Profile,
+    /// Which transactions.
+    pub mix: Mix,
     /// Keying and think times are multiplied by it; `None`: there are none.
     pub wait_factor: Option<f64>,
 }
@@ -79,6 +81,7 @@ pub struct Tpcc {
     seed: u64,
     clock: Clock,
     profile: Profile,
+    mix: Mix,
     wait_factor: Option<f64>,
     constants: RunConstants,
     data_seed: u64,
@@ -108,6 +111,7 @@ impl Tpcc {
             seed: options.seed,
             clock: options.clock,
             profile: options.profile,
+            mix: options.mix,
             wait_factor: options.wait_factor,
             constants: RunConstants::draw(options.seed, stored.c_load),
             data_seed: stored.seed,
@@ -125,7 +129,7 @@ impl Tpcc {
     #[must_use]
     pub fn tpcc_worker(&self, clients: u32) -> TpccWorker {
         let layout = self.layout(clients);
-        let terminals = Terminals::new(self.seed, layout, &self.constants);
+        let terminals = Terminals::new(self.seed, layout, &self.constants).with_mix(self.mix);
         TpccWorker::new(layout, terminals, Tallies::new(layout, self.constants), self.clock, self.profile)
     }
 }
@@ -159,6 +163,9 @@ impl Workload for Tpcc {
 
     fn audit(&self, clients: u32, draws: &Draws) -> Vec<AuditLine> {
         let mut lines = audit::audit(draws, self.layout(clients), &self.constants);
+        if self.mix != Mix::Standard {
+            lines.retain(|line| !audit::is_of_the_deck(&line.name)); // there is no deck
+        }
         lines.extend(self.wait_factor.into_iter().flat_map(|factor| waits::audit(draws, factor)));
         lines
     }

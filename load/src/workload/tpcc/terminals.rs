@@ -17,10 +17,23 @@ use super::population::DISTRICTS;
 use super::random::{NonUniform, Purpose, Stream};
 use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use crate::workload::OperationId;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
 
 /// Terminals of a warehouse, at least (clause 4.2.2).
 const TERMINALS: u64 = 10;
 const CARDS: u64 = 23;
+
+/// What terminals do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Mix {
+    /// The deck of clause 5.2.4.2.
+    #[default]
+    Standard,
+    /// Nothing but New-Orders: for comparisons with tools that do no more. It is not TPC-C.
+    NewOrder,
+}
 
 /// Which terminals a run's clients own, and where these are at home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -143,6 +156,7 @@ pub fn card(seed: u64, layout: Layout, client: u32, turn: u64) -> OperationId {
 pub struct Terminals {
     seed: u64,
     layout: Layout,
+    mix: Mix,
     last_names: NonUniform,
     customers: NonUniform,
     items: NonUniform,
@@ -162,6 +176,7 @@ impl Terminals {
         Self {
             seed,
             layout,
+            mix: Mix::Standard,
             last_names: constants.last_name(),
             customers: constants.customer(),
             items: constants.item(),
@@ -173,6 +188,12 @@ impl Terminals {
         }
     }
 
+    /// The same terminals, doing something else.
+    #[must_use]
+    pub fn with_mix(self, mix: Mix) -> Self {
+        Self { mix, ..self }
+    }
+
     /// Draws the next card of the terminal that has this turn of the client, and its inputs.
     pub fn draw(&mut self, client: u32, turn: u64) -> OperationId {
         self.home = self.layout.home_index(client, turn);
@@ -180,7 +201,10 @@ impl Terminals {
         self.stock_level_district = self.layout.stock_level_district(client, turn);
         // (client, turn) and (terminal, number) name the same things; streams repeat after 2^32 turns of a client.
         self.stream = Stream::new(self.seed, Purpose::Terminal, client, turn as u32);
-        let operation = card(self.seed, self.layout, client, turn);
+        let operation = match self.mix {
+            Mix::Standard => card(self.seed, self.layout, client, turn),
+            Mix::NewOrder => NEW_ORDER,
+        };
         match operation {
             NEW_ORDER => self.draw_new_order(),
             PAYMENT => self.draw_payment(),

@@ -213,3 +213,16 @@ fn with_one_active_warehouse_everything_is_home() {
     }
     assert!(other_districts > 0, "15 % still pay in a district drawn anew (2.5.1.2, comment)");
 }
+
+#[test]
+fn a_run_of_new_orders_alone_does_nothing_else_and_draws_them_as_always() {
+    let layout = Layout::new(4, 2, 2);
+    let mut standard = Terminals::new(9, layout, &RunConstants::draw(9, 30));
+    let mut alone = standard.clone().with_mix(Mix::NewOrder);
+    for turn in 0..200 {
+        assert_eq!(alone.draw(1, turn), NEW_ORDER);
+        if standard.draw(1, turn) == NEW_ORDER {
+            assert_eq!(alone.inputs.new_order, standard.inputs.new_order);
+        }
+    }
+}
