@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ FLOOR_TRANSACTIONS = 800
 """Recorded ones that the floor repeats: enough that its connections rarely meet, little enough to stay in caches."""
 
 RECORDED_S = 2.0
+SETTLE_S = 0.5
 
 SCRIPTS = Path(__file__).parent.parent / "pgbench"
 
@@ -103,6 +105,8 @@ def costed(server: Server, argv: Sequence[str], stdin: str = "") -> tuple[Ran, f
     """Runs a client to its end; what it did, and the CPU seconds of the server meanwhile."""
     before_s = server.cpu_s()
     ran = checked(run(argv, stdin=stdin), Path(argv[0]).name)
+    # Sessions that are just ending would be counted neither as processes nor as what the postmaster has waited for.
+    time.sleep(SETTLE_S)
     return ran, server.cpu_s() - before_s
 
 
