@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from nephoscope import records
-from nephoscope.benchmarks import load_contract
+from nephoscope.benchmarks import load_contract, load_spec
 from nephoscope.frozen import Frozen
 from nephoscope.importers.cloud_report_2019 import ImportRecord
 from nephoscope.study.model import Study
@@ -33,7 +33,7 @@ _MODELS: dict[str, Any] = {
     "errors-1": records.OperationErrors,
     "import-1": ImportRecord,
     "source-1": records.SourceRecord,
-    "load-spec-1": load_contract.LoadSpec,
+    "load-spec-1": load_spec.LoadSpec,
     "load-output-1": load_contract.OutputLine,
 }
 """What a reader accepts. Of files that hold one value a line (measurements, commands, load output): of one line."""

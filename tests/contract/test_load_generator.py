@@ -14,9 +14,9 @@ import jsonschema
 import pytest
 
 from nephoscope.benchmarks import load_contract as contract
-from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks import load_output, load_spec
 from nephoscope.benchmarks.histograms import merged
-from nephoscope.benchmarks.load_contract import (
+from nephoscope.benchmarks.load_spec import (
     ConstantPace,
     LoadSpec,
     NullWorkload,
@@ -66,7 +66,7 @@ def fresh_copy(postgres: Server, name: str) -> str:
     return f"{name}_trial"
 
 
-def spec(postgres: Server, database: str, action: Any, workload: contract.AnyWorkload, **more: Any) -> LoadSpec:
+def spec(postgres: Server, database: str, action: Any, workload: load_spec.AnyWorkload, **more: Any) -> LoadSpec:
     return LoadSpec(
         action=action,
         target=PostgresTarget(dsn=postgres.dsn(database)),
@@ -242,7 +242,7 @@ def test_the_sampler_costs_less_than_half_a_percent_of_a_core() -> None:
     assert spent_s / (lines[-1]["elapsed_s"] - lines[0]["elapsed_s"]) < 0.005
 
 
-def run(postgres: Server, database: str, workload: contract.AnyWorkload, **more: Any) -> load_output.LoadOutput:
+def run(postgres: Server, database: str, workload: load_spec.AnyWorkload, **more: Any) -> load_output.LoadOutput:
     done = execute(postgres, spec(postgres, database, "run", workload, **more))
     assert done.returncode == 0, done.stderr
     lines_of(done)

@@ -11,7 +11,7 @@ from nephoscope import errors
 from nephoscope.benchmarks import load_contract
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.editions import EDITIONS
-from nephoscope.benchmarks.load_contract import LoadSpec
+from nephoscope.benchmarks.load_spec import LoadSpec
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.frozen import Frozen
 from nephoscope.importers.registry import IMPORTERS

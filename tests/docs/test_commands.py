@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from nephoscope import stages
-from nephoscope.benchmarks.load_contract import OUTPUT_LINE, LoadSpec
+from nephoscope.benchmarks.load_contract import OUTPUT_LINE
+from nephoscope.benchmarks.load_spec import LoadSpec
 from tests.docs import pages
 
 TEXTS = {page: page.read_text(encoding="utf-8") for page in pages.PAGES}

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, ValidationError
 
 from nephoscope.benchmarks import load_contract as contract
-from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks import load_output, load_spec
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.editions import Clients
-from nephoscope.benchmarks.load_contract import LoadSpec, PostgresTarget
+from nephoscope.benchmarks.load_spec import LoadSpec, PostgresTarget
 from nephoscope.benchmarks.saturation import PACING_ERROR, THREAD_CPU, saturation, saturation_measurements
 from nephoscope.databases.base import Endpoint, HasFixtures
 from nephoscope.errors import (
@@ -65,8 +65,8 @@ class RunParameters(Frozen):
         default=None, ge=1, le=1024, description="of the load generator; default: by CPUs and connections"
     )
     pin: bool = Field(default=False, description="each thread of the load generator to a CPU of its own")
-    isolation: contract.Isolation = "read committed"
-    dialect: contract.Dialect = Field(default="postgres", description="whose SQL: schema, loading, statements, checks")
+    isolation: load_spec.Isolation = "read committed"
+    dialect: load_spec.Dialect = Field(default="postgres", description="whose SQL: schema, loading, statements, checks")
     retry: Literal["restart", "savepoint"] = Field(default="restart", description="savepoint: CockroachDB's protocol")
 
 
@@ -79,7 +79,7 @@ class LoadBenchmark(ABC):
     parameters: ClassVar[type[Frozen]]
 
     @abstractmethod
-    def data_set(self, parameters: Any) -> contract.AnyWorkload:
+    def data_set(self, parameters: Any) -> load_spec.AnyWorkload:
         """The workload of the contract as far as it decides what is loaded: equal data sets are loaded once."""
 
     @abstractmethod
@@ -94,13 +94,13 @@ class LoadBenchmark(ABC):
     def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
         """The workload's own rates, of the whole trial and (with `at_s`) of each interval."""
 
-    def workload(self, parameters: Any, clients: Clients) -> contract.AnyWorkload:  # noqa: ARG002 - for subclasses
+    def workload(self, parameters: Any, clients: Clients) -> load_spec.AnyWorkload:  # noqa: ARG002 - for subclasses
         """The workload as it is driven."""
         return self.data_set(parameters)
 
-    def pace(self, parameters: Any) -> contract.AnyPace:  # noqa: ARG002 - for subclasses
+    def pace(self, parameters: Any) -> load_spec.AnyPace:  # noqa: ARG002 - for subclasses
         """When operations are due."""
-        return contract.ClosedPace()
+        return load_spec.ClosedPace()
 
     def clients(self, site: Site, parameters: Any) -> Clients:
         """How many clients drive it on this site."""
@@ -151,9 +151,9 @@ class LoadBenchmark(ABC):
         """What generator, connections and wire can do when nothing is asked of the database; see `saturation`."""
         spec = self.run_spec(site, endpoint, parameters).model_copy(
             update={
-                "workload": contract.NullWorkload(),
+                "workload": load_spec.NullWorkload(),
                 "workers": None,
-                "pace": contract.ClosedPace(),
+                "pace": load_spec.ClosedPace(),
                 "ramp_s": CALIBRATION_RAMP_S,
                 "duration_s": CALIBRATION_S,
                 "check": "none",

@@ -1,17 +1,17 @@
 """The process boundary to `nephoscope-load`: a JSON spec on its stdin, JSON lines on its stdout.
 
-These models own the contract; `schema/load-spec-1.json` and `schema/load-output-1.json` are generated from them, and
-`tests/contract` holds the real program against them. Times are seconds on the generator's monotonic clock, since the
-start of the action, unless a name or a description says otherwise.
+The models here and in `load_spec.py` own the contract; `schema/load-spec-1.json` and `schema/load-output-1.json` are
+generated from them, and `tests/contract` holds the real program against them. Times are seconds on the generator's
+monotonic clock, since the start of the action, unless a name or a description says otherwise.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, TypeAdapter, model_serializer
+from pydantic import Field, TypeAdapter
 
+from nephoscope.benchmarks.load_spec import LoadSpec
 from nephoscope.frozen import Frozen
 
-SPEC_SCHEMA = "nephoscope/load-spec/1"
 OUTPUT_SCHEMA = "nephoscope/load-output/1"
 
 EXIT_FINISHED = 0
@@ -21,158 +21,6 @@ EXIT_RATE_NOT_KEPT = 4
 EXIT_CONSISTENCY_BROKEN = 5
 EXIT_TARGET_LOST = 6
 EXIT_INTERRUPTED = 130
-
-
-Isolation = Literal["read committed", "repeatable read", "serializable"]
-Dialect = Literal["postgres", "cockroachdb", "yugabytedb"]
-Profile = Literal["chatty", "batched", "pipelined", "proc"]
-Wait = Literal["none", "spec"]
-
-
-class Concise(Frozen):
-    """Part of a spec: keys at their defaults are not written, so that a program without a newer key reads it too."""
-
-    @model_serializer(mode="wrap")
-    def _without_defaults(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        written: dict[str, Any] = handler(self)
-        says_nothing = {
-            field.alias or name
-            for name, field in type(self).model_fields.items()
-            if name not in {"kind", "schema_"} and not field.is_required() and getattr(self, name) == field.default
-        }
-        return {key: value for key, value in written.items() if key not in says_nothing}
-
-
-class PostgresTarget(Concise):
-    """A server of the PostgreSQL wire. The password comes from the environment (`PGPASSWORD`), never from here."""
-
-    kind: Literal["postgres"] = "postgres"
-    dsn: str = Field(
-        description="postgresql://user@host:port/database, or ?host=/socket/directory; sslmode and the like as libpq"
-    )
-    isolation: Isolation = "read committed"
-    dialect: Dialect = Field(default="postgres", description="whose SQL: schema, loading, statements, checks")
-    retry: Literal["restart", "savepoint"] = Field(
-        default="restart", description="savepoint: CockroachDB's protocol, ROLLBACK TO cockroach_restart"
-    )
-
-
-class TpccWorkload(Concise):
-    """TPC-C 5.11; warehouses are numbered from 1."""
-
-    kind: Literal["tpcc"] = "tpcc"
-    warehouses: int = Field(ge=1, le=1_000_000)
-    active_warehouses: int | None = Field(default=None, ge=1, description="None: all of them")
-    profile: Profile = Field(default="batched", description="how transactions are cut into round trips")
-    wait: Wait = Field(default="none", description="spec: keying and think times of the clause")
-    wait_factor: float = Field(default=1.0, gt=0, description="of both waits; only with wait = spec")
-    timestamps: Literal["wall", "logical"] = Field(
-        default="wall", description="logical: functions of (seed, index), so that contents can be compared"
-    )
-    mix: Literal["standard", "new_order"] = Field(
-        default="standard", description="new_order: nothing else, to be compared with tools that do no more; not TPC-C"
-    )
-
-
-class NullWorkload(Concise):
-    """One empty Sync a round trip, no data set: what generator and wire can do without any query."""
-
-    kind: Literal["null"] = "null"
-
-
-class PointSelectWorkload(Concise):
-    """One `SELECT c FROM sbtest1 WHERE id = $1` per operation, uniform over the rows (sysbench oltp_point_select)."""
-
-    kind: Literal["point_select"] = "point_select"
-    rows: int = Field(ge=1)
-
-
-AnyWorkload = TpccWorkload | PointSelectWorkload | NullWorkload
-Workload = Annotated[AnyWorkload, Field(discriminator="kind")]
-
-
-class ClosedPace(Concise):
-    """Each worker starts its next operation when its last one ended."""
-
-    kind: Literal["closed"] = "closed"
-
-
-class ConstantPace(Concise):
-    """Operations are due at equal distances, whatever became of the ones before."""
-
-    kind: Literal["constant"] = "constant"
-    rate_per_s: float = Field(gt=0, description="of all shards together")
-
-
-class PoissonPace(Concise):
-    """Operations are due at random, with exponential distances, whatever became of the ones before."""
-
-    kind: Literal["poisson"] = "poisson"
-    rate_per_s: float = Field(gt=0, description="of all shards together")
-
-
-AnyPace = ClosedPace | ConstantPace | PoissonPace
-Pace = Annotated[AnyPace, Field(discriminator="kind")]
-
-
-class Shard(Concise):
-    """Which part of the load this generator drives; several together drive the whole."""
-
-    index: int = Field(default=0, ge=0, description="from 0")
-    count: int = Field(default=1, ge=1)
-
-
-class LoadSteps(Concise):
-    """How a load is done. Several machines share one: one creates, each writes its shard's rows, one finishes."""
-
-    part: Literal["all", "create", "rows", "finish"] = Field(
-        default="all", description="rows: those of `shard` that are not there yet; finish: once all rows are there"
-    )
-    resume: bool = Field(
-        default=False, description="go on where an earlier load of the same data set ended; only with part = all"
-    )
-
-
-class LoadSpec(Concise):
-    """What `nephoscope-load exec` reads."""
-
-    schema_: Literal["nephoscope/load-spec/1"] = Field(default="nephoscope/load-spec/1", alias="schema")
-    action: Literal["load", "run", "check"] = Field(
-        description="load: create and fill the tables, then check. run: drive the workload, then check. "
-        "check: only the consistency conditions."
-    )
-    target: PostgresTarget
-    workload: Workload
-    seed: int = Field(ge=0, lt=2**63)
-    connections: int = Field(default=1, ge=1, le=10_000, description="for load: parallel COPY streams")
-    threads: int | None = Field(
-        default=None, ge=1, description="of the generator; None: min(CPUs, connections / 8), at least 1"
-    )
-    pin: bool = Field(default=False, description="thread i to the i-th CPU of the affinity mask")
-    workers: int | None = Field(
-        default=None,
-        ge=1,
-        description="concurrent clients (terminals). None: 10 x active warehouses for tpcc with wait = spec, else as "
-        "many as connections. A worker that is due and finds no free connection waits in a queue",
-    )
-    pace: Pace = ClosedPace()
-    ramp_s: float = Field(default=0, ge=0, description="driven but not measured")
-    duration_s: float = Field(default=10, gt=0, description="the measurement interval")
-    operations: int | None = Field(default=None, ge=1, description="stop after so many, besides the duration")
-    shard: Shard = Shard()
-    start_at_unix_ms: int | None = Field(
-        default=None, ge=0, description="when several generators begin together; None: at once"
-    )
-    answer_timeout_s: float = Field(default=60, gt=0, description="a server that owes an answer for longer is lost")
-    reconnect_timeout_s: float = Field(
-        default=5, gt=0, description="give up when a lost connection is not back after so long"
-    )
-    max_retries: int = Field(default=10, ge=0, le=1_000, description="of 40001 and 40P01, with the same inputs")
-    check: Literal["none", "conditions"] = Field(default="conditions", description="after load or run")
-    load: LoadSteps = LoadSteps()
-    fingerprint: bool = Field(
-        default=False, description="after load, or in a check: compare every table with what its seed makes"
-    )
 
 
 class Started(Frozen):

@@ -16,8 +16,8 @@ from nephoscope.benchmarks.load_contract import (
     Interval,
     OperationInterval,
     Started,
-    TpccWorkload,
 )
+from nephoscope.benchmarks.load_spec import TpccWorkload
 from nephoscope.benchmarks.pass_rules import Responses
 from nephoscope.errors import OutputUnreadable
 from nephoscope.records import Measurement, OperationErrors, OperationEvidence, Requirement, Saturation

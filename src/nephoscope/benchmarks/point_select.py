@@ -9,8 +9,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from nephoscope.benchmarks import load_contract as contract
-from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks import load_output, load_spec
 from nephoscope.benchmarks.load_benchmark import (
     LoadBenchmark,
     RunParameters,
@@ -66,17 +65,17 @@ class PointSelect(LoadBenchmark):
     title = "Point selects"
     parameters = PointSelectParameters
 
-    def data_set(self, parameters: Any) -> contract.PointSelectWorkload:
+    def data_set(self, parameters: Any) -> load_spec.PointSelectWorkload:
         """See `LoadBenchmark.data_set`."""
-        return contract.PointSelectWorkload(rows=parameters.rows)
+        return load_spec.PointSelectWorkload(rows=parameters.rows)
 
-    def pace(self, parameters: Any) -> contract.AnyPace:
+    def pace(self, parameters: Any) -> load_spec.AnyPace:
         """See `LoadBenchmark.pace`."""
         if parameters.pace == "closed":
-            return contract.ClosedPace()
+            return load_spec.ClosedPace()
         if parameters.pace == "constant":
-            return contract.ConstantPace(rate_per_s=parameters.rate_per_s)
-        return contract.PoissonPace(rate_per_s=parameters.rate_per_s)
+            return load_spec.ConstantPace(rate_per_s=parameters.rate_per_s)
+        return load_spec.PoissonPace(rate_per_s=parameters.rate_per_s)
 
     def fixture_bytes(self, parameters: Any) -> int:
         """See `LoadBenchmark.fixture_bytes`."""

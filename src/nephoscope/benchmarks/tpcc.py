@@ -10,8 +10,7 @@ from typing import Any
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from nephoscope.benchmarks import load_contract as contract
-from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks import load_output, load_spec
 from nephoscope.benchmarks.base import Site
 from nephoscope.benchmarks.editions import EDITIONS, Clients, ClusterSize, EditionName, clients, deviations, with_preset
 from nephoscope.benchmarks.load_benchmark import (
@@ -45,10 +44,10 @@ class TpccParameters(RunParameters):
     active_warehouses_per_cpu: int | None = Field(
         default=None, ge=1, description="the same as a multiple of the CPUs of one database machine"
     )
-    profile: contract.Profile = Field(
+    profile: load_spec.Profile = Field(
         default="batched", description="how transactions are cut into round trips; profiles are never compared"
     )
-    wait: contract.Wait = Field(default="none", description="spec: keying and think times of clause 5.2.5")
+    wait: load_spec.Wait = Field(default="none", description="spec: keying and think times of clause 5.2.5")
     wait_factor: float = Field(default=1.0, gt=0, description="of both; only with wait = spec, and then no tpmC")
     ramp_s: float = Field(
         default=30, ge=0, description="driven before the measurement interval, not measured; with waits 45 at least"
@@ -146,13 +145,13 @@ class Tpcc(LoadBenchmark):
     title = "TPC-C"
     parameters = TpccParameters
 
-    def data_set(self, parameters: Any) -> contract.TpccWorkload:
+    def data_set(self, parameters: Any) -> load_spec.TpccWorkload:
         """See `LoadBenchmark.data_set`: profiles and waits share one."""
-        return contract.TpccWorkload(warehouses=parameters.warehouses)
+        return load_spec.TpccWorkload(warehouses=parameters.warehouses)
 
-    def workload(self, parameters: Any, clients: Clients) -> contract.TpccWorkload:
+    def workload(self, parameters: Any, clients: Clients) -> load_spec.TpccWorkload:
         """See `LoadBenchmark.workload`."""
-        return contract.TpccWorkload(
+        return load_spec.TpccWorkload(
             warehouses=parameters.warehouses,
             active_warehouses=clients.active_warehouses,
             profile=parameters.profile,
@@ -248,6 +247,6 @@ def _active(output: load_output.LoadOutput) -> int:
         OutputUnreadable: it is an output of another workload.
     """
     workload = output.started.spec.workload
-    if not isinstance(workload, contract.TpccWorkload):
+    if not isinstance(workload, load_spec.TpccWorkload):
         raise OutputUnreadable(f"this is an output of {workload.kind}, not of tpcc")
     return workload.active_warehouses or workload.warehouses

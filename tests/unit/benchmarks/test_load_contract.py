@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from nephoscope.benchmarks.load_contract import (
+from nephoscope.benchmarks.load_spec import (
     ClosedPace,
     ConstantPace,
     LoadSpec,
