@@ -3,7 +3,7 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.leaders import MOST_RANKED
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved, winner_first
-from nephoscope.insights.words import say
+from nephoscope.insights.words import interval_of_one, say
 from nephoscope.records import Direction, Metric
 from nephoscope.results import Comparison, ComparisonVerdict, Insight, Statistic
 
@@ -42,8 +42,9 @@ def _alone(row: Statistic, metric: Metric) -> Insight:
     return say(
         NAME,
         "answer",
-        f"{{benchmark_name}}: the median {{title}} of {{name}} is {{median:{style}}} ({{coverage:coverage}} % interval "
-        f"{{low:{style}}} to {{high:{style}}}, n = {{n:count}}).",
+        f"{{benchmark_name}}: the median {{title}} of {{name}} is {{median:{style}}} ("
+        + interval_of_one(row.n, style)
+        + ").",
         numbers={"median": row.median, "low": row.low, "high": row.high, "coverage": 100 * row.coverage, "n": row.n},
         trials=row.trials,
         benchmark=row.benchmark,

@@ -1,7 +1,7 @@
 """Who gives most for a dollar, under each basis of prices, and whether that is certain."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import enumeration, interval_of_one, plural, say
 from nephoscope.results import Insight, PricePerformance, RankRow
 
 NAME = "price_leaders"
@@ -36,8 +36,10 @@ def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
         NAME,
         "answer",
         "{benchmark_name}, {basis} prices: {name} costs least for its {title}, {usd:quantity:USD} a month for each "
-        "{unit} ({coverage:coverage} % interval {low:quantity:USD} to {high:quantity:USD}, n = {n:count}; the price is "
-        "of {date}). " + _certainty(rank, numbers),
+        "{unit} ("
+        + interval_of_one(best.n, "quantity:USD")
+        + "; the price is of {date}). "
+        + _certainty(rank, numbers),
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         benchmark=best.benchmark,

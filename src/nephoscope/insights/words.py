@@ -136,3 +136,10 @@ def plural(number: float, one: str, many: str = "") -> str:
 def enumeration(parts: Sequence[str]) -> str:
     """'a', 'a and b', 'a, b and c'."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
+
+
+def interval_of_one(n: int, style: str) -> str:
+    """A template for the interval of one configuration's median; a single run has none, and says so."""
+    if n == 1:
+        return "one run, so no interval"
+    return f"{{coverage:coverage}} % interval {{low:{style}}} to {{high:{style}}}, n = {{n:count}}"

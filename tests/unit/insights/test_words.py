@@ -76,3 +76,10 @@ def test_only_the_numbers_used_are_kept_and_evidence_is_sorted() -> None:
 
 def test_enumeration() -> None:
     assert [words.enumeration(list(text)) for text in ("", "a", "ab", "abc")] == ["", "a", "a and b", "a, b and c"]
+
+
+def test_a_single_run_is_told_without_an_interval() -> None:
+    numbers = {"low": 1.0, "high": 2.0, "coverage": 96.875, "n": 6.0}
+    told = [words.say("rule", "answer", words.interval_of_one(n, "ratio"), numbers=numbers, trials=[]) for n in (1, 6)]
+    assert told[0].text == "one run, so no interval"
+    assert told[1].text == "96.8 % interval 1.000 to 2.00, n = 6"
