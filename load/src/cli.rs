@@ -11,7 +11,7 @@ use crate::spec::{
 use crate::sql::{self, SqlPart};
 use crate::stop::Stop;
 use crate::target::Dialect;
-use crate::{telemetry, tell};
+use crate::{merge, telemetry, tell};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -37,6 +37,8 @@ Examples:
   nephoscope-load tpcc check --dsn $DSN --warehouses 100
   nephoscope-load tpcc load  --dsn $DSN --warehouses 100 --connections 8 --resume
   nephoscope-load tpcc check --dsn $DSN --warehouses 100 --fingerprint
+  nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --shard 1/2 --start-at-unix-ms $T > 1.jsonl
+  nephoscope-load merge 0.jsonl 1.jsonl
   nephoscope-load sql --workload tpcc --dialect cockroachdb
   nephoscope-load null run   --dsn $DSN --connections 8 --duration-s 3
   nephoscope-load exec < spec.json
@@ -80,6 +82,12 @@ enum Command {
     /// Be a server that only looks like PostgreSQL: it answers the workloads null, point-select and tpcc (profile proc)
     /// from memory, as late as it is told. For tests and calibration; prints a JSON line a second, until SIGTERM.
     FakeTarget(FakeTargetArgs),
+    /// Put the outputs of all shards of one run into one, on stdout; the exit code is the worst of theirs.
+    Merge {
+        /// What each shard wrote.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
     /// Print every statement that can be sent, one a line: nothing is connected to.
     Sql(SqlArgs),
     /// Round trips and nothing else: one empty Sync each. What it reaches is the most that any workload could.
@@ -559,6 +567,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             return Ok(telemetry::run(Duration::from_millis(interval_ms), io::stdout().lock(), &stop));
         }
         Command::FakeTarget(args) => return args.serve(&*stop_on_signals()?),
+        Command::Merge { files } => return print_merged(&files),
         Command::Sql(args) => return args.print(),
         Command::Exec { spec } => read_spec(spec.as_deref())?,
         Command::Tpcc(action) => validated(action.into_spec())?,
@@ -567,6 +576,19 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     };
     let stop = stop_on_signals()?;
     Ok(session::execute(spec, &Arc::new(Output::new(io::stdout())), &stop))
+}
+
+fn print_merged(files: &[PathBuf]) -> Result<ExitCode, Failure> {
+    let read = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::new(ExitCode::BadSpec, format!("cannot read {}: {error}", path.display())))?;
+        Ok((path.display().to_string(), text))
+    };
+    let merged = merge::merge(&files.iter().map(read).collect::<Result<Vec<_>, _>>()?)?;
+    let mut stdout = io::stdout().lock();
+    let written = merged.lines.iter().try_for_each(|line| writeln!(stdout, "{line}"));
+    written.map_err(|error| Failure::new(ExitCode::Interrupted, format!("the output cannot be written: {error}")))?;
+    Ok(merged.code)
 }
 
 fn read_spec(file: Option<&Path>) -> Result<Spec, Failure> {

@@ -25,6 +25,15 @@ pub enum ExitCode {
 }
 
 impl ExitCode {
+    /// The code of this number.
+    #[must_use]
+    pub fn from_number(number: u64) -> Option<Self> {
+        use ExitCode::{BadSpec, CannotConnect, ConsistencyBroken, Finished, Interrupted, RateNotKept, TargetLost};
+        [Finished, BadSpec, CannotConnect, RateNotKept, ConsistencyBroken, TargetLost, Interrupted]
+            .into_iter()
+            .find(|&code| u64::from(code as u8) == number)
+    }
+
     /// Which of two reasons the process reports: broken data before a lost target before a missed rate. Between a
     /// lost target and an interruption the one that came first explains the other.
     fn rank(self) -> u8 {

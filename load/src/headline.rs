@@ -1,34 +1,67 @@
 //! The number that a run of TPC-C is quoted by, with what it must not be quoted without. Pure.
 
 use crate::outcome::Outcome;
-use crate::output::Headline;
+use crate::output::{Headline, OperationTotal};
 use crate::record::Ledger;
 use crate::spec::{Spec, TpccWait, WorkloadSpec};
-use crate::workload::tpcc::NEW_ORDER;
+use crate::workload::tpcc::{NEW_ORDER, OPERATIONS};
 
 /// The most that the mix 45/43/4/4/4 can reach for a warehouse, in New-Orders per minute.
 const MOST_OF_THE_MIX: f64 = 12.86;
 /// The most that the deck of 23 cards can reach: 10 New-Orders of 10 terminals in 476 s.
 const MOST_OF_THE_DECK: f64 = 12.605;
 
+/// What a headline is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// New-Orders of the measurement interval that did not fail.
+    new_orders: u64,
+    /// Transactions of the whole action.
+    transactions: u64,
+    /// Of all of these.
+    round_trips: u64,
+}
+
+impl Counts {
+    /// From the totals of each operation and outcome: its name, whether it did not fail, how many in the measurement
+    /// interval and in all.
+    pub fn of<'a>(totals: impl Iterator<Item = (&'a str, bool, u64, u64)>, round_trips: u64) -> Self {
+        let mut counts = Self { round_trips, ..Self::default() };
+        for (operation, counts_as_done, measured, all) in totals {
+            counts.transactions += all;
+            if counts_as_done && operation == OPERATIONS[usize::from(NEW_ORDER.0)] {
+                counts.new_orders += measured;
+            }
+        }
+        counts
+    }
+}
+
+impl From<&Ledger> for Counts {
+    fn from(ledger: &Ledger) -> Self {
+        let totals = ledger.totals();
+        let total =
+            |total: &OperationTotal| (total.operation, total.outcome != Outcome::Failed, total.measured, total.all);
+        Self::of(totals.iter().map(total), ledger.round_trips())
+    }
+}
+
 /// The headline of what was measured so far; `None` for other workloads, and while nothing was.
 #[must_use]
-pub fn headline(spec: &Spec, ledger: &Ledger, measured_s: f64) -> Option<Headline> {
+pub fn headline(spec: &Spec, counts: &Counts, measured_s: f64) -> Option<Headline> {
     let WorkloadSpec::Tpcc(tpcc) = &spec.workload else { return None };
     if measured_s <= 0.0 {
         return None;
     }
-    let new_orders =
-        [Outcome::Committed, Outcome::RolledBackByDesign].map(|outcome| ledger.measured(NEW_ORDER, outcome));
-    let new_orders_per_minute = new_orders.iter().sum::<u64>() as f64 * 60.0 / measured_s;
-    let operations: u64 = ledger.totals().iter().map(|total| total.all).sum();
+    let Counts { new_orders, transactions, round_trips } = *counts;
+    let new_orders_per_minute = new_orders as f64 * 60.0 / measured_s;
     let tpmc = (tpcc.wait == TpccWait::Spec && tpcc.wait_factor == 1.0).then(|| new_orders_per_minute.floor());
     // This generator's part of the warehouses' terminals.
     let active = f64::from(tpcc.active()) * f64::from(spec.share().len()) / f64::from(spec.share().clients);
     let efficiency = |most: f64| tpmc.map(|tpmc| 100.0 * tpmc / (most * active));
     Some(Headline {
         new_orders_per_minute,
-        round_trips_per_transaction: (operations > 0).then(|| ledger.round_trips() as f64 / operations as f64),
+        round_trips_per_transaction: (transactions > 0).then(|| round_trips as f64 / transactions as f64),
         tpmc,
         efficiency_of_12_86_percent: efficiency(MOST_OF_THE_MIX),
         efficiency_of_12_605_percent: efficiency(MOST_OF_THE_DECK),
@@ -60,7 +93,6 @@ mod tests {
     use super::*;
     use crate::output::Phase;
     use crate::record::{Lanes, Sample};
-    use crate::workload::tpcc::OPERATIONS;
 
     fn spec(workload: &str) -> Spec {
         let json =
@@ -88,7 +120,7 @@ mod tests {
 
     #[test]
     fn rolled_back_orders_count_and_failed_ones_do_not() {
-        let headline = headline(&spec(r#"{"kind":"tpcc","warehouses":2}"#), &ledger(), 60.0).unwrap();
+        let headline = headline(&spec(r#"{"kind":"tpcc","warehouses":2}"#), &Counts::from(&ledger()), 60.0).unwrap();
         assert_eq!((headline.new_orders_per_minute, headline.round_trips_per_transaction), (3.0, Some(4.0)));
         assert_eq!((headline.tpmc, headline.efficiency_of_12_86_percent), (None, None));
         let text = sentence("batched", &headline);
@@ -100,7 +132,7 @@ mod tests {
     #[test]
     fn efficiency_names_both_divisors_and_needs_unscaled_waits() {
         let waits = spec(r#"{"kind":"tpcc","warehouses":9,"active_warehouses":2,"wait":"spec"}"#);
-        let headline_of = |spec: &Spec| headline(spec, &ledger(), 7.3);
+        let headline_of = |spec: &Spec| headline(spec, &Counts::from(&ledger()), 7.3);
         let headline = headline_of(&waits).unwrap();
         let tpmc = headline.tpmc.unwrap();
         assert_eq!(tpmc, 24.0, "truncated");
@@ -109,7 +141,7 @@ mod tests {
         assert!(sentence("batched", &headline).contains("% of 12.86 and"));
         let scaled = spec(r#"{"kind":"tpcc","warehouses":2,"wait":"spec","wait_factor":0.5}"#);
         assert_eq!(headline_of(&scaled).unwrap().tpmc, None);
-        assert!(super::headline(&spec(r#"{"kind":"null"}"#), &ledger(), 60.0).is_none());
-        assert!(super::headline(&waits, &ledger(), 0.0).is_none());
+        assert!(super::headline(&spec(r#"{"kind":"null"}"#), &Counts::from(&ledger()), 60.0).is_none());
+        assert!(super::headline(&waits, &Counts::from(&ledger()), 0.0).is_none());
     }
 }

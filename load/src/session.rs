@@ -10,11 +10,11 @@ use crate::loader::Loader;
 use crate::outcome::Outcome;
 use crate::output::{AuditLine, ErrorKind, Finished, Line, Output, SCHEMA, Started};
 use crate::record::Ledger;
-use crate::spec::{Action, CheckSpec, LoadPart, Spec};
+use crate::spec::{Action, CheckSpec, LoadPart, ShardSpec, Spec};
 use crate::stop::Stop;
 use crate::target::postgres::Connection;
 use crate::tell;
-use crate::workload::{self, Parts, Workload};
+use crate::workload::{self, Parts, ServerCounter, Workload};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -150,7 +150,7 @@ impl Session {
             let failed = |error| Failure::target("the database cannot be prepared for the workload", &error);
             connection.query(&statement).map_err(failed)?;
         }
-        let counters = if checked { workload.server_counters() } else { Vec::new() };
+        let counters = if checked { self.counters(workload.as_ref()) } else { Vec::new() };
         let before = check::read_counters(&mut connection, &counters)?;
         // Its session must not take one of the server's places from the load.
         drop(connection);
@@ -171,6 +171,18 @@ impl Session {
             disagreement.map_or(Ok(()), Err)
         });
         worst([counted, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), rate])
+    }
+
+    /// The server's counters that can be held against this generator's counts.
+    fn counters(&self, workload: &dyn Workload) -> Vec<ServerCounter> {
+        let ShardSpec { index, count } = self.spec.shard;
+        if count == 1 {
+            return workload.server_counters();
+        }
+        tell::say(format_args!(
+            "shard {index} of {count}: the server's counters are not compared, since they count the other shards' work too"
+        ));
+        Vec::new()
     }
 
     /// Notes what an open pace offered, and holds what was done against it.
@@ -235,7 +247,7 @@ impl Session {
         known.errors = ledger.errors();
         known.round_trips = ledger.round_trips();
         known.round_trips_by_operation = ledger.round_trips_by_operation();
-        known.headline = headline::headline(&self.spec, ledger, measured_s);
+        known.headline = headline::headline(&self.spec, &ledger.into(), measured_s);
         known.measured_s = Some(measured_s);
         known.client_cpu_s = measured_cpu_s;
         known.message = nothing_succeeded(&known).unwrap_or_default();

@@ -91,6 +91,18 @@ fn other_dialects_hold_none_of_what_only_postgresql_has() {
     }
 }
 
+/// `retry = savepoint` may be asked of every dialect.
+#[test]
+fn the_savepoint_protocol_is_printed_for_each_dialect() {
+    for dialect in ["postgres", "cockroachdb", "yugabytedb"] {
+        let run = printed(&format!("--workload tpcc --dialect {dialect} --part run"));
+        for statement in ["SAVEPOINT", "RELEASE SAVEPOINT", "ROLLBACK TO SAVEPOINT"] {
+            let sent = format!("{statement} cockroach_restart");
+            assert_eq!(run.iter().filter(|line| **line == sent).count(), 1, "{dialect}: {sent}");
+        }
+    }
+}
+
 #[test]
 fn parts_and_names_are_as_asked_and_what_a_dialect_lacks_is_refused() {
     let settings = printed("--workload tpcc --dialect cockroachdb --part settings");

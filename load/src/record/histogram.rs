@@ -2,7 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer};
 
 /// One hour.
 pub const HIGHEST_NS: u64 = 3_600 * 1_000_000_000;
@@ -87,12 +87,21 @@ impl Histogram {
         written.expect("writing to memory does not fail");
         STANDARD.encode(bytes)
     }
+
+    /// Reads what [`Histogram::encode`] wrote; `None` when it is something else, or has values outside the range.
+    #[must_use]
+    pub fn decode(text: &str) -> Option<Self> {
+        let bytes = STANDARD.decode(text).ok()?;
+        let read: hdrhistogram::Histogram<u64> = Deserializer::new().deserialize(&mut bytes.as_slice()).ok()?;
+        let mut histogram = Self::default();
+        histogram.inside.add(&read).ok()?;
+        Some(histogram)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hdrhistogram::serialization::Deserializer;
 
     fn decode(text: &str) -> hdrhistogram::Histogram<u64> {
         let bytes = STANDARD.decode(text).unwrap();

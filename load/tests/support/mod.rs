@@ -151,9 +151,15 @@ impl Server {
         let _ = self.child.wait();
     }
 
-    /// Sends a signal to all of its processes. (The postmaster leads the group that `spawn` made.)
+    /// Sends a signal to all of its processes: each session's is the leader of a group of its own.
     pub fn signal(&self, signal: rustix::process::Signal) {
-        let _ = rustix::process::kill_process_group(rustix::process::Pid::from_child(&self.child), signal);
+        let server = self.child.id();
+        let children = fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap_or_default();
+        let children = children.split_ascii_whitespace().filter_map(|number| number.parse::<i32>().ok());
+        for number in children.chain(i32::try_from(server)) {
+            let process = rustix::process::Pid::from_raw(number).expect("a process has a number");
+            let _ = rustix::process::kill_process(process, signal);
+        }
     }
 
     /// A machine that is back after its end, with the same data and port.
@@ -188,6 +194,8 @@ fn spawn(binaries: &Path, data: &Path, directory: &Path, port: u16) -> Child {
 
 impl Drop for Server {
     fn drop(&mut self) {
+        // One that a test has frozen would not hear the next signal.
+        self.signal(rustix::process::Signal::CONT);
         // Immediate shutdown: nothing here is worth a checkpoint, and the postmaster takes its children with it.
         let _ =
             rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), rustix::process::Signal::QUIT);
