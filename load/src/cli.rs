@@ -6,7 +6,7 @@ use crate::output::Output;
 use crate::session;
 use crate::spec::{
     Action, CheckSpec, IsolationSpec, LoadPart, LoadSpec, NullSpec, PaceSpec, PointSelectSpec, PostgresTarget,
-    RetrySpec, ShardSpec, Spec, TpccMix, TpccProfile, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec,
+    RetrySpec, ShardSpec, Spec, TpccDelivery, TpccMix, TpccProfile, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec,
 };
 use crate::sql::{self, SqlPart};
 use crate::stop::Stop;
@@ -245,6 +245,7 @@ impl SqlArgs {
                 warehouses: self.warehouses,
                 active_warehouses: None,
                 profile: self.profile.unwrap_or(ProfileArg::Batched),
+                delivery: TpccDelivery::Inline,
                 timestamps: TimestampsArg::Wall,
                 mix: TpccMix::Standard,
                 wait: WaitArg::None,
@@ -394,6 +395,9 @@ struct TpccArgs {
     /// How transactions are cut into round trips.
     #[arg(long, value_enum, default_value_t = ProfileArg::Batched)]
     profile: ProfileArg,
+    /// Who does Deliveries.
+    #[arg(long, value_enum, default_value_t = TpccDelivery::Inline)]
+    delivery: TpccDelivery,
     /// Where the timestamps of new rows come from.
     #[arg(long, value_enum, default_value_t = TimestampsArg::Wall)]
     timestamps: TimestampsArg,
@@ -445,6 +449,7 @@ impl From<TpccArgs> for WorkloadSpec {
                 ProfileArg::Pipelined => TpccProfile::Pipelined,
                 ProfileArg::Proc => TpccProfile::Proc,
             },
+            delivery: args.delivery,
             timestamps: match args.timestamps {
                 TimestampsArg::Wall => TpccTimestamps::Wall,
                 TimestampsArg::Logical => TpccTimestamps::Logical,
@@ -657,11 +662,11 @@ mod tests {
             ),
             (
                 "x tpcc run --dsn postgresql://u@h/d --warehouses 5 --active-warehouses 2 --wait spec --wait-factor 0.5 \
-                 --workers 30 --threads 2 --pin --operations 99 --shard 1/2 --start-at-unix-ms 7 --retry savepoint \
+                 --delivery deferred --workers 30 --threads 2 --pin --operations 99 --shard 1/2 --start-at-unix-ms 7 --retry savepoint \
                  --answer-timeout-s 2 --reconnect-timeout-s 3 --max-retries 4",
                 r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d", "retry": "savepoint"}, "seed": 1,
                     "workload": {"kind": "tpcc", "warehouses": 5, "active_warehouses": 2, "wait": "spec",
-                    "wait_factor": 0.5}, "workers": 30, "threads": 2, "pin": true, "operations": 99,
+                    "wait_factor": 0.5, "delivery": "deferred"}, "workers": 30, "threads": 2, "pin": true, "operations": 99,
                     "shard": {"index": 1, "count": 2}, "start_at_unix_ms": 7, "answer_timeout_s": 2,
                     "reconnect_timeout_s": 3, "max_retries": 4}"#,
             ),

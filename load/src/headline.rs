@@ -4,7 +4,7 @@ use crate::outcome::Outcome;
 use crate::output::{Headline, OperationTotal};
 use crate::record::Ledger;
 use crate::spec::{Spec, TpccWait, WorkloadSpec};
-use crate::workload::tpcc::{NEW_ORDER, OPERATIONS};
+use crate::workload::tpcc::{DELIVERY_DEFERRED, NEW_ORDER, OPERATIONS, OPERATIONS_DEFERRED};
 
 /// The most that the mix 45/43/4/4/4 can reach for a warehouse, in New-Orders per minute.
 const MOST_OF_THE_MIX: f64 = 12.86;
@@ -28,7 +28,10 @@ impl Counts {
     pub fn of<'a>(totals: impl Iterator<Item = (&'a str, bool, u64, u64)>, round_trips: u64) -> Self {
         let mut counts = Self { round_trips, ..Self::default() };
         for (operation, counts_as_done, measured, all) in totals {
-            counts.transactions += all;
+            // Its transaction was counted when it was queued; its round trips are that one's.
+            if operation != OPERATIONS_DEFERRED[usize::from(DELIVERY_DEFERRED.0)] {
+                counts.transactions += all;
+            }
             if counts_as_done && operation == OPERATIONS[usize::from(NEW_ORDER.0)] {
                 counts.new_orders += measured;
             }

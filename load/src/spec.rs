@@ -269,6 +269,9 @@ pub struct TpccSpec {
     /// Keying and think times.
     #[serde(default)]
     pub wait: TpccWait,
+    /// Whether a terminal does its Deliveries itself.
+    #[serde(default)]
+    pub delivery: TpccDelivery,
     /// Where the timestamps of new rows come from.
     #[serde(default)]
     pub timestamps: TpccTimestamps,
@@ -290,6 +293,17 @@ impl TpccSpec {
     pub fn active(&self) -> u32 {
         self.active_warehouses.unwrap_or(self.warehouses)
     }
+}
+
+/// Who does TPC-C's Deliveries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum TpccDelivery {
+    /// The terminal itself: its response time is that of the work.
+    #[default]
+    Inline,
+    /// The terminal only queues it (2.7.2): the work is an operation of its own, `delivery_deferred`.
+    Deferred,
 }
 
 /// Keying and think times of TPC-C's terminals.

@@ -127,3 +127,39 @@ fn transactions_are_tried_again_from_a_savepoint_with_waits_of_the_specification
     assert_eq!(finished["headline"]["tpmc"], Value::Null, "scaled waits make no tpmC");
     assert!(ended.stderr.contains("New-Orders per minute (profile batched"), "{}", ended.stderr);
 }
+
+#[test]
+fn deliveries_that_were_queued_are_all_done() {
+    let Some(server) = support::server() else { return };
+    exec(&program::spec("load", &server.dsn(), json!({"kind": "tpcc", "warehouses": 1}))).expect(0);
+    let workload = json!({"kind": "tpcc", "warehouses": 1, "delivery": "deferred"});
+    let mut spec = program::spec("run", &server.dsn(), workload);
+    // Nobody gives way to queued work while ten clients compete for one connection: it is done at the end.
+    spec["connections"] = json!(1);
+    spec["workers"] = json!(10);
+    spec["operations"] = json!(10 * 23);
+    spec["duration_s"] = json!(60);
+    let ended = exec(&spec).expect(0);
+    let finished = ended.finished();
+    let trips = finished["round_trips_by_operation"].as_array().unwrap();
+    let of = |name: &str| trips.iter().find(|row| row["operation"] == name).unwrap_or_else(|| panic!("no {name}"));
+    assert_eq!((number(&of("delivery")["operations"]), number(&of("delivery")["round_trips"])), (10, 0));
+    let deferred = of("delivery_deferred");
+    assert_eq!((number(&deferred["operations"]), number(&deferred["round_trips"])), (10, 80));
+    let line = |name: &str| finished["audit"].as_array().unwrap().iter().find(|line| line["name"] == name).unwrap();
+    for name in ["deferred_within_80_s", "deferred_done"] {
+        let line = line(name);
+        assert_eq!((&line["observed"], number(&line["draws"]), &line["passed"]), (&json!(1.0), 10, &json!(true)));
+    }
+    let skipped = line("skipped_delivery");
+    assert_eq!(number(&skipped["draws"]), 10, "answers are counted where they come");
+    assert_eq!(all(&ended), 10 * 23 + 10);
+
+    // Also when the time is over before.
+    spec.as_object_mut().unwrap().remove("operations");
+    spec["duration_s"] = json!(2);
+    let ended = exec(&spec).expect(0);
+    let done = ended.finished()["audit"].as_array().unwrap().iter().find(|line| line["name"] == "deferred_done");
+    let done = done.expect("such a line");
+    assert!(done["observed"] == 1.0 && number(&done["draws"]) > 0, "{done}");
+}

@@ -8,6 +8,7 @@
 
 mod clock;
 mod coordinator;
+mod deferred;
 mod dial;
 mod evidence;
 mod reactor;

@@ -2,11 +2,13 @@
 //! that the coordinator empties each second.
 
 use super::Shared;
+use super::deferred::Deferred;
 use super::redial::Redial;
 use super::roster::Roster;
 use super::seat::{Ended, Next, Seat};
 use crate::exit::{ExitCode, Failure};
 use crate::outcome::Outcome;
+use crate::pace::Arrival;
 use crate::record::Lane;
 use crate::target::postgres::Connection;
 use crate::workload::{Draws, Waits, Worker};
@@ -73,6 +75,7 @@ pub(super) struct Reactor {
     busy: usize,
     /// When seats that pause go on.
     pauses: BinaryHeap<Reverse<(u64, usize)>>,
+    deferred: Deferred,
     redial: Redial,
     epoll: OwnedFd,
     scan: u32,
@@ -105,6 +108,7 @@ impl Reactor {
             free: vec![VecDeque::new(); shared.dial.groups()],
             busy: 0,
             pauses: BinaryHeap::new(),
+            deferred: Deferred::new(shared.dial.groups()),
             redial,
             epoll,
             scan: 0,
@@ -141,6 +145,7 @@ impl Reactor {
         let mut draws = Draws::default();
         self.places.iter().for_each(|place| draws.merge(&place.seat.worker.draws()));
         self.waits.iter().for_each(|waits| draws.merge(&waits.draws()));
+        draws.merge(&self.deferred.draws());
         draws
     }
 
@@ -160,7 +165,8 @@ impl Reactor {
                 self.roster.fire(now_ns);
                 self.dispatch(now_ns)?;
             }
-            if self.busy == 0 && (over || self.roster.is_empty()) {
+            self.dispatch_deferred()?;
+            if self.busy == 0 && (over || self.roster.is_empty()) && !self.can_do_deferred() {
                 return Ok(());
             }
             self.give_up_on_silence(now_ns)?;
@@ -201,6 +207,33 @@ impl Reactor {
         Ok(())
     }
 
+    /// Gives connections that nobody due wants to work that was queued, even after the end of the load.
+    fn dispatch_deferred(&mut self) -> Result<(), Failure> {
+        for group in 0..self.free.len() {
+            while !self.deferred.is_empty(group) && !self.has_failed() {
+                let Some(index) = self.free[group].pop_front() else { break };
+                let Some(arrival) = self.deferred.next(group) else { break };
+                self.busy += 1;
+                let place = &mut self.places[index];
+                place.state = State::Busy;
+                let next = place.seat.start_deferred(&self.shared, &self.lane, arrival);
+                self.follow(index, next)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the load ended by a failure; an interruption leaves time to do what is queued.
+    fn has_failed(&self) -> bool {
+        self.shared.stop.requested() && !self.shared.stop.interrupted()
+    }
+
+    /// Whether work is queued for which there is, or will be, a connection: after the end, a lost one does not come back.
+    fn can_do_deferred(&self) -> bool {
+        let is_served = |place: &Place| place.state != State::Dialing && !self.deferred.is_empty(place.group);
+        !self.has_failed() && self.places.iter().any(is_served)
+    }
+
     /// Does what comes next for a seat.
     fn follow(&mut self, index: usize, next: Next) -> Result<(), Failure> {
         match next {
@@ -225,7 +258,7 @@ impl Reactor {
     /// Frees a seat, and schedules the client's next turn.
     fn release(&mut self, index: usize, ended: Ended) -> Result<(), Failure> {
         self.busy -= 1;
-        let Ended { arrival, at_ns, outcome, fatal } = ended;
+        let Ended { arrival, at_ns, outcome, queues, deferred, fatal } = ended;
         let mut rest_ns = 0;
         if outcome == Outcome::Failed {
             // A server that refuses everything is not to be asked as fast as it can refuse.
@@ -234,9 +267,16 @@ impl Reactor {
         } else {
             self.places[index].failed_in_a_row = 0;
         }
-        let pause_ns = self.waits.as_mut().map_or(0, |waits| waits.pause_ns(arrival.client, arrival.turn));
-        let due_ns = at_ns + rest_ns + pause_ns;
-        self.roster.done(arrival.client, due_ns, rest_ns + pause_ns == 0);
+        if deferred {
+            self.deferred.done(arrival, at_ns, outcome);
+        } else {
+            let pause_ns = self.waits.as_mut().map_or(0, |waits| waits.pause_ns(arrival.client, arrival.turn));
+            let due_ns = at_ns + rest_ns + pause_ns;
+            self.roster.done(arrival.client, due_ns, rest_ns + pause_ns == 0);
+        }
+        if queues {
+            self.deferred.queue(self.places[index].group, Arrival { due_ns: at_ns, ..arrival });
+        }
         if self.places[index].seat.connection.is_none() {
             self.dial(index);
         } else if rest_ns > 0 {

@@ -25,6 +25,10 @@ pub(super) struct Ended {
     pub(super) arrival: Arrival,
     pub(super) at_ns: u64,
     pub(super) outcome: Outcome,
+    /// Whether it queued work for later.
+    pub(super) queues: bool,
+    /// Whether it was such work.
+    pub(super) deferred: bool,
     /// Why nothing can follow it, if so.
     pub(super) fatal: Option<Failure>,
 }
@@ -34,6 +38,8 @@ struct Operation {
     id: OperationId,
     arrival: Arrival,
     unhindered: bool,
+    /// Whether it is work that a client's turn queued.
+    deferred: bool,
     /// When its first byte was sent, of the first attempt and of the latest.
     sent_ns: Option<u64>,
     attempt_sent_ns: Option<u64>,
@@ -66,6 +72,7 @@ impl Seat {
             id: OperationId(0),
             arrival: Arrival { client: 0, turn: 0, due_ns: 0 },
             unhindered: false,
+            deferred: false,
             sent_ns: None,
             attempt_sent_ns: None,
             round_trips: 0,
@@ -88,10 +95,30 @@ impl Seat {
 
     /// Draws and begins an operation; `unhindered` when it waited for nobody but this program.
     pub(super) fn start(&mut self, shared: &Shared, lane: &Lane, arrival: Arrival, unhindered: bool) -> Next {
+        let id = self.worker.draw(arrival.client, arrival.turn);
+        self.operate(shared, lane, id, arrival, unhindered, false)
+    }
+
+    /// Begins the work that a client's turn queued at the time at which this arrival is due.
+    pub(super) fn start_deferred(&mut self, shared: &Shared, lane: &Lane, arrival: Arrival) -> Next {
+        let id = self.worker.draw_deferred(arrival.client, arrival.turn);
+        self.operate(shared, lane, id, arrival, false, true)
+    }
+
+    fn operate(
+        &mut self,
+        shared: &Shared,
+        lane: &Lane,
+        id: OperationId,
+        arrival: Arrival,
+        unhindered: bool,
+        deferred: bool,
+    ) -> Next {
         self.operation = Operation {
-            id: self.worker.draw(arrival.client, arrival.turn),
+            id,
             arrival,
             unhindered,
+            deferred,
             sent_ns: None,
             attempt_sent_ns: None,
             round_trips: 0,
@@ -175,9 +202,7 @@ impl Seat {
     /// The attempt met an error: makes the connection usable again, or drops it.
     fn interrupted(&mut self, shared: &Shared, lane: &Lane, error: TargetError) -> Next {
         let class = classify(&error);
-        let again = class == ErrorClass::Retry
-            && self.operation.retries < shared.max_retries
-            && !shared.is_over(shared.clock.now_ns());
+        let again = class == ErrorClass::Retry && self.operation.retries < shared.max_retries && !self.is_over(shared);
         // A server that tells an error has undone the operation before, unless it says that it does not know.
         self.operation.in_doubt &= matches!(class, ErrorClass::Lost | ErrorClass::Unknown | ErrorClass::Defect);
         match class {
@@ -191,6 +216,11 @@ impl Seat {
             ErrorClass::Lost => self.was_reset(shared, lane, LOST.to_owned(), false, false),
             ErrorClass::Retry | ErrorClass::Unknown | ErrorClass::Fail => self.reset(shared, lane, label(error), again),
         }
+    }
+
+    /// Whether nothing is tried again any more; queued work is done even after the end.
+    fn is_over(&self, shared: &Shared) -> bool {
+        if self.operation.deferred { shared.stop.requested() } else { shared.is_over(shared.clock.now_ns()) }
     }
 
     /// Leaves a failed or open transaction, so that the next batch starts afresh.
@@ -262,6 +292,13 @@ impl Seat {
                 }
             },
         );
-        Next::Ended(Ended { arrival: operation.arrival, at_ns: sample.ended_ns, outcome, fatal })
+        Next::Ended(Ended {
+            arrival: operation.arrival,
+            at_ns: sample.ended_ns,
+            outcome,
+            queues: outcome != Outcome::Failed && self.worker.queues(),
+            deferred: operation.deferred,
+            fatal,
+        })
     }
 }

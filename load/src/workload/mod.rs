@@ -60,6 +60,17 @@ pub trait Worker: Send {
     /// [`DataError`] when the rows contradict the workload's own data set.
     fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError>;
 
+    /// Whether the drawn operation only queues its work: it is over without a round trip, and
+    /// [`Worker::draw_deferred`] takes the work up later.
+    fn queues(&self) -> bool {
+        false
+    }
+
+    /// Draws the work that a client's turn queued, as an operation of its own; what it draws is not counted again.
+    fn draw_deferred(&mut self, client: u32, turn: u64) -> OperationId {
+        self.draw(client, turn)
+    }
+
     /// Counts of what was drawn here, for the audit; the sum over all executors is the run's.
     fn draws(&self) -> Draws;
 }
@@ -75,6 +86,13 @@ pub trait Waits: Send {
     /// Counts of what was waited, for the audit.
     fn draws(&self) -> Draws;
 }
+
+/// Of deferred work that was queued, how much was done within [`DEFERRED_S`]: the name of a tally that engines keep.
+pub const DEFERRED_WITHIN_80_S: &str = "deferred_within_80_s";
+/// Of deferred work that was queued, how much was done at all.
+pub const DEFERRED_DONE: &str = "deferred_done";
+/// How long deferred work may take, queueing included, in seconds (TPC-C 2.7.2.2).
+pub const DEFERRED_S: u64 = 80;
 
 /// A generator's draws by name: how often something was so, of how many draws, sums for means, and counts of values.
 #[derive(Debug, Clone, Default, PartialEq)]

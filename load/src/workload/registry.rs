@@ -8,7 +8,7 @@ use super::tpcc::worker::Clock;
 use super::tpcc::{Tpcc, TpccOptions};
 use super::{DataError, Dataset, Workload};
 use crate::exit::{ExitCode, Failure};
-use crate::spec::{Spec, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec};
+use crate::spec::{Spec, TpccDelivery, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec};
 use crate::target::postgres::TextRows;
 use std::sync::Arc;
 
@@ -79,8 +79,9 @@ impl Parts {
             mix: tpcc.mix,
             wait_factor: (tpcc.wait == TpccWait::Spec).then_some(tpcc.wait_factor),
         };
+        let defers = tpcc.delivery == TpccDelivery::Deferred;
         let tpcc = Tpcc::new(options, stored).map_err(|error| Failure::new(ExitCode::BadSpec, error))?;
-        Ok(Arc::new(tpcc))
+        Ok(Arc::new(tpcc.with_deferred(defers)))
     }
 }
 

@@ -8,7 +8,7 @@
 use super::constants::{RunConstants, is_legal_delta};
 use super::tally::{BINNED, CARDS, DECK, HOMES, LINES, MIX, Quantity};
 use super::terminals::{Layout, gcd};
-use crate::workload::{AuditLine, Draws, Tally};
+use crate::workload::{AuditLine, DEFERRED_DONE, DEFERRED_WITHIN_80_S, Draws, Tally};
 use std::collections::BTreeMap;
 
 const DECK_EXACT: &str = "deck_exact";
@@ -248,6 +248,17 @@ fn skipped(tally: Tally) -> AuditLine {
     let passed = (tally.draws >= 100).then_some(observed <= 0.01 || tally.sum <= 1.0);
     let name = Quantity::SkippedDelivery.name().to_owned();
     AuditLine { name, observed, low: 0.0, high: 0.01, draws: tally.draws, passed }
+}
+
+/// Whether nine of ten queued Deliveries were done within 80 s (2.7.2.2), and none was lost.
+pub fn deferred(draws: &Draws) -> [AuditLine; 2] {
+    let line = |name: &'static str, low: f64| {
+        let tally = draws.tallies.get(name).copied().unwrap_or_default();
+        let observed = mean(tally);
+        let passed = (tally.draws > 0).then_some(observed >= low);
+        AuditLine { name: name.to_owned(), observed, low, high: 1.0, draws: tally.draws, passed }
+    };
+    [line(DEFERRED_WITHIN_80_S, 0.9), line(DEFERRED_DONE, 1.0)]
 }
 
 #[cfg(test)]

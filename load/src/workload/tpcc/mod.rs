@@ -12,7 +12,7 @@
 //! costs as much as any other (in `chatty` one less: the line that finds no item has no stock).
 //!
 //! What differs from the letter of the specification: no screens and no think times (a pace of its own would add
-//! them), Delivery inline instead of queued, an item drawn twice for one order is drawn again, a client may serve
+//! them), Delivery inline unless it is asked to be queued, an item drawn twice for one order is drawn again, a client may serve
 //! several terminals in turn (see [`terminals`]), and after ten terminals of a warehouse the districts of Stock-Level
 //! repeat.
 
@@ -43,6 +43,9 @@ use worker::{Clock, TpccWorker};
 
 /// Names of the operations.
 pub const OPERATIONS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
+/// The same, and the work of Deliveries that were queued.
+pub const OPERATIONS_DEFERRED: [&str; 6] =
+    ["new_order", "payment", "order_status", "delivery", "stock_level", "delivery_deferred"];
 /// Clause 2.4.
 pub const NEW_ORDER: OperationId = OperationId(0);
 /// Clause 2.5.
@@ -51,6 +54,8 @@ pub const PAYMENT: OperationId = OperationId(1);
 pub const ORDER_STATUS: OperationId = OperationId(2);
 /// Clause 2.7.
 pub const DELIVERY: OperationId = OperationId(3);
+/// The work of a Delivery that its terminal queued (2.7.2).
+pub const DELIVERY_DEFERRED: OperationId = OperationId(5);
 /// Clause 2.8.
 pub const STOCK_LEVEL: OperationId = OperationId(4);
 
@@ -83,6 +88,7 @@ pub struct Tpcc {
     profile: Profile,
     mix: Mix,
     wait_factor: Option<f64>,
+    defers: bool,
     constants: RunConstants,
     data_seed: u64,
     statements: Vec<Statement>,
@@ -113,10 +119,17 @@ impl Tpcc {
             profile: options.profile,
             mix: options.mix,
             wait_factor: options.wait_factor,
+            defers: false,
             constants: RunConstants::draw(options.seed, stored.c_load),
             data_seed: stored.seed,
             statements: statements::all(options.profile),
         })
+    }
+
+    /// The same, with Deliveries that are queued (2.7.2), or done by the terminal itself.
+    #[must_use]
+    pub fn with_deferred(self, defers: bool) -> Self {
+        Self { defers, ..self }
     }
 
     /// Which terminals are whose, in a run of so many clients.
@@ -131,12 +144,13 @@ impl Tpcc {
         let layout = self.layout(clients);
         let terminals = Terminals::new(self.seed, layout, &self.constants).with_mix(self.mix);
         TpccWorker::new(layout, terminals, Tallies::new(layout, self.constants), self.clock, self.profile)
+            .with_deferred(self.defers)
     }
 }
 
 impl Workload for Tpcc {
     fn operations(&self) -> &'static [&'static str] {
-        &OPERATIONS
+        if self.defers { &OPERATIONS_DEFERRED } else { &OPERATIONS }
     }
 
     fn prepare(&self) -> Vec<String> {
@@ -167,6 +181,9 @@ impl Workload for Tpcc {
             lines.retain(|line| !audit::is_of_the_deck(&line.name)); // there is no deck
         }
         lines.extend(self.wait_factor.into_iter().flat_map(|factor| waits::audit(draws, factor)));
+        if self.defers {
+            lines.extend(audit::deferred(draws));
+        }
         lines
     }
 

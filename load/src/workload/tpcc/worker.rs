@@ -5,9 +5,9 @@ use super::profile::Profile;
 use super::tally::{Quantity, Tallies};
 use super::terminals::{Layout, Terminals};
 use super::transactions::{Delivery, NewOrder, OrderStatus, Payment, Performance, StockLevel};
-use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
+use super::{DELIVERY, DELIVERY_DEFERRED, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use crate::target::postgres::{Batch, Reply};
-use crate::workload::{DataError, Draws, OperationId, Step, Worker};
+use crate::workload::{Completion, DataError, Draws, OperationId, Step, Worker};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Where the timestamps of new rows come from.
@@ -46,6 +46,8 @@ pub struct TpccWorker {
     terminals: Terminals,
     clock: Clock,
     layout: Layout,
+    /// Whether Delivery is only queued by its terminal.
+    defers: bool,
     operation: OperationId,
     /// Of the operation in the run: all clients' first turns, then their second ones.
     number: i64,
@@ -64,6 +66,7 @@ impl TpccWorker {
             terminals,
             clock,
             layout,
+            defers: false,
             operation: NEW_ORDER,
             number: 0,
             now_micros: 0,
@@ -74,6 +77,11 @@ impl TpccWorker {
             delivery: Performance::new(profile),
             stock_level: Performance::new(profile),
         }
+    }
+
+    /// The same, which queues its Deliveries or does not.
+    pub(super) fn with_deferred(self, defers: bool) -> Self {
+        Self { defers, ..self }
     }
 
     /// The terminals, with the inputs of their latest operations.
@@ -117,7 +125,7 @@ impl TpccWorker {
         let rows_by_name = match self.operation {
             PAYMENT => self.payment.state.rows_by_name,
             ORDER_STATUS => self.order_status.state.rows_by_name,
-            DELIVERY => {
+            DELIVERY | DELIVERY_DEFERRED => {
                 let skipped = self.delivery.state.skipped();
                 self.tallies.add(Quantity::SkippedDelivery, f64::from(u8::from(skipped > 0)));
                 self.tallies.add(Quantity::SkippedDistrict, skipped as f64);
@@ -140,6 +148,9 @@ impl Worker for TpccWorker {
     }
 
     fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
+        if self.queues() {
+            return Ok(Step::Done(Completion::Committed));
+        }
         if reply.is_none() {
             self.now_micros = self.clock.now_micros(self.number);
         }
@@ -148,13 +159,24 @@ impl Worker for TpccWorker {
             NEW_ORDER => self.new_order.step(&inputs.new_order, now, reply, batch),
             PAYMENT => self.payment.step(&inputs.payment, now, reply, batch),
             ORDER_STATUS => self.order_status.step(&inputs.order_status, now, reply, batch),
-            DELIVERY => self.delivery.step(&inputs.delivery, now, reply, batch),
+            DELIVERY | DELIVERY_DEFERRED => self.delivery.step(&inputs.delivery, now, reply, batch),
             _ => self.stock_level.step(&inputs.stock_level, now, reply, batch),
         }?;
         if matches!(step, Step::Done(_)) {
             self.count_answers();
         }
         Ok(step)
+    }
+
+    fn queues(&self) -> bool {
+        self.defers && self.operation == DELIVERY
+    }
+
+    fn draw_deferred(&mut self, client: u32, turn: u64) -> OperationId {
+        self.terminals.draw(client, turn);
+        self.number = turn as i64 * i64::from(self.layout.clients()) + i64::from(client);
+        self.operation = DELIVERY_DEFERRED;
+        self.operation
     }
 
     fn draws(&self) -> Draws {
