@@ -160,8 +160,9 @@ fn documented(profile: Profile) -> RoundTrips {
             RoundTrips { of: [14..=25, 9..=11, 5..=6, 27..=27, 4..=4], of_empty_delivery: 12, mean: 14.5 }
         }
         Profile::Batched => RoundTrips { of: [11..=11, 6..=7, 5..=5, 8..=8, 4..=4], of_empty_delivery: 3, mean: 8.39 },
-        Profile::Pipelined => RoundTrips { of: [2..=2, 1..=1, 1..=1, 1..=1, 1..=1], of_empty_delivery: 1, mean: 1.43 },
-        Profile::Proc => RoundTrips { of: [1..=1, 1..=1, 1..=1, 1..=1, 1..=1], of_empty_delivery: 1, mean: 1.0 },
+        Profile::Pipelined | Profile::Proc => {
+            RoundTrips { of: [1..=1, 1..=1, 1..=1, 1..=1, 1..=1], of_empty_delivery: 1, mean: 1.0 }
+        }
     }
 }
 

@@ -25,44 +25,13 @@ fn statement(query: Query) -> &'static str {
     query.sql(Profile::Pipelined).expect("the profile sends it")
 }
 
-/// Lines come in the order of the stocks' key, in which they are locked. An order that finds another number of items
-/// than it is told fails; the caller rolls back the one whose last item is unused. A row for each line.
 fn new_order() -> String {
     function(
-        "tpcc_new_order(p_w_id integer, p_d_id integer, p_c_id integer, p_entry_d timestamp, p_ol_cnt integer, \
-         p_all_local integer, p_items integer, p_numbers integer[], p_supply_w_ids integer[], p_i_ids integer[], \
-         p_quantities integer[]) \
-         RETURNS TABLE (r_o_id integer, r_d_tax numeric, r_w_tax numeric, r_c_discount numeric, r_c_last varchar, \
-         r_c_credit bpchar, r_ol_number integer, r_i_name varchar, r_i_price numeric, r_ol_amount numeric, \
-         r_s_quantity integer, r_brand text)",
-        "DECLARE v_items integer; \
-         BEGIN \
-         UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = p_w_id AND d_id = p_d_id \
-         RETURNING d_next_o_id - 1, d_tax INTO STRICT r_o_id, r_d_tax; \
-         SELECT c_discount, c_last, c_credit, w_tax INTO STRICT r_c_discount, r_c_last, r_c_credit, r_w_tax \
-         FROM customer JOIN warehouse ON w_id = c_w_id WHERE c_w_id = p_w_id AND c_d_id = p_d_id AND c_id = p_c_id; \
-         INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
-         VALUES (r_o_id, p_d_id, p_w_id, p_c_id, p_entry_d, p_ol_cnt, p_all_local); \
-         INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES (r_o_id, p_d_id, p_w_id); \
-         RETURN QUERY WITH taken AS (UPDATE stock SET \
-         s_quantity = s_quantity - ordered + CASE WHEN s_quantity >= ordered + 10 THEN 0 ELSE 91 END, \
-         s_ytd = s_ytd + ordered, s_order_cnt = s_order_cnt + 1, \
-         s_remote_cnt = s_remote_cnt + (supply_w_id <> p_w_id)::integer \
-         FROM unnest(p_numbers, p_supply_w_ids, p_i_ids, p_quantities) AS line (number, supply_w_id, item, ordered) \
-         JOIN item ON i_id = item WHERE s_w_id = supply_w_id AND s_i_id = item \
-         RETURNING number, supply_w_id, item, ordered, i_name, i_price, i_price * ordered AS amount, s_quantity, \
-         CASE WHEN i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%' THEN 'B' ELSE 'G' END AS brand, \
-         CASE p_d_id WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04 \
-         WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 \
-         WHEN 9 THEN s_dist_09 ELSE s_dist_10 END AS dist_info), \
-         entered AS (INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, \
-         ol_quantity, ol_amount, ol_dist_info) \
-         SELECT r_o_id, p_d_id, p_w_id, number, item, supply_w_id, ordered, amount, dist_info FROM taken) \
-         SELECT r_o_id, r_d_tax, r_w_tax, r_c_discount, r_c_last, r_c_credit, number, i_name, i_price, amount, \
-         s_quantity, brand FROM taken; \
-         GET DIAGNOSTICS v_items = ROW_COUNT; \
-         IF v_items <> p_items THEN RAISE EXCEPTION '% items and stocks found of %', v_items, p_items; END IF; \
-         END",
+        "tpcc_new_order(integer, integer, integer, timestamp, integer, integer, integer[], integer[], integer[], \
+         integer[]) RETURNS TABLE (r_o_id integer, r_d_tax numeric, r_w_tax numeric, r_c_discount numeric, \
+         r_c_last varchar, r_c_credit bpchar, r_ol_number integer, r_i_name varchar, r_i_price numeric, \
+         r_ol_amount numeric, r_s_quantity integer, r_brand text)",
+        &format!("BEGIN RETURN QUERY {}; END", statement(Query::NewOrderEnter)),
     )
 }
 

@@ -96,7 +96,7 @@ mod tests {
                 let statement = &all[usize::from(query.id(profile).0)];
                 assert_eq!((statement.name, statement.sql.as_str()), (name, sql));
             }
-            for district in (1..=10).filter(|_| profile != Profile::Proc) {
+            for district in (1..=10).filter(|_| profile < Profile::Pipelined) {
                 let statement = &all[usize::from(stock(profile, district).0)];
                 assert_eq!(statement.name, format!("new_order.stock_{district:02}"));
                 assert!(statement.sql.contains(&format!("s_dist_{district:02}")));
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_statement_of_another_profile_has_no_place() {
-        assert!(std::panic::catch_unwind(|| Query::NewOrderCall.id(Profile::Batched)).is_err());
+        assert!(std::panic::catch_unwind(|| Query::NewOrderEnter.id(Profile::Batched)).is_err());
         assert!(std::panic::catch_unwind(|| Query::NewOrderItems.id(Profile::Proc)).is_err());
     }
 }

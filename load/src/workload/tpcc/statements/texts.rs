@@ -111,7 +111,7 @@ queries! {
     /// $1 warehouse, $2 district.
     NewOrderDistrict = "new_order.district" {
         Chatty => "SELECT d_tax, d_next_o_id FROM district WHERE d_w_id = $1 AND d_id = $2 FOR UPDATE",
-        Batched | Pipelined =>
+        Batched =>
             "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = $1 AND d_id = $2 \
              RETURNING d_tax, d_next_o_id - 1",
     }
@@ -129,24 +129,24 @@ queries! {
     }
     /// $1 warehouse, $2 district, $3 customer.
     NewOrderWarehouseAndCustomer = "new_order.warehouse_and_customer" {
-        Chatty | Pipelined =>
+        Chatty =>
             "SELECT c_discount, c_last, c_credit, w_tax FROM customer JOIN warehouse ON w_id = c_w_id \
              WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3",
     }
     /// $1 items.
     NewOrderItems = "new_order.items" {
-        Chatty | Batched | Pipelined =>
+        Chatty | Batched =>
             "SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id = ANY ($1::int4[])",
     }
     /// $1 order, $2 district, $3 warehouse, $4 customer, $5 time, $6 lines, $7 all local.
     NewOrderInsertOrder = "new_order.insert_order" {
-        Chatty | Batched | Pipelined =>
+        Chatty | Batched =>
             "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
              VALUES ($1, $2, $3, $4, $5, $6, $7)",
     }
     /// $1 order, $2 district, $3 warehouse.
     NewOrderInsertNewOrder = "new_order.insert_new_order" {
-        Chatty | Batched | Pipelined => "INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES ($1, $2, $3)",
+        Chatty | Batched => "INSERT INTO new_order (no_o_id, no_d_id, no_w_id) VALUES ($1, $2, $3)",
     }
     /// Arrays: $1 warehouses, $2 items, $3 new quantities, $4 quantities ordered, $5 1 if remote.
     NewOrderUpdateStock = "new_order.update_stock" {
@@ -165,15 +165,40 @@ queries! {
     /// $1 order, $2 district, $3 warehouse; arrays: $4 numbers, $5 items, $6 supply warehouses, $7 quantities,
     /// $8 amounts, $9 district information.
     NewOrderInsertLines = "new_order.insert_lines" {
-        Chatty | Batched | Pipelined =>
+        Chatty | Batched =>
             "INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, ol_quantity, \
              ol_amount, ol_dist_info) SELECT $1::int4, $2::int4, $3::int4, line.* \
              FROM unnest($4::int4[], $5::int4[], $6::int4[], $7::int4[], $8::numeric[], $9::text[]) AS line",
     }
-    /// $1 warehouse, $2 district, $3 customer, $4 time, $5 lines, $6 all local, $7 how many items exist; arrays in the
-    /// order of the stocks' key: $8 numbers, $9 supply warehouses, $10 items, $11 quantities.
-    NewOrderCall = "new_order.call" {
-        Proc => "SELECT * FROM tpcc_new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    /// $1 warehouse, $2 district, $3 customer, $4 time, $5 lines, $6 all local; arrays in the order of the stocks' key:
+    /// $7 numbers, $8 supply warehouses, $9 items, $10 quantities. A row for each line whose item exists. Stocks are
+    /// joined with the district just updated, and so locked after it.
+    NewOrderEnter = "new_order.enter" {
+        Pipelined =>
+            "WITH numbered AS (UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = $1 AND d_id = $2 \
+             RETURNING d_next_o_id - 1 AS o_id, d_tax), \
+             entered AS (INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
+             SELECT o_id, $2, $1, $3::int4, $4::timestamp, $5::int4, $6::int4 FROM numbered), \
+             waiting AS (INSERT INTO new_order (no_o_id, no_d_id, no_w_id) SELECT o_id, $2, $1 FROM numbered), \
+             taken AS (UPDATE stock SET \
+             s_quantity = s_quantity - ordered + CASE WHEN s_quantity >= ordered + 10 THEN 0 ELSE 91 END, \
+             s_ytd = s_ytd + ordered, s_order_cnt = s_order_cnt + 1, \
+             s_remote_cnt = s_remote_cnt + CASE WHEN supply_w_id <> $1 THEN 1 ELSE 0 END \
+             FROM numbered CROSS JOIN unnest($7::int4[], $8::int4[], $9::int4[], $10::int4[]) \
+             AS line (number, supply_w_id, item, ordered) JOIN item ON i_id = item \
+             WHERE s_w_id = supply_w_id AND s_i_id = item \
+             RETURNING o_id, d_tax, number, supply_w_id, item, ordered, i_name, i_price, i_price * ordered AS amount, \
+             s_quantity, CASE WHEN i_data LIKE '%ORIGINAL%' AND s_data LIKE '%ORIGINAL%' THEN 'B' ELSE 'G' END AS brand, \
+             CASE $2 WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04 \
+             WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 \
+             WHEN 9 THEN s_dist_09 ELSE s_dist_10 END AS dist_info), \
+             lines AS (INSERT INTO order_line (ol_o_id, ol_d_id, ol_w_id, ol_number, ol_i_id, ol_supply_w_id, \
+             ol_quantity, ol_amount, ol_dist_info) \
+             SELECT o_id, $2, $1, number, item, supply_w_id, ordered, amount, dist_info FROM taken) \
+             SELECT o_id, d_tax, w_tax, c_discount, c_last, c_credit, number, i_name, i_price, amount, s_quantity, \
+             brand FROM customer JOIN warehouse ON w_id = c_w_id CROSS JOIN taken \
+             WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = $3",
+        Proc => "SELECT * FROM tpcc_new_order($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     }
     /// $1 warehouse, $2 amount.
     PaymentAddToWarehouse = "payment.add_to_warehouse" {
@@ -396,8 +421,7 @@ queries! {
     }
 }
 
-/// Arrays: $1 supply warehouses, $2 items; pipelined also $3 quantities ordered, $4 1 if remote, and all of them in the
-/// order of the key. Rows are locked in that order.
+/// Arrays: $1 supply warehouses, $2 items. Rows are locked in the order of the key.
 pub(super) fn stock_sql(profile: Profile, district: usize) -> Option<String> {
     match profile {
         Profile::Chatty | Profile::Batched => Some(format!(
@@ -405,13 +429,6 @@ pub(super) fn stock_sql(profile: Profile, district: usize) -> Option<String> {
              JOIN unnest($1::int4[], $2::int4[]) AS line (w_id, i_id) ON s_w_id = line.w_id AND s_i_id = line.i_id \
              ORDER BY s_w_id, s_i_id FOR UPDATE OF stock"
         )),
-        Profile::Pipelined => Some(format!(
-            "UPDATE stock SET s_quantity = s_quantity - ordered + CASE WHEN s_quantity >= ordered + 10 THEN 0 ELSE 91 END, \
-             s_ytd = s_ytd + ordered, s_order_cnt = s_order_cnt + 1, s_remote_cnt = s_remote_cnt + remote \
-             FROM unnest($1::int4[], $2::int4[], $3::int4[], $4::int4[]) AS line (w_id, i_id, ordered, remote) \
-             WHERE s_w_id = line.w_id AND s_i_id = line.i_id \
-             RETURNING s_w_id, s_i_id, s_quantity, s_data, s_dist_{district:02}"
-        )),
-        Profile::Proc => None,
+        Profile::Pipelined | Profile::Proc => None,
     }
 }

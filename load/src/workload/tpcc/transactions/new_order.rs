@@ -22,11 +22,10 @@ pub enum Part {
     LockStock,
     UpdateStock,
     UpdateStockOfLine,
-    TakeStock,
     InsertOrder,
     InsertNewOrder,
     InsertLines,
-    Call,
+    Enter,
 }
 use Part::*;
 
@@ -56,14 +55,9 @@ const BATCHED: Script<Part> = &[
     &[Do(InsertLines)],
     &[End],
 ];
-/// The second round trip needs the order's number, prices and district information from the first.
-const PIPELINED: Script<Part> = &[
-    &[Begin, Do(District), Do(WarehouseAndCustomer), Do(Items), Do(TakeStock)],
-    &[Do(InsertOrder), Do(InsertNewOrder), Do(InsertLines), End],
-];
 /// One statement is a transaction of its own.
-const PROC: Script<Part> = &[&[Do(Call)]];
-const PROC_ROLLED_BACK: Script<Part> = &[&[Begin, Do(Call), End]];
+const WHOLE: Script<Part> = &[&[Do(Enter)]];
+const WHOLE_ROLLED_BACK: Script<Part> = &[&[Begin, Do(Enter), End]];
 
 /// What was read for one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -136,9 +130,8 @@ impl Transaction for NewOrder {
         match profile {
             Profile::Chatty => CHATTY,
             Profile::Batched => BATCHED,
-            Profile::Pipelined => PIPELINED,
-            Profile::Proc if input.rolls_back() => PROC_ROLLED_BACK,
-            Profile::Proc => PROC,
+            Profile::Pipelined | Profile::Proc if input.rolls_back() => WHOLE_ROLLED_BACK,
+            Profile::Pipelined | Profile::Proc => WHOLE,
         }
     }
 
@@ -187,7 +180,6 @@ impl Transaction for NewOrder {
             }
             UpdateStock => self.send_stocks(input, out),
             UpdateStockOfLine => self.send_stock_of_line(nth, input, out),
-            TakeStock => self.send_take_stock(input, out),
             InsertOrder => {
                 let entry = Value::TimestampMicros(self.entry_micros);
                 let [count, local] = order_facts(input);
@@ -195,7 +187,7 @@ impl Transaction for NewOrder {
             }
             InsertNewOrder => out.execute(Query::NewOrderInsertNewOrder, &[order, district, warehouse]),
             InsertLines => self.send_lines(input, out),
-            Call => self.send_call(input, out),
+            Enter => self.send_whole(input, out),
         }
     }
 
@@ -222,15 +214,13 @@ impl Transaction for NewOrder {
                 Ok(())
             }
             Items => self.read_items(input, answer),
-            LockStock => self.read_stocks(input, answer, quantity_after),
-            // The server has changed it already.
-            TakeStock => self.read_stocks(input, answer, |after, _| after),
+            LockStock => self.read_stocks(input, answer),
             InsertOrder | InsertNewOrder => answer.check_affected(1, "the insertion of an order"),
             SetNextOrder => answer.check_affected(1, "the update of a district"),
             UpdateStock => answer.check_affected(self.valid, "the update of stocks"),
             UpdateStockOfLine => answer.check_affected(1, "the update of a stock"),
             InsertLines => answer.check_affected(self.valid, "the insertion of order lines"),
-            Call => self.read_call(answer),
+            Enter => self.read_whole(answer),
         }
     }
 
@@ -259,20 +249,14 @@ impl NewOrder {
         Err(DataError(format!("{} items found of {}", answer.row_count(), self.valid)))
     }
 
-    /// `after` makes `S_QUANTITY` after this order of what was read and what is ordered.
-    fn read_stocks(
-        &mut self,
-        input: &NewOrderInput,
-        answer: Answer<'_>,
-        after: impl Fn(i32, i32) -> i32,
-    ) -> Result<(), DataError> {
+    fn read_stocks(&mut self, input: &NewOrderInput, answer: Answer<'_>) -> Result<(), DataError> {
         for row in answer.rows() {
             let (warehouse, item) = (column(row.i32(0), "s_w_id")?, column(row.i32(1), "s_i_id")?);
             let asked = &input.lines[..self.valid];
             let place = asked.iter().position(|line| line.item == item && line.supply_warehouse == warehouse);
             let place = column(place, "the line of a stock")?;
             let line = &mut self.lines[place];
-            line.stock_quantity = after(column(row.i32(2), "s_quantity")?, asked[place].quantity);
+            line.stock_quantity = quantity_after(column(row.i32(2), "s_quantity")?, asked[place].quantity);
             line.brand = line.item_original && column(row.text(3), "s_data")?.contains(ORIGINAL);
             line.dist_info.clear();
             line.dist_info.push_str(column(row.text(4), "s_dist")?);
@@ -281,7 +265,7 @@ impl NewOrder {
         self.check_found()
     }
 
-    fn read_call(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
+    fn read_whole(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
         for row in answer.rows() {
             self.order = column(row.i32(0), "o_id")?;
             self.district_tax = column(row.numeric(1, 4), "d_tax")?;
@@ -327,17 +311,6 @@ impl NewOrder {
         out.execute(Query::NewOrderUpdateStockOfLine, &values.map(Value::I32));
     }
 
-    /// In the order of the key, in which the server then locks them.
-    fn send_take_stock(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
-        let lines = self.by_stock(input);
-        let warehouses = lines.map(|line| line.supply_warehouse);
-        let items = lines.map(|line| line.item);
-        let ordered = lines.map(|line| line.quantity);
-        let remote = lines.map(|line| is_remote(input, &line));
-        let arrays = [&warehouses, &items, &ordered, &remote];
-        out.execute_stock(input.district, &arrays.map(|array| Value::I32Array(&array[..self.valid])));
-    }
-
     fn send_lines(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
         const NUMBERS: [i32; MAX_LINES] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
         let items = each(&input.lines, |line| line.item);
@@ -361,8 +334,8 @@ impl NewOrder {
         );
     }
 
-    /// All lines, also one of the unused item: the function has to look for it.
-    fn send_call(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
+    /// All lines, also one of the unused item: the server has to look for it.
+    fn send_whole(&self, input: &NewOrderInput, out: &mut Outbox<'_>) {
         let lines = self.by_stock(input);
         let numbers = self.by_stock.map(|place| i32::from(place) + 1);
         let warehouses = lines.map(|line| line.supply_warehouse);
@@ -372,7 +345,7 @@ impl NewOrder {
             [&numbers, &warehouses, &items, &ordered].map(|array| Value::I32Array(&array[..input.lines.len()]));
         let [count, local] = order_facts(input);
         out.execute(
-            Query::NewOrderCall,
+            Query::NewOrderEnter,
             &[
                 Value::I32(input.warehouse),
                 Value::I32(input.district),
@@ -380,7 +353,6 @@ impl NewOrder {
                 Value::TimestampMicros(self.entry_micros),
                 count,
                 local,
-                Value::I32(i32::try_from(self.valid).expect("at most fifteen lines")),
                 numbers,
                 warehouses,
                 items,
