@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|---|---|
 //! | `chatty` | 10, and 1 a line: 20 | 9, by name 10, bad credit 1 more: 9.7 | 5, by name 6: 5.6 | 27 | 4 | 14.50 |
 //! | `batched` | 11 | 6, by name 7: 6.6 | 5 | 8 | 4 | 8.39 |
-//! | `pipelined` | 2 | 1 | 1 | 1 | 1 | 1.43 |
+//! | `pipelined` | 1 | 1 | 1 | 1 | 1 | 1.00 |
 //! | `proc` | 1 | 1 | 1 | 1 | 1 | 1.00 |
 //!
 //! BEGIN, COMMIT and ROLLBACK are round trips of their own in the first two. The mean is that of 23 cards: for `batched`

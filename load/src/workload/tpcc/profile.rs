@@ -14,7 +14,7 @@ pub enum Profile {
     /// A statement over a whole set of rows a round trip.
     #[default]
     Batched,
-    /// As few round trips as the transaction's data dependencies allow.
+    /// A transaction a round trip, by statements alone: nothing is kept on the server.
     Pipelined,
     /// A function of the server a transaction, in PL/pgSQL.
     Proc,
