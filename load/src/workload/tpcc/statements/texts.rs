@@ -26,6 +26,9 @@ macro_rules! queries {
 
 /// Customers of one name are sorted by first name, and the one in the middle is taken: position n/2 rounded up, counted
 /// from one (2.5.2.2, 2.6.2.2). $1 warehouse, $2 district, $3 last name.
+///
+/// Who was chosen is found by a subselect and never by a join: before a join the planner may expect many of them, and
+/// read the customers of a whole district.
 macro_rules! chosen_by_name {
     () => {
         "WITH chosen (id, names) AS (SELECT c_id, names FROM (SELECT c_id, \
@@ -84,26 +87,26 @@ macro_rules! pay_chosen {
             " FROM warehouse JOIN district ON d_w_id = w_id WHERE w_id = $7 AND d_id = $6), paid AS (",
             pay_customer!(),
             ", c_data = CASE c_credit WHEN 'BC' THEN left(c_id::text || $5::text || c_data, 500) ELSE c_data END \
-             FROM chosen WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = chosen.id RETURNING ",
+             WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = (SELECT id FROM chosen) RETURNING ",
             customer!(),
             ", ",
             shown_credit_data!(),
-            " AS shown_data, c_id, names), booked AS (INSERT INTO history \
+            " AS shown_data, c_id), booked AS (INSERT INTO history \
              (h_c_id, h_c_d_id, h_c_w_id, h_d_id, h_w_id, h_date, h_amount, h_data) \
              SELECT c_id, $2, $1, $6, $7, $8::timestamp, $4, w_name || '    ' || d_name FROM paid CROSS JOIN place) \
-             SELECT paid.*, place.* FROM paid CROSS JOIN place"
+             SELECT paid.*, (SELECT names FROM chosen) AS names, place.* FROM paid CROSS JOIN place"
         )
     };
 }
 
 macro_rules! status_of_chosen {
     () => {
-        " SELECT c_id, c_balance, c_first, c_middle, c_last, names, newest.o_id, o_entry_d, o_carrier_id, ol_i_id, \
-         ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM chosen \
-         JOIN customer ON c_w_id = $1 AND c_d_id = $2 AND c_id = chosen.id \
+        " SELECT c_id, c_balance, c_first, c_middle, c_last, (SELECT names FROM chosen) AS names, newest.o_id, \
+         o_entry_d, o_carrier_id, ol_i_id, ol_supply_w_id, ol_quantity, ol_amount, ol_delivery_d FROM customer \
          CROSS JOIN LATERAL (SELECT o_id, o_entry_d, o_carrier_id FROM orders WHERE o_w_id = $1 AND o_d_id = $2 \
-         AND o_c_id = chosen.id ORDER BY o_id DESC LIMIT 1) AS newest \
-         JOIN order_line ON ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = newest.o_id"
+         AND o_c_id = c_id ORDER BY o_id DESC LIMIT 1) AS newest \
+         JOIN order_line ON ol_w_id = $1 AND ol_d_id = $2 AND ol_o_id = newest.o_id \
+         WHERE c_w_id = $1 AND c_d_id = $2 AND c_id = (SELECT id FROM chosen)"
     };
 }
 
