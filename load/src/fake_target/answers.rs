@@ -25,8 +25,8 @@ pub(super) enum Effect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rows {
     All,
-    /// As many as this parameter, an int4, says.
-    Parameter(usize),
+    /// One for each item of stock that this parameter names.
+    Items(usize),
 }
 
 /// The answer to one statement.
@@ -65,15 +65,15 @@ impl Answer {
         Self { prefix, tag: "SELECT", effect: Effect::None, description, rows, sent: Rows::All }
     }
 
-    fn limited_by_parameter(self, index: usize) -> Self {
-        Self { sent: Rows::Parameter(index), ..self }
+    fn one_for_each_item(self, parameter: usize) -> Self {
+        Self { sent: Rows::Items(parameter), ..self }
     }
 
-    /// The rows to send; `parameter` answers the n-th one's int4.
-    pub(super) fn rows_for(&self, parameter: impl Fn(usize) -> Option<i32>) -> &[BytesMut] {
+    /// The rows to send; `items` answers how many items of stock the n-th parameter names.
+    pub(super) fn rows_for(&self, items: impl Fn(usize) -> usize) -> &[BytesMut] {
         let count = match self.sent {
             Rows::All => self.rows.len(),
-            Rows::Parameter(index) => usize::try_from(parameter(index).unwrap_or(0)).unwrap_or(0),
+            Rows::Items(parameter) => items(parameter),
         };
         &self.rows[..count.min(self.rows.len())]
     }
@@ -145,7 +145,7 @@ fn money(cents: i64) -> Value<'static> {
     Value::Numeric { unscaled: cents, scale: 2 }
 }
 
-/// A row for each item that exists: parameter 7 says how many.
+/// A row for each item that exists: parameter 9 names them.
 fn new_order() -> Answer {
     let columns = [
         INT4_OID,
@@ -167,7 +167,7 @@ fn new_order() -> Answer {
         vec![order, TAX, TAX, TAX, name, credit, number, item, money(1_000), money(5_000), quantity, brand]
     };
     let rows: Vec<_> = (1..=15).map(row).collect();
-    Answer::rows("SELECT * FROM tpcc_new_order(", &columns, &rows).limited_by_parameter(6)
+    Answer::rows("SELECT * FROM tpcc_new_order(", &columns, &rows).one_for_each_item(8)
 }
 
 fn payment() -> Answer {

@@ -1,6 +1,7 @@
 //! One connection to the fake target: bytes in, bytes out. No socket and no clock.
 
 use super::answers::{Answers, Effect, message};
+use crate::workload::tpcc::input::UNUSED_ITEM;
 use bytes::{Buf, BufMut, BytesMut};
 use postgres_protocol::message::backend::{
     AUTHENTICATION_TAG, BACKEND_KEY_DATA_TAG, BIND_COMPLETE_TAG, CLOSE_COMPLETE_TAG, COMMAND_COMPLETE_TAG,
@@ -44,11 +45,11 @@ pub struct Session {
     failed: bool,
 }
 
-/// A statement with its parameters.
+/// A statement with its parameters; of each, how many items of stock it names.
 #[derive(Debug)]
 struct Portal {
     answer: usize,
-    parameters: Vec<Option<i32>>,
+    items: Vec<usize>,
 }
 
 impl Session {
@@ -168,30 +169,30 @@ impl Session {
         };
         let formats = usize::from(take_u16(body)?);
         *body = body.get(2 * formats..).ok_or(Closed)?;
-        let mut parameters = self.portal.take().map(|portal| portal.parameters).unwrap_or_default();
-        parameters.clear();
+        let mut items = self.portal.take().map(|portal| portal.items).unwrap_or_default();
+        items.clear();
         for _ in 0..take_u16(body)? {
             let length = body.split_first_chunk().map(|(length, _)| i32::from_be_bytes(*length)).ok_or(Closed)?;
             body.advance(4);
             let bytes = body.get(..usize::try_from(length).unwrap_or(0)).ok_or(Closed)?;
-            parameters.push(bytes.try_into().ok().map(i32::from_be_bytes));
+            items.push(items_that_exist(bytes));
             body.advance(bytes.len());
         }
-        self.portal = Some(Portal { answer, parameters });
+        self.portal = Some(Portal { answer, items });
         message(BIND_COMPLETE_TAG, &mut self.outbox, |_| {});
         Ok(())
     }
 
     fn execute_portal(&mut self, answers: &Answers, counts: &mut Counts) {
         let Some(portal) = self.portal.take() else { return self.fail("34000", "no such portal") };
-        self.execute(portal.answer, answers, |index| portal.parameters.get(index).copied().flatten());
+        self.execute(portal.answer, answers, |index| portal.items.get(index).copied().unwrap_or(0));
         counts.executes += 1;
         self.portal = Some(portal);
     }
 
-    fn execute(&mut self, answer: usize, answers: &Answers, parameter: impl Fn(usize) -> Option<i32>) {
+    fn execute(&mut self, answer: usize, answers: &Answers, items: impl Fn(usize) -> usize) {
         let answer = answers.get(answer);
-        let rows = answer.rows_for(parameter);
+        let rows = answer.rows_for(items);
         rows.iter().for_each(|row| self.outbox.extend_from_slice(row));
         match answer.effect {
             Effect::None => {}
@@ -218,7 +219,7 @@ impl Session {
         if answers.get(answer).tag == "SELECT" {
             self.outbox.extend_from_slice(&answers.get(answer).description);
         }
-        self.execute(answer, answers, |_| None);
+        self.execute(answer, answers, |_| 0);
     }
 
     fn unknown(&mut self, sql: &str) {
@@ -260,9 +261,20 @@ fn take_u16(body: &mut &[u8]) -> Result<u16, Closed> {
     Ok(u16::from_be_bytes(*number))
 }
 
+/// How many elements of an int4[] are items of stock: all but the one that a New-Order is rolled back for. 0 for what is
+/// no such array.
+fn items_that_exist(bytes: &[u8]) -> usize {
+    const HEADER_BYTES: usize = 20;
+    const ELEMENT_BYTES: usize = 8;
+    let elements = bytes.get(HEADER_BYTES..).unwrap_or_default().chunks_exact(ELEMENT_BYTES);
+    elements.filter(|element| element[4..] != UNUSED_ITEM.to_be_bytes()).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::Value;
+    use crate::target::postgres::value::encode_body;
     use postgres_protocol::IsNull;
     use postgres_protocol::message::frontend;
 
@@ -285,9 +297,12 @@ mod tests {
 
     fn call_new_order(items: i32, out: &mut BytesMut) {
         frontend::parse("s", "SELECT * FROM tpcc_new_order($1)", [], out).unwrap();
-        let values = [0, 0, 0, 0, 0, 0, items];
-        let write = |value: i32, out: &mut BytesMut| {
-            out.put_i32(value);
+        let mut array: Vec<i32> = (1..=items).collect();
+        array.push(UNUSED_ITEM);
+        let mut values = [Value::I32(0); 10];
+        values[8] = Value::I32Array(&array);
+        let write = |value: Value<'_>, out: &mut BytesMut| {
+            encode_body(&value, out);
             Ok(IsNull::No)
         };
         frontend::bind("", "s", [1], values, write, [1], out).map_err(|_| "bind").unwrap();

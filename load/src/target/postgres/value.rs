@@ -30,7 +30,7 @@ pub(crate) fn encode_field(value: &Value<'_>, out: &mut BytesMut) {
 }
 
 /// Appends the bytes of one value without its length; nothing for NULL.
-pub(super) fn encode_body(value: &Value<'_>, out: &mut BytesMut) {
+pub(crate) fn encode_body(value: &Value<'_>, out: &mut BytesMut) {
     match *value {
         Value::Null => {}
         Value::I32(number) => out.put_i32(number),
