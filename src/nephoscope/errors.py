@@ -182,3 +182,41 @@ class NoSpaceOnMachine(TrialFailure):
     """A measured machine's disk is full."""
 
     failure_class = "no_space_on_machine"
+
+
+class InfrastructureFailure(TrialFailure):
+    """Machines could not be had or were lost. Nothing was measured, so the trial is tried again on new machines."""
+
+    failure_class = "infrastructure"
+    move = Move.NOBODY
+
+
+class CapacityLacking(InfrastructureFailure):
+    """The zone has no such machines at the moment: the next listed zone is tried, then it is waited for."""
+
+    failure_class = "capacity"
+
+
+class QuotaReached(InfrastructureFailure):
+    """The account may not have more such machines: fewer clusters are kept at once."""
+
+    failure_class = "quota"
+    move = Move.YOURS
+
+
+class Throttled(InfrastructureFailure):
+    """The provider was asked too often: it is waited for."""
+
+    failure_class = "throttled"
+
+
+class MachineLost(InfrastructureFailure):
+    """A machine went away or cannot be reached any more: taken back by the provider, crashed, cut off."""
+
+    failure_class = "machine_lost"
+
+
+class MachineUnsupported(TrialFailure):
+    """The provider does not make such a machine there; trying again would not help."""
+
+    failure_class = "unsupported"

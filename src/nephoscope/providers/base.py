@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.study.model import Configuration
@@ -10,12 +10,27 @@ from nephoscope.study.model import Configuration
 
 @dataclass(frozen=True)
 class ClusterRequest:
-    """What a trial needs. The key makes `create` idempotent: equal keys are the same cluster."""
+    """What a trial needs."""
 
     study: str
+    """Whose machines they are: the study's name with the id of its results folder. Every resource is tagged by it."""
     configuration: Configuration
     scratch: Path
     """A local folder for what must outlive a trial but not the study (fixtures, data of local machines)."""
+    trial: str = ""
+    """Id of the trial it is for; empty: one cluster serves all trials of the configuration."""
+    attempt: int = 0
+    """Number of the trial's attempt. A command of an attempt begins once: its folder on the machine is made first."""
+    zone: str | None = None
+    """Instead of the configuration's own, after another one lacked capacity."""
+    expires_unix_ms: int | None = None
+    """When machines may end themselves, should nobody have given them back by then."""
+
+    @property
+    def key(self) -> str:
+        """Makes `create` idempotent: equal keys are the same cluster."""
+        whose = f"{self.study}/{self.configuration.name}"
+        return f"{whose}/{self.trial}-{self.attempt}" if self.trial else whose
 
 
 @dataclass(frozen=True)
@@ -43,13 +58,45 @@ class Provider(Protocol):
     name: str
 
     async def create(self, request: ClusterRequest) -> Cluster:
-        """The cluster of this request: the one that exists, or a new one."""
+        """The cluster of this request: the one that exists, or a new one. All of its machines, or none.
+
+        Raises:
+            CapacityLacking: the zone has none at the moment.
+            QuotaReached: the account may not have more.
+            Throttled: it was asked too often.
+            MachineLost: what was made went away meanwhile.
+            MachineUnsupported: it never makes such a machine there.
+        """
         ...
 
     async def list(self, study: str) -> list[str]:
-        """Keys of the clusters of a study that exist."""
+        """Keys of the clusters of a study that exist, whoever made them: asked of the provider, not remembered."""
         ...
 
-    async def delete(self, cluster: Cluster) -> None:
-        """Gives the machines back; no error when they are gone already."""
+    async def delete(self, key: str) -> None:
+        """Gives the machines and volumes of a cluster back; no error when they are gone already."""
+        ...
+
+
+@runtime_checkable
+class HasLimit(Protocol):
+    """A provider that has a known number of clusters."""
+
+    @property
+    def at_once(self) -> int:
+        """How many clusters may exist at the same time."""
+        ...
+
+
+@runtime_checkable
+class OutlivesController(Protocol):
+    """A provider whose machines go on when the controller dies, with the commands that were begun on them.
+
+    `create` with the key of an attempt then gives machines on which `execute` of the same name waits for the command
+    that was begun before, and begins it when there is none.
+    """
+
+    @property
+    def outlives_controller(self) -> bool:
+        """True."""
         ...

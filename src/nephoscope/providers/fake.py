@@ -30,7 +30,7 @@ class FakeProvider:
         if failure is not None:
             raise failure
         configuration = request.configuration
-        key = f"{request.study}/{configuration.name}"
+        key = request.key
         if key not in self.existing:
             asked = configuration.database_machine
             database = tuple(
@@ -45,9 +45,9 @@ class FakeProvider:
         """See `Provider.list`."""
         return [key for key in self.existing if key.startswith(f"{study}/")]
 
-    async def delete(self, cluster: Cluster) -> None:
+    async def delete(self, key: str) -> None:
         """See `Provider.delete`."""
-        self.existing.pop(cluster.key, None)
+        self.existing.pop(key, None)
 
     def _machine(self, name: str, request: ClusterRequest, cpus: int | str) -> MachineHandle:
         count = CPUS_OF_ALL if isinstance(cpus, str) else cpus

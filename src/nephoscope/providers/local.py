@@ -14,6 +14,7 @@ class LocalProvider:
     """Nothing is created and nothing is deleted but folders of ours."""
 
     name = "local"
+    at_once = 1
 
     async def create(self, request: ClusterRequest) -> Cluster:
         """See `Provider.create`.
@@ -45,11 +46,11 @@ class LocalProvider:
             raise StorageFailed.of(folder, error) from error
         cpus = tuple(allowed[:wanted])
         machine = MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(folder.resolve()))
-        return Cluster(f"{request.study}/{configuration.name}", (machine,), machine)
+        return Cluster(request.key, (machine,), machine)
 
     async def list(self, study: str) -> list[str]:  # noqa: ARG002 - nothing is ever created
         """See `Provider.list`: always empty."""
         return []
 
-    async def delete(self, cluster: Cluster) -> None:
+    async def delete(self, key: str) -> None:
         """See `Provider.delete`: data folders stay until the study ends, as fixtures live there."""

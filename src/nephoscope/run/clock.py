@@ -1,5 +1,6 @@
 """Time enters here and nowhere else."""
 
+import asyncio
 import time
 from typing import Protocol
 
@@ -15,6 +16,10 @@ class Clock(Protocol):
         """Seconds since an arbitrary moment; for durations."""
         ...
 
+    async def sleep(self, seconds: float) -> None:
+        """Waits."""
+        ...
+
 
 class SystemClock:
     """The machine's clock."""
@@ -26,6 +31,10 @@ class SystemClock:
     def monotonic_s(self) -> float:
         """See `Clock.monotonic_s`."""
         return time.monotonic()
+
+    async def sleep(self, seconds: float) -> None:
+        """See `Clock.sleep`."""
+        await asyncio.sleep(seconds)
 
 
 class FakeClock:
@@ -42,6 +51,11 @@ class FakeClock:
     def monotonic_s(self) -> float:
         """See `Clock.monotonic_s`."""
         return self._elapsed_s
+
+    async def sleep(self, seconds: float) -> None:
+        """See `Clock.sleep`: it is over at once, and the others had a turn."""
+        self.elapse(seconds)
+        await asyncio.sleep(0)
 
     def elapse(self, seconds: float) -> None:
         """Lets time pass."""

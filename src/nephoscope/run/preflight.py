@@ -46,4 +46,4 @@ async def _reach(folder: ResultsFolder, study: Study, configuration: Configurati
         raise EnvironmentProblem(text, hint=error.hint) from error
     finally:
         await to_its_end(database.stop(cluster))
-        await provider.delete(cluster)
+        await provider.delete(cluster.key)

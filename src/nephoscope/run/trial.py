@@ -92,7 +92,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, attempt: Attempt, 
     async with AsyncExitStack() as leave:
         request = ClusterRequest(intent.study, configuration, scratch)
         cluster = await provider.create(request)
-        leave.push_async_callback(_quietly, attempt, "giving the cluster back", lambda: provider.delete(cluster))
+        leave.push_async_callback(_quietly, attempt, "giving the cluster back", lambda: provider.delete(cluster.key))
         site = _site(intent, configuration, cluster, attempt, world)
         attempt.write_started(await _started(configuration, cluster, needs, world))
         before = {machine.name: await _settle(machine, world) for machine in cluster.machines}
