@@ -3,9 +3,11 @@
 //! engine and an event loop run the same code.
 
 mod dataset;
+pub mod keys;
 pub mod null;
 pub mod point_select;
 mod registry;
+mod statistic;
 mod streams;
 pub mod tpcc;
 

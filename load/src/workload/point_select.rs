@@ -4,7 +4,7 @@
 
 use super::{
     AuditLine, Completion, Condition, DataError, Dataset, Draws, Key, OperationId, Piece, RowWriter, ServerCounter,
-    Step, Streams, Table, Tally, Worker, Workload, below,
+    Step, Streams, Table, Tally, Worker, Workload, below, statistic,
 };
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Dialect, Statement, StatementId, Value};
@@ -47,11 +47,6 @@ const PAD_BYTES: usize = text_bytes(PAD_GROUPS);
 const fn text_bytes(groups: usize) -> usize {
     groups * (GROUP_DIGITS + 1) - 1
 }
-
-/// Below this many draws an audit says nothing.
-const AUDIT_MIN_DRAWS: u64 = 1_000;
-/// A fair generator is outside once in 1.7 million audits.
-const AUDIT_SIGMAS: f64 = 5.0;
 
 const MEAN_ID: &str = "mean_id";
 const LOWER_HALF: &str = "lower_half_share";
@@ -105,7 +100,7 @@ impl Workload for PointSelect {
                 .tallies
                 .get(name)
                 .filter(|tally| tally.draws > 0)
-                .map(|tally| audit_line(name, *tally, mean, deviation))
+                .map(|tally| statistic::mean(name, *tally, mean, deviation))
         };
         expected.into_iter().filter_map(line).collect()
     }
@@ -135,14 +130,6 @@ impl Workload for PointSelect {
     fn server_counters(&self) -> Vec<ServerCounter> {
         Vec::new()
     }
-}
-
-/// A mean is normal around its expectation, with the deviation of one draw over the root of their number.
-fn audit_line(name: &str, tally: Tally, mean: f64, deviation: f64) -> AuditLine {
-    let margin = AUDIT_SIGMAS * deviation / (tally.draws as f64).sqrt();
-    let (observed, low, high) = (tally.sum / tally.draws as f64, mean - margin, mean + margin);
-    let passed = (tally.draws >= AUDIT_MIN_DRAWS).then_some((low..=high).contains(&observed));
-    AuditLine { name: name.to_owned(), observed, low, high, draws: tally.draws, passed }
 }
 
 struct PointSelectWorker {

@@ -8,14 +8,11 @@
 use super::constants::{RunConstants, is_legal_delta};
 use super::tally::{BINNED, CARDS, DECK, HOMES, LINES, MIX, Quantity};
 use super::terminals::{Layout, gcd};
+use crate::workload::statistic::{MINIMUM_DRAWS, STANDARD_ERRORS, chi_square};
 use crate::workload::{AuditLine, DEFERRED_DONE, DEFERRED_WITHIN_80_S, Draws, Tally};
 use std::collections::BTreeMap;
 
 const DECK_EXACT: &str = "deck_exact";
-
-/// Fewer draws than these are not judged.
-pub const MINIMUM_DRAWS: u64 = 1_000;
-const STANDARD_ERRORS: f64 = 5.0;
 
 /// A rule for the mean of a tally.
 struct Rule {
@@ -207,19 +204,12 @@ fn homes(draws: &Draws, layout: Layout) -> [AuditLine; 2] {
     ]
 }
 
-/// Pearson's chi-square of draws that must be uniform over `low..=high`. The limit is the value that a fair generator
-/// exceeds as rarely as five standard errors (Wilson and Hilferty).
+/// Pearson's chi-square of draws that must be uniform over `low..=high`.
 fn uniform(name: &str, draws: &Draws, low: i32, high: i32) -> AuditLine {
     let counts = draws.bins.get(name);
-    let total: u64 = counts.map_or(0, |counts| counts.values().sum());
-    let values = f64::from(high - low + 1);
-    let expected = total as f64 / values;
-    let count = |value: i32| counts.and_then(|counts| counts.get(&value)).copied().unwrap_or(0) as f64;
-    let observed: f64 = (low..=high).map(|value| (count(value) - expected).powi(2) / expected.max(1.0)).sum();
-    let ninth = 2.0 / (9.0 * (values - 1.0));
-    let limit = (values - 1.0) * (1.0 - ninth + STANDARD_ERRORS * ninth.sqrt()).powi(3);
-    let passed = (total >= MINIMUM_DRAWS).then_some(observed <= limit);
-    AuditLine { name: name.to_owned(), observed, low: 0.0, high: limit, draws: total, passed }
+    let share = 1.0 / f64::from(high - low + 1);
+    let count = |value: i32| counts.and_then(|counts| counts.get(&value)).copied().unwrap_or(0);
+    chi_square(name, (low..=high).map(|value| (count(value), share)))
 }
 
 /// Shares of the deck, to within what the unfinished deck of each terminal can hold.
