@@ -108,6 +108,30 @@ class TargetUnreachable(EnvironmentProblem):
     failure_class = "target_unreachable"
 
 
+class MachineUnreachable(EnvironmentProblem):
+    """A machine does not answer over SSH."""
+
+    failure_class = "machine_unreachable"
+
+
+class AccessDenied(EnvironmentProblem):
+    """A machine answers and does not let us in: wrong user, wrong key."""
+
+    failure_class = "access_denied"
+
+
+class HostKeyRefused(EnvironmentProblem):
+    """A machine shows another host key than the one it is known by."""
+
+    failure_class = "host_key_refused"
+
+
+class MachineInUse(EnvironmentProblem):
+    """Another study holds the lease of a machine."""
+
+    failure_class = "machine_in_use"
+
+
 class FolderInUse(NephoscopeError):
     """Another process holds the lock of this results folder."""
 

@@ -13,6 +13,10 @@ DEBIAN_PACKAGES = {
     "unshare": "util-linux",
     "lscpu": "util-linux",
     "findmnt": "util-linux",
+    "setsid": "util-linux",
+    "flock": "util-linux",
+    "pkill": "procps",
+    "sshd": "openssh-server",
 }
 
 

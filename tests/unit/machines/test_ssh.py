@@ -1,0 +1,343 @@
+"""Against a real sshd on a loopback port. Run alone, the whole file takes some ten seconds."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nephoscope.errors import (
+    AccessDenied,
+    EnvironmentProblem,
+    HostKeyRefused,
+    MachineLost,
+    MachineUnreachable,
+    NoSpaceOnMachine,
+    OutputUnreadable,
+    ToolMissing,
+    ToolTimedOut,
+)
+from nephoscope.machines.ssh import SshRemote
+from nephoscope.machines.ssh_link import SshAddress
+from tests.support.sshd import Server, Wire, free_port, make_key, sshd
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with sshd(tmp_path_factory.mktemp("sshd")) as running:
+        yield running
+
+
+def remote_to(address: SshAddress, folder: Path, *, patience_s: float = 20.0) -> SshRemote:
+    return SshRemote("host", address, cpus=[0], folder=str(folder), session="t1-1", patience_s=patience_s)
+
+
+def processes_with(marker: str) -> list[str]:
+    found = subprocess.run(["ps", "-eo", "pid,stat,args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in found.splitlines() if marker in line and "ps -eo" not in line and " Z" not in line]
+
+
+def test_a_command_runs_with_affinity_input_output_and_environment(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        remote = remote_to(server.address, tmp_path / "there")
+        completed = await remote.execute(
+            ["bash", "-c", 'cat; echo; echo "$WORD"; nproc; echo "$LC_ALL$PGHOST"; echo to stderr >&2; exit 3'],
+            timeout_s=20,
+            stdin=b"in\0\xff",
+            environment={"WORD": "it's a 'word'"},
+            save_as=tmp_path / "raw" / "out",
+        )
+        await remote.close()
+        assert completed.stdout == b"in\0\xff\nit's a 'word'\n1\nC\n"
+        assert completed.stderr == b"to stderr\n"
+        assert completed.exit_code == 3
+        assert (tmp_path / "raw" / "out.stdout").read_bytes() == completed.stdout
+        assert (tmp_path / "raw" / "out.stderr").read_bytes() == completed.stderr
+
+    asyncio.run(scenario())
+
+
+def test_secrets_are_in_no_command_line_and_no_file_that_stays(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        remote = remote_to(server.address, tmp_path / "there")
+        running = asyncio.create_task(
+            remote.execute(
+                ["sleep", "1"], timeout_s=20, environment={"PGPASSWORD": "hush-4711"}, save_as=tmp_path / "psql"
+            )
+        )
+        await _until((tmp_path / "there/jobs/t1-1.psql/pid").exists)
+        assert processes_with("hush-4711") == []
+        await running
+        await remote.close()
+        assert not [file for file in (tmp_path / "there").rglob("*") if file.is_file() and b"hush" in file.read_bytes()]
+
+    asyncio.run(scenario())
+
+
+def test_a_missing_tool_a_missing_file_and_a_tool_that_hangs(server: Server, tmp_path: Path) -> None:
+    marker = f"nephoscope-test-{os.getpid()}-hang"
+
+    async def scenario() -> None:
+        remote = remote_to(server.address, tmp_path / "there")
+        with pytest.raises(ToolMissing, match="no-such-tool is not installed on host"):
+            await remote.execute(["no-such-tool"], timeout_s=5)
+        with pytest.raises(OutputUnreadable, match="is not there"):
+            await remote.download(str(tmp_path / "nothing"), tmp_path / "here")
+        hanging = ["bash", "-c", f"echo said >&2; exec -a {marker} sleep 60 & sleep 60"]
+        with pytest.raises(ToolTimedOut, match="did not end within 1 s and was killed; it said: said"):
+            await remote.execute(hanging, timeout_s=0.6)
+        assert processes_with(marker) == []
+        left = await remote.execute(["bash", "-c", f"exec -a {marker} sleep 60 &"], timeout_s=20)
+        assert left.exit_code == 0
+        assert processes_with(marker) == []  # what a job leaves in its session ends with it
+        await remote.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_background_process_is_stopped_by_its_signal_or_killed_and_its_log_comes(
+    server: Server, tmp_path: Path
+) -> None:
+    async def scenario() -> None:
+        remote = remote_to(server.address, tmp_path / "there")
+        polite = await remote.start(
+            ["bash", "-c", "trap 'echo bye; exit 7' INT; echo up >&2; while :; do sleep 0.05; done"],
+            log=tmp_path / "polite", errors=tmp_path / "polite.stderr",
+        )  # fmt: skip
+        stubborn = await remote.start(["bash", "-c", "trap '' TERM; sleep 60"], log=tmp_path / "stubborn")
+        await asyncio.sleep(0.5)
+        assert polite.running()
+        assert await polite.stop(signal=signal.SIGINT, timeout_s=10) == 7
+        assert not polite.running()
+        assert (tmp_path / "polite").read_text() == "bye\n"
+        assert (tmp_path / "polite.stderr").read_text() == "up\n"
+        assert await stubborn.stop(signal=signal.SIGTERM, timeout_s=0.3) is None
+        ended = await remote.start(["false"], log=tmp_path / "ended")
+        await _until(lambda: not ended.running())
+        assert await ended.stop(signal=signal.SIGTERM, timeout_s=5) == 1
+        await remote.close()
+
+    asyncio.run(scenario())
+
+
+def test_files_travel_whole_and_a_program_is_carried_once(server: Server, tmp_path: Path) -> None:
+    program = tmp_path / "tool"
+    program.write_text("#!/bin/sh\necho tool 1\n")
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho GLIBC_2.99 not found >&2\nexit 1\n")
+
+    async def scenario() -> None:
+        address = server.address
+        remote = SshRemote("host", address, folder=str(tmp_path / "there"), carried=[str(program), str(broken)])
+        content = os.urandom(1_000_000)
+        (tmp_path / "here").write_bytes(content)
+        await remote.upload(tmp_path / "here", str(tmp_path / "there.bin"))
+        await remote.download(str(tmp_path / "there.bin"), tmp_path / "back")
+        assert (tmp_path / "back").read_bytes() == content
+        assert not list(tmp_path.glob("*.part"))
+        assert (await remote.execute([str(program)], timeout_s=20)).stdout == b"tool 1\n"
+        (there,) = (tmp_path / "there/programs").glob("*/tool")
+        inode = there.stat().st_ino
+        assert await remote.carry(program) == str(there)
+        assert there.stat().st_ino == inode
+        there.write_text("damaged")
+        await remote.carry(program)
+        assert there.read_text() == program.read_text()
+        with pytest.raises(EnvironmentProblem, match=r"broken does not run on host: GLIBC_2\.99 not found"):
+            await remote.execute([str(broken)], timeout_s=20)
+        await remote.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_is_saved_under_a_name_begins_once_whoever_asks(server: Server, tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    argv = ["bash", "-c", f"echo start >>{starts}; sleep 0.5; echo done"]
+
+    async def scenario() -> list[bytes]:
+        first, second = (remote_to(server.address, tmp_path / "there") for _ in range(2))
+        both = await asyncio.gather(
+            *(remote.execute(argv, timeout_s=20, save_as=tmp_path / "load-run") for remote in (first, second))
+        )
+        later = await second.execute(argv, timeout_s=20, save_as=tmp_path / "load-run")
+        await asyncio.gather(first.close(), second.close())
+        return [completed.stdout for completed in (*both, later)]
+
+    assert asyncio.run(scenario()) == [b"done\n"] * 3
+    assert starts.read_text() == "start\n"
+
+
+_CONTROLLER = """
+import asyncio, getpass, sys
+from pathlib import Path
+from nephoscope.machines.ssh import SshRemote
+from nephoscope.machines.ssh_link import SshAddress
+
+port, key, folder, script = sys.argv[1:]
+address = SshAddress("127.0.0.1", int(port), getpass.getuser(), Path(key), user_config=False)
+remote = SshRemote("host", address, folder=folder, session="t1-1")
+asyncio.run(remote.execute(["bash", "-c", script], timeout_s=20, save_as=Path(folder) / "load"))
+"""
+
+
+def test_the_job_of_a_killed_controller_is_found_by_the_next_one(server: Server, tmp_path: Path) -> None:
+    starts = tmp_path / "starts"
+    script = f"echo start >>{starts}; sleep 2; echo done"
+    arguments = [str(server.address.port), str(server.address.key_file), str(tmp_path / "there"), script]
+    controller = subprocess.Popen([sys.executable, "-c", _CONTROLLER, *arguments])
+
+    async def scenario() -> bytes:
+        await _until(starts.exists)
+        controller.kill()
+        controller.wait()
+        remote = remote_to(server.address, tmp_path / "there")
+        completed = await remote.execute(["bash", "-c", script], timeout_s=20, save_as=tmp_path / "load")
+        await remote.close()
+        return completed.stdout
+
+    assert asyncio.run(scenario()) == b"done\n"
+    assert starts.read_text() == "start\n"
+
+
+def test_a_cut_link_disturbs_no_job_and_no_line_is_lost_or_told_twice(server: Server, tmp_path: Path) -> None:
+    lines: list[str] = []
+
+    async def scenario() -> None:
+        wire = Wire(server.address)
+        remote = remote_to(await wire.open(), tmp_path / "there")
+
+        async def cut_twice() -> None:
+            for _ in range(2):
+                seen = len(lines)
+                await _until(lambda seen=seen: len(lines) > seen)  # type: ignore[misc]  # mypy: lambda with a default
+                wire.cut()
+                await asyncio.sleep(0.3)
+                wire.mend()
+
+        counting = ["bash", "-c", "for i in $(seq 40); do echo $i; sleep 0.05; done; exit 4"]
+        completed, _ = await asyncio.gather(remote.execute(counting, timeout_s=20, on_line=lines.append), cut_twice())
+        assert completed.exit_code == 4
+        assert completed.stdout.split() == [str(number).encode() for number in range(1, 41)]
+        assert lines == [str(number) for number in range(1, 41)]
+        assert remote.connections_made >= 2
+        await remote.close()
+        await wire.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_host_that_stays_away_is_lost(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        wire = Wire(server.address)
+        remote = remote_to(await wire.open(), tmp_path / "there", patience_s=0.5)
+        running = asyncio.create_task(remote.execute(["sleep", "30"], timeout_s=40, save_as=tmp_path / "lost"))
+        await _until((tmp_path / "there/jobs/t1-1.lost/pid").exists)
+        wire.cut()
+        with pytest.raises(MachineLost, match=r"has been away for 0 s|has been away for 1 s"):
+            await running
+        await wire.close()
+        other = remote_to(server.address, tmp_path / "there")
+        assert await other.end_all() == 1
+        assert not (tmp_path / "there/jobs").exists()
+        await other.close()
+
+    asyncio.run(scenario())
+
+
+def test_who_gives_up_waiting_ends_the_job(server: Server, tmp_path: Path) -> None:
+    marker = f"nephoscope-test-{os.getpid()}-cancelled"
+
+    async def scenario() -> None:
+        remote = remote_to(server.address, tmp_path / "there")
+        argv = ["bash", "-c", f"(exec -a {marker} sleep 60) & sleep 60"]
+        running = asyncio.create_task(remote.execute(argv, timeout_s=90))
+        await _until(lambda: processes_with(marker))
+        started = time.monotonic()
+        running.cancel()
+        await asyncio.wait([running])
+        assert running.cancelled()
+        assert time.monotonic() - started < 5
+        await _until(lambda: not processes_with(marker))
+        await remote.close()
+
+    asyncio.run(scenario())
+
+
+def test_a_host_that_cannot_be_entered_says_why(server: Server, tmp_path: Path) -> None:
+    stranger = make_key(tmp_path / "stranger")
+    of_another_host = (tmp_path / "stranger.pub").read_text()
+    nobody = replace(server.address, port=free_port())
+    cases: list[tuple[SshAddress, type[Exception], str]] = [
+        (replace(server.address, key_file=stranger), AccessDenied, "lets us not in"),
+        (replace(server.address, host_key=of_another_host), HostKeyRefused, "another host key"),
+        (nobody, MachineUnreachable, "cannot be reached"),
+        (replace(server.address, jump=nobody), MachineUnreachable, "cannot be reached"),
+    ]
+
+    async def attempt(address: SshAddress) -> None:
+        await remote_to(address, tmp_path / "there").execute(["true"], timeout_s=5)
+
+    for address, error, words in cases:
+        with pytest.raises(error, match=words):
+            asyncio.run(attempt(address))
+
+
+def test_a_host_key_is_pinned_at_the_first_contact(server: Server, tmp_path: Path) -> None:
+    """The wire is led to another server after a cut: that is what an attack, or an address given away, looks like."""
+
+    async def scenario(impostor: Server) -> None:
+        wire = Wire(server.address)
+        remote = remote_to(await wire.open(), tmp_path / "there")
+        await remote.execute(["true"], timeout_s=20)
+        wire.cut()
+        wire.lead_to(impostor.address)
+        wire.mend()
+        with pytest.raises(HostKeyRefused):
+            await remote.execute(["true"], timeout_s=20)
+        await wire.close()
+
+    with sshd(tmp_path / "impostor") as impostor:
+        (impostor.folder / "authorized_keys").write_text((server.folder / "user_key.pub").read_text())
+        asyncio.run(scenario(impostor))
+
+
+def test_a_host_is_reached_through_another_one(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> bytes:
+        remote = remote_to(replace(server.address, jump=server.address), tmp_path / "there")
+        completed = await remote.execute(["bash", "-c", "echo $SSH_CONNECTION"], timeout_s=20)
+        await remote.close()
+        return completed.stdout
+
+    assert asyncio.run(scenario()).startswith(b"127.0.0.1 ")
+
+
+@pytest.mark.root
+def test_a_full_disk_is_told_as_such(server: Server, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], check=True)
+
+    async def scenario() -> None:
+        remote = remote_to(server.address, small / "there")
+        with pytest.raises(NoSpaceOnMachine, match="is full"):
+            await remote.execute(["cat"], timeout_s=20, stdin=b"x" * 200_000)
+        await remote.close()
+
+    try:
+        asyncio.run(scenario())
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+async def _until(holds: Callable[[], object]) -> None:
+    for _ in range(500):
+        if holds():
+            return
+        await asyncio.sleep(0.02)
+    pytest.fail("it did not come to that within 10 s")

@@ -1,0 +1,38 @@
+import pytest
+
+from nephoscope.errors import OutputUnreadable
+from nephoscope.machines.ssh_jobs import JobEnd, Start, parse_end, parse_look, parse_start
+
+WHOLE = b"nephoscope ended 3 5 4 12\nhelloerr\n"
+
+
+def test_an_answer_that_was_cut_anywhere_is_none() -> None:
+    assert parse_end(WHOLE) == JobEnd(3, late=False, stdout=b"hello", stderr=b"err\n", free_bytes=12288)
+    for length in range(len(WHOLE)):
+        assert parse_end(WHOLE[:length]) is None, WHOLE[:length]
+
+
+def test_how_a_job_ended() -> None:
+    late, killed = parse_end(b"nephoscope ended late 0 0 0\n"), parse_end(b"nephoscope ended killed 0 0 \n")
+    assert late == JobEnd(None, late=True, stdout=b"", stderr=b"", free_bytes=0)
+    assert killed == JobEnd(None, late=False, stdout=b"", stderr=b"", free_bytes=None)
+    with pytest.raises(OutputUnreadable, match="not on the host"):
+        parse_end(b"nephoscope absent\n")
+
+
+def test_how_a_job_started() -> None:
+    assert parse_start(b"nephoscope started\n") == (Start.STARTED, "")
+    assert parse_start(b"nephoscope unwritable mkdir: No space left on device\n") == (
+        Start.UNWRITABLE,
+        "mkdir: No space left on device",
+    )
+    for cut in (b"", b"nephoscope", b"nephoscope started", b"Welcome to host\n", WHOLE):
+        assert parse_start(cut) is None
+
+
+def test_a_login_shell_that_talks_is_refused() -> None:
+    look = parse_look(b"1000\n/home/me\n8\nhost\n\n")
+    assert (look.user_id, look.home, look.cpus, look.hostname, look.missing) == (1000, "/home/me", 8, "host", ())
+    assert parse_look(b"0\n/root\n2\nh\n flock pkill\n").missing == ("flock", "pkill")
+    with pytest.raises(OutputUnreadable, match="Welcome"):
+        parse_look(b"Welcome\n1000\n/home/me\n8\nhost\n\n")
