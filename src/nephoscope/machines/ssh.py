@@ -1,13 +1,12 @@
 """A machine over SSH as a `Remote`: agentless, with jobs that live on the host and not in the connection.
 
 Every command is a job (see `ssh_jobs`): a folder made by an atomic `mkdir`, a session of its own, a deadline on the
-host. A connection that is cut does not disturb it: we come back and wait on. In a session (an attempt) a command that is
-saved under a name begins once and is found again by that name, also by the next controller. Whatever is left on the host
-when it is given back is ended by `end_all`.
+host. A connection that is cut does not disturb it: we come back and wait on. In a session (a trial's attempt) a command
+that is saved under a name begins once; by that name the next controller finds it again. What is left when a host is
+given back is ended by `end_all`.
 """
 
 import asyncio
-import hashlib
 import secrets
 import signal as signals
 import time
@@ -21,12 +20,12 @@ from nephoscope.errors import (
     NephoscopeError,
     NoSpaceOnMachine,
     OutputUnreadable,
-    StorageFailed,
     ToolMissing,
     ToolTimedOut,
 )
 from nephoscope.machines import ssh_jobs as jobs
 from nephoscope.machines.remote import Background, Completed
+from nephoscope.machines.ssh_files import Lines, copied, sha256_of, store, text
 from nephoscope.machines.ssh_link import PATIENCE_S, Link, SshAddress
 from nephoscope.machines.tools import install_hint
 
@@ -97,7 +96,7 @@ class SshRemote:
         started_s = time.monotonic()
         name = save_as.name if save_as else None
         spec = await self._spec(argv, timeout_s, stdin, environment, pinned=pinned, name=name)
-        lines = _Lines(on_line)
+        lines = Lines(on_line)
         live: asyncio.Task[None] | None = None
         try:
             end = await self._begin(spec, wait=on_line is None)
@@ -114,8 +113,8 @@ class SshRemote:
                 await asyncio.wait([live])
         lines.rest(end.stdout)
         if save_as is not None:
-            _store(save_as.with_name(f"{save_as.name}.stdout"), end.stdout)
-            _store(save_as.with_name(f"{save_as.name}.stderr"), end.stderr)
+            store(save_as.with_name(f"{save_as.name}.stdout"), end.stdout)
+            store(save_as.with_name(f"{save_as.name}.stderr"), end.stderr)
         duration_s = time.monotonic() - started_s
         return Completed(tuple(argv), self._exit_code(argv[0], end, timeout_s), end.stdout, end.stderr, duration_s)
 
@@ -139,10 +138,10 @@ class SshRemote:
         Raises:
             MachineLost: it did not arrive whole in three tries.
         """
-        wanted = await asyncio.to_thread(_sha256_of, local)
+        wanted = await asyncio.to_thread(sha256_of, local)
         part = f"{remote}.{secrets.token_hex(4)}.part"
         for _ in range(3):
-            if not await self._copied(lambda client: client.put(str(local), part), local, remote):
+            if not await copied(self._link, self.name, lambda client: client.put(str(local), part), local, remote):
                 continue
             if await self._sha256_there(part) == wanted:
                 await self._require(["mv", "-f", part, remote])
@@ -152,7 +151,7 @@ class SshRemote:
     async def download(self, remote: str, local: Path) -> None:
         """See `Remote.download`."""
         local.parent.mkdir(parents=True, exist_ok=True)
-        while not await self._copied(lambda client: client.get(remote, str(local)), local, remote):
+        while not await copied(self._link, self.name, lambda client: client.get(remote, str(local)), local, remote):
             pass  # `Link` gives up when the host stays away
 
     # more than a Remote
@@ -184,7 +183,7 @@ class SshRemote:
         Raises:
             EnvironmentProblem: it is there and does not run.
         """
-        digest = await asyncio.to_thread(_sha256_of, program)
+        digest = await asyncio.to_thread(sha256_of, program)
         there = f"{await self._root()}/programs/{digest[:16]}/{program.name}"
         if await self._sha256_there(there) != digest:
             await self._require(["mkdir", "-p", str(PurePosixPath(there).parent)])
@@ -257,7 +256,7 @@ class SshRemote:
         if said is None:
             if answer[1].startswith(jobs.ENDED):
                 return jobs.parse_end(answer[1])
-            raise MachineLost(f"{self.name} did not start {spec.tool}: {_text(answer[2] or answer[1])}")
+            raise MachineLost(f"{self.name} did not start {spec.tool}: {text(answer[2] or answer[1])}")
         word, why = said
         if word is jobs.Start.MISSING:
             raise ToolMissing(f"{spec.tool} is not installed on {self.name}", hint=install_hint(spec.tool))
@@ -286,7 +285,7 @@ class SshRemote:
                 return end
         raise MachineLost(f"{self.name} says nothing of a job that should have ended")
 
-    async def _live(self, folder: str, lines: "_Lines") -> None:
+    async def _live(self, folder: str, lines: "Lines") -> None:
         """Lines as they are printed, as far as the link allows: what is missed comes with the end."""
         with suppress(NephoscopeError):
             while True:
@@ -297,7 +296,7 @@ class SshRemote:
         if end.exit_code is not None:
             return end.exit_code
         if end.late:
-            said = _text(end.stderr)
+            said = text(end.stderr)
             raise ToolTimedOut(
                 f"{tool} did not end within {timeout_s:.0f} s and was killed{f'; it said: {said}' if said else ''}",
                 hint="look at its raw output; give it more time in the study if the machine is just slow",
@@ -322,26 +321,6 @@ class SshRemote:
     async def _sha256_there(self, path: str) -> str:
         said = await self.execute(["sha256sum", "--", path], timeout_s=_COPY_TIMEOUT_S, pinned=False)
         return said.stdout.decode(errors="replace").partition(" ")[0].lstrip("\\")
-
-    async def _copied(self, copy: Callable[..., object], local: Path, remote: str) -> bool:
-        import asyncssh
-
-        try:
-            return await self._link.copy(copy, timeout_s=_COPY_TIMEOUT_S)
-        except (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath) as error:
-            raise OutputUnreadable(f"{remote} is not there on {self.name}, or its folder is not") from error
-        except asyncssh.SFTPError as error:
-            full = isinstance(error, asyncssh.SFTPNoSpaceOnFilesystem) or await self._is_full(remote)
-            kind = NoSpaceOnMachine if full else OutputUnreadable
-            raise kind(f"{remote} on {self.name} cannot be copied: {error.reason}") from error
-        except OSError as error:
-            raise StorageFailed.of(local, error) from error
-
-    async def _is_full(self, remote: str) -> bool:
-        """SFTP version 3 knows no word for a full disk."""
-        said = await self._answer(f"df -Pk {PurePosixPath(remote).parent} | tail -n 1")
-        words = said.split()
-        return len(words) > 3 and words[3] == b"0"
 
 
 class _SshBackground:
@@ -379,47 +358,6 @@ class _SshBackground:
 
     async def _watch(self) -> jobs.JobEnd:
         end = await self._remote._end_of(self._folder, SERVER_DEADLINE_S)  # noqa: SLF001
-        _store(self._log, end.stdout, append=True)
-        _store(self._errors, end.stderr, append=True)
+        store(self._log, end.stdout, append=True)
+        store(self._errors, end.stderr, append=True)
         return end
-
-
-class _Lines:
-    """Cuts a stream into lines for a listener; each line once, whichever way it came."""
-
-    def __init__(self, on_line: Callable[[str], None] | None) -> None:
-        self._on_line = on_line
-        self._partial = b""
-        self.seen_bytes = 0
-
-    def feed(self, chunk: bytes) -> None:
-        self.seen_bytes += len(chunk)
-        if self._on_line is not None:
-            *lines, self._partial = (self._partial + chunk).split(b"\n")
-            for line in lines:
-                self._on_line(line.decode(errors="replace"))
-
-    def rest(self, whole: bytes) -> None:
-        """What of the whole output was not seen yet."""
-        self.feed(whole[self.seen_bytes :])
-
-
-def _store(path: Path, content: bytes, *, append: bool = False) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("ab" if append else "wb") as file:
-            file.write(content)
-    except OSError as error:
-        raise StorageFailed.of(path, error) from error
-
-
-def _sha256_of(file: Path) -> str:
-    try:
-        with file.open("rb") as content:
-            return hashlib.file_digest(content, "sha256").hexdigest()
-    except OSError as error:
-        raise StorageFailed.of(file, error) from error
-
-
-def _text(said: bytes) -> str:
-    return said.decode(errors="replace").strip()[-300:]
