@@ -67,6 +67,17 @@ ImportOut = Annotated[
 ]
 Replan = Annotated[bool, typer.Option("--replan", help="replace a plan of which trials would be lost")]
 
+Scale = Annotated[
+    float | None,
+    typer.Option(
+        "--scale",
+        metavar="SHARE",
+        min=0.001,
+        max=1.0,
+        help="sizes and run times of microbenchmarks times this, as 0.05; threads, block sizes and queue depths stay",
+    ),
+]
+
 importers = typer.Typer(help="Read what others measured, and judge it from its logs.", rich_markup_mode=None)
 app.add_typer(importers, name="import", no_args_is_help=True)
 
@@ -79,9 +90,9 @@ def _top(version: Annotated[bool, typer.Option("--version", help="print the vers
 
 
 @app.command(epilog="Example: nephoscope plan studies/laptop.toml")
-def plan(study: StudyFile, as_json: AsJson = False) -> None:
+def plan(study: StudyFile, scale: Scale = None, as_json: AsJson = False) -> None:
     """Print what a study would do: trials in order, hours, dollars. Starts nothing."""
-    planned = stages.plan(stages.read_study(study))
+    planned = stages.plan(stages.read_study(study), scale=scale)
     if as_json:
         _print_json(planned.model_dump(mode="json", by_alias=True))
         return
@@ -98,10 +109,10 @@ def plan(study: StudyFile, as_json: AsJson = False) -> None:
 
 
 @app.command(epilog="Example: nephoscope run studies/laptop.toml --out results/laptop")
-def run(study: StudyFile, out: Out = None, replan: Replan = False) -> None:
+def run(study: StudyFile, out: Out = None, scale: Scale = None, replan: Replan = False) -> None:
     """Run a study; run it again to resume. Finished trials are never repeated, killed ones are begun anew."""
     text = stages.read_text(study)
-    _run(text, str(study), out, replan=replan)
+    _run(text, str(study), out, scale=scale, replan=replan)
 
 
 @app.command(epilog="Example: nephoscope demo --out results/laptop")
@@ -110,7 +121,7 @@ def demo(out: Out = None) -> None:
     text = shipped_study("laptop")
     folder = out or Path("results/laptop")
     try:
-        _run(text, "laptop.toml", folder, replan=False)
+        _run(text, "laptop.toml", folder, scale=None, replan=False)
     except typer.Exit as ended:
         if ended.exit_code != EXIT_TRIALS_FAILED:
             raise
@@ -270,9 +281,9 @@ def _imported(found: stages.ImportedFolder, out: Path, *, as_json: bool) -> None
 _MARKS = {Health.GOOD: "[green]ok[/green]", Health.WARNING: "[yellow]warning[/yellow]", Health.BAD: "[red]bad[/red]"}
 
 
-def _run(text: str, name: str, out: Path | None, *, replan: bool) -> None:
+def _run(text: str, name: str, out: Path | None, *, scale: float | None, replan: bool) -> None:
     study = stages.load(text, name)
-    planned = stages.plan(study)
+    planned = stages.plan(study, scale=scale)
     talk().print(_summary(planned), highlight=False, markup=False)
     _warn(planned)
     folder = ResultsFolder(out or Path("results") / study.name)

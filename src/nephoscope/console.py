@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from nephoscope.records import PlannedTrial, Status, VerdictKind
+from nephoscope.records import PlannedTrial, Status, TrialIntent, VerdictKind
 from nephoscope.run.clock import Clock
 from nephoscope.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
@@ -93,6 +93,12 @@ class Remaining:
         return self._left_s * scale
 
 
+def _scale(intent: TrialIntent) -> str:
+    """` · scaled to 5 %` where it is."""
+    scale = float(intent.benchmark.parameters.get("scale", 1))
+    return f" · scaled to {100 * scale:g} %" if scale < 1 else ""
+
+
 class LiveProgress:
     """A `Listener` for people. Use it as a context manager."""
 
@@ -135,7 +141,7 @@ class LiveProgress:
         intent = trial.intent
         self._title = (
             f"block {intent.block} · {intent.configuration_name} · {intent.benchmark.name} · "
-            f"replicate {intent.replicate}"
+            f"replicate {intent.replicate}{_scale(intent)}"
         )
         self._update(description=self._title, value="", left=f"about {duration(self._remaining.seconds)} left")
 

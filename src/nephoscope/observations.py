@@ -20,6 +20,7 @@ class Reads(Frozen):
     job: str
     direct: bool = Field(description="past the page cache")
     files_bytes: int = Field(gt=0)
+    memory_bytes: int | None = Field(default=None, gt=0, description="limit of the page cache; None: the machine's")
     bytes_per_s: float = Field(gt=0)
     latency_median_s: float | None = Field(ge=0, description="None: not known")
 

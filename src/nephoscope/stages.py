@@ -77,9 +77,9 @@ def stored_study(folder: ResultsFolder) -> Study:
     return load_study(folder.study_text(), str(folder.path / "study.toml"), known | imported)
 
 
-def plan(study: Study) -> Plan:
-    """study -> plan."""
-    return expand(study, BENCHMARKS)
+def plan(study: Study, *, scale: float | None = None) -> Plan:
+    """study -> plan; `scale` of sizes and run times, see `expand`."""
+    return expand(study, BENCHMARKS, scale=scale)
 
 
 def adopt(folder: ResultsFolder, text: str, study: Study, planned: Plan, *, replan: bool) -> None:

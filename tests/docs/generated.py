@@ -6,12 +6,14 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from nephoscope import errors
 from nephoscope.benchmarks import load_contract
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.editions import EDITIONS
 from nephoscope.benchmarks.load_spec import LoadSpec
+from nephoscope.benchmarks.presets import EditionParameters
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.frozen import Frozen
 from nephoscope.importers.registry import IMPORTERS
@@ -59,6 +61,7 @@ def parts() -> dict[str, str]:
         "load-exit-codes": load_exit_codes,
         "benchmarks": benchmarks,
         "editions": editions,
+        "micro-editions": micro_editions,
         "ranks": ranks,
         "simulations": simulations,
     }
@@ -149,6 +152,30 @@ def editions() -> str:
         )
     sources = [f"- `{edition.name}`: {edition.source}." for edition in EDITIONS.values()]
     return "\n".join([*lines, "", *sources, ""])
+
+
+def micro_editions() -> str:
+    """Every edition of a microbenchmark: what it fixes, and its defects with what `faithful` does."""
+    lines = ["| benchmark | edition | parameters | known defects: what `faithful` keeps |", "|---|---|---|---|"]
+    sources = []
+    for benchmark in BENCHMARKS.values():
+        found = benchmark.parameters.presets if issubclass(benchmark.parameters, EditionParameters) else {}
+        for preset in found.values():
+            defects = "; ".join(
+                f"{defect.text}{': ' + _given(defect.faithful) if defect.faithful else ''}" for defect in preset.defects
+            )
+            given = _given(preset.parameters)
+            lines.append(f"| `{benchmark.name}` | `{preset.edition}` | {given} | {defects or 'none'} |")
+            sources.append(f"- `{benchmark.name}` as `{preset.edition}`: {preset.source}.")
+    return "\n".join([*lines, "", *sources, ""])
+
+
+def _given(parameters: Mapping[str, Any]) -> str:
+    return ", ".join(f"`{key} = {json.dumps(value, default=_job)}`" for key, value in parameters.items())
+
+
+def _job(job: Frozen) -> dict[str, Any]:
+    return job.model_dump(exclude_defaults=True)
 
 
 def ranks() -> str:

@@ -1,6 +1,8 @@
+import html
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -71,6 +73,42 @@ def test_the_whole_flow_on_fakes(study: Path, tmp_path: Path) -> None:
     again = nephoscope("run", study, "--out", out)
     assert again.exit_code == 0
     assert "24 of 24 trials are finished already" in again.stderr
+
+
+MICRO = """
+name = "micro"
+replicates = 1
+
+[[configurations]]
+name = "here"
+
+[[benchmarks]]
+uses = "stress-ng"
+parameters = { edition = "cr2020", workers = 1, duration_s = 20 }
+"""
+
+
+@pytest.mark.skipif(shutil.which("stress-ng") is None, reason="stress-ng is not installed")
+def test_a_scale_is_said_in_plan_progress_and_report(tmp_path: Path) -> None:
+    file, out = tmp_path / "micro.toml", tmp_path / "out"
+    file.write_text(MICRO)
+    said = "scaled to 5 % of the edition's times: not comparable with published numbers"
+    assert f"stress-ng: {said}" in nephoscope("plan", file, "--scale", "0.05").stderr
+    assert "scaled" not in nephoscope("plan", file).stderr
+    ran = nephoscope("run", file, "--out", out, "--scale", "0.05")
+    assert ran.exit_code == 0, ran.stderr
+    assert said in ran.stderr
+    assert "replicate 1 · scaled to 5 %: " in ran.stderr
+    assert nephoscope("report", out).exit_code == 0
+    page = html.unescape((out / "report" / "index.html").read_text())
+    assert said in page
+    assert "cr2020 (fixed), with duration_s 20 instead of 60; workers 1 instead of cpus" in page
+
+
+def test_a_scale_for_a_benchmark_without_one_is_refused(study: Path) -> None:
+    said = nephoscope("plan", study, "--scale", "0.5")
+    assert said.exit_code == 2
+    assert "has no scale" in said.stderr
 
 
 def test_data_is_on_stdout_without_colours_and_talk_on_stderr(study: Path, tmp_path: Path) -> None:

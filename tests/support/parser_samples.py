@@ -20,7 +20,7 @@ from nephoscope.parsers.ping import parse_ping
 from nephoscope.parsers.sockperf import parse_sockperf
 from nephoscope.parsers.stress_ng import parse_stress_ng_log
 from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
-from nephoscope.parsers.sysbench_fileio import parse_fileio_load, parse_fileio_run
+from nephoscope.parsers.sysbench_fileio import parse_fileio_intervals, parse_fileio_load, parse_fileio_run
 from nephoscope.parsers.sysbench_oltp import parse_sysbench_oltp
 from tests.support.logs_of_2019 import DATA, cpu_log
 
@@ -47,6 +47,7 @@ _NAMES: dict[Parser, str] = {
     parse_fio_log: "fio-bandwidth-3.33.log fio-latency-3.33.log",
     parse_fileio_load: "sysbench-load-1.0.20.txt sysbench-load-again-1.0.20.txt",
     parse_fileio_run: "sysbench-write-1.0.20.txt sysbench-read-1.0.20.txt sysbench-mixed-1.0.20.txt",
+    parse_fileio_intervals: "sysbench-intervals-1.0.20.txt",
     parse_sysbench_oltp: "sysbench-oltp-1.0.20.txt",
 }
 SAMPLES = [(parse, name, (DATA / name).read_text()) for parse, names in _NAMES.items() for name in names.split()]

@@ -8,8 +8,9 @@ from nephoscope.benchmarks.fake import Fake
 from nephoscope.benchmarks.fio import Fio
 from nephoscope.benchmarks.point_select import PointSelect
 from nephoscope.benchmarks.stress_ng import StressNg
+from nephoscope.benchmarks.sysbench_fileio import SysbenchFileio
 from nephoscope.benchmarks.tpcc import Tpcc
 
-_ALL: tuple[Benchmark, ...] = (StressNg(), Fio(), Tpcc(), PointSelect(), Fake())
+_ALL: tuple[Benchmark, ...] = (StressNg(), Fio(), SysbenchFileio(), Tpcc(), PointSelect(), Fake())
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({benchmark.name: benchmark for benchmark in _ALL})

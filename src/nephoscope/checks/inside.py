@@ -78,6 +78,7 @@ class CacheServed:
             return invalid(self.name, f"{who} {said}, over {DEVICE_BANDWIDTH.words}: more than one device can give")
         if reads.direct:
             return valid(self.name, f"{who} read past the page cache")
+        memory_bytes = min((size for size in (memory_bytes, reads.memory_bytes) if size), default=None)
         if memory_bytes is None:
             return unknown(self.name, f"{who} read through the page cache, and the memory is not known")
         said = (

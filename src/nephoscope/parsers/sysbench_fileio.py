@@ -54,6 +54,10 @@ _COUNTS_OF_0_4 = re.compile(
     rf"Operations performed: +({INTEGER}) [Rr]eads?, +({INTEGER}) [Ww]rites?, +({INTEGER}) [Oo]ther = {INTEGER} Total"
 )
 _AMOUNTS_OF_0_4 = re.compile(rf"Read {_SIZE} +Written {_SIZE} +Total transferred {_SIZE} +\(.*\)")
+_INTERVAL = re.compile(
+    rf"\[ (?P<at>{INTEGER})s \] reads: (?P<read>{DECIMAL}) MiB/s writes: (?P<written>{DECIMAL}) MiB/s "
+    rf"fsyncs: {DECIMAL}/s latency \(ms,95%\): {DECIMAL}"
+)
 _ENDS = re.compile(rf"{_KEYS['end'].removesuffix(')')}[0-9])|No bytes written\.|{_WRITTEN.pattern}")
 
 
@@ -124,6 +128,36 @@ def parse_fileio_run(text: str) -> tuple[FileioSection, ...]:
             that contradict each other.
     """
     return tuple(_section(lines) for lines in sections_of(text, _WHAT, ends=_ENDS))
+
+
+class FileioInterval(Frozen):
+    """One line of `--report-interval`."""
+
+    at_s: float = Field(gt=0, description="end of the interval")
+    read_bytes_per_s: float = Field(ge=0)
+    written_bytes_per_s: float = Field(ge=0)
+
+
+def parse_fileio_intervals(text: str) -> tuple[FileioInterval, ...]:
+    """Reads the intermediate lines of one `sysbench fileio run`, in their order; empty without any.
+
+    Raises:
+        OutputUnreadable: nothing, cut off, or more than one run.
+    """
+    sections = sections_of(text, _WHAT, ends=_ENDS)
+    if len(sections) != 1:
+        raise OutputUnreadable(f"{_WHAT}: {len(sections)} runs; intervals are read of one")
+    return tuple(
+        made(
+            FileioInterval,
+            _WHAT,
+            at_s=float(found["at"]),
+            read_bytes_per_s=float(found["read"]) * MIB,
+            written_bytes_per_s=float(found["written"]) * MIB,
+        )
+        for line in sections[0]
+        if (found := _INTERVAL.fullmatch(line))
+    )
 
 
 def sections_of(text: str, what: str, *, ends: re.Pattern[str]) -> list[list[str]]:

@@ -52,7 +52,9 @@ def _few_replicates(study: Study) -> list[str]:
 
 
 def _fewer_than_the_edition(study: Study) -> list[str]:
-    editions = {entry.label: EDITIONS.get(str(entry.parameters.get("edition"))) for entry in study.benchmarks}
+    """Of TPC-C: microbenchmarks repeat inside a trial what their edition repeated."""
+    entries = [entry for entry in study.benchmarks if entry.uses == "tpcc"]
+    editions = {entry.label: EDITIONS.get(str(entry.parameters.get("edition"))) for entry in entries}
     return [
         f"{label}: {edition.name} took {edition.runs} runs of each point, and {study.replicates} are planned"
         for label, edition in editions.items()

@@ -3,12 +3,13 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from nephoscope.benchmarks.presets import scale_words
 from nephoscope.errors import InputError
 from nephoscope.frozen import Frozen
 from nephoscope.plan.advice import warnings_for
@@ -41,17 +42,23 @@ class Plannable(Protocol):
         ...
 
 
-def expand(study: Study, benchmarks: Mapping[str, Plannable]) -> Plan:
+def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | None = None) -> Plan:
     """The plan of a study; pure: equal study and benchmarks, equal bytes.
 
     One block for each replicate; a block holds every configuration x benchmark once, in an order drawn from the
     study's seed and the block's number. Durations are in seconds, one trial after the other; prices in US dollars,
     `None` as soon as one configuration has no price.
 
+    Args:
+        study: what to plan.
+        benchmarks: by the name that a study uses.
+        scale: of sizes and run times of every benchmark, over what the study says; None: what the study says.
+
     Raises:
-        InputError: the study uses a benchmark that is not in `benchmarks`, or its parameters do not fit.
+        InputError: the study uses a benchmark that is not in `benchmarks`, its parameters do not fit, or it has no
+            scale.
     """
-    entries = {entry.label: _resolve(entry, benchmarks) for entry in study.benchmarks}
+    entries = {entry.label: _resolve(_with_scale(entry, benchmarks, scale), benchmarks) for entry in study.benchmarks}
     configurations = {configuration.name: configuration for configuration in study.configurations}
     trials: list[PlannedTrial] = []
     for block in range(1, study.replicates + 1):
@@ -70,7 +77,10 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable]) -> Plan:
         expected_duration_s=math.fsum(trial.expected_duration_s for trial in trials),
         price_usd=math.fsum(prices_usd) if len(prices_usd) == len(trials) else None,
         unpriced=[f"{name}: {found.reason_missing}" for name, found in quotes.items() if found.reason_missing],
-        warnings=warnings_for(study, sum(entry.headline_metrics for entry in entries.values())),
+        warnings=[
+            *_scaled(entries.values()),
+            *warnings_for(study, sum(entry.headline_metrics for entry in entries.values())),
+        ],
     )
 
 
@@ -101,6 +111,32 @@ class _Resolved:
     use: BenchmarkUse
     duration_s: float
     headline_metrics: int
+
+
+_SCALE = "scale"
+"""The parameter of benchmarks whose sizes and times are one knob; with the others a trial's id depends on it."""
+
+
+def _with_scale(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable], scale: float | None) -> BenchmarkEntry:
+    benchmark = benchmarks.get(entry.uses)
+    if scale is None or benchmark is None:
+        return entry
+    if _SCALE not in benchmark.parameters.model_fields:
+        raise InputError(
+            f"benchmark {entry.label!r} has no scale: {entry.uses} takes its sizes and times from the study alone",
+            hint="leave --scale out, or make a study of the microbenchmarks alone",
+        )
+    return entry.model_copy(update={"parameters": {**entry.parameters, _SCALE: scale}})
+
+
+def _scaled(entries: Iterable[_Resolved]) -> list[str]:
+    """One sentence for each scale below 1: no number of such a plan is one of the edition's."""
+    labels: dict[float, list[str]] = {}
+    for entry in entries:
+        scale = float(entry.use.parameters.get(_SCALE, 1))
+        if scale < 1:
+            labels.setdefault(scale, []).append(entry.use.name)
+    return [f"{', '.join(names)}: {scale_words(scale)}" for scale, names in labels.items()]
 
 
 def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Resolved:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nephoscope.benchmarks.stress_ng import StressNg
 from nephoscope.errors import InputError
 from nephoscope.plan.expand import expand
 from nephoscope.records import Plan
@@ -52,6 +53,25 @@ def test_each_block_holds_each_cell_once_and_every_id_is_its_own(any_study: Stud
         assert {row.replicate for row in in_block} == {block}
     assert len({intent.id for intent in intents}) == len(intents)
     assert all(re.fullmatch(r"[0-9a-f]{12}", intent.id) for intent in intents)
+
+
+MICRO = study(benchmarks=[BenchmarkEntry(uses="stress-ng", parameters={"duration_s": 60})])
+
+
+def test_a_scale_shrinks_times_changes_ids_and_is_told() -> None:
+    whole, small = (expand(MICRO, {"stress-ng": StressNg()}, scale=scale) for scale in (None, 0.05))
+    assert small.expected_duration_s < whole.expected_duration_s / 10
+    assert not set(ids(whole).values()) & set(ids(small).values())
+    assert small.warnings[0] == (
+        "stress-ng: scaled to 5 % of the edition's times: not comparable with published numbers"
+    )
+    assert not any("scaled" in warning for warning in whole.warnings)
+    assert ids(expand(MICRO, {"stress-ng": StressNg()}, scale=1.0)) == ids(whole)
+
+
+def test_a_benchmark_without_a_scale_is_not_scaled_in_silence() -> None:
+    with pytest.raises(InputError, match="benchmark 'cpu' has no scale"):
+        expand(study(), BENCHMARKS, scale=0.5)
 
 
 @given(STUDIES)

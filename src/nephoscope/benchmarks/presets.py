@@ -1,0 +1,134 @@
+"""Microbenchmarks as published methods ran them: what each edition fixes, its known defects, and one knob for size.
+
+An edition fills in what a study does not give, as `benchmarks/editions.py` does for TPC-C. `faithful` keeps the
+edition's known defects, `fixed` mends them. Numbers and flags are those of the public repositories and reports named in
+`source`; nothing of their code is here.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from nephoscope.frozen import Frozen
+
+Mode = Literal["fixed", "faithful"]
+NOT_COMPARABLE = "not comparable with published numbers"
+AS_TUPLE = BeforeValidator(lambda given: tuple(given) if isinstance(given, list) else given)
+"""A strict tuple takes no list once a preset was laid below what a study gives."""
+
+
+@dataclass(frozen=True)
+class Defect:
+    """Something an edition did that it did not mean, or that spoils its numbers."""
+
+    text: str
+    """A sentence without its full stop."""
+    faithful: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters that bring it back; empty: there is nothing to bring back, it is told."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """One benchmark of one published method."""
+
+    edition: str
+    source: str
+    parameters: Mapping[str, Any]
+    """Without its defects."""
+    defects: tuple[Defect, ...] = ()
+
+    def of(self, mode: object) -> dict[str, Any]:
+        """The parameters that it fixes, in a mode."""
+        kept = [defect.faithful for defect in self.defects] if mode == "faithful" else []
+        return {**self.parameters, **{key: value for faithful in kept for key, value in faithful.items()}}
+
+
+Presets = Mapping[str, Preset]
+
+
+def presets(*found: Preset) -> Presets:
+    """By the name of the edition."""
+    return MappingProxyType({preset.edition: preset for preset in found})
+
+
+class EditionParameters(Frozen):
+    """Parameters of a benchmark with editions. A subclass names its own in `edition`."""
+
+    presets: ClassVar[Presets] = {}
+
+    edition: str | None = Field(default=None, description="a published method, see the table of editions")
+    mode: Mode = Field(default="fixed", description="faithful: with the known defects of the edition")
+    scale: float = Field(
+        default=1.0, gt=0, le=1, description="of sizes and run times; `--scale` of `run` and `plan` sets it"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_its_edition(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping):
+            return given
+        preset = cls.presets.get(str(given.get("edition")))
+        return {**(preset.of(given.get("mode")) if preset else {}), **given}
+
+    def scaled(self, value: int, *, least: int) -> int:
+        """A size or a time times `scale`: whole, and not below what a tool needs, `least`."""
+        return min(value, max(least, round(value * self.scale)))
+
+
+def scale_words(scale: float) -> str:
+    """`scaled to 5 % of the edition's times: not comparable with published numbers`."""
+    return f"scaled to {100 * scale:g} % of the edition's times: {NOT_COMPARABLE}"
+
+
+def preset_notes(parameters: EditionParameters) -> list[str]:
+    """For the report: which method, what differs from it, its known defects, its scale. Empty without any."""
+    preset = parameters.presets.get(parameters.edition or "")
+    found = [_method(parameters, preset), *_defects(parameters, preset)] if preset else []
+    if parameters.scale < 1:
+        words = scale_words(parameters.scale)
+        found.append(f"{words[0].upper()}{words[1:]}.")
+    return found
+
+
+def deviations(parameters: EditionParameters) -> list[str]:
+    """What differs from the edition: 'duration_s 60 instead of 240'. Empty when nothing does, or without an edition."""
+    if parameters.edition not in parameters.presets:
+        return []
+    asked = type(parameters).model_validate({"edition": parameters.edition, "mode": parameters.mode})
+    own = set(EditionParameters.model_fields)
+    pairs = {name: (getattr(parameters, name), getattr(asked, name)) for name in type(asked).model_fields}
+    return [_difference(name, *pair) for name, pair in pairs.items() if name not in own and pair[0] != pair[1]]
+
+
+def _difference(name: str, given: Any, of_edition: Any) -> str:
+    if any(isinstance(one, Frozen) for one in (*_items(given), *_items(of_edition))):
+        return f"{name} of its own"
+    return f"{name} {_plain(given)} instead of {_plain(of_edition)}"
+
+
+def _items(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _plain(value: Any) -> str:
+    if value is None:
+        return "nothing"
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _method(parameters: EditionParameters, preset: Preset) -> str:
+    different = deviations(parameters)
+    if different:
+        return f"{preset.edition} ({parameters.mode}), with {'; '.join(different)}: {NOT_COMPARABLE}."
+    return f"{preset.edition} ({parameters.mode}), as published: {preset.source}."
+
+
+def _defects(parameters: EditionParameters, preset: Preset) -> list[str]:
+    done = "kept" if parameters.mode == "faithful" else "mended"
+    return [
+        f"Known defect, {done}: {defect.text}." if defect.faithful else f"Known: {defect.text}."
+        for defect in preset.defects
+    ]

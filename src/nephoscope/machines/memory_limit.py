@@ -1,0 +1,70 @@
+"""A memory limit around what is measured: a control group of its own, for reads that the page cache must not answer.
+
+Pages that a process of the group reads or writes are counted in it, so the kernel drops them again beyond the limit.
+Both versions of control groups; making one needs root on the machine.
+"""
+
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from nephoscope.errors import EnvironmentProblem
+from nephoscope.machines.remote import MachineHandle
+
+_TIMEOUT_S = 20.0
+_MAKE = r"""
+set -e
+if [ -d /sys/fs/cgroup/memory ]; then
+  own=$(sed -n 's/^[0-9]*:\([^:]*,\)\{0,1\}memory\(,[^:]*\)\{0,1\}://p' /proc/self/cgroup)
+  parent=/sys/fs/cgroup/memory
+  if [ -d "$parent$own" ]; then parent=${parent}${own%/}; fi
+  limit=memory.limit_in_bytes; swap=memory.memsw.limit_in_bytes; swap_bytes=$2
+else
+  parent=/sys/fs/cgroup
+  grep -qw memory $parent/cgroup.subtree_control || echo +memory > $parent/cgroup.subtree_control
+  limit=memory.max; swap=memory.swap.max; swap_bytes=0
+fi
+group=$parent/$1
+[ ! -d "$group" ] || rmdir "$group"
+mkdir "$group"
+echo "$2" > "$group/$limit"
+[ ! -e "$group/$swap" ] || echo "$swap_bytes" > "$group/$swap"
+echo "$group"
+"""
+"""The group lies below our own (version 1) or at the root, which alone may hold processes beside groups (version 2)."""
+_INSIDE = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
+
+
+@dataclass(frozen=True)
+class MemoryGroup:
+    """A control group that exists."""
+
+    path: str
+
+    def around(self, argv: Sequence[str]) -> list[str]:
+        """The command, inside the group."""
+        return ["sh", "-c", _INSIDE, "sh", self.path, *argv]
+
+
+@asynccontextmanager
+async def memory_limited(machine: MachineHandle, limit_bytes: int) -> AsyncIterator[MemoryGroup]:
+    """A group with this limit, swap included, for the time of the block. One at a time for each data folder.
+
+    Raises:
+        EnvironmentProblem: the machine does not let us make one.
+    """
+    name = f"nephoscope-{hashlib.sha256(machine.data_dir.encode()).hexdigest()[:12]}"
+    argv = ["sh", "-c", _MAKE, "sh", name, str(limit_bytes)]
+    made = await machine.remote.execute(argv, timeout_s=_TIMEOUT_S, pinned=False)
+    if made.exit_code != 0:
+        said = made.stderr.decode(errors="replace").strip()[-200:]
+        raise EnvironmentProblem(
+            f"{machine.name} lets us make no control group with a memory limit: {said}",
+            hint="run as root; without a limit the page cache answers reads, and the check cache-served refuses them",
+        )
+    group = MemoryGroup(made.stdout.decode().strip())
+    try:
+        yield group
+    finally:
+        await machine.remote.execute(["rmdir", group.path], timeout_s=_TIMEOUT_S, pinned=False)
