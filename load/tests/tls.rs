@@ -4,9 +4,11 @@ mod support;
 
 use nephoscope_load::target::TargetError;
 use nephoscope_load::target::postgres::{Connection, Dsn};
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
+use support::program::{exec, point_select, start};
 use support::tls::TlsServer;
 use support::{PASSWORD, USER};
 
@@ -218,4 +220,26 @@ fn the_first_of_several_hosts_that_will_do_is_taken() {
     // A host that refuses us ends the search: the next one would only be asked for the same password.
     let both = format!("postgresql://{USER}@127.0.0.1:{live},127.0.0.2:{live}/postgres?sslmode=require");
     assert_eq!(sqlstate(open_with(&both, Some("wrong"), None)), "28P01");
+}
+
+/// The engine reads and writes through the same non-blocking sockets, whatever lies between.
+#[test]
+fn load_is_driven_over_tls() {
+    let Some(tls) = TlsServer::start() else { return };
+    let dsn = tls.url(USER, "127.0.0.1", &format!("sslmode=verify-full&sslrootcert={}", tls.path("root.crt")));
+    exec(&point_select("load", &dsn)).expect(0);
+    let mut spec = point_select("run", &dsn);
+    spec["threads"] = json!(2);
+    spec["operations"] = json!(4_000);
+    spec["duration_s"] = json!(60);
+    let ended = exec(&spec).expect(0);
+    assert_eq!(ended.finished()["round_trips"], 4_000);
+    spec["operations"] = json!(1_000_000_000);
+    let mut running = start(&spec);
+    running.wait_for("interval");
+    let sessions = "SELECT count(*) FILTER (WHERE ssl), count(*) FROM pg_stat_ssl \
+        JOIN pg_stat_activity USING (pid) WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()";
+    assert_eq!(open(&dsn).unwrap().query(sessions).unwrap()[0], ["4", "4"].map(|count| Some(count.to_owned())));
+    running.signal(rustix::process::Signal::INT);
+    assert!(running.end().expect(130).finished()["round_trips"].as_u64().unwrap() > 0);
 }

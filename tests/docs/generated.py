@@ -2,11 +2,10 @@
 
 import json
 import re
-import subprocess
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
+
+from typer.testing import CliRunner
 
 from nephoscope import errors
 from nephoscope.benchmarks import load_contract
@@ -15,6 +14,7 @@ from nephoscope.benchmarks.editions import EDITIONS
 from nephoscope.benchmarks.load_spec import LoadSpec
 from nephoscope.benchmarks.presets import EditionParameters
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.cli import app
 from nephoscope.frozen import Frozen
 from nephoscope.importers.registry import IMPORTERS
 from nephoscope.plan.advice import claims_decidable
@@ -22,7 +22,7 @@ from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
-from tests.docs.pages import ROOT, environment
+from tests.docs.pages import ROOT
 from tests.docs.simulations import simulations
 
 COMMANDS = (
@@ -42,6 +42,9 @@ COMMANDS = (
 """In the order in which a person meets them."""
 GROUPS = {"import": ("cloud-report-2019", *IMPORTERS), "prices": ("show", "check", "import", "update")}
 """Commands of commands."""
+
+_HELP_WIDTH = 78
+"""What a terminal of 80 columns or more gives."""
 
 _OUTPUT = (
     load_contract.Started,
@@ -70,19 +73,17 @@ def parts() -> dict[str, str]:
 
 def command_line() -> str:
     """What `--help` says, of the program and of each command."""
-    with tempfile.TemporaryDirectory() as folder:
-        variables = environment(Path(folder))
+    runner = CliRunner(env={"NO_COLOR": "1"})
 
-        def said(*arguments: str) -> str:
-            done = subprocess.run(
-                ["nephoscope", *arguments, "--help"], env=variables, capture_output=True, text=True, check=True
-            )
-            return f"```text\n{done.stdout.strip()}\n```\n"
+    def said(*arguments: str) -> str:
+        done = runner.invoke(app, [*arguments, "--help"], prog_name="nephoscope", terminal_width=_HELP_WIDTH)
+        assert done.exit_code == 0, done.output
+        return f"```text\n{done.stdout.strip()}\n```\n"
 
-        commands: list[tuple[str, ...]] = [(command,) for command in COMMANDS]
-        for group, members in GROUPS.items():
-            commands += [(group,), *((group, member) for member in members)]
-        return said() + "".join(f"\n## `nephoscope {' '.join(command)}`\n\n{said(*command)}" for command in commands)
+    commands: list[tuple[str, ...]] = [(command,) for command in COMMANDS]
+    for group, members in GROUPS.items():
+        commands += [(group,), *((group, member) for member in members)]
+    return said() + "".join(f"\n## `nephoscope {' '.join(command)}`\n\n{said(*command)}" for command in commands)
 
 
 def exit_codes() -> str:

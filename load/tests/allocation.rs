@@ -1,0 +1,86 @@
+//! What an operation costs in memory: nothing. All that it needs is there once the load goes on.
+//!
+//! An allocation takes a lock or asks the kernel now and then, and the operation that meets it is slow: the load
+//! generator would measure itself.
+
+mod support;
+mod tpcc_driver;
+
+use nephoscope_load::exit::ExitCode;
+use nephoscope_load::output::Output;
+use nephoscope_load::session;
+use nephoscope_load::spec::Spec;
+use nephoscope_load::stop::Stop;
+use nephoscope_load::target::postgres::{Batch, Isolation};
+use nephoscope_load::workload::Workload;
+use nephoscope_load::workload::tpcc::profile::Profile;
+use serde_json::json;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+use std::alloc::System;
+use std::io;
+use std::sync::Arc;
+use support::program::{exec, spec};
+use support::{DATABASE, PASSWORD, Server};
+use tpcc_driver::{Client, Log, connect, operate, workload_in};
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn allocations(work: impl FnOnce()) -> usize {
+    let region = Region::new(ALLOCATOR);
+    work();
+    let change = region.change();
+    change.allocations + change.reallocations
+}
+
+/// The whole engine, through `operations` point selects within three lines of output.
+fn session_at(rate_per_s: u32, dsn: &str) {
+    let mut spec = spec("run", dsn, json!({"kind": "point_select", "rows": 20_000}));
+    spec["duration_s"] = json!(3);
+    spec["pace"] = json!({"kind": "constant", "rate_per_s": rate_per_s});
+    let spec: Spec = serde_json::from_value(spec).expect("a spec");
+    let code = session::execute(spec, &Arc::new(Output::new(io::sink())), &Arc::new(Stop::default()));
+    assert!(matches!(code, ExitCode::Finished | ExitCode::RateNotKept), "{code:?}");
+}
+
+/// One test, as the allocator counts for the whole process.
+#[test]
+fn the_hot_path_allocates_nothing() {
+    let Some(server) = support::server() else { return };
+    more_operations_take_no_more_allocations(&server);
+    transactions_allocate_nothing_once_their_buffers_have_grown(&server);
+}
+
+fn more_operations_take_no_more_allocations(server: &Server) {
+    let dsn = server.dsn();
+    exec(&spec("load", &dsn, json!({"kind": "point_select", "rows": 20_000}))).expect(0);
+    let dsn = dsn.replace('@', &format!(":{PASSWORD}@"));
+    let [few, many] = [50, 5_000].map(|rate_per_s| allocations(|| session_at(rate_per_s, &dsn)));
+    eprintln!("{few} allocations at 50 operations/s, {many} at 5,000");
+    // As many lines of output, a hundred times the operations: what differs is how full the histograms are.
+    assert!(many < few + 150, "{few} allocations at 50 operations/s, {many} at 5,000");
+}
+
+/// Operations that let buffers grow to their size, and operations that must find them large enough.
+const WARM_UP: u32 = 600;
+const MEASURED: u32 = 400;
+
+fn transactions_allocate_nothing_once_their_buffers_have_grown(server: &Server) {
+    exec(&spec("load", &server.dsn(), json!({"kind": "tpcc", "warehouses": 2}))).expect(0);
+    for profile in Profile::ALL {
+        let connection = &mut connect(server, DATABASE);
+        let tpcc = workload_in(profile, connection, 5);
+        connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();
+        let (mut client, mut batch, mut log) = (Client::new(&tpcc, 0, 1), Batch::new(), Log::default());
+        let mut drive = |operations| {
+            allocations(|| {
+                for _ in 0..operations {
+                    operate(connection, &mut client, &mut batch, &mut log);
+                }
+            })
+        };
+        let (grown, counted) = (drive(WARM_UP), drive(MEASURED));
+        eprintln!("{profile}: {grown} allocations in {WARM_UP} transactions, then {counted} in {MEASURED}");
+        assert!(counted < 20, "{profile}: {counted} allocations in {MEASURED} transactions");
+    }
+}
