@@ -223,8 +223,8 @@ impl Session {
             max_retries: self.spec.max_retries,
             dial: Dial {
                 hosts: Dial::hosts(self.admin.dsn(), self.spec.connections),
-                isolation: self.spec.target.isolation.into(),
-                retry: self.spec.target.retry.into(),
+                isolation: self.spec.target.isolation,
+                retry: self.spec.target.retry,
                 statements: workload.statements().to_vec(),
                 answer_timeout: Duration::from_secs_f64(self.spec.answer_timeout_s),
                 reconnect_timeout: Duration::from_secs_f64(self.spec.reconnect_timeout_s),
@@ -278,7 +278,7 @@ impl Session {
         let workload = parts.workload(&stored)?;
         let mut known = self.known();
         known.constants = workload.constants();
-        known.profile = self.spec.profile();
+        known.profile = self.spec.workload.profile().map(str::to_owned);
         drop(known);
         Ok(workload)
     }

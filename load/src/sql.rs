@@ -6,9 +6,10 @@ use crate::exit::Failure;
 use crate::fingerprint;
 use crate::journal;
 use crate::loader::{self, TRANSACTION};
-use crate::spec::{Spec, TpccProfile, TpccSpec, WorkloadSpec};
+use crate::spec::{Spec, TpccSpec, WorkloadSpec};
 use crate::target::Dialect;
 use crate::target::postgres::{Copied, Isolation};
+use crate::workload::tpcc::profile::Profile;
 use crate::workload::{self, Parts, tables};
 use clap::ValueEnum;
 use std::fmt::Write;
@@ -136,7 +137,7 @@ fn run(spec: &Spec, all_profiles: bool) -> Result<Vec<Named>, Failure> {
 fn profiles(spec: &Spec) -> Vec<Spec> {
     let WorkloadSpec::Tpcc(tpcc) = &spec.workload else { return vec![spec.clone()] };
     let of = |profile| Spec { workload: WorkloadSpec::Tpcc(TpccSpec { profile, ..tpcc.clone() }), ..spec.clone() };
-    TpccProfile::ALL.into_iter().filter(|profile| profile.is_of(spec.target.dialect)).map(of).collect()
+    Profile::ALL.into_iter().filter(|profile| profile.is_of(spec.target.dialect)).map(of).collect()
 }
 
 fn check(parts: &Parts, dialect: Dialect) -> Result<Vec<Named>, Failure> {

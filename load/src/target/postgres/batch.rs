@@ -3,8 +3,10 @@
 use super::value::encode_body;
 use crate::target::{StatementId, Value};
 use bytes::BytesMut;
+use clap::ValueEnum;
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
+use serde::{Deserialize, Serialize};
 
 /// One command of a batch, in the order in which the server will answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +31,8 @@ pub(super) const ROLLBACK_TO_NAME: &str = "rollback_to";
 const BINARY: i16 = 1;
 
 /// How a transaction that met a serialisation failure is tried again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
 pub enum Retry {
     /// ROLLBACK, and BEGIN anew.
     #[default]

@@ -11,19 +11,24 @@ use super::socket::Socket;
 use super::startup::Greeting;
 use crate::target::{Dialect, Statement, StatementId, TargetError};
 use bytes::BytesMut;
+use clap::ValueEnum;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, Message};
 use postgres_protocol::message::frontend;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// How transactions are isolated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// How transactions are isolated; a spec writes the levels as SQL does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
 pub enum Isolation {
     /// PostgreSQL's own default.
     #[default]
+    #[serde(rename = "read committed")]
     ReadCommitted,
     /// Snapshot isolation.
+    #[serde(rename = "repeatable read")]
     RepeatableRead,
     /// Serialisable snapshot isolation; what CockroachDB always does.
     Serializable,

@@ -21,7 +21,7 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 /// Terminals of a warehouse, at least (clause 4.2.2).
-const TERMINALS: u64 = 10;
+pub(crate) const TERMINALS: u64 = 10;
 const CARDS: u64 = 23;
 
 /// What terminals do.

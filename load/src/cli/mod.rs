@@ -1,0 +1,180 @@
+//! The command line: it builds a spec and wires the parts together; it decides nothing.
+
+mod fake_target;
+mod options;
+mod sql;
+mod workloads;
+
+use crate::exit::{ExitCode, Failure};
+use crate::output::Output;
+use crate::session;
+use crate::spec::Spec;
+use crate::stop::Stop;
+use crate::{merge, telemetry, tell};
+use clap::{Parser, Subcommand};
+use fake_target::FakeTargetArgs;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use sql::SqlArgs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use workloads::WorkloadCommand;
+
+const EXAMPLES: &str = "\
+Examples:
+  export PGPASSWORD=...
+  DSN=postgresql://bench@10.0.0.5:5432/bench
+
+  nephoscope-load point-select load  --dsn $DSN --rows 1000000 --connections 8
+  nephoscope-load point-select run   --dsn $DSN --rows 1000000 --ramp-s 10 --duration-s 60
+  nephoscope-load point-select check --dsn $DSN --rows 1000000
+  nephoscope-load tpcc load  --dsn $DSN --warehouses 100 --connections 8
+  nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --connections 64 --duration-s 600
+  nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --wait spec --connections 64 --ramp-s 60 --duration-s 600
+  nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --pace poisson --rate-per-s 500 --connections 64
+  nephoscope-load tpcc check --dsn $DSN --warehouses 100
+  nephoscope-load tpcc load  --dsn $DSN --warehouses 100 --connections 8 --resume
+  nephoscope-load tpcc check --dsn $DSN --warehouses 100 --fingerprint
+  nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --shard 1/2 --start-at-unix-ms $T > 1.jsonl
+  nephoscope-load merge 0.jsonl 1.jsonl
+  nephoscope-load sql --workload tpcc --dialect cockroachdb
+  nephoscope-load null run   --dsn $DSN --connections 8 --duration-s 3
+  nephoscope-load exec < spec.json
+  nephoscope-load telemetry --interval-ms 1000
+  nephoscope-load fake-target --listen 127.0.0.1:6000 --freeze-at-s 3 --freeze-for-s 2
+
+Results are JSON lines on stdout: `started`, an `interval` a second, `finished`. Text for people is on stderr.
+
+Exit codes:
+  0    finished
+  2    the spec or the command line is wrong
+  3    the server cannot be reached, or refuses us
+  4    the rate asked for was not kept (the data is complete)
+  5    the data is inconsistent: a condition is broken, a row is missing, a counter disagrees
+  6    the server went away, or would not do what was asked
+  130  interrupted";
+
+/// Loads a database correctly and says exactly what happened: fills tables, drives a workload with exact latency
+/// histograms, and checks that the data still makes sense afterwards.
+#[derive(Debug, Parser)]
+#[command(name = "nephoscope-load", version, after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Carry out a JSON spec (nephoscope/load-spec/1) from stdin or a file.
+    Exec {
+        /// Read the spec from this file instead of stdin.
+        #[arg(long)]
+        spec: Option<PathBuf>,
+    },
+    #[command(flatten)]
+    Workload(WorkloadCommand),
+    /// Be a server that only looks like PostgreSQL: it answers the workloads null, point-select and tpcc (profile proc)
+    /// from memory, as late as it is told. For tests and calibration; prints a JSON line a second, until SIGTERM.
+    FakeTarget(FakeTargetArgs),
+    /// Put the outputs of all shards of one run into one, on stdout; the exit code is the worst of theirs.
+    Merge {
+        /// What each shard wrote.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Print every statement that can be sent, one a line: nothing is connected to.
+    Sql(SqlArgs),
+    /// Print counters of this machine (CPU, disks, network) as JSON lines, until SIGTERM or a closed stdin.
+    Telemetry {
+        /// Milliseconds between two lines.
+        #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..))]
+        interval_ms: u64,
+    },
+}
+
+/// Runs the program; the code is what the process must exit with.
+#[must_use]
+pub fn run() -> u8 {
+    let outcome = dispatch(Cli::parse().command);
+    let code = outcome.unwrap_or_else(|failure| {
+        tell::complain(&failure);
+        failure.code
+    });
+    code as u8
+}
+
+fn dispatch(command: Command) -> Result<ExitCode, Failure> {
+    let spec = match command {
+        Command::Telemetry { interval_ms } => {
+            let stop = stop_on_signals()?;
+            return Ok(telemetry::run(Duration::from_millis(interval_ms), io::stdout().lock(), &stop));
+        }
+        Command::FakeTarget(args) => return args.serve(&*stop_on_signals()?),
+        Command::Merge { files } => return print_merged(&files),
+        Command::Sql(args) => return args.print(),
+        Command::Exec { spec } => read_spec(spec.as_deref())?,
+        Command::Workload(workload) => validated(workload.into_spec())?,
+    };
+    let stop = stop_on_signals()?;
+    Ok(session::execute(spec, &Arc::new(Output::new(io::stdout())), &stop))
+}
+
+fn print_merged(files: &[PathBuf]) -> Result<ExitCode, Failure> {
+    let read = |path: &PathBuf| {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::new(ExitCode::BadSpec, format!("cannot read {}: {error}", path.display())))?;
+        Ok((path.display().to_string(), text))
+    };
+    let merged = merge::merge(&files.iter().map(read).collect::<Result<Vec<_>, _>>()?)?;
+    let mut stdout = io::stdout().lock();
+    let written = merged.lines.iter().try_for_each(|line| writeln!(stdout, "{line}"));
+    written.map_err(|error| Failure::new(ExitCode::Interrupted, format!("the output cannot be written: {error}")))?;
+    Ok(merged.code)
+}
+
+fn read_spec(file: Option<&Path>) -> Result<Spec, Failure> {
+    let bad = |message: String| Failure::new(ExitCode::BadSpec, message);
+    let json = match file {
+        Some(path) => {
+            std::fs::read_to_string(path).map_err(|error| bad(format!("cannot read {}: {error}", path.display())))?
+        }
+        None => {
+            if io::stdin().is_terminal() {
+                tell::say("reading a JSON spec from the terminal; end it with Ctrl-D (see --help)");
+            }
+            let mut json = String::new();
+            io::stdin().read_to_string(&mut json).map_err(|error| bad(format!("cannot read stdin: {error}")))?;
+            json
+        }
+    };
+    Spec::parse(&json).map_err(|error| bad(error.to_string()))
+}
+
+fn validated(spec: Spec) -> Result<Spec, Failure> {
+    spec.validate().map_err(|error| Failure::new(ExitCode::BadSpec, error.to_string()))?;
+    Ok(spec)
+}
+
+/// The first SIGINT or SIGTERM asks everybody to stop; the second ends the process.
+fn stop_on_signals() -> Result<Arc<Stop>, Failure> {
+    let stop = Arc::new(Stop::default());
+    let mut signals = Signals::new([SIGINT, SIGTERM])
+        .map_err(|error| Failure::new(ExitCode::BadSpec, format!("signals cannot be watched: {error}")))?;
+    let watched = Arc::clone(&stop);
+    thread::spawn(move || {
+        for count in signals.forever().scan(0_u32, |count, _| Some(std::mem::replace(count, *count + 1))) {
+            if count > 0 {
+                process::exit(i32::from(ExitCode::Interrupted as u8));
+            }
+            watched.request(Failure::interrupted());
+        }
+    });
+    Ok(stop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+use super::*;
+use serde_json::{Value, json};
+
+fn minimal() -> Value {
+    json!({
+        "schema": "nephoscope/load-spec/1",
+        "action": "run",
+        "target": {"dsn": "postgresql://u:pw@h/d"},
+        "workload": {"kind": "point_select", "rows": 1000},
+        "seed": 1,
+    })
+}
+
+fn with(pointer: &str, value: Value) -> String {
+    let mut spec = minimal();
+    let (parent, key) = pointer.rsplit_once('/').unwrap();
+    spec.pointer_mut(parent).unwrap().as_object_mut().unwrap().insert(key.to_owned(), value);
+    spec.to_string()
+}
+
+#[test]
+fn defaults() {
+    let spec = Spec::parse(&minimal().to_string()).unwrap();
+    assert_eq!((spec.connections, spec.max_retries, spec.check), (1, 10, CheckSpec::Conditions));
+    assert_eq!((spec.ramp_s, spec.duration_s), (0.0, 10.0));
+    assert_eq!(Spec::parse(&serde_json::to_string(&spec).unwrap()), Ok(spec));
+}
+
+#[test]
+fn clients_are_as_many_as_connections_or_as_terminals() {
+    let clients = |more: Value| {
+        let mut spec = minimal();
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let share = Spec::parse(&spec.to_string()).unwrap().share();
+        (share.first, share.stride, share.clients, share.len())
+    };
+    assert_eq!(clients(json!({"connections": 7})), (0, 1, 7, 7));
+    assert_eq!(clients(json!({"connections": 7, "workers": 20})), (0, 1, 20, 20));
+    assert_eq!(clients(json!({"connections": 7, "shard": {"index": 1, "count": 3}})), (1, 3, 21, 7));
+    let waits = json!({"kind": "tpcc", "warehouses": 9, "active_warehouses": 5, "wait": "spec"});
+    assert_eq!(clients(json!({"workload": waits})), (0, 1, 50, 50));
+    assert_eq!(clients(json!({"workload": waits, "shard": {"index": 2, "count": 3}})), (2, 3, 50, 16));
+}
+
+#[test]
+fn what_excludes_each_other_is_refused() {
+    let mut spec = minimal();
+    spec["workload"] = json!({"kind": "tpcc", "warehouses": 1, "wait": "spec"});
+    spec["pace"] = json!({"kind": "poisson", "rate_per_s": 5});
+    assert!(Spec::parse(&spec.to_string()).unwrap_err().to_string().contains("exclude each other"));
+    let mut spec = minimal();
+    spec["workload"] = json!({"kind": "null"});
+    spec["action"] = json!("load");
+    assert!(Spec::parse(&spec.to_string()).unwrap_err().to_string().contains("no tables"));
+}
+
+#[test]
+fn the_password_is_not_shown() {
+    let shown = Spec::parse(&minimal().to_string()).unwrap().without_secrets();
+    assert_eq!(shown.target.dsn, "postgresql://u:***@h/d");
+}
+
+#[test]
+fn what_is_wrong_is_named() {
+    for (spec, expected) in [
+        (with("/conections", json!(3)), "conections"),
+        (with("/target/tls", json!(true)), "tls"),
+        (with("/workload/row", json!(3)), "row"),
+        (with("/pace", json!({"rate": 3})), "pace"),
+        (with("/pace", json!({"kind": "closed", "rate_per_s": 3})), "pace"),
+        (with("/pace", json!({"kind": "constant"})), "rate_per_s"),
+        (with("/pace", json!({"kind": "poisson", "rate_per_s": 0})), "pace.rate_per_s: must be above 0"),
+        (with("/threads", json!(0)), "threads: must be 1 to"),
+        (with("/workers", json!(0)), "workers: must be 1 to"),
+        (with("/operations", json!(0)), "operations"),
+        (with("/shard", json!({"count": 0})), "shard.count"),
+        (with("/answer_timeout_s", json!(0)), "answer_timeout_s"),
+        (with("/reconnect_timeout_s", json!(-1)), "reconnect_timeout_s"),
+        (with("/workload", json!({"kind": "tpcc", "warehouses": 1, "wait_factor": 0.5})), "workload.wait_factor"),
+        (with("/workload", json!({"kind": "null", "rows": 1})), "rows"),
+        (with("/workload/kind", json!("ycsb")), "ycsb"),
+        (with("/workload/rows", json!("many")), "workload"),
+        (with("/workload/rows", json!(0)), "workload.rows"),
+        (with("/schema", json!("nephoscope/load-spec/2")), "load-spec/2"),
+        (with("/action", json!("jump")), "action"),
+        (with("/connections", json!(0)), "connections"),
+        (with("/connections", json!(-1)), "connections"),
+        (with("/connections", json!(10_001)), "connections: must be 1 to 10000"),
+        (with("/max_retries", json!(1_001)), "max_retries: must be at most 1000"),
+        (with("/workload", json!({"kind": "tpcc", "warehouses": 1_000_001})), "workload.warehouses: must be 1 to"),
+        (with("/workload", json!({"kind": "tpcc", "warehouses": 0})), "workload.warehouses: must be 1 to"),
+        (with("/seed", json!(1_u64 << 63)), "seed"),
+        (with("/duration_s", json!(0)), "duration_s"),
+        (with("/ramp_s", json!(-0.5)), "ramp_s"),
+        (with("/ramp_s", json!(1e300)), "ramp_s"),
+        (with("/target/dsn", json!("mysql://u@h")), "target.dsn"),
+        (with("/target/isolation", json!("chaos")), "target.isolation"),
+        (with("/workload", json!({"kind": "tpcc", "warehouses": 2, "active_warehouses": 3})), "active_warehouses"),
+        (with("/target/dialect", json!("oracle")), "target.dialect"),
+        (
+            with("/workload", json!({"kind": "tpcc", "warehouses": 1, "profile": "proc"}))
+                .replace("\"dsn\"", "\"dialect\":\"cockroachdb\",\"dsn\""),
+            "workload.profile: proc is for PostgreSQL only",
+        ),
+        (with("/shard", json!({"index": 2, "count": 2})), "shard.index"),
+        (with("/shard", json!({"index": 0, "count": 0})), "shard.count"),
+        (with("/load", json!({"part": "some"})), "load.part"),
+        (with("/load", json!({"part": "rows", "resume": true})), "load.resume"),
+        (
+            with("/action", json!("load")).replace("\"seed\"", "\"shard\":{\"index\":0,\"count\":2},\"seed\""),
+            "load.part",
+        ),
+        (minimal().to_string() + "{}", "after the document"),
+        (String::new(), "EOF"),
+    ] {
+        let message = Spec::parse(&spec).expect_err(&spec).to_string();
+        assert!(message.contains(expected), "{spec}: {message}");
+    }
+}

@@ -1,0 +1,85 @@
+//! What must hold of a spec beyond its types.
+
+use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, SpecError, WorkloadSpec};
+
+/// Each is a process of the server.
+const MOST_CONNECTIONS: u32 = 10_000;
+/// Each takes a place in a heap here.
+const MOST_WORKERS: u64 = 10_000_000;
+const MOST_THREADS: u32 = 1_024;
+/// What one machine can never offer.
+const HIGHEST_RATE_PER_S: f64 = 1e8;
+/// With its pauses, more takes minutes for one operation.
+const MOST_RETRIES: u32 = 1_000;
+/// Machines that generate load.
+const MOST_SHARDS: u32 = 10_000;
+/// A year: longer is a mistake in the unit.
+const LONGEST_S: f64 = 366.0 * 86_400.0;
+
+pub(super) fn require(holds: bool, message: &str) -> Result<(), SpecError> {
+    if holds { Ok(()) } else { Err(SpecError(message.to_owned())) }
+}
+
+impl Spec {
+    /// Checks what types cannot say.
+    ///
+    /// # Errors
+    /// [`SpecError`] naming the key.
+    pub fn validate(&self) -> Result<(), SpecError> {
+        require(self.seed < 1 << 63, "seed: must be below 2^63")?;
+        let connections = (1..=MOST_CONNECTIONS).contains(&self.connections);
+        require(connections, &format!("connections: must be 1 to {MOST_CONNECTIONS}"))?;
+        require(self.max_retries <= MOST_RETRIES, &format!("max_retries: must be at most {MOST_RETRIES}"))?;
+        require((0.0..=LONGEST_S).contains(&self.ramp_s), "ramp_s: must be 0 seconds to a year")?;
+        let lasts = self.duration_s > 0.0 && self.duration_s <= LONGEST_S;
+        require(lasts, "duration_s: must be above 0 seconds, and at most a year")?;
+        self.validate_shares()?;
+        self.validate_dialect()?;
+        self.validate_drive()?;
+        self.workload.validate()?;
+        let has_tables = !matches!(self.workload, WorkloadSpec::Null(_));
+        require(has_tables || self.action == Action::Run, "action: the null workload has no tables to load or check")?;
+        self.dsn().map(|_| ())
+    }
+
+    /// Checks that the dialect has what the workload sends.
+    ///
+    /// # Errors
+    /// [`SpecError`] naming the key.
+    pub fn validate_dialect(&self) -> Result<(), SpecError> {
+        match &self.workload {
+            WorkloadSpec::Tpcc(tpcc) if !tpcc.profile.is_of(self.target.dialect) => {
+                Err(SpecError(format!("workload.profile: {} is for PostgreSQL only", tpcc.profile)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn validate_shares(&self) -> Result<(), SpecError> {
+        let ShardSpec { index, count } = self.shard;
+        require((1..=MOST_SHARDS).contains(&count), &format!("shard.count: must be 1 to {MOST_SHARDS}"))?;
+        require(index < count, "shard.index: must be below shard.count")?;
+        let whole = self.action != Action::Load || count == 1 || self.load.part == LoadPart::Rows;
+        require(whole, "load.part: a shard loads rows only: create once, then rows on each, then finish once")?;
+        let fresh = !self.load.resume || self.load.part == LoadPart::All;
+        require(fresh, "load.resume: only the whole load is resumed; rows and finish always go on where they were")
+    }
+
+    /// Checks how the load is to be driven.
+    fn validate_drive(&self) -> Result<(), SpecError> {
+        let threads = self.threads.is_none_or(|threads| (1..=MOST_THREADS).contains(&threads));
+        require(threads, &format!("threads: must be 1 to {MOST_THREADS}"))?;
+        let workers = self.workers.is_none_or(|workers| workers > 0) && self.clients() <= MOST_WORKERS;
+        require(workers, &format!("workers: must be 1 to {MOST_WORKERS}, of all shards together"))?;
+        require(self.operations.is_none_or(|operations| operations > 0), "operations: must be at least 1")?;
+        if let PaceSpec::Constant { rate_per_s } | PaceSpec::Poisson { rate_per_s } = self.pace {
+            let rate = rate_per_s > 0.0 && rate_per_s <= HIGHEST_RATE_PER_S;
+            require(rate, &format!("pace.rate_per_s: must be above 0 and at most {HIGHEST_RATE_PER_S}"))?;
+            let waits = self.workload.terminals().is_some();
+            require(!waits, "pace: arrivals by a schedule and waits of terminals exclude each other")?;
+        }
+        let some_time = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
+        require(some_time(self.answer_timeout_s), "answer_timeout_s: must be above 0 seconds, and at most a year")?;
+        require(some_time(self.reconnect_timeout_s), "reconnect_timeout_s: must be above 0 seconds, and at most a year")
+    }
+}
