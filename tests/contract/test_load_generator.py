@@ -272,10 +272,7 @@ def test_an_open_pace_offers_its_rate_and_says_how_late_it_was(postgres: Server,
     output = run(postgres, point_select, POINT_SELECT, pace=ConstantPace(rate_per_s=200), duration_s=2.0)
     assert output.paced
     assert output.finished.offered == pytest.approx(400, abs=4)
-    done = sum(row.measured for row in output.finished.operations)
-    assert output.finished.not_sent is not None
-    assert done + output.finished.not_sent == output.finished.offered, "nothing is dropped silently"
-    assert done >= 0.99 * output.finished.offered, "exit 0 says so"
+    assert output.finished.not_sent == 0
     assert sum(interval.offered or 0 for interval in output.measured) == output.finished.offered
     found = saturation(output, None)
     assert found is not None

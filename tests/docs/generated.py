@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from nephoscope import errors
 from nephoscope.benchmarks import load_contract
-from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.base import Benchmark, Needs
 from nephoscope.benchmarks.editions import EDITIONS
 from nephoscope.benchmarks.load_spec import LoadSpec
 from nephoscope.benchmarks.presets import EditionParameters
@@ -202,7 +202,7 @@ def _benchmark(benchmark: Benchmark) -> str:
     needs = benchmark.needs(parameters)
     lines = [f"## `{benchmark.name}`", "", f"{benchmark.title}. Version {benchmark.version}.", ""]
     lines += [
-        f"Needs: {', '.join([f'`{tool}`' for tool in needs.tools] + ['a database'] * needs.database)}. With its "
+        f"Needs: {', '.join([f'`{tool}`' for tool in needs.tools] + _surroundings(needs))}. With its "
         f"default parameters a trial is expected to take {benchmark.expected_duration_s(parameters):.0f} s"
         + (f" and needs {needs.disk_bytes / 1024**2:,.0f} MiB of disk." if needs.disk_bytes else "."),
         "",
@@ -216,6 +216,11 @@ def _benchmark(benchmark: Benchmark) -> str:
         marks = " | ".join("yes" if mark else "" for mark in (metric.headline, metric.per_cpu))
         rows.setdefault(name, f"| `{name}` | {metric.unit} | {metric.direction} | {marks} | {metric.clock} |")
     return "\n".join([*lines, *rows.values(), "", _fields(benchmark.parameters, "Parameters")])
+
+
+def _surroundings(needs: Needs) -> list[str]:
+    machines = [f"{needs.machines} machines"] if needs.machines > 1 else []
+    return ["a database"] * needs.database + machines
 
 
 def _fields(model: type[Frozen], heading: str) -> str:

@@ -23,6 +23,8 @@ class Needs:
     tools: tuple[str, ...] = ()
     database: bool = False
     disk_bytes: int = 0
+    machines: int = 1
+    """That a cluster must have: a plan leaves a configuration with fewer of them out."""
 
 
 class Execute(Protocol):

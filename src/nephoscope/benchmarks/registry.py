@@ -6,11 +6,26 @@ from types import MappingProxyType
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.fake import Fake
 from nephoscope.benchmarks.fio import Fio
+from nephoscope.benchmarks.multi_stream import MultiStream
+from nephoscope.benchmarks.ping import Ping
 from nephoscope.benchmarks.point_select import PointSelect
+from nephoscope.benchmarks.request_response import RequestResponse
 from nephoscope.benchmarks.stress_ng import StressNg
 from nephoscope.benchmarks.sysbench_fileio import SysbenchFileio
+from nephoscope.benchmarks.throughput import Throughput
 from nephoscope.benchmarks.tpcc import Tpcc
 
-_ALL: tuple[Benchmark, ...] = (StressNg(), Fio(), SysbenchFileio(), Tpcc(), PointSelect(), Fake())
+_ALL: tuple[Benchmark, ...] = (
+    StressNg(),
+    Fio(),
+    SysbenchFileio(),
+    Ping(),
+    RequestResponse(),
+    Throughput(),
+    MultiStream(),
+    Tpcc(),
+    PointSelect(),
+    Fake(),
+)
 
 BENCHMARKS: Mapping[str, Benchmark] = MappingProxyType({benchmark.name: benchmark for benchmark in _ALL})

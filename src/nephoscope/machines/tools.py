@@ -4,6 +4,7 @@ DEBIAN_PACKAGES = {
     "fio": "fio",
     "stress-ng": "stress-ng",
     "sysbench": "sysbench",
+    "iperf": "iperf",
     "iperf3": "iperf3",
     "sockperf": "sockperf",
     "ping": "iputils-ping",
@@ -19,10 +20,15 @@ DEBIAN_PACKAGES = {
     "sshd": "openssh-server",
 }
 
+VERSION_OPTIONS = {"ping": "-V", "netperf": "-V"}
+"""Of tools that do not know `--version`."""
+
 
 def install_hint(tool: str) -> str:
     """What to try when `tool` is not installed."""
     if tool == "nephoscope-load":
         return "it comes with nephoscope's wheel: install nephoscope again, or put nephoscope-load on your PATH"
+    if tool in {"netperf", "netserver"}:
+        return "netperf is not free everywhere: install it yourself (Debian: non-free), or choose another `tool`"
     package = DEBIAN_PACKAGES.get(tool)
     return f"apt-get install {package}" if package else f"install {tool} or put it on your PATH"

@@ -115,7 +115,7 @@ def parse_netperf(text: str) -> Netperf:
         test=test or None,
         host=host["host"] if host else None,
         unit=unit,
-        bits_per_s=_bits_per_s(values["throughput"], unit),
+        bits_per_s=bits_per_s(values["throughput"], unit),
         transactions_per_s=values["throughput"] if unit and unit.startswith("Trans") else None,
         confidence_reached=False if confidence else True if "conf." in (banner[0] if banner else "") else None,
         interims=tuple(_interim(match) for line in lines if (match := _INTERIM.fullmatch(line))),
@@ -147,7 +147,8 @@ def _unit(fields: Mapping[str, str], test: str | None) -> str | None:
     return None
 
 
-def _bits_per_s(rate: float | None, unit: str | None) -> float | None:
+def bits_per_s(rate: float | None, unit: str | None) -> float | None:
+    """A rate in a unit that netperf prints (`10^6bits/s`, `MBytes/s`: 2^20 bytes); None for what is no throughput."""
     if rate is None or unit is None:
         return None
     if bits := _BITS.fullmatch(unit):

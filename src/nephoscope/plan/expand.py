@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from nephoscope.benchmarks.base import Needs
 from nephoscope.benchmarks.presets import scale_words
 from nephoscope.errors import InputError
 from nephoscope.frozen import Frozen
@@ -37,6 +38,10 @@ class Plannable(Protocol):
         """Everything it may report."""
         ...
 
+    def needs(self, parameters: Any) -> Needs:
+        """Machines, among other things."""
+        ...
+
     def expected_duration_s(self, parameters: Any) -> float:
         """Of one trial, with its set-up."""
         ...
@@ -46,8 +51,9 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
     """The plan of a study; pure: equal study and benchmarks, equal bytes.
 
     One block for each replicate; a block holds every configuration x benchmark once, in an order drawn from the
-    study's seed and the block's number. Durations are in seconds, one trial after the other; prices in US dollars,
-    `None` as soon as one configuration has no price.
+    study's seed and the block's number. A configuration with fewer machines than a benchmark needs is left out of it.
+    Durations are in seconds, one trial after the other; prices in US dollars, `None` as soon as one configuration has
+    no price.
 
     Args:
         study: what to plan.
@@ -55,15 +61,15 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
         scale: of sizes and run times of every benchmark, over what the study says; None: what the study says.
 
     Raises:
-        InputError: the study uses a benchmark that is not in `benchmarks`, its parameters do not fit, or it has no
-            scale.
+        InputError: the study uses a benchmark that is not in `benchmarks`, its parameters do not fit, it has no
+            scale, or no configuration has the machines that it needs.
     """
     entries = {entry.label: _resolve(_with_scale(entry, benchmarks, scale), benchmarks) for entry in study.benchmarks}
     configurations = {configuration.name: configuration for configuration in study.configurations}
+    fitting, left_out = _fitting(configurations, entries)
     trials: list[PlannedTrial] = []
     for block in range(1, study.replicates + 1):
-        cells: list[Cell] = [(name, label) for name in configurations for label in entries]
-        for position, (name, label) in enumerate(shuffled(cells, seed=study.seed, block=block), start=1):
+        for position, (name, label) in enumerate(shuffled(fitting, seed=study.seed, block=block), start=1):
             entry, place = entries[label], (len(trials) + 1, position)
             intent = _intent(study, configurations[name], entry.use, block, place)
             cost = quote(configurations[name], entry.duration_s / SECONDS_PER_HOUR)
@@ -80,8 +86,32 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
         warnings=[
             *_scaled(entries.values()),
             *warnings_for(study, sum(entry.headline_metrics for entry in entries.values())),
+            *left_out,
         ],
     )
+
+
+def _fitting(
+    configurations: Mapping[str, Configuration], entries: Mapping[str, "_Resolved"]
+) -> tuple[list[Cell], list[str]]:
+    """Every configuration x benchmark that has the machines for it, and a sentence for each of the others."""
+    cells: list[Cell] = []
+    left_out: list[str] = []
+    for name, configuration in configurations.items():
+        there = configuration.database_machine.count + (configuration.load_machine is not None)
+        for label, entry in entries.items():
+            if entry.machines <= there:
+                cells.append((name, label))
+            else:
+                left_out.append(
+                    f"{label} needs {entry.machines} machines, and {name} has {there}: it is left out there"
+                )
+    for label in sorted(entries.keys() - {label for _, label in cells}):
+        raise InputError(
+            f"benchmark {label!r} needs {entries[label].machines} machines, and no configuration has so many",
+            hint="give a configuration a load_machine or a database_machine.count of 2 or more, or take it out",
+        )
+    return cells, left_out
 
 
 _PRICE = {"price_usd_per_hour", "price_basis", "priced_as"}
@@ -111,6 +141,7 @@ class _Resolved:
     use: BenchmarkUse
     duration_s: float
     headline_metrics: int
+    machines: int
 
 
 _SCALE = "scale"
@@ -153,6 +184,7 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
         use=BenchmarkUse(name=entry.label, uses=entry.uses, version=benchmark.version, parameters=plain),
         duration_s=benchmark.expected_duration_s(parameters),
         headline_metrics=sum(metric.headline for metric in benchmark.metrics(parameters)),
+        machines=benchmark.needs(parameters).machines,
     )
 
 

@@ -16,6 +16,7 @@ from nephoscope.checks.thresholds import BUSY_BEFORE
 from nephoscope.databases.base import Database, Endpoint, HasSettings
 from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, NoSpaceOnMachine, StorageFailed
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.tools import VERSION_OPTIONS
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.records import CO_LOCATED, Facts, FactsRecord, StartedRecord, Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
@@ -162,7 +163,9 @@ async def _started(configuration: Configuration, cluster: Cluster, needs: Needs,
     machine = cluster.database[0]
     for tool in needs.tools:
         program = world.load_program if tool == "nephoscope-load" else tool
-        said = await machine.remote.execute([program, "--version"], timeout_s=VERSION_TIMEOUT_S, pinned=False)
+        said = await machine.remote.execute(
+            [program, VERSION_OPTIONS.get(tool, "--version")], timeout_s=VERSION_TIMEOUT_S, pinned=False
+        )
         lines = (said.stdout or said.stderr).decode(errors="replace").strip().splitlines()
         versions[tool] = lines[0] if lines else "it does not say"
     return StartedRecord(

@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import Field
 
+from nephoscope.benchmarks.base import Needs
 from nephoscope.frozen import Frozen
 from nephoscope.plan.expand import Plannable
 from nephoscope.records import Direction, Metric
@@ -20,12 +21,16 @@ class Standin:
 
     parameters = Parameters
 
-    def __init__(self, version: int = 1) -> None:
+    def __init__(self, version: int = 1, machines: int = 1) -> None:
         self.version = version
+        self.machines = machines
 
     def metrics(self, parameters: Parameters) -> tuple[Metric, ...]:
         first = Metric(name="ops", unit="1/s", direction=Direction.HIGHER, title="Operations", headline=True)
         return (first, Metric(name="p99", unit="s", direction=Direction.LOWER, title="99th percentile"))
+
+    def needs(self, parameters: Parameters) -> Needs:
+        return Needs(machines=self.machines)
 
     def expected_duration_s(self, parameters: Parameters) -> float:
         return 2 * parameters.duration_s

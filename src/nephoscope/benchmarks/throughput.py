@@ -1,0 +1,120 @@
+"""Network throughput: one TCP stream from each client to a server, as the Cloud Reports of 2018, 2020 and 2021 did."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.network_editions import THROUGHPUT, NetworkParameters
+from nephoscope.benchmarks.network_ends import ends, serving, together
+from nephoscope.benchmarks.network_rates import per_second, throughput_measurements, throughput_metrics
+from nephoscope.benchmarks.network_settings import Record, settings
+from nephoscope.benchmarks.presets import Presets, preset_notes
+from nephoscope.benchmarks.tcp_streams import Figures, Plan, Tool
+from nephoscope.databases.base import Endpoint
+from nephoscope.errors import OutputUnreadable
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.records import Measurement, Metric
+
+_RAW = "throughput"
+_GRACE_S = 60.0
+_MOST_ITERATIONS = 10
+"""Of netperf's -I."""
+_LEAST_SHARE_OF_DURATION = 0.9
+
+
+class ThroughputParameters(NetworkParameters):
+    """Who sends, with what, how long, and whose figures count."""
+
+    presets: ClassVar[Presets] = THROUGHPUT
+
+    edition: Literal["cr2018", "cr2020", "cr2021"] | None = Field(
+        default=None, description="a published method, see the table of editions"
+    )
+    tool: Tool = Field(default="iperf", description="iperf is iperf 2; netperf must be installed by you")
+    clients: int = Field(default=1, ge=1, le=64, description="machines that send at once")
+    figures: Figures = Field(default="server", description="of iperf and iperf3: what arrived, or what was sent")
+    block_size_kib: int = Field(default=128, ge=1, le=1024, description="of each write; not for netperf")
+    duration_s: int = Field(default=10, ge=2, le=86_400)
+
+    @property
+    def run_s(self) -> int:
+        """Seconds, scaled."""
+        return self.scaled(self.duration_s, least=3)
+
+    @property
+    def plan(self) -> Plan:
+        """The streams."""
+        block = None if self.tool == "netperf" else self.block_size_kib
+        return Plan(self.tool, _RAW, self.clients, self.port, block, netperf_test="OMNI")
+
+
+class Throughput:
+    """Streams from all clients at once."""
+
+    name = "throughput"
+    version = 1
+    title = "Network throughput (TCP)"
+    parameters = ThroughputParameters
+
+    def metrics(self, parameters: ThroughputParameters) -> tuple[Metric, ...]:
+        """The sum over all clients."""
+        whose = "the server counted" if parameters.figures == "server" else "the clients counted"
+        return throughput_metrics(f"bits that {whose} / the tool's own time, all clients together")
+
+    def needs(self, parameters: ThroughputParameters) -> Needs:
+        """The tool, and the machines."""
+        return Needs(tools=(parameters.tool,), machines=1 + parameters.clients)
+
+    def expected_duration_s(self, parameters: ThroughputParameters) -> float:
+        """The streams and a start."""
+        return parameters.run_s + 1.5
+
+    async def prepare(self, site: Site, parameters: ThroughputParameters) -> Endpoint | None:
+        """Nothing."""
+        del site, parameters
+        return None
+
+    async def run(self, site: Site, parameters: ThroughputParameters) -> None:
+        """One stream from each client, all begun at once.
+
+        Raises:
+            EnvironmentProblem: too few machines, a port that is taken, a setting that cannot be made.
+            ToolFailed: a client ended with an error.
+        """
+        found = ends(site.cluster, parameters.between, parameters.clients)
+        plan, machines = parameters.plan, [found.server, *found.clients]
+        servers = plan.servers(site.raw_dir)
+        record = Record([client.name for client in found.clients], found.server.name, list(servers[0].argv))
+        believing = parameters.tool == "netperf" and parameters.mode == "faithful"
+        options = ["-I", "99,5"] if believing else []
+        timeout_s = parameters.run_s * (_MOST_ITERATIONS if believing else 1) + _GRACE_S
+        async with settings(machines, parameters.settings, record, site.raw_dir), serving(found.server, servers):
+            await together(
+                self._stream(site, client, plan.stream_name(index), argv, timeout_s)
+                for index, client in enumerate(found.clients, 1)
+                for argv in [plan.client_argv(index, found.server.address, parameters.run_s, options)]
+            )
+
+    async def _stream(
+        self, site: Site, client: MachineHandle, name: str, argv: Sequence[str], timeout_s: float
+    ) -> None:
+        (await site.execute(client, name, argv, timeout_s=timeout_s)).require()
+
+    def parse(self, raw: RawOutput, parameters: ThroughputParameters) -> list[Measurement]:
+        """The sum of the tool's own figures, and that of each second.
+
+        Raises:
+            OutputUnreadable: a stream is missing, or ended early.
+        """
+        streams = parameters.plan.read(raw, parameters.figures)
+        lasted_s = min((stream.spans[-1].end_s if stream.spans else 0.0) for stream in streams)
+        if lasted_s < _LEAST_SHARE_OF_DURATION * parameters.run_s:
+            raise OutputUnreadable(f"a stream ended after {lasted_s:g} s of {parameters.run_s} s")
+        seconds = per_second([stream.spans for stream in streams], 0.0, max(lasted_s, parameters.run_s))
+        return throughput_measurements(seconds, sum(stream.bits_per_s for stream in streams))
+
+    def notes(self, parameters: ThroughputParameters) -> list[str]:
+        """See `HasNotes.notes`."""
+        return preset_notes(parameters)
