@@ -1,4 +1,4 @@
-"""How long statistics, leaderboards, costs and the report of many trials take: `python bench/analysis.py [TRIALS]`.
+"""How long statistics, leaderboards, costs and the report of many trials take: `python -m bench.analysis [TRIALS]`.
 
 10,000 trials of 10 metrics: 1,000 configurations of machine types with prices, on leaderboards of 20, with 10
 replicates each. Values are drawn from a fixed seed. The limit that this project sets itself is 10 s and 1 GB on one
@@ -19,10 +19,11 @@ import numpy as np
 from nephoscope.analysis import tables
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.records import Direction, Metric, Plan, VerdictKind
+from nephoscope.records import Direction, Metric, Plan
 from nephoscope.report.files import report_files
 from nephoscope.results import AnalysedStudy, BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.study.model import Study
+from tests.unit.analysis.study_builder import measurement, trial
 
 REPLICATES, METRICS = 10, 10
 TYPES = ("m5.2xlarge", "m6i.2xlarge", "c5.2xlarge", "r5.2xlarge", "m5a.2xlarge")
@@ -50,9 +51,10 @@ def inputs(trials: int, leaderboard: int) -> StudyInputs:
         benchmark, configuration = f"board-{cell // leaderboard}", f"c-{cell}"
         level = 1000 * (1 + 0.002 * (cell % leaderboard))
         for replicate in range(1, REPLICATES + 1):
-            rows.append(_trial(f"{cell:08x}{replicate:04x}", configuration, benchmark, replicate, cell + 1))
+            name = f"{cell:08x}{replicate:04x}"
+            rows.append(trial(name, configuration, replicate, benchmark=benchmark, uses=benchmark, cpus=8))
             for metric, value in zip(metrics, level * generator.lognormal(0, 0.01, METRICS), strict=True):
-                measurements.append(_measurement(rows[-1], metric, float(value)))
+                measurements.append(measurement(rows[-1], float(value), metric))
     boards = sorted({row.benchmark for row in rows})
     study = Study.model_validate(
         {
@@ -80,48 +82,6 @@ def inputs(trials: int, leaderboard: int) -> StudyInputs:
         ],
         trials=rows,
         measurements=measurements,
-    )
-
-
-def _trial(name: str, configuration: str, benchmark: str, replicate: int, position: int) -> TrialRow:
-    return TrialRow(
-        trial=name,
-        configuration=configuration,
-        benchmark=benchmark,
-        uses=benchmark,
-        replicate=replicate,
-        block=replicate,
-        position=position,
-        position_in_block=position,
-        cpus=8,
-        state="finished",
-        verdict=VerdictKind.VALID,
-        reasons=[],
-        attempt=1,
-        attempts=1,
-        started_unix_ms=1_700_000_000_000 + 60_000 * position,
-        duration_s=60.0,
-        client_cpu_share=None,
-        conditions=[],
-        folder=None,
-    )
-
-
-def _measurement(of: TrialRow, metric: Metric, value: float) -> MeasurementRow:
-    return MeasurementRow(
-        trial=of.trial,
-        configuration=of.configuration,
-        benchmark=of.benchmark,
-        metric=metric.name,
-        unit=metric.unit,
-        direction=metric.direction,
-        value=value,
-        role="database",
-        at_s=None,
-        replicate=of.replicate,
-        block=of.block,
-        position=of.position,
-        valid=True,
     )
 
 

@@ -25,6 +25,7 @@ from nephoscope.errors import (
     EXIT_TRIALS_FAILED,
     STORAGE_ERRNOS,
     InputError,
+    Move,
     NephoscopeError,
     StorageFailed,
 )
@@ -353,12 +354,21 @@ def _tell_unexpected(error: Exception) -> int:
     return EXIT_DEFECT
 
 
+_WHOSE_MOVE = {
+    Move.OURS: "this is for nephoscope to mend: please report it",
+    Move.NOBODY: "nobody has to do anything: it may pass by itself",
+}
+"""Said where it is not the reader's: what the reader can do is the hint."""
+
+
 def _tell(error: NephoscopeError) -> int:
     console = talk()
     console.print("error: ", style="bold red", end="")
     console.print(error.message, highlight=False, markup=False)
     if error.hint:
         console.print(f"hint: {error.hint}", highlight=False, markup=False)
+    if error.move in _WHOSE_MOVE:
+        console.print(_WHOSE_MOVE[error.move], style="dim", highlight=False, markup=False)
     return error.exit_code
 
 

@@ -48,7 +48,10 @@ def cpu_list(text: str | None) -> tuple[int, ...] | None:
 
 
 def lscpu_fields(text: str) -> dict[str, str]:
-    """Field -> data of `lscpu -J`, nested fields of newer versions included; empty when it is not its JSON."""
+    """Field -> data of `lscpu -J`, nested fields of newer versions included; empty when it is not its JSON.
+
+    A fact that cannot be read ends no trial; `parsers.lscpu` refuses such output.
+    """
     try:
         rows = json.loads(text)["lscpu"]
     except (ValueError, KeyError, TypeError):
