@@ -14,8 +14,7 @@ from rich.table import Column, Table
 from typer.exceptions import TyperException
 
 import nephoscope
-from nephoscope import stages
-from nephoscope.cli_answers import register
+from nephoscope import cli_answers, cli_fleet, stages
 from nephoscope.cli_prices import prices
 from nephoscope.console import LiveProgress, duration, output, talk
 from nephoscope.errors import (
@@ -35,6 +34,8 @@ from nephoscope.machines.doctor import Finding, Health
 from nephoscope.records import Plan
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.signals import Stopped, run_until_stopped
+from nephoscope.run.study import StudyOutcome
+from nephoscope.stages_fleet import Wishes, conduct_of
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.starter import starter_study
 from nephoscope.wiring import real_world, shipped_study
@@ -56,7 +57,7 @@ app = typer.Typer(
 )
 
 app.add_typer(prices, name="prices")
-register(app)
+cli_answers.register(app)
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="a study file (TOML); `nephoscope init` writes one")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="a results folder, as `run --out` wrote it")]
@@ -67,6 +68,18 @@ ImportOut = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="write measurements (CSV, Parquet) and verdicts (JSON) here")
 ]
 Replan = Annotated[bool, typer.Option("--replan", help="replace a plan of which trials would be lost")]
+MaxClusters = Annotated[int, typer.Option("--max-clusters", min=1, help="trials at once, each on a cluster of its own")]
+MaxUsd = Annotated[
+    float | None,
+    typer.Option("--max-usd", min=0.01, help="begin no trial that could take the study beyond it"),
+]
+Until = Annotated[
+    str | None,
+    typer.Option("--until", metavar="margin=X%", help="stop at a whole block with intervals so narrow"),
+]
+State = Annotated[
+    str | None, typer.Option("--state", metavar="URL", help="PostgreSQL of several controllers that share the study")
+]
 
 Scale = Annotated[
     float | None,
@@ -110,10 +123,22 @@ def plan(study: StudyFile, scale: Scale = None, as_json: AsJson = False) -> None
 
 
 @app.command(epilog="Example: nephoscope run studies/laptop.toml --out results/laptop")
-def run(study: StudyFile, out: Out = None, scale: Scale = None, replan: Replan = False) -> None:
+def run(
+    study: StudyFile,
+    out: Out = None,
+    scale: Scale = None,
+    replan: Replan = False,
+    max_clusters: MaxClusters = 1,
+    max_usd: MaxUsd = None,
+    until: Until = None,
+    state: State = None,
+) -> None:
     """Run a study; run it again to resume. Finished trials are never repeated, killed ones are begun anew."""
     text = stages.read_text(study)
-    _run(text, str(study), out, scale=scale, replan=replan)
+    _run(text, str(study), out, Wishes(max_clusters, max_usd, state, until), scale=scale, replan=replan)
+
+
+cli_fleet.register(app)
 
 
 @app.command(epilog="Example: nephoscope demo --out results/laptop")
@@ -122,35 +147,12 @@ def demo(out: Out = None) -> None:
     text = shipped_study("laptop")
     folder = out or Path("results/laptop")
     try:
-        _run(text, "laptop.toml", folder, scale=None, replan=False)
+        _run(text, "laptop.toml", folder, Wishes(), scale=None, replan=False)
     except typer.Exit as ended:
         if ended.exit_code != EXIT_TRIALS_FAILED:
             raise
         talk().print("some trials failed: the report says which, and why")
     report(folder)
-
-
-@app.command(epilog="Example: nephoscope status results/laptop --json")
-def status(folder: Folder, as_json: AsJson = False) -> None:
-    """Show how far a study is: every trial's state and verdict, from what is stored."""
-    rows = stages.status(ResultsFolder.existing(folder))
-    if as_json:
-        _print_json([row.model_dump(mode="json") for row in rows])
-        return
-    table = Table("#", "configuration", "benchmark", "replicate", "state", "verdict", "attempts")
-    for row in rows:
-        table.add_row(
-            *(str(row.position), row.configuration, row.benchmark, str(row.replicate), row.state),
-            *(str(row.verdict or "-"), str(row.attempts)),
-        )
-    output().print(table)
-    for row in rows:
-        for reason in row.reasons if row.state != "planned" else ():
-            output().print(f"#{row.position} {reason}", highlight=False, markup=False)
-    states = [row.state for row in rows]
-    counts = ", ".join(f"{states.count(state)} {state}" for state in sorted(set(states)))
-    counting = sum(row.counts for row in rows)
-    output().print(f"{len(rows)} trials: {counts}; {counting} count", highlight=False, markup=False)
 
 
 @app.command(epilog="Example: nephoscope parse results/laptop")
@@ -282,24 +284,34 @@ def _imported(found: stages.ImportedFolder, out: Path, *, as_json: bool) -> None
 _MARKS = {Health.GOOD: "[green]ok[/green]", Health.WARNING: "[yellow]warning[/yellow]", Health.BAD: "[red]bad[/red]"}
 
 
-def _run(text: str, name: str, out: Path | None, *, scale: float | None, replan: bool) -> None:
+def _run(text: str, name: str, out: Path | None, wishes: Wishes, *, scale: float | None, replan: bool) -> None:
     study = stages.load(text, name)
     planned = stages.plan(study, scale=scale)
     talk().print(_summary(planned), highlight=False, markup=False)
     _warn(planned)
     folder = ResultsFolder(out or Path("results") / study.name)
+    conduct = conduct_of(folder, study, wishes)
     with folder.lock():
         stages.adopt(folder, text, study, planned, replan=replan)
         left_s = stages.expected_left_s(folder)
         with LiveProgress(talk(), SystemClock(), len(planned.trials), left_s) as progress:
-            outcome = run_until_stopped(stages.run(folder, study, real_world(progress)))
+            outcome = run_until_stopped(stages.run(folder, study, real_world(progress), conduct))
+    _say_what_was_not_begun(outcome)
     talk().print(
         f"{outcome.finished} of {len(planned.trials)} trials finished, {outcome.valid} of them count, "
         f"{outcome.failed} failed; results in {folder.path}",
         highlight=False,
     )
-    if outcome.failed:
+    if outcome.failed or outcome.refused:
         raise typer.Exit(EXIT_TRIALS_FAILED)
+
+
+def _say_what_was_not_begun(outcome: StudyOutcome) -> None:
+    if outcome.stopped:
+        talk().print(outcome.stopped, highlight=False, markup=False)
+    if outcome.refused:
+        reason = next(iter(outcome.refused.values()))
+        talk().print(f"{len(outcome.refused)} trials not begun: {reason}", highlight=False, markup=False)
 
 
 def _summary(planned: Plan) -> str:

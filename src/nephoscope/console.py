@@ -108,7 +108,6 @@ class LiveProgress:
         self._planned = planned
         self._done = 0
         self._remaining = Remaining(expected_left_s)
-        self._title = ""
         self._task: TaskID | None = None
         self._progress = Progress(
             SpinnerColumn(),
@@ -138,16 +137,18 @@ class LiveProgress:
 
     def trial_started(self, trial: PlannedTrial) -> None:
         """See `Listener.trial_started`."""
-        intent = trial.intent
-        self._title = (
-            f"block {intent.block} · {intent.configuration_name} · {intent.benchmark.name} · "
-            f"replicate {intent.replicate}{_scale(intent)}"
-        )
-        self._update(description=self._title, value="", left=f"about {duration(self._remaining.seconds)} left")
+        self._update(description=_title(trial), value="", left=f"about {duration(self._remaining.seconds)} left")
 
     def value(self, text: str) -> None:
         """See `Listener.value`."""
         self._update(value=text)
+
+    def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
+        """See `Listener.trial_again`."""
+        when = f"again in {duration(wait_s)}" if wait_s else "again now"
+        self._console.print(f"{_title(trial)}: {when}", markup=False, highlight=False, style="yellow")
+        for reason in filter(None, reasons):
+            self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
 
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
         """See `Listener.trial_ended`."""
@@ -158,7 +159,7 @@ class LiveProgress:
         said = str(verdict or status.state)
         colour = "green" if verdict is VerdictKind.VALID else "yellow" if verdict else "red"
         left = "" if self._console.is_terminal else f"; about {duration(self._remaining.seconds)} left"
-        line = Text(f"[{self._done}/{self._planned}] {self._title}: ")
+        line = Text(f"[{self._done}/{self._planned}] {_title(trial)}: ")
         line.append(said, style=colour).append(f" after {took_s:.1f} s{left}")
         self._console.print(line, highlight=False)
         for reason in reasons:
@@ -167,3 +168,9 @@ class LiveProgress:
     def _update(self, **fields: object) -> None:
         if self._task is not None:
             self._progress.update(self._task, **fields)  # type: ignore[arg-type]  # rich takes any field
+
+
+def _title(trial: PlannedTrial) -> str:
+    intent = trial.intent
+    what = f"{intent.configuration_name} · {intent.benchmark.name}"
+    return f"block {intent.block} · {what} · replicate {intent.replicate}{_scale(intent)}"

@@ -132,6 +132,12 @@ class MachineInUse(EnvironmentProblem):
     failure_class = "machine_in_use"
 
 
+class MachinesLeft(EnvironmentProblem):
+    """Machines of a study could not be given back, and may cost money."""
+
+    failure_class = "machines_left"
+
+
 class FolderInUse(NephoscopeError):
     """Another process holds the lock of this results folder."""
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from nephoscope import records
+from nephoscope import records, records_fleet
 from nephoscope.benchmarks import load_contract, load_spec
 from nephoscope.frozen import Frozen
 from nephoscope.importers.cloud_report_2019 import ImportRecord
@@ -27,6 +27,9 @@ _MODELS: dict[str, Any] = {
     "started-1": records.StartedRecord,
     "facts-1": records.FactsRecord,
     "status-1": records.Status,
+    "lease-1": records_fleet.Lease,
+    "resume-1": records_fleet.Resumption,
+    "state-1": records_fleet.StateRecord,
     "measurement-1": records.Measurement,
     "verdict-1": list[records.Verdict],
     "command-1": records.CommandRecord,

@@ -32,7 +32,7 @@ from nephoscope.results import AnalysedStudy, ClaimRow, EditionRow, ImportedRow,
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.preflight import preflight
-from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
+from nephoscope.run.study import Conduct, StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
 from nephoscope.store.atomic import write_bytes, write_text
 from nephoscope.store.attempt import Attempt
@@ -94,10 +94,10 @@ def expected_left_s(folder: ResultsFolder) -> float:
     return sum(planned.expected_duration_s for planned, trial in folder.planned() if not trial.finished())
 
 
-async def run(folder: ResultsFolder, study: Study, world: World) -> StudyOutcome:
+async def run(folder: ResultsFolder, study: Study, world: World, conduct: Conduct | None = None) -> StudyOutcome:
     """plan -> stored trials."""
     await preflight(folder, study, world)
-    return await run_study(folder, world)
+    return await run_study(folder, world, conduct)
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,7 @@ class Heard:
     """A listener that remembers."""
 
     ended: list[tuple[str, str, VerdictKind | None, list[str]]] = field(default_factory=list)
+    again: list[tuple[str, list[str], float]] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     finished_before: int = 0
 
@@ -65,6 +66,9 @@ class Heard:
 
     def value(self, text: str) -> None:
         self.values.append(text)
+
+    def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
+        self.again.append((trial.intent.id, reasons, wait_s))
 
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
         self.ended.append((trial.intent.id, status.state, verdict, reasons))

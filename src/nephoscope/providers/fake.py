@@ -51,11 +51,11 @@ class FakeProvider:
 
     def _machine(self, name: str, request: ClusterRequest, cpus: int | str) -> MachineHandle:
         count = CPUS_OF_ALL if isinstance(cpus, str) else cpus
-        remote = FakeRemote({**_looks(count), **self.programs}, self.clock)
+        remote = FakeRemote({**idle_looks(count), **self.programs}, self.clock)
         return MachineHandle(name, remote, "192.0.2.1", tuple(range(count)), f"/fake/{request.configuration.name}")
 
 
-def _looks(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]:
+def idle_looks(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]:
     """What the machine says of itself: an idle one of eight CPUs, `cpus` of them in the affinity mask."""
     idle_ticks = iter(range(0, 1 << 40, _TICKS_BETWEEN_LOOKS))
     lscpu = {

@@ -5,6 +5,7 @@ from nephoscope.errors import EnvironmentProblem, InputError, TrialFailure
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.records import PlannedTrial
 from nephoscope.run.signals import to_its_end
+from nephoscope.run.study import study_key
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Configuration, Study
@@ -27,7 +28,7 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     needing = {row.intent.configuration_name for row in left if _needs_database(row, world)}
     for configuration in study.configurations:
         if configuration.database.dsn is not None and configuration.name in needing:
-            await _reach(folder, study, configuration, world)
+            await _reach(folder, configuration, world)
 
 
 def _needs_database(row: PlannedTrial, world: World) -> bool:
@@ -35,9 +36,9 @@ def _needs_database(row: PlannedTrial, world: World) -> bool:
     return benchmark.needs(benchmark.parameters.model_validate(row.intent.benchmark.parameters)).database
 
 
-async def _reach(folder: ResultsFolder, study: Study, configuration: Configuration, world: World) -> None:
+async def _reach(folder: ResultsFolder, configuration: Configuration, world: World) -> None:
     provider = world.providers[configuration.provider]
-    cluster = await provider.create(ClusterRequest(study.name, configuration, folder.scratch))
+    cluster = await provider.create(ClusterRequest(study_key(folder), configuration, folder.scratch))
     database = world.databases[configuration.database.system]
     try:
         await database.start(cluster, configuration.database, folder.scratch / "preflight.log")

@@ -1,12 +1,23 @@
-"""A whole study: every planned trial that is not finished yet, in the plan's order."""
+"""A whole study: every planned trial that is not finished yet, begun in the plan's order."""
 
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
 from nephoscope.checks.registry import overall
-from nephoscope.errors import InputError
-from nephoscope.records import Plan, VerdictKind
-from nephoscope.run.trial import run_trial
+from nephoscope.errors import InputError, MachinesLeft
+from nephoscope.providers.base import HasLimit, OutlivesController, Provider
+from nephoscope.records import Plan, PlannedTrial, VerdictKind
+from nephoscope.run.cleaning import clean
+from nephoscope.run.conductor import Conductor, Rules, open_attempt
+from nephoscope.run.durable import DurableQueue, sqlite_url
+from nephoscope.run.ledger import Ledger, Limits, OwnLedger
+from nephoscope.run.queue import OwnQueue, Queue
+from nephoscope.run.signals import to_its_end
+from nephoscope.run.spending import spent_usd
+from nephoscope.run.states import ENDS, Patience
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
 
@@ -18,6 +29,10 @@ class StudyOutcome:
     finished: int
     valid: int
     failed: int
+    refused: Mapping[str, str] = field(default_factory=dict)
+    """Trials that the budget did not let begin, and why."""
+    stopped: str = ""
+    """Why it ended before all blocks; empty: it did not."""
 
 
 def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bool) -> None:
@@ -39,25 +54,124 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
     folder.write_plan(study_text, plan)
 
 
-async def run_study(folder: ResultsFolder, world: World) -> StudyOutcome:
+@dataclass(frozen=True)
+class Conduct:
+    """How a study is conducted: nothing of it changes what a trial is."""
+
+    limits: Limits = field(default_factory=lambda: Limits(max_clusters=1))
+    rules: Rules = field(default_factory=lambda: Rules("fresh", Patience()))
+    state_url: str | None = None
+    """Database of several controllers; `None`: this one is alone."""
+    enough: Callable[[int], str] | None = None
+    """Asked after each whole block, by its number: why no further block is needed; empty: it is."""
+
+
+async def run_study(folder: ResultsFolder, world: World, conduct: Conduct | None = None) -> StudyOutcome:
     """Runs what is left of the plan in `folder`. A failed trial does not end the study.
 
     Raises:
         StorageFailed: the results could not be stored.
+        MachinesLeft: machines could not be given back.
+        InputError: the rules do not fit the study.
         asyncio.CancelledError: it was interrupted; running it again resumes.
     """
+    conduct = conduct or Conduct()
     rows = list(folder.planned())
-    finished_before = sum(trial.finished() for _, trial in rows)
-    world.listener.study_started(len(rows), finished_before)
-    for planned, trial in rows:
-        if trial.finished():
-            continue
-        world.listener.trial_started(planned)
-        ended = await run_trial(planned.intent, trial, folder.scratch, world)
-        folder.forget_analysis()  # a report made meanwhile is of what was there then
-        world.listener.trial_ended(planned, ended.status, ended.verdict, ended.reasons)
+    left = [planned for planned, trial in rows if not trial.finished()]
+    world.listener.study_started(len(rows), len(rows) - len(left))
+    key = study_key(folder)
+    providers = _providers(left, world)
+    _refuse_too_few_clusters(left, conduct)
+    await clean(providers, key, world.clock, await _to_keep(folder, key, world))
+    try:
+        async with AsyncExitStack() as leave:
+            ledger = _ledger(folder, conduct, world)
+            conductor = Conductor(folder, key, world, ledger, conduct.rules)
+            queue = await leave.enter_async_context(_queue(folder, providers, conduct, world))
+            stopped = await _drain(left, queue, conductor, conduct)
+    finally:
+        await to_its_end(_leave_nothing(providers, key, world))
     folder.remove_scratch()
-    return count(folder)
+    return replace(count(folder), refused=conductor.refused, stopped=stopped)
+
+
+def study_key(folder: ResultsFolder) -> str:
+    """By what its machines are tagged: two folders of one study do not take each other's."""
+    return f"{folder.plan().study}-{folder.fleet_id()}"
+
+
+async def _drain(left: list[PlannedTrial], queue: Queue, conductor: Conductor, conduct: Conduct) -> str:
+    """Trials in the plan's order; with a rule of when it is enough, a whole block after the other. Why it stopped."""
+    if conduct.enough is None:
+        await queue.drain([planned.intent.id for planned in left], conductor.advance)
+        return ""
+    last = max((planned.intent.block for planned in left), default=0)
+    for block, trials in groupby(left, key=lambda planned: planned.intent.block):
+        said = conduct.enough(block - 1)
+        if said:
+            return said
+        await queue.drain([planned.intent.id for planned in trials], conductor.advance)
+    return conduct.enough(last) if last else ""
+
+
+def _queue(
+    folder: ResultsFolder, providers: Sequence[Provider], conduct: Conduct, world: World
+) -> AbstractAsyncContextManager[Queue]:
+    """In memory where machines die with their controller; durable where they, or other controllers, go on."""
+    at_once = min([conduct.limits.max_clusters or 1, *(one.at_once for one in providers if isinstance(one, HasLimit))])
+    outlives = any(isinstance(provider, OutlivesController) for provider in providers)
+    if conduct.state_url is None and not outlives:
+        return nullcontext(OwnQueue(at_once, world.clock))
+    study = folder.plan().study
+
+    def workflow_id(trial_id: str) -> str:
+        ends = sum(record.state in ENDS for record in folder.trial(trial_id).states())
+        return f"{study}/{trial_id}/{ends}"
+
+    url = conduct.state_url or sqlite_url(folder.conductor_path)
+    return DurableQueue(url, study, folder.fleet_id(), at_once, workflow_id)
+
+
+def _ledger(folder: ResultsFolder, conduct: Conduct, world: World) -> Ledger:
+    return OwnLedger(conduct.limits, spent_usd(folder, world.clock.unix_ms()))
+
+
+def _providers(left: Sequence[PlannedTrial], world: World) -> list[Provider]:
+    names = sorted({str(planned.intent.configuration["provider"]) for planned in left})
+    return [world.providers[name] for name in names if name in world.providers]
+
+
+def _refuse_too_few_clusters(left: Sequence[PlannedTrial], conduct: Conduct) -> None:
+    """Kept clusters live as long as their configuration has trials: with fewer, a block would wait for the study."""
+    configurations = {planned.intent.configuration_name for planned in left}
+    allowed = conduct.limits.max_clusters
+    made_here = all(planned.intent.configuration["provider"] == "local" for planned in left)
+    if conduct.rules.placement == "fresh" or made_here or allowed is None or allowed >= len(configurations):
+        return
+    raise InputError(
+        f"placement 'per-configuration' keeps {len(configurations)} clusters at once, and {allowed} are allowed",
+        hint=f'--max-clusters {len(configurations)}, or placement = "fresh" in the study',
+    )
+
+
+async def _to_keep(folder: ResultsFolder, key: str, world: World) -> set[str]:
+    """Clusters on which something that a dead controller began goes on."""
+    keep = set()
+    for planned, trial in folder.planned():
+        provider = world.providers.get(str(planned.intent.configuration["provider"]))
+        found = await open_attempt(trial, provider, key) if provider else None
+        if found is not None:
+            keep.add(found[1].cluster)
+    return keep
+
+
+async def _leave_nothing(providers: Sequence[Provider], key: str, world: World) -> None:
+    found = await clean(providers, key, world.clock)
+    if found.left:
+        raise MachinesLeft(
+            f"{len(found.left)} clusters could not be given back: {', '.join(found.left)}",
+            hint="nephoscope clean tries again; look at the provider's console, too",
+        )
 
 
 def count(folder: ResultsFolder) -> StudyOutcome:

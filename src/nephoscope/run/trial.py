@@ -1,4 +1,4 @@
-"""One trial from its intent to its commit mark. The body of `_measure` is the lifecycle: read it first."""
+"""One attempt at a trial, from its intent to its commit mark. `_measure` is the lifecycle: read it first."""
 
 import asyncio
 import hashlib
@@ -18,13 +18,24 @@ from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, NoSpaceOnMachine,
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import VERSION_OPTIONS
 from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.records import CO_LOCATED, Facts, FactsRecord, StartedRecord, Status, TrialIntent, Verdict, VerdictKind
+from nephoscope.records import (
+    CO_LOCATED,
+    Facts,
+    FactsRecord,
+    StartedRecord,
+    Status,
+    TrialIntent,
+    Verdict,
+    VerdictKind,
+)
+from nephoscope.records_fleet import Resumption
+from nephoscope.run.cleaning import give_back
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
 from nephoscope.run.recorder import Recorder
 from nephoscope.run.signals import to_its_end
+from nephoscope.run.states import State
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
-from nephoscope.store.folder import Trial
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
 
@@ -41,8 +52,24 @@ VERSION_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True)
+class Undertaking:
+    """One attempt, new or taken over from a controller that died."""
+
+    attempt: Attempt
+    request: ClusterRequest
+    keep_cluster: bool
+    """It serves other trials, too, and is given back by who made that so."""
+    resumable: bool
+    """Its machines go on when the controller dies."""
+    collected: bool
+    """Its output is here already; only the machines are to be given back, and the commit mark is missing."""
+    enter: Callable[[State], None]
+    """Is told of each state it comes into."""
+
+
+@dataclass(frozen=True)
 class Ended:
-    """How a trial ended."""
+    """How an attempt ended."""
 
     status: Status
     verdict: VerdictKind | None
@@ -50,22 +77,27 @@ class Ended:
     """Why it does not count; empty when it does."""
 
 
-async def run_trial(intent: TrialIntent, trial: Trial, scratch: Path, world: World) -> Ended:
-    """Runs one trial to its commit mark; whatever happens to it is in the attempt's `status.json`.
+async def run_attempt(intent: TrialIntent, task: Undertaking, world: World) -> Ended:
+    """Runs one attempt to its commit mark; whatever happens to it is in the attempt's `status.json`.
 
     Raises:
         StorageFailed: the results could not be stored; the attempt then has no commit mark.
         asyncio.CancelledError: after the attempt was marked interrupted.
     """
-    attempt = trial.new_attempt(intent)
-    started_s = world.clock.monotonic_s()
+    attempt = task.attempt
+    started = attempt.started()
+    gone_on_s = 0.0 if started is None else (world.clock.unix_ms() - (started.at_unix_ms or 0)) / 1000
+    started_s = world.clock.monotonic_s() - max(0.0, gone_on_s)
     verdict: VerdictKind | None = None
     verdicts: list[Verdict] = []
     state: Literal["finished", "failed"] = "finished"
     failure: NephoscopeError | None = None
     try:
         benchmark = world.benchmarks[intent.benchmark.uses]
-        await _measure(intent, benchmark, attempt, scratch, world)
+        if task.collected:
+            await _leave(task, world)
+        else:
+            await _measure(intent, benchmark, task, world)
         verdict, verdicts = derive(attempt, intent, benchmark)
     except asyncio.CancelledError:
         attempt.write_status(_status("interrupted", None, world, started_s))
@@ -84,33 +116,68 @@ async def run_trial(intent: TrialIntent, trial: Trial, scratch: Path, world: Wor
     return Ended(status, verdict, [str(failure)] if failure else refused)
 
 
-async def _measure(intent: TrialIntent, benchmark: Benchmark, attempt: Attempt, scratch: Path, world: World) -> None:
-    """Cluster -> facts -> gate -> database -> prepare -> run -> settings and logs -> leave -> facts again."""
-    configuration = Configuration.model_validate(intent.configuration)
+async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking, world: World) -> None:
+    """Cluster -> facts -> gate -> database -> prepare -> run -> settings and logs -> leave -> facts again.
+
+    A measurement that a dead controller began is waited for: what comes before it was done already.
+    """
+    attempt, configuration = task.attempt, task.request.configuration
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
     needs = benchmark.needs(parameters)
     provider = world.providers[configuration.provider]
     async with AsyncExitStack() as leave:
-        request = ClusterRequest(intent.study, configuration, scratch)
-        cluster = await provider.create(request)
-        leave.push_async_callback(_quietly, attempt, "giving the cluster back", lambda: provider.delete(cluster.key))
+        task.enter(State.PROVISIONING)
+        leave.push_async_callback(_leave, task, world)
+        cluster = await provider.create(task.request)
         site = _site(intent, configuration, cluster, attempt, world)
-        attempt.write_started(await _started(configuration, cluster, needs, world))
-        before = {machine.name: await _settle(machine, world) for machine in cluster.machines}
-        for machine in cluster.machines:
-            attempt.write_facts(before[machine.name])
-            await _require_space(machine, before[machine.name], needs)
-        if isinstance(benchmark, HasConnections):
-            configuration = _with_connections(configuration, benchmark.connections(site, parameters))
+        resumption = attempt.resumption()
+        if resumption is None:
+            task.enter(State.PREPARING)
+            await _gate(configuration, cluster, needs, attempt, world)
+            task.enter(State.VERIFIED)
+            if isinstance(benchmark, HasConnections):
+                configuration = _with_connections(configuration, benchmark.connections(site, parameters))
+        before = {record.machine: record for record in attempt.facts()}
         async with _database_up(configuration, cluster, needs, attempt, world) as (database, endpoint):
             site = replace(site, database=database, endpoint=endpoint)
-            made = await benchmark.prepare(site, parameters)
-            site = replace(site, endpoint=made or endpoint)
+            if resumption is None:
+                made = await benchmark.prepare(site, parameters)
+                site = replace(site, endpoint=made or endpoint)
+                if task.resumable:
+                    attempt.write_resumption(_resumption(site.endpoint))
+            task.enter(State.RUNNING)
             async with _telemetry(cluster, attempt, world):
                 await benchmark.run(site, parameters)
         for machine in cluster.machines:
             after, _ = await world.observe(machine)
             attempt.write_facts(before[machine.name].model_copy(update={"after": after}))
+        attempt.sync_raw()
+        task.enter(State.COLLECTED)
+
+
+async def _gate(configuration: Configuration, cluster: Cluster, needs: Needs, attempt: Attempt, world: World) -> None:
+    """What the machines are, and whether the benchmark can begin on them."""
+    attempt.write_started(await _started(configuration, cluster, needs, world))
+    before = {machine.name: await _settle(machine, world) for machine in cluster.machines}
+    for machine in cluster.machines:
+        attempt.write_facts(before[machine.name])
+        await _require_space(machine, before[machine.name], needs)
+
+
+async def _leave(task: Undertaking, world: World) -> None:
+    """Gives the cluster back; what then is left is found by its tags at the study's end."""
+    task.enter(State.DESTROYING)
+    if not task.keep_cluster:
+        provider = world.providers[task.request.configuration.provider]
+        await _quietly(
+            task.attempt, "giving the cluster back", lambda: give_back(provider, task.request.key, world.clock)
+        )
+
+
+def _resumption(endpoint: Endpoint | None) -> Resumption:
+    if endpoint is None:
+        return Resumption(dsn=None, version=None, origin=None)
+    return Resumption(dsn=endpoint.dsn, version=endpoint.version, origin=endpoint.origin)
 
 
 def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, attempt: Attempt, world: World) -> Site:
@@ -210,7 +277,11 @@ async def _database_up(
         return
     database = world.databases[configuration.database.system]
     log = attempt.log_dir / f"{database.name}.log"
+    resumption = attempt.resumption()
     try:
+        if resumption is not None:  # it is up, and under load
+            yield database, Endpoint(resumption.dsn or "", {}, resumption.version or "", resumption.origin or "")
+            return
         endpoint = await database.start(cluster, configuration.database, log)
         if isinstance(database, HasSettings):
             attempt.write_settings(await database.settings(cluster, endpoint))

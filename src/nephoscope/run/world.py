@@ -30,6 +30,10 @@ class Listener(Protocol):
         """The last thing seen inside the trial ('12,345 operations/s')."""
         ...
 
+    def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
+        """An attempt failed for `reasons` that are none of the trial's; it is tried again after `wait_s` seconds."""
+        ...
+
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
         """A trial ended; `reasons` say why it does not count, if so."""
         ...

@@ -16,6 +16,7 @@ from nephoscope.records import (
     Status,
     Verdict,
 )
+from nephoscope.records_fleet import Lease, Resumption
 from nephoscope.store import atomic, files
 
 _VERDICTS = TypeAdapter(list[Verdict])
@@ -49,6 +50,14 @@ class Attempt:
         return self.folder.stat().st_mtime_ns
 
     # written while the trial runs
+
+    def write_lease(self, lease: Lease) -> None:
+        """What it holds; again when that was given back."""
+        files.write(self.folder / "lease.json", lease)
+
+    def write_resumption(self, resumption: Resumption) -> None:
+        """From here on another controller can go on with it."""
+        files.write(self.folder / "resume.json", resumption)
 
     def write_started(self, record: StartedRecord) -> None:
         """What really began; makes the folders."""
@@ -89,14 +98,26 @@ class Attempt:
         text = "[\n" + ",\n".join(verdict.model_dump_json() for verdict in verdicts) + "\n]\n"
         atomic.write_text(self.folder / "verdict.json", text)
 
-    def write_status(self, status: Status) -> None:
-        """The commit mark, after everything else of the attempt was made durable."""
+    def sync_raw(self) -> None:
+        """Makes what was appended durable: raw output, and the list of commands."""
         for path in (self.folder / "commands.jsonl", *self.raw_dir.rglob("*")):
             if path.is_file():
                 atomic.sync_file(path)
+
+    def write_status(self, status: Status) -> None:
+        """The commit mark, after everything else of the attempt was made durable."""
+        self.sync_raw()
         files.write(self.folder / "status.json", status)
 
     # read afterwards
+
+    def lease(self) -> Lease | None:
+        """None: it was killed before it had one, or an earlier nephoscope ran it."""
+        return _or_none(self.folder / "lease.json", Lease)
+
+    def resumption(self) -> Resumption | None:
+        """None: its measurement was not begun."""
+        return _or_none(self.folder / "resume.json", Resumption)
 
     def started(self) -> StartedRecord | None:
         """None: it was killed before anything started."""
@@ -105,6 +126,11 @@ class Attempt:
     def status(self) -> Status | None:
         """None: it was killed, or still runs."""
         return _or_none(self.folder / "status.json", Status)
+
+    def collected(self) -> bool:
+        """True when everything that is measured is here: the last thing to be written are facts of afterwards."""
+        facts = self.facts()
+        return bool(facts) and all(record.after is not None for record in facts)
 
     def facts(self) -> list[FactsRecord]:
         """Of all machines, by name."""

@@ -1,14 +1,17 @@
 """A results folder: the only truth about what was measured. Folders of two machines merge by copying.
 
 study.toml  plan.json  source.json (of an import alone)
-trials/<trial id>/trial.json
+trials/<trial id>/trial.json  states.jsonl
 trials/<trial id>/attempts/<n>/...          see attempt.py
 *.parquet analysis.json  report/            rebuildable
 prices.csv  claims.toml                     a person's own, where there are any
+fleet-id                                    marks the machines that are this folder's
+conductor.sqlite                            the queue's, where machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; gone when the study is done
 """
 
 import re
+import secrets
 import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
@@ -16,6 +19,7 @@ from pathlib import Path
 
 from nephoscope.errors import InputError, StorageFailed
 from nephoscope.records import Plan, PlannedTrial, SourceRecord, TrialIntent
+from nephoscope.records_fleet import StateRecord
 from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 
@@ -59,6 +63,25 @@ class Trial:
                 return attempt
         return attempts[-1] if attempts else None
 
+    def open_attempt(self) -> Attempt | None:
+        """The last attempt, when it has no commit mark: it runs, or its controller died."""
+        attempts = self.attempts()
+        return attempts[-1] if attempts and attempts[-1].status() is None else None
+
+    def add_state(self, record: StateRecord) -> None:
+        """Appends a state."""
+        path = self.folder / "states.jsonl"
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(files.dump_line(record))
+        except OSError as error:
+            raise StorageFailed.of(path, error) from error
+
+    def states(self) -> list[StateRecord]:
+        """Every state it came into, in order; empty: it was never begun, or by an earlier nephoscope."""
+        return files.read_lines(self.folder / "states.jsonl", StateRecord)
+
     def finished(self) -> bool:
         """True when `run` must not repeat it."""
         attempt = self.decisive_attempt()
@@ -92,10 +115,26 @@ class ResultsFolder:
         """plan.json."""
         return self.path / "plan.json"
 
+    def fleet_id(self) -> str:
+        """Eight hexadecimal digits, drawn once: two folders of one study must not take each other's machines.
+
+        Raises:
+            StorageFailed: it cannot be stored.
+        """
+        path = self.path / "fleet-id"
+        if not path.exists():
+            atomic.write_text(path, secrets.token_hex(4) + "\n")
+        return path.read_text(encoding="utf-8").strip()
+
     @property
     def scratch(self) -> Path:
         """For what outlives a trial but not the study."""
         return self.path / "scratch"
+
+    @property
+    def conductor_path(self) -> Path:
+        """Database of the queue: who works on what. Nothing is lost with it."""
+        return self.path / "conductor.sqlite"
 
     @property
     def analysis_path(self) -> Path:

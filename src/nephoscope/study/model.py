@@ -114,6 +114,9 @@ class Configuration(Frozen):
     )
     region: str | None = Field(default=None, description="the provider's region; not for local")
     zone: str | None = Field(default=None, description="the provider's zone; not for local")
+    other_zones: list[str] | None = Field(
+        default=None, min_length=1, description="tried in this order when the zone lacks capacity"
+    )
     database_machine: Machine = Field(default=Machine(), description="role 'database': also runs the microbenchmarks")
     load_machine: Machine | None = Field(
         default=None, description="role 'load'; without it, client and server share the database machine (co-located)"
@@ -174,6 +177,11 @@ class Study(Frozen):
     replicates: int = Field(default=6, ge=1, le=1000, description="6 is the least with a 95 % interval of the median")
     equivalence_margin_percent: float = Field(
         default=1.5, gt=0, lt=50, description="two configurations closer than this are a tie"
+    )
+    placement: Literal["fresh", "per-configuration"] = Field(
+        default="fresh",
+        description="fresh: new machines for each trial; per-configuration: the same ones for all its trials, which "
+        "then do not sample the spread between machines",
     )
     budget: Budget = Field(default=Budget(), description="`run` refuses a plan beyond it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")

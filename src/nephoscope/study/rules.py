@@ -11,7 +11,7 @@ from nephoscope.study.suggest import nearest, shown
 
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
-_ONLY_ELSEWHERE = ("region", "zone")
+_ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 DRIVES_A_DATABASE = frozenset({"tpcc", "point-select"})
 """Benchmarks that cannot do without one; the fake one may."""
 

@@ -14,6 +14,9 @@ seed = 1                           # of the order of trials, of data and of oper
 # More may be added later: `nephoscope run` then runs only what is missing.
 replicates = 6
 
+# fresh: new machines for each trial; per-configuration: the same ones for all its trials. "local" has one machine.
+placement = "fresh"
+
 # Two configurations closer than this are a tie: say here which difference would not change your decision.
 equivalence_margin_percent = 1.5
 
@@ -33,7 +36,7 @@ max_hours = 2
 [[configurations]]
 name = "one-cpu"                   # lower-case letters, digits, dots and dashes
 provider = "local"                 # local: this machine; fake: no machine at all, for a rehearsal
-# region, zone: where a cloud's machines are made; "local" has none.
+# region, zone, other_zones: where a cloud's machines are made; "local" has none.
 # price_usd_per_hour = 0.34        # of the whole cluster; without it, no cost is computed (missing is never 0)
 # price_basis = "on-demand list price, us-east-1, 2025-01-31"
 

@@ -1,0 +1,46 @@
+"""What is stored of how a trial got its machines, as frozen values. See `records`."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from nephoscope.frozen import Frozen
+
+_MS_PER_HOUR = 3_600_000
+
+
+class Lease(Frozen):
+    """lease.json: what an attempt holds of the world, with its price, written before any machine is asked for."""
+
+    schema_: Literal["nephoscope/lease/1"] = Field(default="nephoscope/lease/1", alias="schema")
+    cluster: str = Field(description="key of its cluster, by which the provider finds every machine and volume")
+    placement: Literal["fresh", "per-configuration"]
+    provider: str
+    region: str | None = None
+    zone: str | None = Field(default=None, description="None: the configuration names none")
+    usd_per_hour: float | None = Field(description="of the whole cluster; None: not known")
+    quoted_usd: float | None = Field(description="for the expected duration; None: not known")
+    begun_unix_ms: int
+
+    def cost_usd(self, ended_unix_ms: int) -> float | None:
+        """What it cost until then; None: its price is not known."""
+        hours = max(0, ended_unix_ms - self.begun_unix_ms) / _MS_PER_HOUR
+        return None if self.usd_per_hour is None else self.usd_per_hour * hours
+
+
+class StateRecord(Frozen):
+    """One line of a trial's states.jsonl: the state that it came into."""
+
+    state: str = Field(description="see docs/concepts/architecture.md, 'States of a trial'")
+    at_unix_ms: int
+    attempt: int = Field(ge=0, description="0: none was begun")
+    reason: str = ""
+
+
+class Resumption(Frozen):
+    """resume.json: what a controller needs to go on with a measurement that was begun by one that died."""
+
+    schema_: Literal["nephoscope/resume/1"] = Field(default="nephoscope/resume/1", alias="schema")
+    dsn: str | None = Field(description="of the database under test, without a password; None: there is none")
+    version: str | None
+    origin: str | None

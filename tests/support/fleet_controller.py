@@ -1,0 +1,61 @@
+"""A controller to be killed: runs a study on a cloud that is a folder, whose machines and loads outlive it."""
+
+import random
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from nephoscope import cli
+from nephoscope.benchmarks.fake import PROGRAM, fake_program
+from nephoscope.console import LiveProgress, talk
+from nephoscope.errors import CapacityLacking, NephoscopeError
+from nephoscope.providers.base import ClusterRequest
+from nephoscope.providers.fake_cloud import FakeCloud
+from nephoscope.run.clock import SystemClock
+from nephoscope.run.conductor import Rules
+from nephoscope.run.ledger import Limits
+from nephoscope.run.signals import run_until_stopped
+from nephoscope.run.states import Patience
+from nephoscope.run.study import Conduct, adopt_plan, run_study
+from nephoscope.stages import load, plan
+from nephoscope.store.folder import ResultsFolder
+from nephoscope.wiring import real_world
+from tests.support.fake_world import observe_at_once
+
+CAPACITY_ERRORS = 0.15
+IMPATIENT = Patience(first_wait_s=0.05, longest_wait_s=0.2)
+
+
+def cloud(folder: Path) -> FakeCloud:
+    def failure(request: ClusterRequest) -> NephoscopeError | None:
+        lacking = random.Random(request.key.partition("/")[2]).random() < CAPACITY_ERRORS
+        return CapacityLacking("no such machines today") if lacking else None
+
+    return FakeCloud(folder, {PROGRAM: fake_program}, failure)
+
+
+def main(study_file: str, out: str, cloud_folder: str, clusters: str, max_usd: str, state_url: str) -> int:
+    text = Path(study_file).read_text()
+    study = load(text, study_file)
+    folder = ResultsFolder(Path(out))
+    with folder.lock():
+        planned = plan(study)
+        adopt_plan(folder, text, planned, replan=False)
+        with LiveProgress(talk(), SystemClock(), len(planned.trials), 1.0) as progress:
+            world = real_world(progress)
+            world = replace(world, providers={"fake": cloud(Path(cloud_folder))}, observe=observe_at_once)
+            conduct = Conduct(
+                limits=Limits(max_clusters=int(clusters), max_usd=float(max_usd) or None),
+                rules=Rules(study.placement, IMPATIENT),
+                state_url=state_url or None,
+            )
+            outcome = run_until_stopped(run_study(folder, world, conduct))
+    sys.stdout.write(f"finished {outcome.finished} valid {outcome.valid} refused {len(outcome.refused)}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(*sys.argv[1:]))
+    except NephoscopeError as error:
+        sys.exit(cli._tell(error))

@@ -1,0 +1,174 @@
+"""A controller killed with -9 at any moment: every load ran once, everything was given back, nothing was overspent."""
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from nephoscope import stages, stages_fleet
+from nephoscope.run.states import ENDS
+from nephoscope.store import lock
+from nephoscope.store.folder import ResultsFolder
+from tests.support.fleet_controller import cloud
+
+STUDY = """
+name = "fleet"
+seed = 3
+replicates = {replicates}
+
+[[configurations]]
+name = "small"
+provider = "fake"
+price_usd_per_hour = 360.0
+database_machine = {{ cpus = 2, count = 3 }}
+database = {{ system = "fake" }}
+
+[[configurations]]
+name = "large"
+provider = "fake"
+price_usd_per_hour = 720.0
+database_machine = {{ count = 3 }}
+database = {{ system = "fake" }}
+
+[[benchmarks]]
+uses = "fake"
+parameters = {{ duration_s = {duration_s}, database = true }}
+"""
+
+
+@dataclass
+class Fleet:
+    """A study, its folder and its cloud, worked on by controllers that may die."""
+
+    path: Path
+    replicates: int
+    duration_s: float
+    max_usd: float = 0.0
+    state_url: str = ""
+    folder_name: str = "out"
+
+    @property
+    def folder(self) -> ResultsFolder:
+        return ResultsFolder(self.path / self.folder_name)
+
+    def start(self) -> subprocess.Popen[str]:
+        file = self.path / "study.toml"
+        file.write_text(STUDY.format(replicates=self.replicates, duration_s=self.duration_s))
+        places = [str(file), str(self.folder.path), str(self.path / "cloud")]
+        argv = [sys.executable, "-m", "tests.support.fleet_controller", *places, "2", str(self.max_usd), self.state_url]
+        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self) -> str:
+        process = self.start()
+        said, talk = process.communicate(timeout=300)
+        assert process.returncode == 0, talk
+        return said
+
+    def killed_when(self, moment: Callable[[], bool]) -> None:
+        process = self.start()
+        while not moment():
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+
+    def killed_after(self, seconds: float) -> None:
+        """Seconds count from when it holds the folder: what it does before is start Python."""
+        process = self.start()
+        while not lock.held(self.folder.path / "lock"):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+        time.sleep(seconds)
+        process.kill()
+        process.communicate()
+
+    def loads_going_on(self) -> int:
+        if not self.folder.plan_path.exists():
+            return 0
+        open_attempts = (trial.open_attempt() for _, trial in self.folder.planned())
+        return sum(attempt is not None and attempt.resumption() is not None for attempt in open_attempts)
+
+    def loads_by_trial(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for key, begun in cloud(self.path / "cloud").begun("fake").items():
+            counts[key.rpartition("/")[2].partition("-")[0]] += begun
+        return counts
+
+
+def require_all_is_well(fleet: Fleet) -> None:
+    rows = stages.status(fleet.folder)
+    assert {row.state for row in rows} == {"finished"}
+    assert {row.verdict for row in rows} == {"valid"}
+    assert fleet.loads_by_trial() == {row.trial: 1 for row in rows}
+    assert set(stages_fleet.standing(fleet.folder, 0).states.values()) <= ENDS
+    there = cloud(fleet.path / "cloud")
+    sys.stdout.write(f"created {there.created()} terminated {there.terminated()}\n")
+    assert there.created() == there.terminated() >= len(rows)
+
+
+def test_loads_go_on_while_their_controller_is_dead_and_the_next_one_waits_for_them(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, replicates=2, duration_s=2.0)
+    fleet.killed_when(lambda: fleet.loads_going_on() == 2)
+    open_before = {
+        trial.folder.name: found.number for _, trial in fleet.folder.planned() if (found := trial.open_attempt())
+    }
+    assert fleet.run() == "finished 4 valid 4 refused 0\n"
+    require_all_is_well(fleet)
+    attempts = {row.trial: row.attempt for row in stages.status(fleet.folder)}
+    assert len(open_before) == 2
+    assert open_before.items() <= attempts.items()
+
+
+@pytest.mark.slow
+def test_ten_kills_at_random_moments_and_machines_that_lack(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, replicates=4, duration_s=2.0, max_usd=100.0)
+    draws = random.Random(5)
+    for _ in range(10):
+        fleet.killed_after(draws.uniform(0.0, 3.0))
+    assert fleet.run() == "finished 8 valid 8 refused 0\n"
+    require_all_is_well(fleet)
+    spent = stages_fleet.standing(fleet.folder, 0).spent_usd
+    assert spent is not None
+    assert 8 * 2.0 * 0.1 < spent < 100.0
+
+
+@pytest.mark.slow
+def test_deleting_the_queues_database_loses_nothing(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, replicates=2, duration_s=1.0)
+    fleet.killed_after(2.5)
+    fleet.folder.conductor_path.unlink()
+    fleet.run()
+    require_all_is_well(fleet)
+
+
+@pytest.mark.slow
+def test_a_second_controller_refuses_and_the_first_goes_on(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, replicates=2, duration_s=4.0)
+    first = fleet.start()
+    while not lock.held(fleet.folder.path / "lock"):
+        time.sleep(0.01)
+    second = fleet.start()
+    _, talk = second.communicate(timeout=60)
+    assert second.returncode == 5
+    assert "another nephoscope" in talk
+    said, _ = first.communicate(timeout=120)
+    assert said == "finished 4 valid 4 refused 0\n"
+    require_all_is_well(fleet)
+
+
+def test_a_trial_keeps_its_states_in_its_folder(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, replicates=1, duration_s=0.1)
+    fleet.run()
+    for _, trial in fleet.folder.planned():
+        lines = (trial.folder / "states.jsonl").read_text().splitlines()
+        states = [json.loads(line)["state"] for line in lines]
+        assert states[-8:] == [
+            *("leased", "provisioning", "preparing", "verified", "running", "collected", "destroying", "done"),
+        ]
