@@ -11,6 +11,7 @@ from nephoscope import errors
 from nephoscope.benchmarks import load_contract
 from nephoscope.benchmarks.base import Benchmark, Needs
 from nephoscope.benchmarks.editions import EDITIONS
+from nephoscope.benchmarks.fio_jobs import FioParameters
 from nephoscope.benchmarks.load_spec import LoadSpec
 from nephoscope.benchmarks.presets import EditionParameters
 from nephoscope.benchmarks.registry import BENCHMARKS
@@ -168,15 +169,36 @@ def micro_editions() -> str:
             given = _given(preset.parameters)
             lines.append(f"| `{benchmark.name}` | `{preset.edition}` | {given} | {defects or 'none'} |")
             sources.append(f"- `{benchmark.name}` as `{preset.edition}`: {preset.source}.")
-    return "\n".join([*lines, "", *sources, ""])
+    return "\n".join([*lines, "", *sources, "", *_fio_jobs(), ""])
 
 
 def _given(parameters: Mapping[str, Any]) -> str:
-    return ", ".join(f"`{key} = {json.dumps(value, default=_job)}`" for key, value in parameters.items())
+    return ", ".join(
+        "`jobs` of the table below" if key == "jobs" else f"`{key} = {json.dumps(value)}`"
+        for key, value in parameters.items()
+    )
 
 
-def _job(job: Frozen) -> dict[str, Any]:
-    return job.model_dump(exclude_defaults=True)
+def _fio_jobs() -> list[str]:
+    """What fio's jobs do, of the editions on network disks; those on local SSDs do the same."""
+    lines = [
+        "| job of `fio` | edition | mode | block sizes | in flight | threads | more |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for edition in ("cr2021", "cr2022"):
+        for job in FioParameters.model_validate({"edition": edition}).jobs:
+            more = {
+                "each thread on its own part": job.apart,
+                f"fsync after {job.fsync_every} writes": job.fsync_every,
+                "through the page cache": not job.direct,
+                f"search for the depth that keeps {job.latency_target}": job.latency_target,
+            }
+            said = "; ".join(text for text, holds in more.items() if holds)
+            size = job.block_split or f"{job.block_size_kib}k"
+            lines.append(
+                f"| `{job.name}` | {edition} | {job.mode} | {size} | {job.queue_depth} | {job.threads} | {said} |"
+            )
+    return lines
 
 
 def ranks() -> str:

@@ -4,66 +4,98 @@ Latencies are fio's `lat_ns`: from the moment an I/O is handed over until it is 
 come from fio's histogram, whose buckets are 1.6 % wide; they are left out below ten I/Os in the tail.
 """
 
+import math
+
+from nephoscope.benchmarks.fio_jobs import FioJob
 from nephoscope.errors import OutputUnreadable
-from nephoscope.parsers.fio import FioJob, FioLatency, parse_fio
+from nephoscope.parsers.fio import FioJob as FioDone
+from nephoscope.parsers.fio import FioLatency, FioSide, parse_fio
 
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
+FURTHER_PERCENTILES = {"p90": 90.0, "p9999": 99.99}
+"""Of the editions' tables; outputs of before do not have them."""
 _LEAST_IN_TAIL = 10
 _LEAST_SHARE_OF_DURATION = 0.9
 
 
-def values_of(output: bytes, *, job: str, options: dict[str, str], duration_s: float, fsync: bool) -> dict[str, float]:
-    """Numbers of one job: iops (1/s), bandwidth (B/s), latency_* and fsync_latency_* (s).
+def values_of(output: bytes, job: FioJob) -> dict[str, float]:
+    """Numbers of one job: iops (1/s), bandwidth (B/s), latency_* and fsync_latency_* (s), queue_depth.
+
+    Of a job that reads and writes, iops and bandwidth are of both together, and the names of everything else begin with
+    `read_` and `write_`.
 
     Args:
         output: fio's stdout; text before and after the JSON is passed over.
-        job: name the job must have.
-        options: options it must have been run with; among them `rw`.
-        duration_s: how long it was to last.
-        fsync: it must have called fsync.
+        job: as it was run.
 
     Raises:
         OutputUnreadable: no JSON, another version, another job, an error inside, nothing done, or an early end.
     """
-    found = _job(output, job)
+    found = the_job(output, job.name)
     if found.error != 0:
-        raise OutputUnreadable(f"fio job {job}: error {found.error} inside its output")
-    ran = {name: found.options.get(name) for name in options}
-    if found.name != job or ran != options:
-        raise OutputUnreadable(f"fio job {job}: the output is of {found.name!r} with {ran}, not {options}")
-    side = found.read if options["rw"].endswith("read") else found.write
-    if side is None or side.total is None:
-        raise OutputUnreadable(f"fio job {job}: no I/O was done")
-    if side.duration_s < duration_s * _LEAST_SHARE_OF_DURATION:
-        raise OutputUnreadable(f"fio job {job}: ended after {side.duration_s:g} s of {duration_s} s")
-    values = {"iops": side.ios_per_s, "bandwidth": side.bytes_per_s, **_latencies("latency", side.total)}
-    if fsync:
+        raise OutputUnreadable(f"fio job {job.name}: error {found.error} inside its output")
+    ran = {name: found.options.get(name) for name in job.asked}
+    if found.name != job.name or ran != job.asked:
+        raise OutputUnreadable(f"fio job {job.name}: the output is of {found.name!r} with {ran}, not {job.asked}")
+    sides = {name: _side(found, name, job) for name in sides_of(job)}
+    values = {
+        "iops": math.fsum(side.ios_per_s for side, _ in sides.values()),
+        "bandwidth": math.fsum(side.bytes_per_s for side, _ in sides.values()),
+    }
+    for name, (side, latency) in sides.items():
+        prefix = f"{name}_" if len(sides) > 1 else ""
+        if prefix:
+            values |= {f"{prefix}iops": side.ios_per_s, f"{prefix}bandwidth": side.bytes_per_s}
+        values |= _latencies(f"{prefix}latency", latency)
+    if job.fsync_every:
         if found.sync is None:
-            raise OutputUnreadable(f"fio job {job}: no fsync was done")
+            raise OutputUnreadable(f"fio job {job.name}: no fsync was done")
         values |= _latencies("fsync_latency", found.sync)
+    if job.latency_target and found.depth_found:
+        values["queue_depth"] = found.depth_found
     return values
+
+
+def sides_of(job: FioJob) -> tuple[str, ...]:
+    """`read`, `write` or both."""
+    return ("read", "write") if job.mode == "randrw" else ("read",) if job.reads else ("write",)
+
+
+def _side(found: FioDone, name: str, job: FioJob) -> tuple[FioSide, FioLatency]:
+    side = found.read if name == "read" else found.write
+    if side is None or side.total is None:
+        raise OutputUnreadable(f"fio job {job.name}: no I/O was done")
+    if side.duration_s < job.duration_s * _LEAST_SHARE_OF_DURATION:
+        raise OutputUnreadable(f"fio job {job.name}: ended after {side.duration_s:g} s of {job.duration_s} s")
+    return side, side.total
 
 
 def _latencies(prefix: str, latency: FioLatency) -> dict[str, float]:
-    """Mean, and each percentile that has at least ten values above it."""
-    values = {f"{prefix}_mean": latency.mean_s}
+    """Mean, longest, and each percentile that has at least ten values above it."""
+    values = {f"{prefix}_mean": latency.mean_s, f"{prefix}_max": latency.maximum_s}
     count = latency.count or 0
-    for name, percent in PERCENTILES.items():
+    for name, percent in {**PERCENTILES, **FURTHER_PERCENTILES}.items():
         if round(count * (100 - percent) / 100, 6) < _LEAST_IN_TAIL:
             continue
-        if percent not in latency.percentiles_s:
+        if percent in latency.percentiles_s:
+            values[f"{prefix}_{name}"] = latency.percentiles_s[percent]
+        elif name in PERCENTILES:
             raise OutputUnreadable(f"fio: no percentile {percent:g} of {count} values")
-        values[f"{prefix}_{name}"] = latency.percentiles_s[percent]
     return values
 
 
-def _job(output: bytes, job: str) -> FioJob:
+def the_job(output: bytes, name: str) -> FioDone:
+    """The one job in an output.
+
+    Raises:
+        OutputUnreadable: none, several, or of another version than 3.
+    """
     text = output.decode(errors="replace")
     if not text.strip():
-        raise OutputUnreadable(f"fio job {job}: it wrote nothing")
+        raise OutputUnreadable(f"fio job {name}: it wrote nothing")
     report = parse_fio(text)
     if not report.version.startswith("3."):
-        raise OutputUnreadable(f"fio job {job}: version 3 is known, this is {report.version}")
+        raise OutputUnreadable(f"fio job {name}: version 3 is known, this is {report.version}")
     if len(report.jobs) != 1:
-        raise OutputUnreadable(f"fio job {job}: {len(report.jobs)} jobs in its output")
+        raise OutputUnreadable(f"fio job {name}: {len(report.jobs)} jobs in its output")
     return report.jobs[0]

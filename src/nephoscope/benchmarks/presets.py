@@ -58,6 +58,8 @@ class EditionParameters(Frozen):
     """Parameters of a benchmark with editions. A subclass names its own in `edition`."""
 
     presets: ClassVar[Presets] = {}
+    free: ClassVar[frozenset[str]] = frozenset()
+    """Parameters that no edition speaks of."""
 
     edition: str | None = Field(default=None, description="a published method, see the table of editions")
     mode: Mode = Field(default="fixed", description="faithful: with the known defects of the edition")
@@ -72,6 +74,10 @@ class EditionParameters(Frozen):
             return given
         preset = cls.presets.get(str(given.get("edition")))
         return {**(preset.of(given.get("mode")) if preset else {}), **given}
+
+    def own_deviations(self) -> list[str]:
+        """What differs from every edition and is no parameter's value."""
+        return []
 
     def scaled(self, value: int, *, least: int) -> int:
         """A size or a time times `scale`: whole, and not below what a tool needs, `least`."""
@@ -98,9 +104,10 @@ def deviations(parameters: EditionParameters) -> list[str]:
     if parameters.edition not in parameters.presets:
         return []
     asked = type(parameters).model_validate({"edition": parameters.edition, "mode": parameters.mode})
-    own = set(EditionParameters.model_fields)
+    own = parameters.free | EditionParameters.model_fields.keys()
     pairs = {name: (getattr(parameters, name), getattr(asked, name)) for name in type(asked).model_fields}
-    return [_difference(name, *pair) for name, pair in pairs.items() if name not in own and pair[0] != pair[1]]
+    different = {name: pair for name, pair in pairs.items() if name not in own and pair[0] != pair[1]}
+    return [_difference(name, *pair) for name, pair in different.items()] + parameters.own_deviations()
 
 
 def _difference(name: str, given: Any, of_edition: Any) -> str:

@@ -56,6 +56,7 @@ class FioJob(Frozen):
     write: FioSide | None
     trim: FioSide | None
     sync: FioLatency | None = Field(description="of fsync and fdatasync")
+    depth_found: int | None = Field(default=None, ge=0, description="queue depth that kept to a latency target")
 
     @property
     def direct(self) -> bool | None:
@@ -109,6 +110,7 @@ class _Job(Part):
     write: _Side | None = None
     trim: _Side | None = None
     sync: _Sync | None = None
+    latency_depth: int | None = Field(default=None, ge=0)
 
 
 class _Document(Part):
@@ -153,6 +155,7 @@ def _job(job: _Job, common: Mapping[str, str], *, recent: bool) -> FioJob:
         error=job.error,
         options={**common, **job.options},
         sync=sync,
+        depth_found=job.latency_depth,
         **sides,
     )
 

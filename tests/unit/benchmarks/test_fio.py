@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from nephoscope.benchmarks.fio import Fio, FioJob, FioParameters
+from nephoscope.benchmarks.fio import Fio
+from nephoscope.benchmarks.fio_jobs import FioJob, FioParameters
 from nephoscope.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.machines.remote import Completed
 from nephoscope.units import MIB
@@ -237,3 +238,60 @@ def test_what_was_read_is_told_to_the_checks() -> None:
     (read,) = seen.reads
     assert (read.job, read.direct, read.files_bytes) == ("random-read", True, 64 * 2**20)
     assert read.latency_median_s
+
+
+def recorded(job: FioJob) -> tuple[dict[str, float], dict[str, Any]]:
+    """Numbers of an edition's job, and what fio itself printed of it."""
+    output = (DATA / f"{job.name}-3.33.json").read_bytes()
+    asked = FioParameters(jobs=(job,))
+    found = Fio().parse({f"fio-{job.name}.stdout": output}, asked)
+    assert {one.metric for one in found} <= {metric.name for metric in Fio().metrics(asked)}
+    return {one.metric.partition(".")[2]: one.value for one in found}, json.loads(output)["jobs"][0]
+
+
+def job_of(edition: str, name: str, **given: Any) -> FioJob:
+    return next(job for job in FioParameters(edition=edition, **given).runs if job.name == name)
+
+
+def test_a_job_that_reads_and_writes_tells_both_apart() -> None:
+    values, printed = recorded(job_of("cr2022", "rd-wr-iops-tpcc", scale=0.02))
+    assert values["read_iops"] == printed["read"]["iops"]
+    assert values["iops"] == values["read_iops"] + values["write_iops"]
+    assert values["write_latency_p90"] == printed["write"]["lat_ns"]["percentile"]["90.000000"] / 1e9
+    assert "latency_mean" not in values, "there is no one latency of both"
+
+
+def test_the_depth_that_keeps_a_latency_target_is_a_number() -> None:
+    values, printed = recorded(job_of("cr2021", "target", scale=0.02))
+    assert values["queue_depth"] == printed["latency_depth"] == 512
+    assert values["latency_max"] == pytest.approx(printed["read"]["lat_ns"]["max"] / 1e9)
+
+
+@pytest.mark.parametrize(("edition", "factor"), [("cr2021", 1), ("cr2022-local-ssd", 16)])
+def test_jobs_of_the_editions(edition: str, factor: int) -> None:
+    jobs = {job.name: job for job in FioParameters(edition=edition).jobs}
+    assert (jobs["wr-bw"].queue_depth, jobs["wr-bw"].threads, jobs["wr-bw"].apart) == (64 * factor, 8, True)
+    assert (jobs["rd-iops"].queue_depth, jobs["rd-iops"].threads) == (512 * factor, 4)
+    assert (jobs["rd-latency"].queue_depth, jobs["rd-latency"].duration_s) == (16 * factor, 120)
+    assert ("target" in jobs) == (edition == "cr2021")
+
+
+def test_every_write_of_512_kib_is_synced() -> None:
+    for mode, depth in (("fixed", 1), ("faithful", 512)):
+        job = job_of("cr2022", "wr-iops-tpcc-fsync", mode=mode)
+        assert job.fsync_every * job.block_size_kib == 512
+        assert (job.direct, job.queue_depth) == (False, depth)
+
+
+def test_block_sizes_of_tpcc_sum_to_a_hundred_percent() -> None:
+    for name in ("wr-iops-tpcc", "rd-iops-tpcc", "rd-wr-iops-tpcc"):
+        for split in str(job_of("cr2022", name).block_split).split(","):
+            assert sum(int(part.partition("/")[2]) for part in split.split(":")) == 100, name
+
+
+def test_an_edition_on_a_device_is_as_published_and_on_a_file_is_not() -> None:
+    device = {"raw_device": "/dev/sdz", "destroys_data_on": "/dev/sdz"}
+    notes = Fio().notes(FioParameters(edition="cr2022", **device))
+    assert notes[0].startswith("cr2022 (fixed), as published")
+    assert notes[-1] == "On the raw device /dev/sdz, which it filled first."
+    assert "a file of 20,480 MiB instead of the raw device" in Fio().notes(FioParameters(edition="cr2022"))[0]
