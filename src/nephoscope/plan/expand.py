@@ -114,7 +114,11 @@ def _fitting(
     return cells, left_out
 
 
-_PRICE = {"price_usd_per_hour", "price_basis", "priced_as"}
+_NOT_MEASURED: dict[str, Any] = {
+    **dict.fromkeys(("price_usd_per_hour", "price_basis", "priced_as"), True),
+    "ssh": {"key_file": True, "jump": True, "host_keys": True, "inventory": True},
+}
+"""Prices, and by which way a host is entered."""
 
 
 def trial_id(configuration: Configuration, use: BenchmarkUse, *, replicate: int, seed: int) -> str:
@@ -122,10 +126,10 @@ def trial_id(configuration: Configuration, use: BenchmarkUse, *, replicate: int,
 
     Neither the order nor other trials enter: more replicates or another configuration keep the ids there are.
     Keys of the configuration that are not given are left out, so that a key added by a later version keeps them too;
-    so is its price, which nothing measured depends on.
+    so are its price and the keys to its hosts, which nothing measured depends on.
     """
     inputs = {
-        "configuration": configuration.model_dump(mode="json", exclude_none=True, exclude=_PRICE),
+        "configuration": configuration.model_dump(mode="json", exclude_none=True, exclude=_NOT_MEASURED),
         "benchmark": use.model_dump(mode="json"),
         "replicate": replicate,
         "seed": seed,

@@ -16,6 +16,7 @@ from nephoscope.study import rules
 from nephoscope.study.explain import Problem, below, explain
 from nephoscope.study.locate import Path, line_of, locate, show
 from nephoscope.study.model import Study
+from nephoscope.study.places import with_places
 from nephoscope.study.wanted import Schema
 
 _SYNTAX_HINTS = (
@@ -47,7 +48,7 @@ def load_study(text: str, file_name: str, parameter_models: Mapping[str, type[Fr
     """Reads a study file's text; pure.
 
     `parameter_models` maps what `uses` may say to the model of that benchmark's parameters. The study returned holds
-    all parameters with their defaults filled in, as plain JSON values.
+    all parameters with their defaults filled in, as plain JSON values, and in each emulated machine what it is.
 
     Raises:
         StudyError: with one line `file:line: key: what is wrong and what to try` for each problem.
@@ -61,7 +62,7 @@ def load_study(text: str, file_name: str, parameter_models: Mapping[str, type[Fr
     problems = across + [problem for problem in problems if problem.path not in told]
     if problems or study is None:
         raise StudyError("\n".join(_in_order(problems, file_name, lines)))
-    return study
+    return with_places(study)
 
 
 def _parse(text: str, file_name: str) -> dict[str, Any]:

@@ -7,20 +7,29 @@ from pydantic_core import PydanticCustomError
 
 from nephoscope.frozen import Frozen
 from nephoscope.study.address import names_one_server
+from nephoscope.study.names import Name
+from nephoscope.study.places import MachineType, Ssh
 from nephoscope.study.secrets import holds_password
-
-_NAME_IN_WORDS = "lower-case letters, digits, dots and dashes, at most 63, the first one a letter or a digit"
-Name = Annotated[
-    str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,62}$", json_schema_extra={"x-pattern-in-words": _NAME_IN_WORDS})
-]
-"""Lower case, digits, dots and dashes: it becomes a folder name, a chart label and a database name."""
 
 
 class Machine(Frozen):
     """The machines of one role."""
 
-    type: str | None = Field(default=None, description="the provider's machine type; not for local")
-    count: int = Field(default=1, ge=1, le=128, description="how many machines of this type; 1 for local")
+    type: str | None = Field(
+        default=None, description="the provider's machine type, for emulated one of [[machine_types]]; not for local"
+    )
+    count: int = Field(
+        default=1, ge=1, le=128, description="how many machines of this type; 1 for local, for ssh as many as `hosts`"
+    )
+    hosts: list[str] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=128,
+        description="for ssh alone: names of ~/.ssh/config or of the inventory, or `user@host:port`",
+    )
+    emulated: MachineType | None = Field(
+        default=None, description="for emulated alone; default: what [[machine_types]] says of `type`"
+    )
     cpus: Annotated[int, Field(ge=1, le=4096)] | Literal["all"] = Field(
         default="all", description="CPU affinity of everything measured on the machine"
     )
@@ -107,11 +116,12 @@ class Configuration(Frozen):
     """What is ranked and priced."""
 
     name: Name = Field(description="what charts and tables call it; unique in the study")
-    provider: Literal["local", "fake", "aws", "azure", "gcp", "other"] = Field(
+    provider: Literal["local", "emulated", "ssh", "fake", "aws", "azure", "gcp", "other"] = Field(
         default="local",
-        description="where machines come from; local: this one, fake: none at all, for a rehearsal; clouds: cannot be "
-        "run yet, only planned and imported",
+        description="where machines come from; local: this one, emulated: several made of this one (root), ssh: yours, "
+        "by `hosts`, fake: none at all, for a rehearsal; clouds: cannot be run yet, only planned and imported",
     )
+    ssh: Ssh | None = Field(default=None, description="for ssh alone: how hosts are entered")
     region: str | None = Field(default=None, description="the provider's region; not for local")
     zone: str | None = Field(default=None, description="the provider's zone; not for local")
     other_zones: list[str] | None = Field(
@@ -185,6 +195,7 @@ class Study(Frozen):
     )
     budget: Budget = Field(default=Budget(), description="`run` refuses a plan beyond it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")
+    machine_types: list[MachineType] = Field(default=[], description="what emulated machines are")
     configurations: list[Configuration] = Field(min_length=1, description="what is compared")
     benchmarks: list[BenchmarkEntry] = Field(min_length=1, description="how it is measured")
 

@@ -12,6 +12,7 @@ from nephoscope.study.suggest import nearest, shown
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
+_ROLES = ("database_machine", "load_machine")
 DRIVES_A_DATABASE = frozenset({"tpcc", "point-select"})
 """Benchmarks that cannot do without one; the fake one may."""
 
@@ -31,6 +32,7 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
     for index, configuration in _tables(data, "configurations"):
         if configuration.get("provider", "local") == "local":
             yield from _local(("configurations", index), configuration)
+        yield from _placed(("configurations", index), configuration, _type_names(data))
         if configuration.get("provider") == "fake":
             yield from _fake(("configurations", index), configuration, needed=_database_needed(data))
 
@@ -69,16 +71,48 @@ def _local(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
     for key in _ONLY_ELSEWHERE:
         if key in configuration:
             yield Problem((*path, key), 'provider "local" is this machine and has none; leave it out')
-    for role in ("database_machine", "load_machine"):
-        machine = configuration.get(role)
-        if not isinstance(machine, Mapping):
-            continue
+    for role, machine in _machines(configuration):
         if "type" in machine:
             text = 'provider "local" is this machine and cannot change its type; use `expect_cpu_model` to check it'
             yield Problem((*path, role, "type"), text)
         count = machine.get("count", 1)
         if isinstance(count, int) and count > 1:
             yield Problem((*path, role, "count"), f'{shown(count)} is not allowed; provider "local" is one machine')
+
+
+def _machines(configuration: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The roles that are described, with what they say."""
+    for role in _ROLES:
+        machine = configuration.get(role)
+        if isinstance(machine, Mapping):
+            yield role, machine
+
+
+def _type_names(data: Mapping[str, Any]) -> set[str]:
+    return {str(entry.get("name")) for _, entry in _tables(data, "machine_types")}
+
+
+def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> Iterator[Problem]:
+    """Keys of emulated machines and of hosts: needed there, without meaning elsewhere."""
+    provider = str(configuration.get("provider", "local"))
+    roles = dict(_machines(configuration))
+    if provider in {"emulated", "ssh"}:
+        roles.setdefault("database_machine", {})
+    for role, machine in roles.items():
+        if provider == "emulated" and "emulated" not in machine and machine.get("type") not in types:
+            there = f"there are: {', '.join(sorted(types))}" if types else "add [[machine_types]]"
+            place = (*path, role, "type") if "type" in machine else (*path, role) if role in configuration else path
+            yield Problem(place, f'provider "emulated" needs a known `type` of machine for `{role}`; {there}')
+        if provider == "ssh" and "hosts" not in machine:
+            place = (*path, role) if role in configuration else path
+            yield Problem(place, f'provider "ssh" needs `hosts` for `{role}`: hosts = ["user@host"]')
+        if provider == "ssh" and "count" in machine:
+            yield Problem((*path, role, "count"), "there are as many machines as `hosts`; leave it out")
+        for key, where in (("hosts", "ssh"), ("emulated", "emulated")):
+            if key in machine and provider != where:
+                yield Problem((*path, role, key), f'has a meaning with provider "{where}" alone; leave it out')
+    if "ssh" in configuration and provider != "ssh":
+        yield Problem((*path, "ssh"), 'has a meaning with provider "ssh" alone; leave it out')
 
 
 def _database_needed(data: Mapping[str, Any]) -> bool:

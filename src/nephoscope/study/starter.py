@@ -31,11 +31,17 @@ max_hours = 2
 # date = "2025-01-31"              # default: the day of the first trial
 
 
+# What emulated machines are, one [[machine_types]] for each: name, vcpus, memory_gib, disk_gib, and as limits, all of
+# them optional: cpu_quota (CPUs' worth of time), disk_iops, disk_mib_per_s, disk_barriers, network_gbps.
+# docs/how-to/rehearse-a-cluster.md shows one.
+
+
 # ---- What is compared: one [[configurations]] for each ----
 
 [[configurations]]
 name = "one-cpu"                   # lower-case letters, digits, dots and dashes
-provider = "local"                 # local: this machine; fake: no machine at all, for a rehearsal
+provider = "local"                 # local: this machine; emulated: several made of this one (root); ssh: yours;
+                                   # fake: no machine at all, for a rehearsal
 # region, zone, other_zones: where a cloud's machines are made; "local" has none.
 # price_usd_per_hour = 0.34        # of the whole cluster; without it, no cost is computed (missing is never 0)
 # price_basis = "on-demand list price, us-east-1, 2025-01-31"
@@ -47,10 +53,15 @@ provider = "local"                 # local: this machine; fake: no machine at al
 # type = "m6i.2xlarge"
 # volumes = [{ kind = "gp3", size = 1000, iops = 8000, throughput = 250, count = 1 }]   # of each database machine
 
+# ssh: with "ssh" alone, how hosts are entered: key_file, jump (a host on the way), host_keys, inventory (a file that
+# names hosts), folder (of ours on each host, on the disk that is measured). Else ~/.ssh/config says it.
+
 # The machine of the database. It runs the microbenchmarks as well.
 [configurations.database_machine]
 cpus = 1                           # CPU affinity of everything measured: a number, or "all"
-# type, count: a cloud's machine type, and how many; "local" is this one machine.
+# type, count: a cloud's machine type, or one of machine_types, and how many; "local" is this one machine.
+# hosts: with "ssh" alone, names of ~/.ssh/config or of the inventory, or user@host:port.
+# emulated: with "emulated" alone, what the machine is; else the entry of machine_types for its type says it.
 # expect_cpu_model = "Xeon"        # part of the CPU model; a trial on another CPU does not count
 # expect_memory_gib = 16           # 10 % less is allowed
 # expect_sockets = 1               # these too: a trial on another machine does not count

@@ -1,0 +1,251 @@
+"""Several hosts made of this one machine, by root: namespaces, control groups, loop devices, an sshd in each.
+
+For rehearsals: they share CPUs, memory bandwidth, disk and file system with this machine, and no report of them is about
+real machines. They outlive the controller, as a cloud's do; what is there of them stands in /run/nephoscope/emulated.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from nephoscope.errors import EnvironmentProblem, InputError, MachineLost, MachineUnreachable, ToolMissing
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.ssh import SshRemote
+from nephoscope.machines.ssh_link import SshAddress
+from nephoscope.machines.tools import install_hint
+from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.emulated_scripts import STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
+from nephoscope.study.model import Configuration
+from nephoscope.study.places import MachineType
+
+_TOOLS = ("ip", "tc", "losetup", "lsblk", "mkfs.ext4", "nsenter", "unshare", "setpriv", "ssh-keygen", "sshd")
+_PATH = f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin"
+_SCRIPT_TIMEOUT_S = 60.0
+_BOOT_TIMEOUT_S = 20.0
+_LOOK_EVERY_S = 0.02
+_SUBNETS = 254
+_STORED = "cluster.json"
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What a cluster's folder says of it: enough to find it and to take it away."""
+
+    key: str
+    subnet: int
+    images: str
+
+
+class EmulatedProvider:
+    """See the module's text."""
+
+    name = "emulated"
+    at_once = 1
+    outlives_controller = True
+
+    async def create(self, request: ClusterRequest) -> Cluster:
+        """See `Provider.create`; a cluster for all trials of a configuration is freed of what a dead controller left.
+
+        Raises:
+            EnvironmentProblem: not root, or this machine's kernel does not do it.
+            ToolMissing: a tool is not installed.
+            InputError: a machine type has more CPUs than this machine.
+        """
+        _require_root_and_tools()
+        types = _types(request.configuration)
+        identity = hashlib.sha256(request.key.encode()).hexdigest()[:6]
+        with _locked():
+            stored = _all_stored()
+            plan = _plan(identity, request, types, {one.subnet for one in stored.values()})
+            found = stored.get(identity)
+            if found is None:
+                _store(plan, request.key)
+        if found is not None:
+            plan = _plan(identity, request, types, set(), found.subnet)
+            try:
+                cluster = await _connected(plan, request)
+            except (MachineUnreachable, OSError):
+                await self.delete(request.key)
+                return await self.create(request)
+            if not request.trial:
+                for machine in cluster.machines:
+                    await _remote(machine).end_all()
+            return cluster
+        try:
+            await _run(up_script(plan))
+            return await _connected(plan, request)
+        except BaseException:
+            await self.delete(request.key)
+            raise
+
+    async def list(self, study: str) -> list[str]:
+        """See `Provider.list`."""
+        return [stored.key for stored in _all_stored().values() if stored.key.startswith(f"{study}/")]
+
+    async def delete(self, key: str) -> None:
+        """See `Provider.delete`.
+
+        Raises:
+            MachineLost: something of it cannot be taken away.
+        """
+        for identity, stored in _all_stored().items():
+            if stored.key == key:
+                try:
+                    await _run(down_script(identity, stored.images, _cgroup_version()))
+                except EnvironmentProblem as error:
+                    raise MachineLost(f"the emulated cluster {key} is not gone: {error.message}") from error
+
+
+def _require_root_and_tools() -> None:
+    if os.geteuid() != 0:
+        raise EnvironmentProblem("only root can emulate machines", hint="sudo nephoscope run …, or provider 'ssh'")
+    for tool in _TOOLS:
+        if shutil.which(tool, path=_PATH) is None:
+            raise ToolMissing(f"{tool} is not installed, and emulated machines need it", hint=install_hint(tool))
+
+
+def _types(configuration: Configuration) -> list[tuple[str, MachineType]]:
+    """Name and type of every host: the database machines, then the load machine if there is one."""
+    database, load = configuration.database_machine, configuration.load_machine
+    named = [(f"database-{number}", database.emulated) for number in range(1, database.count + 1)]
+    if load is not None:
+        named.append(("load", load.emulated))
+    found = [(name, machine) for name, machine in named if machine is not None]
+    if len(found) < len(named):
+        raise InputError(f"configuration {configuration.name!r} does not say what its emulated machines are")
+    return found
+
+
+def _plan(
+    identity: str,
+    request: ClusterRequest,
+    types: list[tuple[str, MachineType]],
+    taken: set[int],
+    own: int | None = None,
+) -> ClusterPlan:
+    cpus = sorted(os.sched_getaffinity(0))
+    most = max(machine.vcpus for _, machine in types)
+    if most > len(cpus):
+        raise InputError(
+            f"configuration {request.configuration.name!r} asks for machines of {most} CPUs, and this one lets us use "
+            f"{len(cpus)}",
+            hint="lower `vcpus`: emulated machines may share CPUs, but one cannot have more than there are",
+        )
+    first = int(identity, 16) % _SUBNETS
+    free = (subnet for offset in range(_SUBNETS) if (subnet := (first + offset) % _SUBNETS) not in taken)
+    return ClusterPlan(
+        id=identity,
+        subnet=next(free) if own is None else own,
+        images=str(request.scratch.resolve() / "disks"),
+        hosts=hosts_of(types, cpus),
+        sshd=shutil.which("sshd", path=_PATH) or "sshd",
+        cgroup_version=_cgroup_version(),
+    )
+
+
+def _cgroup_version() -> int:
+    return 2 if Path("/sys/fs/cgroup/cgroup.controllers").exists() else 1
+
+
+async def _run(script: str) -> None:
+    """Runs a script that dies with us; what it starts in sessions of its own goes on.
+
+    Raises:
+        EnvironmentProblem: it failed, with what it said last.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *("setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", script),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "PATH": _PATH, "LC_ALL": "C"},
+    )
+    try:
+        async with asyncio.timeout(_SCRIPT_TIMEOUT_S):
+            _, said = await process.communicate()
+    except BaseException:
+        process.kill()
+        await process.wait()
+        raise
+    if process.returncode != 0:
+        last = said.decode(errors="replace").strip()[-400:]
+        raise EnvironmentProblem(
+            f"this machine does not emulate others: {last or f'exit code {process.returncode}'}",
+            hint="it takes root with all capabilities, network namespaces, loop devices and control groups",
+        )
+
+
+async def _connected(plan: ClusterPlan, request: ClusterRequest) -> Cluster:
+    """The cluster once every host answers."""
+    machines = await asyncio.gather(*(_machine(plan, host, request) for host in plan.hosts))
+    with_load = request.configuration.load_machine is not None
+    return Cluster(request.key, tuple(machines[:-1] if with_load else machines), machines[-1 if with_load else 0])
+
+
+async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -> MachineHandle:
+    folder = Path(plan.state) / host.name
+    address = SshAddress(
+        plan.address(host),
+        user="root",
+        key_file=Path(plan.state) / "key",
+        host_key=(folder / "host_key.pub").read_text(encoding="utf-8"),
+        user_config=False,
+    )
+    asked = (
+        request.configuration.load_machine if host.name == "load" else None
+    ) or request.configuration.database_machine
+    cpus = host.cpus if asked.cpus == "all" else host.cpus[: asked.cpus]
+    session = f"{request.trial}-{request.attempt}" if request.trial else ""
+    remote = SshRemote(host.name, address, cpus=cpus, folder=str(folder / "ours"), session=session)
+    until = time.monotonic() + _BOOT_TIMEOUT_S
+    while True:
+        try:
+            await remote.look()
+        except MachineUnreachable:
+            if time.monotonic() > until:
+                raise
+            await asyncio.sleep(_LOOK_EVERY_S)
+        else:
+            return MachineHandle(host.name, remote, plan.address(host), cpus, str(folder / "data"))
+
+
+def _remote(machine: MachineHandle) -> SshRemote:
+    remote = machine.remote
+    if not isinstance(remote, SshRemote):
+        raise TypeError(f"{machine.name} is not reached over SSH")
+    return remote
+
+
+def _all_stored() -> dict[str, _Stored]:
+    """Every cluster that is there or half there, by its id."""
+    found = {}
+    for file in Path(STATE).glob(f"*/{_STORED}"):
+        found[file.parent.name] = _Stored(**json.loads(file.read_text(encoding="utf-8")))
+    return found
+
+
+def _store(plan: ClusterPlan, key: str) -> None:
+    folder = Path(plan.state)
+    folder.mkdir(parents=True, mode=0o755)
+    content = json.dumps(asdict(_Stored(key, plan.subnet, plan.images)))
+    new = folder / f"{_STORED}.new"
+    new.write_text(content, encoding="utf-8")
+    new.rename(folder / _STORED)
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    """Two controllers must not take one subnet. The lock goes with its holder."""
+    folder = Path(STATE).parent
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,69 @@
+"""Where machines come from when no cloud makes them: emulated ones by their type, hosts that are reached over SSH."""
+
+from typing import TYPE_CHECKING
+
+from pydantic import Field
+
+from nephoscope.frozen import Frozen
+from nephoscope.study.names import Name
+
+if TYPE_CHECKING:
+    from nephoscope.study.model import Configuration, Machine, Study
+
+
+class MachineType(Frozen):
+    """What an emulated machine is. What is not limited is the machine's that emulates."""
+
+    name: Name = Field(description="what `type` of a machine says")
+    vcpus: int = Field(ge=1, le=4096, description="CPUs it may run on, of the machine that emulates")
+    cpu_quota: float | None = Field(
+        default=None, gt=0, description="CPUs' worth of time for all its vCPUs together; default: all of them"
+    )
+    memory_gib: float = Field(default=1, gt=0, description="limit, page cache included")
+    disk_gib: float = Field(default=4, gt=0, description="size of its data disk, a file that only grows when written")
+    disk_iops: int | None = Field(default=None, ge=1, description="reads per second, and as many writes")
+    disk_mib_per_s: float | None = Field(default=None, gt=0, description="read, and as much written")
+    disk_barriers: bool = Field(
+        default=True, description="false mounts its ext4 with nobarrier: fsync then does not wait for the disk's cache"
+    )
+    network_gbps: float | None = Field(default=None, gt=0, description="each way")
+
+
+class Ssh(Frozen):
+    """How hosts are entered; what is not given stands in ~/.ssh/config."""
+
+    key_file: str | None = Field(
+        default=None, description="the only key that is offered; default: yours and your agent"
+    )
+    jump: str | None = Field(default=None, description="a host on the way, as `user@host:port`")
+    host_keys: dict[str, str] = Field(
+        default={}, description="by host, as `ssh-keyscan` prints them; default: the first one seen in an attempt"
+    )
+    inventory: str | None = Field(
+        default=None,
+        description="a TOML file with `[hosts]` name = destination, so that a study need not name machines",
+    )
+    folder: str = Field(
+        default="/var/tmp/nephoscope-data",  # noqa: S108 - made with mode 0700, and refused when it is somebody else's
+        pattern=r"^/[^\s]+$",
+        description="on each host: a folder of ours, on the disk that is measured",
+    )
+
+
+def with_places(study: "Study") -> "Study":
+    """The study with each emulated machine's type in its machine, and each role's count of hosts: ids rest on them."""
+    types = {one.name: one for one in study.machine_types}
+
+    def of(machine: "Machine") -> "Machine":
+        if machine.hosts is not None:
+            return machine.model_copy(update={"count": len(machine.hosts)})
+        return machine.model_copy(update={"emulated": machine.emulated or types.get(machine.type or "")})
+
+    def placed(configuration: "Configuration") -> "Configuration":
+        if configuration.provider not in {"emulated", "ssh"}:
+            return configuration
+        load = configuration.load_machine
+        machines = {"database_machine": of(configuration.database_machine), "load_machine": load and of(load)}
+        return configuration.model_copy(update=machines)
+
+    return study.model_copy(update={"configurations": [placed(one) for one in study.configurations]})
