@@ -14,6 +14,8 @@ from nephoscope.observations import CpuPhase, Reads, Series
 
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
+EMULATED = "emulated"
+"""Stated condition: the machines are parts of one, and numbers are of no real machine."""
 
 
 class Direction(StrEnum):
@@ -258,6 +260,8 @@ class Evidence(Frozen):
     commands: list[CommandRecord]
     operations: OperationEvidence | None = None
     measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
+    emulated: bool = Field(default=False, description="machines are parts of one, and share its other CPUs")
+    own_quotas: dict[str, float] = Field(default={}, description="by machine: CPUs of the quota that is a part of it")
     load_machine: str | None = Field(default=None, description="name of the machine of the load generator")
     series: list[Series] = []
     reads: list[Reads] = []

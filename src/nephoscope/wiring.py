@@ -18,6 +18,7 @@ from nephoscope.databases.postgres_binaries import embedded_folder, find_binarie
 from nephoscope.errors import InputError
 from nephoscope.machines.facts import gather_facts
 from nephoscope.providers.base import Provider
+from nephoscope.providers.emulated import EmulatedProvider
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.providers.local import LocalProvider
 from nephoscope.run.clock import FakeClock, SystemClock
@@ -36,6 +37,7 @@ def real_world(listener: Listener) -> World:
     """The world of a command line."""
     providers: Mapping[str, Provider] = {
         "local": LocalProvider(),
+        "emulated": EmulatedProvider(),
         "fake": FakeProvider({FAKE_PROGRAM: fake_program}, FakeClock()),
     }
     databases: Mapping[str, Database] = {

@@ -25,6 +25,7 @@ from nephoscope.results import AnalysedStudy, CheckRow, CommandRow, ErrorRow, Le
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
+from nephoscope.study.model import Study
 
 
 def analyse(inputs: StudyInputs) -> AnalysedStudy:
@@ -77,7 +78,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     ended = [end for row in trials if (end := _ended_unix_ms(row)) is not None]
     return AnalysedStudy(
         study=inputs.study.name,
-        title=inputs.study.title,
+        title=_title(inputs.study),
         description=inputs.study.description,
         seed=inputs.study.seed,
         replicates=inputs.study.replicates,
@@ -192,6 +193,12 @@ def _renamed_trial(row: TrialRow, names: Mapping[str, str]) -> TrialRow:
 def _renamed_measurement(row: MeasurementRow, names: Mapping[str, str]) -> MeasurementRow:
     name = names.get(row.trial, row.configuration)
     return row if name == row.configuration else row.model_copy(update={"configuration": name})
+
+
+def _title(study: Study) -> str:
+    """Nobody may take numbers of emulated machines for those of real ones."""
+    emulated = any(one.provider == "emulated" for one in study.configurations)
+    return f"{study.title or study.name} (emulated)" if emulated else study.title
 
 
 def _ended_unix_ms(row: TrialRow) -> int | None:

@@ -51,6 +51,8 @@ class ForeignLoad:
 
     def _beside(self, machine: str, facts: Facts, mask: set[str], evidence: Evidence) -> Verdict:
         samples = evidence.telemetry.get(machine, [])
+        if evidence.emulated:
+            return valid(self.name, f"{machine}: emulated; CPUs outside its affinity mask are those of other hosts")
 
         def outside(sample: TelemetrySample) -> float | None:
             return _mean_of(sample.cpus_busy_share, sample.cpus_busy_share.keys() - mask)

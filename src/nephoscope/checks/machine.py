@@ -6,7 +6,7 @@ so there an expectation is broken when no machine meets it.
 
 from collections.abc import Callable
 
-from nephoscope.checks.thresholds import MEMORY_MISSING
+from nephoscope.checks.thresholds import MEMORY_MISSING, QUOTA_OFF
 from nephoscope.checks.verdicts import invalid, over_machines, unknown, valid
 from nephoscope.records import Evidence, Facts, Verdict, VerdictKind
 from nephoscope.units import GIB
@@ -124,7 +124,10 @@ class CgroupLimit:
     """A CPU quota below the CPUs that are measured throttles in periods of 100 ms."""
 
     name = "cgroup-limit"
-    text = "Refuses a trial below a cgroup CPU quota smaller than its CPUs: throttling, not the machine, was measured."
+    text = (
+        "Refuses a trial below a cgroup CPU quota smaller than its CPUs: throttling, not the machine, was measured. An "
+        "emulated machine's own quota must be found."
+    )
 
     def __call__(self, evidence: Evidence) -> Verdict:
         """The lowest quota found against the number of measured CPUs."""
@@ -133,6 +136,8 @@ class CgroupLimit:
 
     def _look(self, evidence: Evidence, machine: str, facts: Facts) -> Verdict:
         cpus = len(evidence.measured_cpus.get(machine, [])) or facts.cpus_allowed
+        if machine in evidence.own_quotas:
+            return self._own(machine, evidence.own_quotas[machine], facts)
         if facts.cgroup_cpu_limit is None and not facts.cgroups_seen:
             return unknown(self.name, f"{machine}: its cgroups could not be read, so a quota would not have been seen")
         if facts.cgroup_cpu_limit is None:
@@ -145,6 +150,16 @@ class CgroupLimit:
         if facts.cgroup_cpu_limit < cpus:
             return invalid(self.name, f"{said}: set `cpus` to no more than the quota")
         return valid(self.name, said)
+
+    def _own(self, machine: str, quota: float, facts: Facts) -> Verdict:
+        """An emulated machine is its quota: here it must be in force."""
+        found = facts.cgroup_cpu_limit
+        if found is None and not facts.cgroups_seen:
+            return unknown(self.name, f"{machine}: its cgroups could not be read, so its own quota was not seen")
+        if found is None or abs(found - quota) > QUOTA_OFF.value * quota:
+            said = "none" if found is None else f"{found:g} CPUs"
+            return invalid(self.name, f"{machine}: its own quota is {quota:g} CPUs, and {said} was found")
+        return valid(self.name, f"{machine}: a quota of {quota:g} CPUs, which is its own")
 
 
 class MachineUnchanged:

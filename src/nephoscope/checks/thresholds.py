@@ -32,6 +32,11 @@ MEMORY_MISSING = Threshold(
     "of the memory asked for",
     "firmware, kernel and hypervisor keep a few percent of what a machine type advertises; a tenth is another machine",
 )
+QUOTA_OFF = Threshold(
+    0.01,
+    "of the CPU quota that makes an emulated machine",
+    "the kernel keeps quotas in microseconds of 100 ms: what differs by more is another quota",
+)
 CACHE_DIFFERS = Threshold(
     0.02,
     "of the last-level cache expected",

@@ -1,6 +1,6 @@
 """Several hosts made of this one machine, by root: namespaces, control groups, loop devices, an sshd in each.
 
-For rehearsals: they share CPUs, memory bandwidth, disk and file system with this machine, and no report of them is about
+For rehearsals: they share CPUs, memory bandwidth, disk and file system with this machine, and no report of them is of
 real machines. They outlive the controller, as a cloud's do; what is there of them stands in /run/nephoscope/emulated.
 """
 

@@ -112,7 +112,8 @@ while pids=$(cat {processes} 2>/dev/null); [ -n "$pids" ] && [ $tries -gt 0 ]; d
     tries=$((tries - 1))
     sleep 0.02
 done
-ip netns list | cut -d ' ' -f 1 | grep '^nph-{cluster}-' | while read -r one; do ip netns delete "$one"; done
+for one in $(ip netns list | cut -d ' ' -f 1 | grep '^nph-{cluster}-'); do ip netns delete "$one" & done
+wait
 ip link delete nph{cluster} 2>/dev/null
 losetup --noheadings --raw --output NAME,BACK-FILE | grep -F {image} | cut -d ' ' -f 1 |
     while read -r one; do losetup --detach "$one"; done

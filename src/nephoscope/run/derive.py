@@ -12,12 +12,14 @@ from nephoscope.machines.telemetry import parse_telemetry
 from nephoscope.observations import Observations, Series
 from nephoscope.records import (
     CO_LOCATED,
+    EMULATED,
     Direction,
     Evidence,
     Expected,
     Measurement,
     Metric,
     OperationEvidence,
+    StartedRecord,
     TelemetrySample,
     TrialIntent,
     Verdict,
@@ -81,6 +83,8 @@ def _evidence(
         commands=attempt.commands(),
         operations=operations,
         measured_cpus=started.measured_cpus if started else {},
+        emulated=EMULATED in (started.conditions if started else []),
+        own_quotas=_own_quotas(configuration, started),
         load_machine=started.machines.get("load") if started else None,
         reads=observed.reads,
         cpu_phases=observed.cpu_phases,
@@ -103,6 +107,15 @@ def series_of(measurements: Sequence[Measurement], metrics: Sequence[Metric]) ->
             values = [row.value for row in rows]
             found.append(Series(metric=metric.name, unit=metric.unit, step_s=median(steps), values=values))
     return found
+
+
+def _own_quotas(configuration: Configuration, started: StartedRecord | None) -> dict[str, float]:
+    """Quotas of emulated machines by name; the load machine may be of another type than the others."""
+    load = configuration.load_machine or configuration.database_machine
+    load_name = started.machines.get("load") if started else None
+    names = started.measured_cpus if started else {}
+    types = {name: (load if name == load_name else configuration.database_machine).emulated for name in names}
+    return {name: one.cpu_quota for name, one in types.items() if one is not None and one.cpu_quota is not None}
 
 
 def _expected(machine: Machine, *, co_located: bool) -> Expected:

@@ -20,6 +20,7 @@ from nephoscope.machines.tools import VERSION_OPTIONS
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.records import (
     CO_LOCATED,
+    EMULATED,
     Facts,
     FactsRecord,
     StartedRecord,
@@ -241,7 +242,10 @@ async def _started(configuration: Configuration, cluster: Cluster, needs: Needs,
         machines={"database": machine.name, "load": cluster.load.name},
         measured_cpus={handle.name: [f"cpu{cpu}" for cpu in handle.cpus] for handle in cluster.machines},
         tool_versions=versions,
-        conditions=stated_conditions(configuration.database, cluster) if needs.database else [],
+        conditions=[
+            *([EMULATED] if configuration.provider == "emulated" else []),
+            *(stated_conditions(configuration.database, cluster) if needs.database else []),
+        ],
     )
 
 

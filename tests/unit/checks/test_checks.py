@@ -78,6 +78,33 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ),
     ("cgroup-limit", {}, "valid", "no CPU quota"),
     ("cgroup-limit", {"facts_before": facts(cgroup_cpu_limit=2.0)}, "valid", ""),
+    (
+        "cgroup-limit",
+        {
+            "facts_before": facts(cgroup_cpu_limit=0.5),
+            "facts_after": facts(cgroup_cpu_limit=0.5),
+            "own_quotas": {"db": 0.5},
+        },
+        "valid",
+        "a quota of 0.5 CPUs, which is its own",
+    ),
+    ("cgroup-limit", {"own_quotas": {"db": 0.5}}, "invalid", "its own quota is 0.5 CPUs, and none was found"),
+    (
+        "cgroup-limit",
+        {"facts_after": facts(cgroup_cpu_limit=0.4), "own_quotas": {"db": 0.5}},
+        "invalid",
+        "and 0.4 CPUs was found",
+    ),
+    (
+        "cgroup-limit",
+        {
+            "facts_before": facts(cgroup_cpu_limit=0.5),
+            "facts_after": facts(cgroups_seen=False),
+            "own_quotas": {"db": 0.5},
+        },
+        "unknown",
+        "its own quota was not seen",
+    ),
     ("cgroup-limit", {"facts_before": facts(cgroups_seen=False)}, "unknown", "could not be read"),
     ("cgroup-limit", {"facts_after": facts(cgroups_seen=None)}, "unknown", "could not be read"),
     ("cgroup-limit", {"facts_after": facts(cgroup_cpu_limit=1.5)}, "invalid", "1.5 CPUs on 2"),
@@ -115,6 +142,13 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         "outside the affinity mask 39 % busy",
     ),
     ("foreign-load", {"telemetry": {}}, "unknown", "were not watched"),
+    ("foreign-load", {"telemetry": {}, "emulated": True}, "valid", "1 % busy before"),
+    (
+        "foreign-load",
+        {"emulated": True, "facts_before": facts(busy_share=0.2)},
+        "invalid",
+        "20 % busy before the trial, over 10 %",
+    ),
     ("foreign-load", {"telemetry": {}, "measured_cpus": {"db": ["a", "b", "c", "d"]}}, "valid", ""),
     ("foreign-load", {"telemetry": {}, "facts_before": facts(cpus_online=None)}, "unknown", "were not watched"),
     (
