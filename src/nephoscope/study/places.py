@@ -44,7 +44,7 @@ class Ssh(Frozen):
         description="a TOML file with `[hosts]` name = destination, so that a study need not name machines",
     )
     folder: str = Field(
-        default="/var/tmp/nephoscope-data",  # noqa: S108 - made with mode 0700, and refused when it is somebody else's
+        default="/mnt/data/nephoscope",
         pattern=r"^/[^\s]+$",
         description="on each host: a folder of ours, on the disk that is measured",
     )
