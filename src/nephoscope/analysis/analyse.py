@@ -7,7 +7,7 @@ from operator import itemgetter
 
 from nephoscope.analysis.cells import Metrics, cells_of
 from nephoscope.analysis.claims import claims_of
-from nephoscope.analysis.comparisons import comparisons_of
+from nephoscope.analysis.comparisons import comparisons_of_cells
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.families import families_of
@@ -16,7 +16,7 @@ from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.price_performance import price_performance_of
 from nephoscope.analysis.ranks import performance_ranks
-from nephoscope.analysis.statistics import statistics_of
+from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
@@ -47,9 +47,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     original = {row.trial: row.configuration for row in inputs.trials}
     day = day_of(inputs.study, min(started, default=None))
     costs = costs_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, inputs.book, day)
-    statistics = statistics_of(trials, measurements, metrics)
-    comparisons = comparisons_of(trials, measurements, metrics, margin_percent=margin_percent)
     cells = cells_of(trials, measurements, metrics)
+    statistics = statistics_of_cells(cells)
+    comparisons = comparisons_of_cells(cells, margin_percent=margin_percent)
     priced = price_performance_of(cells, statistics, comparisons, costs.rows, margin_percent=margin_percent)
     machines = machines_of(inputs.machines)
     configurations = configurations_of(

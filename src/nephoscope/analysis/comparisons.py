@@ -19,6 +19,7 @@ from nephoscope.stats.decide import (
     replicates_to_decide,
 )
 from nephoscope.stats.ratio import RatioEstimate, compare, interval_rank
+from nephoscope.stats.samples import LogSample
 
 MOST_UNDECIDABLE = 24
 """Up to this many configurations, pairs with too few replicates for any claim have rows of their own."""
@@ -32,6 +33,7 @@ MOST_PAIRS = 20_000
 class _Pair:
     left: Cell
     right: Cell
+    log_deviation: float | None
     estimate: RatioEstimate
 
 
@@ -83,11 +85,12 @@ def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha:
     for board in boards.values():
         if pairs_in_all > MOST_PAIRS and not board[0].headline:
             continue
-        for left, right in combinations(board, 2):
+        samples = [LogSample.of(cell.values) for cell in board]
+        for (left, x), (right, y) in combinations(zip(board, samples, strict=True), 2):
             if left.unit != right.unit:
                 raise ValueError(f"{left.metric} comes in {left.unit} and in {right.unit}; nothing is converted")
             if len(board) <= MOST_UNDECIDABLE or interval_rank(len(left.values), len(right.values), 1 - alpha):
-                pair = _Pair(left, right, compare(left.values, right.values, 1 - alpha))
+                pair = _Pair(left, right, pooled_log_deviation(x, y), compare(x, y, 1 - alpha))
                 families[left.headline, left.per_cpu].append(pair)
     rows: list[Comparison] = []
     for (headline, _), pairs in families.items():
@@ -104,7 +107,7 @@ def _row(pair: _Pair, p_adjusted: float, margin_percent: float, alpha: float) ->
     interval, n_left, n_right = estimate.interval, len(left.values), len(right.values)
     margin = margin_percent / 100
     verdict = _verdict(relation(interval, p_adjusted, equivalence_margin=margin, alpha=alpha), left.direction)
-    deviation = pooled_log_deviation(left.values, right.values)
+    deviation = pair.log_deviation
     detectable = minimum_detectable_share(deviation, n_left, n_right, alpha=alpha)
     more = None
     if verdict is ComparisonVerdict.UNRESOLVED:

@@ -70,15 +70,17 @@ def price_performance_of(
     known = {(row.benchmark, row.metric, row.configuration): row for row in statistics if not row.per_cpu}
     winners = _winners(comparisons)
     compared = _compared(headline, boards, margin_percent)
+    of_boards: dict[tuple[str, str, str], list[PriceComparison]] = defaultdict(list)
+    for pair in compared:
+        of_boards[pair.basis, pair.benchmark, pair.metric].append(pair)
     rows: list[PricePerformance] = []
     ranks: list[RankRow] = []
     for (basis, benchmark, metric), priced in sorted(boards.items()):
         of_board = {name: known[benchmark, metric, name] for name in priced}
         rows += _board(of_board, priced, winners[benchmark, metric])
-        mine = [row for row in compared if (row.basis, row.benchmark, row.metric) == (basis, benchmark, metric)]
         per_dollar = {name: row.median / (priced[name].month_usd or 1) for name, row in of_board.items()}
         place = {"benchmark": benchmark, "metric": metric, "basis": basis}
-        ranks += ranks_of(per_dollar, mine, Direction.HIGHER, view="per dollar", **place)
+        ranks += ranks_of(per_dollar, of_boards[basis, benchmark, metric], Direction.HIGHER, view="per dollar", **place)
     return PricedBoards(rows, compared, ranks)
 
 
@@ -95,7 +97,7 @@ def _compared(
                 per_dollar = tuple(value / month_usd for value in cell.values)
                 of_basis[basis].append(replace(cell, values=per_dollar, unit=f"{cell.unit} per USD/month"))
     return [
-        PriceComparison(basis=basis, **dict(row))
+        PriceComparison(basis=basis, **vars(row))
         for basis, many in of_basis.items()
         for row in comparisons_of_cells(many, margin_percent=margin_percent)
     ]

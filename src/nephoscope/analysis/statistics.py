@@ -26,7 +26,12 @@ def statistics_of(
     Raises:
         ValueError: as `cells_of`.
     """
-    rows = [_statistic(cell) for cell in cells_of(trials, measurements, metrics)]
+    return statistics_of_cells(cells_of(trials, measurements, metrics))
+
+
+def statistics_of_cells(cells: Sequence[Cell]) -> list[Statistic]:
+    """`statistics_of`, of values that are grouped already."""
+    rows = [_statistic(cell) for cell in cells]
     return sorted(rows, key=lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu))
 
 

@@ -1,5 +1,7 @@
 """Who gives most for a dollar, under each basis of prices, and whether that is certain."""
 
+from collections.abc import Mapping
+
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, interval_of_one, plural, say
 from nephoscope.results import Insight, PricePerformance, RankRow
@@ -12,17 +14,17 @@ def price_leaders(findings: Findings) -> list[Insight]:
     boards: dict[tuple[str, str, str], list[PricePerformance]] = {}
     for row in findings.price_performance:
         boards.setdefault((row.benchmark, row.metric, row.basis), []).append(row)
-    return [_sentence(findings, rows) for _, rows in sorted(boards.items()) if len(rows) > 1]
+    ranks = {(row.benchmark, row.metric, row.basis, row.configuration): row for row in findings.ranks}
+    return [_sentence(findings, rows, ranks) for _, rows in sorted(boards.items()) if len(rows) > 1]
 
 
-def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
+def _sentence(
+    findings: Findings,
+    rows: list[PricePerformance],
+    ranks: Mapping[tuple[str, str, str | None, str], RankRow],
+) -> Insight:
     best = min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
-    ranks = {
-        row.configuration: row
-        for row in findings.ranks
-        if (row.benchmark, row.metric, row.basis) == (best.benchmark, best.metric, best.basis)
-    }
-    rank = ranks[best.configuration]
+    rank = ranks[best.benchmark, best.metric, best.basis, best.configuration]
     numbers: dict[str, float] = {
         "usd": best.usd_per_unit,
         "month": best.month_usd,

@@ -16,12 +16,14 @@ LEAST_VALUES = 60
 def unsteady(findings: Findings) -> list[Insight]:
     """One warning per headline metric and configuration with such trials."""
     found: list[Insight] = []
+    series: dict[tuple[str, str, str], dict[str, list[MeasurementRow]]] = defaultdict(lambda: defaultdict(list))
+    for row in findings.measurements:
+        if row.valid and row.at_s is not None:
+            series[row.benchmark, row.metric, row.configuration][row.trial].append(row)
     for benchmark, metric in findings.headlines():
-        series: dict[str, dict[str, list[MeasurementRow]]] = defaultdict(lambda: defaultdict(list))
-        for row in findings.measurements:
-            if (row.benchmark, row.metric, row.valid) == (benchmark, metric.name, True) and row.at_s is not None:
-                series[row.configuration][row.trial].append(row)
-        for configuration, by_trial in sorted(series.items()):
+        configurations = sorted(name for b, m, name in series if (b, m) == (benchmark, metric.name))
+        for configuration in configurations:
+            by_trial = series[benchmark, metric.name, configuration]
             long = {trial: rows for trial, rows in by_trial.items() if len(rows) >= LEAST_VALUES}
             restless = sorted(trial for trial, rows in long.items() if not _at_rest(rows))
             if restless:

@@ -4,12 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-import numpy as np
-
-from nephoscope.stats.distributions import student_t_quantile
+from nephoscope.stats.distributions import normal_quantile, student_t_quantile
 from nephoscope.stats.rank_sum import least_n_each, smallest_p_value
 from nephoscope.stats.ratio import RatioInterval
-from nephoscope.stats.samples import Floats, positive_sample
+from nephoscope.stats.samples import Floats, LogSample
 
 ALPHA = 0.05
 """Share of wrong "better" or "worse" that a family of comparisons may hold."""
@@ -97,18 +95,19 @@ def relation(
     return "unresolved"
 
 
-def pooled_log_deviation(left: Sequence[float] | Floats, right: Sequence[float] | Floats) -> float | None:
+def pooled_log_deviation(
+    left: Sequence[float] | Floats | LogSample, right: Sequence[float] | Floats | LogSample
+) -> float | None:
     """The standard deviation of the logarithms within the two samples; None below two degrees of freedom.
 
     Raises:
         ValueError: an empty sample or a value that is not a finite number above 0.
     """
-    samples = [np.sort(positive_sample(values)) for values in (left, right)]
-    degrees_of_freedom = sum(s.size - 1 for s in samples)
+    x, y = LogSample.of(left), LogSample.of(right)
+    degrees_of_freedom = x.logs.size + y.logs.size - 2
     if degrees_of_freedom < 2:
         return None
-    squares = sum(float(np.sum((np.log(s) - np.mean(np.log(s))) ** 2)) for s in samples if s[0] != s[-1])
-    return math.sqrt(squares / degrees_of_freedom)
+    return math.sqrt((x.squares + y.squares) / degrees_of_freedom)
 
 
 def minimum_detectable_share(
@@ -178,15 +177,17 @@ def _replicates_for_room(room: float, deviation: float, level: tuple[float, floa
     `level` holds the two-sided alpha of the interval, and the one-sided chance that the error stays below its share.
     """
     alpha, chance = level
+    if room <= 0:
+        return None
 
     def enough(n: int) -> bool:
         quantiles = student_t_quantile(1 - alpha / 2, 2 * n - 2) + student_t_quantile(chance, 2 * n - 2)
         return quantiles * deviation * math.sqrt(2 / (n * MANN_WHITNEY_EFFICIENCY)) <= room
 
-    if room <= 0 or not enough(MOST_REPLICATES):
+    normal = (normal_quantile(1 - alpha / 2) + normal_quantile(chance)) * deviation / room
+    if 2 * normal**2 / MANN_WHITNEY_EFFICIENCY > MOST_REPLICATES:
         return None
-    low, high = least, MOST_REPLICATES
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return low
+    n = max(least, math.ceil(2 * normal**2 / MANN_WHITNEY_EFFICIENCY))
+    while n <= MOST_REPLICATES and not enough(n):  # Student's quantiles are a little larger: a few steps at the most
+        n += 1
+    return n if n <= MOST_REPLICATES else None

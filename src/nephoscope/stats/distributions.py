@@ -16,6 +16,7 @@ def student_t_quantile(probability: float, degrees_of_freedom: float) -> float:
     return float(special.stdtrit(degrees_of_freedom, probability))
 
 
+@lru_cache(maxsize=4096)
 def normal_quantile(probability: float) -> float:
     """Quantile of the standard normal, for a probability in (0, 1)."""
     return float(special.ndtri(probability))

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from nephoscope.stats.distributions import fair_coin_cdf
-from nephoscope.stats.samples import Floats, sample
+from nephoscope.stats.samples import Floats, middle, sample
 
 CONFIDENCE = 0.95
 """The coverage every interval of nephoscope asks for."""
@@ -27,6 +28,7 @@ class MedianInterval:
     """How many more values until the interval can reach the confidence asked for."""
 
 
+@lru_cache(maxsize=4096)
 def median_coverage(n: int, rank: int) -> float:
     """Coverage of [rank-th smallest, rank-th largest] of n values for the median: 1 - 2 P(Binomial(n, 1/2) < rank).
 
@@ -40,6 +42,7 @@ def median_coverage(n: int, rank: int) -> float:
     return max(0.0, 1 - 2 * fair_coin_cdf(rank - 1, n))
 
 
+@lru_cache(maxsize=64)
 def least_n(confidence: float = CONFIDENCE) -> int:
     """The least number of values whose range covers the median with this confidence: 6 for 95 %, 8 for 99 %.
 
@@ -54,6 +57,7 @@ def least_n(confidence: float = CONFIDENCE) -> int:
     return n
 
 
+@lru_cache(maxsize=4096)
 def median_rank(n: int, confidence: float = CONFIDENCE) -> int:
     """The largest symmetric rank whose coverage is at least `confidence`; 1 (the whole range) when none is."""
     low, high = 1, (n + 1) // 2
@@ -86,7 +90,7 @@ def median_interval(values: Sequence[float] | Floats, confidence: float = CONFID
     needed = least_n(confidence)
     rank = median_rank(n, confidence)
     return MedianInterval(
-        median=float(np.median(ordered)),
+        median=middle(ordered),
         low=float(ordered[rank - 1]),
         high=float(ordered[n - rank]),
         coverage=median_coverage(n, rank),

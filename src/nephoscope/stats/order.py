@@ -1,6 +1,6 @@
 """Did the order in which trials were executed leave a trace in their values?"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,7 +75,10 @@ def group_effect(values: Floats, groups: Sequence[int], cells: Sequence[int], *,
     if len(set(groups)) < 2:
         return None
     array, labels = _grouped(values, groups)
-    return _permuted(_midranks(array), cells, lambda ranks: _kruskal_h(ranks, labels), seed)
+    ranks = _midranks(array)
+    observed = float(_kruskal_h(ranks[np.newaxis, :], labels)[0])
+    others = _kruskal_h(_permutations(ranks, np.asarray(cells), seed), labels)
+    return OrderEffect(observed, _share_as_large(observed, others))
 
 
 def serial_effect(values: Floats, cells: Sequence[int], *, seed: int) -> OrderEffect | None:
@@ -100,16 +103,16 @@ def serial_effect(values: Floats, cells: Sequence[int], *, seed: int) -> OrderEf
         products = sum(np.sum(rows[:, i[:-1]] * rows[:, i[1:]], axis=1) for i in indices)
         return np.asarray(products / np.sum(rows**2, axis=1))
 
-    expected = float(np.mean(autocorrelation(_permutations(values, labels, seed))))
-    distance = _permuted(values, cells, lambda rows: np.abs(autocorrelation(rows) - expected), seed)
-    return OrderEffect(float(autocorrelation(values[np.newaxis, :])[0]), distance.p_value)
+    observed = float(autocorrelation(values[np.newaxis, :])[0])
+    others = autocorrelation(_permutations(values, labels, seed))
+    expected = float(np.mean(others))
+    return OrderEffect(observed, _share_as_large(abs(observed - expected), np.abs(others - expected)))
 
 
-def _permuted(values: Floats, cells: Sequence[int], statistic: Callable[[Floats], Floats], seed: int) -> OrderEffect:
-    observed = float(statistic(values[np.newaxis, :])[0])
-    others = statistic(_permutations(values, np.asarray(cells), seed))
+def _share_as_large(observed: float, others: Floats) -> float:
+    """The share of the permutations, the observed order among them, that give as much; rounding counts as equal."""
     as_large = int(np.sum(others >= observed - 1e-9 * max(1.0, abs(observed))))
-    return OrderEffect(observed, (1 + as_large) / (1 + others.size))
+    return (1 + as_large) / (1 + others.size)
 
 
 def _permutations(values: Floats, cells: np.ndarray[tuple[int], np.dtype[np.int64]], seed: int) -> Floats:
@@ -128,13 +131,16 @@ def _midranks(values: Floats) -> Floats:
 
 
 def _kruskal_h(ranks: Floats, labels: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
-    """H of every row of ranks, shape (rows, n); variance of the midranks in place of a correction for ties."""
+    """H of every row of ranks, shape (rows, n); variance of the midranks in place of a correction for ties.
+
+    Rows are permutations of each other, so that one variance serves them all.
+    """
     n = ranks.shape[1]
     sizes = np.bincount(labels)
-    membership = np.eye(sizes.size)[labels]
-    means = ranks @ membership / sizes
+    starts = np.cumsum(sizes) - sizes
+    means = np.add.reduceat(ranks[:, np.argsort(labels, kind="stable")], starts, axis=1) / sizes
     between = (sizes * (means - (n + 1) / 2) ** 2).sum(axis=1)
-    return np.asarray(between / ranks.var(axis=1, ddof=1), dtype=np.float64)
+    return np.asarray(between / ranks[0].var(ddof=1), dtype=np.float64)
 
 
 def _grouped(

@@ -9,7 +9,7 @@ import numpy as np
 
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS, cumulative_u, rank_sum_p_value
-from nephoscope.stats.samples import Floats, positive_sample
+from nephoscope.stats.samples import Floats, LogSample, middle
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,9 @@ class RatioEstimate:
 
 
 def compare(
-    left: Sequence[float] | Floats, right: Sequence[float] | Floats, confidence: float = CONFIDENCE
+    left: Sequence[float] | Floats | LogSample,
+    right: Sequence[float] | Floats | LogSample,
+    confidence: float = CONFIDENCE,
 ) -> RatioEstimate:
     """The ratio left / right of two independent samples, without assuming a distribution.
 
@@ -42,7 +44,7 @@ def compare(
     very unequal spreads its coverage is approximate. With ties it covers at least what it says.
 
     Args:
-        left: shape (m,), m >= 1, above 0.
+        left: shape (m,), m >= 1, above 0; prepared as a `LogSample` where it is compared with many.
         right: shape (n,), n >= 1, above 0, in the same unit.
         confidence: least coverage of the interval, in (0, 1).
 
@@ -52,29 +54,30 @@ def compare(
 
     Source: Hodges & Lehmann (1963); Lehmann, Nonparametrics (2006), section 2.5; Hollander et al. (2014), section 4.3.
     """
-    x, y = np.sort(positive_sample(left)), np.sort(positive_sample(right))
-    differences = np.subtract.outer(np.log(x), np.log(y))
-    logs = np.sort(differences, axis=None)
-    rank = interval_rank(x.size, y.size, confidence)
+    x, y = LogSample.of(left), LogSample.of(right)
+    logs = np.subtract.outer(x.logs, y.logs).ravel()
+    logs.sort()
+    m, n = x.logs.size, y.logs.size
+    rank = interval_rank(m, n, confidence)
     interval = None
     if rank:
         interval = RatioInterval(
             low=math.exp(logs[rank - 1]),
             high=math.exp(logs[logs.size - rank]),
-            coverage=1 - 2 * cumulative_u(rank - 1, x.size, y.size),
+            coverage=1 - 2 * cumulative_u(rank - 1, m, n),
         )
-    middle = logs.size // 2
-    centre = logs[middle] if logs.size % 2 else (logs[middle - 1] + logs[middle]) / 2
-    return RatioEstimate(ratio=math.exp(centre), interval=interval, p_value=_p_value(x, y, differences))
+    return RatioEstimate(ratio=math.exp(middle(logs)), interval=interval, p_value=_p_value(x, y, logs))
 
 
-def _p_value(x: Floats, y: Floats, differences: Floats) -> float:
-    """As `rank_sum_p_value`, by counting where no two values are equal: then the distribution is known beforehand."""
-    distinct = bool((x[1:] > x[:-1]).all() and (y[1:] > y[:-1]).all() and not np.isin(x, y).any())
-    if not distinct or x.size * y.size > EXACT_PAIRS:
-        return rank_sum_p_value(x, y)
-    won = int(np.count_nonzero(differences > 0))
-    lower, upper = cumulative_u(won, x.size, y.size), cumulative_u(x.size * y.size - won, x.size, y.size)
+def _p_value(x: LogSample, y: LogSample, differences: Floats) -> float:
+    """As `rank_sum_p_value`, by counting where no two values are equal: then the distribution is known beforehand.
+
+    `differences` are those of the logarithms, smallest first; equal values leave a zero among them.
+    """
+    lost, not_won = (int(np.searchsorted(differences, 0.0, side=side)) for side in ("left", "right"))
+    if lost != not_won or not (x.distinct and y.distinct) or differences.size > EXACT_PAIRS:
+        return rank_sum_p_value(x.values, y.values)
+    lower, upper = (cumulative_u(u, x.logs.size, y.logs.size) for u in (differences.size - lost, lost))
     return min(1.0, 2 * min(lower, upper))
 
 

@@ -1,6 +1,7 @@
 """The one gate through which numbers enter this package."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,3 +39,36 @@ def positive_sample(values: Sequence[float] | Floats, *, least: int = 1) -> Floa
     if array.min(initial=np.inf) <= 0:
         raise ValueError("a ratio needs values above 0; zero or negative values have no logarithm")
     return array
+
+
+def middle(ordered: Floats) -> float:
+    """The median of values that are sorted already."""
+    half = ordered.size // 2
+    return float(ordered[half] if ordered.size % 2 else (ordered[half - 1] + ordered[half]) / 2)
+
+
+@dataclass(frozen=True)
+class LogSample:
+    """A positive sample, sorted and logged once, to be compared with many others."""
+
+    values: Floats
+    """Smallest first."""
+    logs: Floats
+    squares: float
+    """Sum of the squared deviations of the logarithms from their mean; exactly 0 when all values are equal."""
+    distinct: bool
+    """No value occurs twice."""
+
+    @classmethod
+    def of(cls, values: "Sequence[float] | Floats | LogSample") -> "LogSample":
+        """The same, when it is one already.
+
+        Raises:
+            ValueError: as `positive_sample`.
+        """
+        if isinstance(values, LogSample):
+            return values
+        ordered = np.sort(positive_sample(values))
+        logs = np.log(ordered)
+        squares = 0.0 if ordered[0] == ordered[-1] else float(np.sum((logs - logs.mean()) ** 2))
+        return cls(ordered, logs, squares, bool((ordered[1:] > ordered[:-1]).all()))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nephoscope.stats.samples import Floats, sample
+from nephoscope.stats.samples import Floats, middle, sample
 
 OUTLIER_THRESHOLD = 3.5
 """Of the modified z-score (Iglewicz & Hoaglin 1993)."""
@@ -39,7 +39,7 @@ def spread(values: Sequence[float] | Floats) -> Spread:
         ValueError: no values, NaN or infinity.
     """
     ordered = np.sort(sample(values))
-    median, mean = float(np.median(ordered)), float(np.mean(ordered))
+    median, mean = middle(ordered), float(np.mean(ordered))
     smallest, largest = float(ordered[0]), float(ordered[-1])
     constant = smallest == largest
     deviation = 0.0 if constant or ordered.size < 2 else float(np.std(ordered, ddof=1))
@@ -48,7 +48,7 @@ def spread(values: Sequence[float] | Floats) -> Spread:
         maximum=largest,
         cv=None if ordered.size < 2 or mean == 0 else deviation / abs(mean),
         relative_range=None if median == 0 else (largest - smallest) / abs(median),
-        mad=float(np.median(np.abs(ordered - median))),
+        mad=middle(np.sort(np.abs(ordered - median))),
     )
 
 
@@ -70,10 +70,12 @@ def modified_z_scores(values: Sequence[float] | Floats) -> Floats:
     Source: Iglewicz & Hoaglin, How to Detect and Handle Outliers (1993), section 3.3.
     """
     array = sample(values)
-    deviations = np.abs(array - np.median(array))
-    mad, mean_deviation = float(np.median(deviations)), float(np.mean(np.sort(deviations)))
+    deviations = np.abs(array - middle(np.sort(array)))
+    ordered = np.sort(deviations)
+    mad = middle(ordered)
     if mad > 0:
         return np.asarray(NORMAL_MAD * deviations / mad, dtype=np.float64)
+    mean_deviation = float(np.mean(ordered))
     if mean_deviation > 0:
         return np.asarray(NORMAL_MEAN_DEVIATION * deviations / mean_deviation, dtype=np.float64)
     return np.zeros_like(array)
