@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.report_folder import write_report
+from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
 api = pytest.importorskip("playwright.sync_api")
@@ -148,3 +149,22 @@ def test_without_scripts_the_tables_remain(browser: Any, report_path: Path) -> N
     assert page.locator("noscript").count() == 1
     assert page.locator("table").count() > 30
     context.close()
+
+
+def test_long_tables_unfold_by_their_button_and_by_a_link_into_them(
+    browser: Any, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("many") / "report"
+    machines = {f"m-{index}": ("aws", "us-east-1", "m6i.2xlarge", 8, 1 + index / 50) for index in range(20)}
+    write_report(priced_example.priced(4, machines), folder)
+    page = open_report(browser, folder / "index.html", 390).page
+    leaders = page.locator("#leaderboard-table tbody.more tr")
+    assert leaders.count() > 0
+    assert not leaders.first.is_visible()
+    page.locator("#leaderboard-table .unfold button").first.click()
+    assert leaders.first.is_visible()
+    last = page.locator("#trials tbody.more tr[id^=trial-]").last
+    assert not last.is_visible()
+    page.evaluate("id => { location.hash = id }", last.get_attribute("id"))
+    last.wait_for(state="visible")
+    page.context.close()

@@ -116,10 +116,10 @@ def _headline(book: Book, row: BenchmarkRow, metric: Metric) -> list[Figure]:
     points = book.lookup.values.get((row.benchmark, metric.name), [])
     if not points:
         return []
-    figures = [_replicates(book, row, metric, points)]
+    figures = [_replicates(book, row, metric, points)] if book.lookup.draws_values else [_medians(book, row, metric)]
     per_cpu = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True)
     if per_cpu:
-        figures.append(_per_cpu(book, row, metric))
+        figures.append(_medians(book, row, metric, per_cpu=True))
     return figures
 
 
@@ -160,22 +160,24 @@ def _spoken(row: BenchmarkRow, metric: Metric, statistics: list[Any], scale: peo
     )
 
 
-def _per_cpu(book: Book, row: BenchmarkRow, metric: Metric) -> Figure:
-    scale = book.lookup.scale(row.benchmark, metric, per_cpu=True)
-    statistics = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True)
+def _medians(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = False) -> Figure:
+    """Medians, intervals and extremes: per CPU, and of all where single trials would be too many signs."""
+    scale = book.lookup.scale(row.benchmark, metric, per_cpu=per_cpu)
+    statistics = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=per_cpu)
     data: list[dict[str, Any]] = [statistic_row(statistic, scale) for statistic in statistics]
     drawn = [s[end] for s in data for end in ("minimum", "maximum", "low", "high")]
-    title = metric_title(metric, per_cpu=True)
+    title = metric_title(metric, per_cpu=per_cpu)
+    each = "The same trials, each divided by the CPUs it had, before the median was taken. " if per_cpu else ""
     names = book.lookup.ranked(row.benchmark, metric)
     return book.figure(
         title,
-        f"{unit_text(scale, per_cpu=True)}, {direction_text(metric.direction)}",
-        f"The same trials, each divided by the CPUs it had, before the median was taken. {axis_note(drawn)}",
+        f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(metric.direction)}",
+        f"{each}{axis_note(drawn)}",
         [
             (
                 "",
                 _spoken(row, metric, statistics, scale),
-                charts.per_cpu(names, data, axis_title(metric, scale, per_cpu=True)),
+                charts.medians(names, data, axis_title(metric, scale, per_cpu=per_cpu)),
             )
         ],
         key=(
@@ -183,7 +185,9 @@ def _per_cpu(book: Book, row: BenchmarkRow, metric: Metric) -> Figure:
             KeyEntry("▬", "var(--band-edge)", "its interval"),
             KeyEntry("─", "var(--muted)", "least to most"),
         ),
-        table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=True)}", statistics, scale),
+        table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=per_cpu)}", statistics, scale)
+        if book.lookup.draws_values
+        else None,
     )
 
 
@@ -276,8 +280,10 @@ def _series_table(book: Book, caption: str, values: list[MeasurementRow], scale:
 
 
 def order_figures(book: Book) -> list[Figure]:
-    """Per headline metric: the replicates by their position in the plan."""
-    figures = []
+    """Per headline metric: the replicates by their position in the plan; none where they would be too many signs."""
+    figures: list[Figure] = []
+    if not book.lookup.draws_values:
+        return figures
     for row in book.lookup.study.benchmarks:
         for metric in headlines(row):
             values = book.lookup.values.get((row.benchmark, metric.name), [])

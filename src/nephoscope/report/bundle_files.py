@@ -4,9 +4,9 @@ import csv
 import io
 import json
 import zipfile
+from collections.abc import Mapping
 from importlib import resources
 
-from nephoscope.analysis.tables import TABLES, to_csv
 from nephoscope.results import AnalysedStudy
 
 BUNDLE = "bundle.zip"
@@ -14,10 +14,10 @@ _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
 """Equal tables, equal bytes."""
 
 
-def bundle(study: AnalysedStudy) -> bytes:
-    """A ZIP file; equal studies, equal bytes."""
+def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
+    """A ZIP file of the tables (name -> CSV) and what belongs to them; equal studies, equal bytes."""
     shipped = resources.files("nephoscope.report").joinpath("bundle")
-    files = {f"{name}.csv": to_csv(getattr(study, name), kind) for name, kind in TABLES.items()}
+    files = {f"{name}.csv": content for name, content in tables.items()}
     files["metrics.csv"] = _metrics(study)
     files["study.json"] = _study(study)
     for name in ("README.md", "recompute.py"):

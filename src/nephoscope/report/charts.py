@@ -36,7 +36,7 @@ def _median_and_interval(configurations: Sequence[str], x: alt.X) -> list[alt.Ch
     band = BAND_PART * _row_height(configurations)
     tip = _tooltip(*STATISTIC_TIP, ("coverage_text", "coverage"), ("n", "valid replicates"))
     return [
-        base.mark_rule(**theme.INTERVAL, strokeWidth=band).encode(x=x, x2="high:Q", tooltip=tip),
+        base.mark_rule(**theme.INTERVAL, strokeWidth=band).encode(x=x, x2=alt.X2("high:Q"), tooltip=tip),
         base.mark_tick(**theme.MEDIAN, size=band).encode(x=alt.X("median:Q"), tooltip=tip),
     ]
 
@@ -75,19 +75,19 @@ def replicates(
         ),
         alt.Chart(data("missing"))
         .mark_text(**theme.NOTE)
-        .encode(y=rows_axis(configurations), x=alt.value(8), text="note:N"),
+        .encode(y=rows_axis(configurations), x=alt.value(8), text=alt.Text("note:N")),
     ]
     return finished(alt.layer(*layers), _height(configurations), points=points, statistics=statistics, missing=missing)
 
 
-def per_cpu(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
-    """The median per CPU as a tick, its interval as a band, least and most as a line."""
+def medians(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
+    """The median as a tick, its interval as a band, least and most as a line."""
     values = [row[end] for row in statistics for end in ("minimum", "maximum", "low", "high")]
     x = alt.X("low:Q", title=axis, scale=linear(values))
     extremes = (
         alt.Chart(data("statistics"))
         .mark_rule(**theme.EXTREMES)
-        .encode(y=rows_axis(configurations), x=alt.X("minimum:Q"), x2="maximum:Q")
+        .encode(y=rows_axis(configurations), x=alt.X("minimum:Q"), x2=alt.X2("maximum:Q"))
     )
     interval, median = _median_and_interval(configurations, x)
     layers = [interval, extremes, median]
@@ -124,7 +124,7 @@ def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) 
     begin = alt.Chart(data("blocks")).encode(x=alt.X("start:Q"))
     layers = [
         begin.mark_rule(**theme.REFERENCE),
-        begin.mark_text(**theme.NOTE, dx=4, baseline="top").encode(y=alt.value(0), text="label:N"),
+        begin.mark_text(**theme.NOTE, dx=4, baseline="top").encode(y=alt.value(0), text=alt.Text("label:N")),
         *by_counting(
             points,
             point.mark_point(filled=True, size=62, opacity=0.95),
@@ -165,9 +165,9 @@ def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
         ),
     )
     layers = [
-        alt.Chart(data("margin")).mark_rect(**theme.EQUIVALENCE).encode(x=x, x2="high:Q"),
+        alt.Chart(data("margin")).mark_rect(**theme.EQUIVALENCE).encode(x=x, x2=alt.X2("high:Q")),
         alt.Chart(data("margin")).mark_rule(**theme.REFERENCE).encode(x=alt.X("one:Q")),
-        base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5).encode(x=x, x2="high:Q"),
+        base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5).encode(x=x, x2=alt.X2("high:Q")),
         base.mark_point(filled=True, size=90, opacity=1).encode(
             x=alt.X("ratio:Q"),
             shape=alt.Shape("verdict:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(signs.values()))),

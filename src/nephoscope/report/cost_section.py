@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from nephoscope.records import Metric
 from nephoscope.report import format as people
+from nephoscope.report.limits import MOST_FORMULAS
 from nephoscope.report.lookup import headlines, unique
 from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table, evidence_cell
 from nephoscope.report.statistics_tables import rank_cell
@@ -22,6 +23,7 @@ class CostSection:
     per_dollar: list[Table]
     formulas: list[tuple[str, str]]
     """Name of a configuration and basis, and its formula."""
+    more_formulas: int
     method: str
     day: str
 
@@ -42,7 +44,8 @@ def cost_section(book: Book) -> CostSection:
             for basis in unique(row.basis for row in priced)
             if (table := _per_dollar(book, benchmark, metric, basis))
         ],
-        formulas=[(f"{row.configuration}, {row.basis}", row.formula) for row in priced],
+        formulas=[(f"{row.configuration}, {row.basis}", row.formula) for row in priced[:MOST_FORMULAS]],
+        more_formulas=max(0, len(priced) - MOST_FORMULAS),
         method=f"{first.method}: {first.hours:g} hours, {first.counted}" if first else "",
         day=study.price_date or "the newest there are",
     )
@@ -101,8 +104,7 @@ def _missing(rows: list[CostRow]) -> Table | None:
 
 
 def _per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str) -> Table | None:
-    place = (benchmark.benchmark, metric.name, basis)
-    found = [row for row in book.lookup.study.price_performance if (row.benchmark, row.metric, row.basis) == place]
+    found = book.lookup.price_boards.get((benchmark.benchmark, metric.name, basis), [])
     if not found:
         return None
     scale = book.lookup.scale(benchmark.benchmark, metric)

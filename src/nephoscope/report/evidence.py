@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
+from nephoscope.report.limits import MOST_SETS
 from nephoscope.results import TrialRow
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -28,9 +29,9 @@ class EvidenceBook:
     sets: dict[tuple[str, ...], EvidenceSet] = field(default_factory=dict)
 
     def cite(self, trials: Sequence[str], about: str) -> EvidenceSet | None:
-        """The set of these trials, whatever their order; None when there are none."""
+        """The set of these trials, whatever their order; None when there are none, or the page holds no more sets."""
         key = tuple(sorted(set(trials)))
-        if not key:
+        if not key or (key not in self.sets and len(self.sets) == MOST_SETS):
             return None
         if key not in self.sets:
             number = len(self.sets) + 1

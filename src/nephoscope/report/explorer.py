@@ -59,16 +59,10 @@ def _configuration(lookup: Lookup, name: str) -> dict[str, Any]:
         "name": name,
         "provider": first.provider if first else None,
         "family": first.family if first else None,
-        "vcpus": _cpus(lookup, name) or (first.vcpus if first else None),
+        "vcpus": lookup.cpus.get(name) or (first.vcpus if first else None),
         "type": first.machine_type if first else None,
         "prices": {row.basis: _price(row) for row in rows},
     }
-
-
-def _cpus(lookup: Lookup, name: str) -> int | None:
-    """Those that every trial had, as observed; None when they differ or nobody looked."""
-    seen = {row.cpus for row in lookup.study.trials if row.configuration == name and row.counts}
-    return seen.pop() if len(seen) == 1 else None
 
 
 def _price(row: CostRow) -> dict[str, Any]:

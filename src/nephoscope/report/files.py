@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from nephoscope.analysis.tables import TABLES as STORED
-from nephoscope.analysis.tables import to_csv, to_parquet
+from nephoscope.analysis.tables import to_csv_and_parquet
 from nephoscope.frozen import Frozen
 from nephoscope.report.bundle_files import BUNDLE, bundle
 from nephoscope.report.page import render_html
@@ -18,9 +18,9 @@ TABLES: Mapping[str, type[Frozen]] = {name: kind for name, kind in STORED.items(
 
 def report_files(study: AnalysedStudy) -> dict[str, bytes]:
     """File name -> content; equal studies, equal bytes."""
+    tables = {name: to_csv_and_parquet(getattr(study, name), kind) for name, kind in STORED.items()}
     files = {PAGE: render_html(study).encode()}
-    for name, kind in TABLES.items():
-        files[f"{name}.csv"] = to_csv(getattr(study, name), kind)
-        files[f"{name}.parquet"] = to_parquet(getattr(study, name), kind)
-    files[BUNDLE] = bundle(study)
+    for name in TABLES:
+        files[f"{name}.csv"], files[f"{name}.parquet"] = tables[name]
+    files[BUNDLE] = bundle(study, {name: csv for name, (csv, _) in tables.items()})
     return files

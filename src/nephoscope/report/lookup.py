@@ -8,12 +8,14 @@ from functools import cached_property
 
 from nephoscope.records import Direction, Metric
 from nephoscope.report.format import Scale, scale_for
+from nephoscope.report.limits import MOST_DRAWN_VALUES, MOST_TRIALS
 from nephoscope.results import (
     AnalysedStudy,
     BenchmarkRow,
     Comparison,
     CostRow,
     MeasurementRow,
+    PricePerformance,
     RankRow,
     Statistic,
     TrialRow,
@@ -82,19 +84,51 @@ class Lookup:
             found[row.benchmark, row.configuration].append(row)
         return dict(found)
 
+    @cached_property
+    def listed(self) -> frozenset[str]:
+        """The trials that have a row of their own on the page."""
+        first = sorted(self.study.trials, key=lambda row: (row.counts, row.position))
+        return frozenset(row.trial for row in first[:MOST_TRIALS])
+
+    @cached_property
+    def draws_values(self) -> bool:
+        """Whether every trial has a sign of its own in the charts of headline metrics."""
+        boards = [(row.benchmark, metric.name) for row in self.study.benchmarks for metric in headlines(row)]
+        return sum(len(self.values.get(board, ())) for board in boards) <= MOST_DRAWN_VALUES
+
+    @cached_property
+    def price_boards(self) -> Mapping[tuple[str, str, str], list[PricePerformance]]:
+        """Performance per dollar by benchmark, metric and basis."""
+        found: dict[tuple[str, str, str], list[PricePerformance]] = defaultdict(list)
+        for row in self.study.price_performance:
+            found[row.benchmark, row.metric, row.basis].append(row)
+        return dict(found)
+
+    @cached_property
+    def cpus(self) -> Mapping[str, int | None]:
+        """Of each configuration the CPUs that every trial that counts had; None when they differ or nobody looked."""
+        seen: dict[str, set[int | None]] = defaultdict(set)
+        for row in self.study.trials:
+            if row.counts:
+                seen[row.configuration].add(row.cpus)
+        return {name: found.pop() if len(found) == 1 else None for name, found in seen.items()}
+
     def statistics_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Statistic]:
         """One statistic per configuration that has one, in the study's order of configurations."""
         found = self.statistics.get((benchmark, metric, per_cpu), {})
-        return [found[name] for name in self.configurations if name in found]
+        return [found[name] for name in sorted(found, key=self._place.__getitem__)]
+
+    @cached_property
+    def _place(self) -> Mapping[str, int]:
+        return {name: place for place, name in enumerate(self.configurations)}
 
     def ranked(self, benchmark: str, metric: Metric) -> list[str]:
         """All configurations with a trial, best median first, those without a valid one last."""
         found = self.statistics.get((benchmark, metric.name, False), {})
         best_first = -1 if metric.direction is Direction.HIGHER else 1
-        known = [name for name in self.configurations if name in found]
         begun = {row.configuration for row in self.trials_of(benchmark)}
-        missing = [name for name in self.configurations if name not in found and name in begun]
-        return sorted(known, key=lambda name: best_first * found[name].median) + missing
+        missing = sorted(begun - found.keys(), key=self._place.__getitem__)
+        return sorted(found, key=lambda name: (best_first * found[name].median, self._place[name])) + missing
 
     def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
         """How the values of this metric are written, the same for every configuration."""

@@ -24,8 +24,9 @@ from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.machine_section import machines_table
 from nephoscope.report.methods_section import methods_section
 from nephoscope.report.parts import Book
-from nephoscope.report.spec import as_script
+from nephoscope.report.spec import as_script, unchecked
 from nephoscope.report.statistics_tables import leaderboard
+from nephoscope.report.table_html import rows_html
 from nephoscope.report.trial_section import checks_table, counted, evidence_table, exclusions_table, trials_table
 from nephoscope.results import AnalysedStudy, Insight
 
@@ -46,7 +47,12 @@ class Said:
 
 def render_html(study: AnalysedStudy) -> str:
     """The whole report."""
-    book = Book(Lookup.of(study))
+    with unchecked():
+        return _render(Book(Lookup.of(study)))
+
+
+def _render(book: Book) -> str:
+    study = book.lookup.study
     sections = {
         "said": {kind: _said(book, kind) for kind in ("answer", "warning", "note")},
         "leaderboard": leaderboard(book),
@@ -58,6 +64,7 @@ def render_html(study: AnalysedStudy) -> str:
         "benchmarks": [benchmark_section(book, row) for row in study.benchmarks],
         "comparisons": comparison_section(book),
         "order": order_figures(book),
+        "draws_values": book.lookup.draws_values,
         "machines": machines_table(book),
         "exclusions": exclusions_table(book),
         "checks": checks_table(book),
@@ -144,13 +151,15 @@ def _origin(study: AnalysedStudy) -> list[tuple[str, str]]:
 @cache
 def environment() -> jinja2.Environment:
     """The templates of pages; what is printed is escaped."""
-    return jinja2.Environment(
+    made = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.globals["rows_html"] = rows_html
+    return made
 
 
 @cache

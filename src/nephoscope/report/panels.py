@@ -53,7 +53,7 @@ def latency(
         ],
     )
     layers = [
-        base.mark_rule(strokeWidth=5, opacity=0.45).encode(x=x, x2="high:Q"),
+        base.mark_rule(strokeWidth=5, opacity=0.45).encode(x=x, x2=alt.X2("high:Q")),
         base.mark_point(filled=True, size=58, opacity=1).encode(
             x=alt.X("median:Q"),
             shape=alt.Shape("percentile:N", legend=None, scale=alt.Scale(domain=list(percentiles), range=shapes)),

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from nephoscope.records import VerdictKind
 from nephoscope.report import theme
-from nephoscope.report.evidence import EvidenceBook, trial_anchor
+from nephoscope.report.evidence import EvidenceBook, folder_link, trial_anchor
+from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MOST_LINKS
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.spec import Spec, as_script
 from nephoscope.results import ComparisonVerdict, TrialRow
@@ -24,10 +25,10 @@ class Badge:
 
 @dataclass(frozen=True)
 class Link:
-    """Words that lead somewhere."""
+    """Words that lead somewhere; without `href` they are only words."""
 
     text: str
-    href: str
+    href: str | None
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,14 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Chunk:
+    """Rows of a table that are shown, and those that a reader must ask for."""
+
+    shown: tuple[Row, ...]
+    folded: tuple[Row, ...] = ()
+
+
+@dataclass(frozen=True)
 class Table:
     """A table with its caption; the first cell of each row is its head."""
 
@@ -77,6 +86,22 @@ class Table:
     anchor: str | None = None
     note: str = ""
     compact: bool = False
+
+    @property
+    def chunks(self) -> list[Chunk]:
+        """The rows by their groups, each folded when it is long; whole where a cell spans rows."""
+        if len(self.rows) < FOLDED_FROM or any(cell.span > 1 for row in self.rows for cell in row.cells):
+            return [Chunk(self.rows)]
+        starts = [index for index, row in enumerate(self.rows) if row.group or index == 0]
+        parts = [self.rows[start:end] for start, end in zip(starts, [*starts[1:], len(self.rows)], strict=True)]
+        return [_chunk(part) for part in parts]
+
+
+def _chunk(rows: tuple[Row, ...]) -> Chunk:
+    heads = 1 if rows[0].group else 0
+    if len(rows) - heads < FOLDED_FROM:
+        return Chunk(rows)
+    return Chunk(rows[: heads + FIRST_ROWS], rows[heads + FIRST_ROWS :])
 
 
 @dataclass(frozen=True)
@@ -182,13 +207,23 @@ def state_badge(row: TrialRow) -> Badge:
 
 
 def trial_links(trials: Sequence[str], lookup: Lookup) -> tuple[Link, ...]:
-    """To the rows of trials; a trial without a row has no link to lead to."""
-    return tuple(Link(trial, f"#{trial_anchor(trial)}") for trial in trials if trial in lookup.trials)
+    """To the rows of trials, the first hundred; how many more there are is said."""
+    known = [trial for trial in trials if trial in lookup.trials]
+    more = len(known) - MOST_LINKS
+    rest = (Link(f"and {more:,} more", None),) if more > 0 else ()
+    return (*(Link(trial, trial_href(trial, lookup)) for trial in known[:MOST_LINKS]), *rest)
+
+
+def trial_href(trial: str, lookup: Lookup) -> str | None:
+    """To the row of a trial; to its folder where the page does not list it."""
+    if trial in lookup.listed:
+        return f"#{trial_anchor(trial)}"
+    return folder_link(lookup.trials[trial]) if trial in lookup.trials else None
 
 
 def trial_cell(trial: str, lookup: Lookup) -> Cell:
     """A trial's id, linked to its row."""
-    return Cell(trial, href=f"#{trial_anchor(trial)}" if trial in lookup.trials else None, code=True, tone="name")
+    return Cell(trial, href=trial_href(trial, lookup), code=True, tone="name")
 
 
 def evidence_cell(book: Book, text: str, trials: Sequence[str], about: str, note: str = "") -> Cell:

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import altair as alt
+from altair.utils import schemapi
 
 from nephoscope.report import theme
 
@@ -14,11 +16,13 @@ ROOM = 1.12
 """A linear axis ends this much beyond its largest value at the least."""
 
 
-def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Rows) -> Spec:
-    """A specification as wide as its container, with its data inside and without the address of a schema.
+def unchecked() -> AbstractContextManager[None]:
+    """Builds charts without holding each part against its schema, which takes most of the time; a test does it."""
+    return schemapi.debug_mode(arg=False)
 
-    Altair would hold each against its schema, which takes most of the time of a large report; a test does it.
-    """
+
+def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Rows) -> Spec:
+    """A specification as wide as its container, with its data inside and without the address of a schema."""
     spec: Spec = chart.properties(width="container", height=height).to_dict(validate=False)
     spec.pop("$schema", None)
     spec.pop("config", None)
@@ -47,8 +51,10 @@ def rows_axis(configurations: Sequence[str]) -> alt.Y:
 
 
 def coloured(configurations: Sequence[str]) -> alt.Color:
-    """The colour a configuration has in every chart of the report."""
+    """The colour a configuration has in every chart of the report; one for all where there are too many."""
     count = len(configurations)
+    if count > theme.MOST_COLOURS:
+        return alt.Color(value=theme.colour(0, count))
     return alt.Color(
         "configuration:N",
         legend=None,
@@ -59,8 +65,10 @@ def coloured(configurations: Sequence[str]) -> alt.Color:
 
 
 def shaped(configurations: Sequence[str]) -> alt.Shape:
-    """The shape a configuration has wherever several share a plot."""
+    """The shape a configuration has wherever several share a plot; one for all where there are too many."""
     count = len(configurations)
+    if count > theme.MOST_COLOURS:
+        return alt.Shape(value=theme.shape(0, count))
     return alt.Shape(
         "configuration:N",
         legend=None,

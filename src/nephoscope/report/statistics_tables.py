@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from nephoscope.records import Metric
 from nephoscope.report import format as people
 from nephoscope.report.evidence import slug
+from nephoscope.report.limits import MOST_METRIC_ROWS, MOST_METRIC_ROWS_IN_ALL
 from nephoscope.report.lookup import headlines
 from nephoscope.report.parts import (
     MIRROR,
@@ -26,7 +27,6 @@ FEW = 4
 """Up to this many configurations every pair is named; beyond, pairs are counted and shown in a grid."""
 MOST_IN_GRID = 40
 """With more configurations a grid of pairs is no longer legible; ranks tell as much."""
-MOST_METRIC_ROWS = 600
 STATISTIC_COLUMNS = (
     Column("Median", numeric=True),
     Column("Interval of the median", numeric=True),
@@ -185,12 +185,14 @@ def metrics_table(book: Book, benchmark: BenchmarkRow) -> Table | None:
     ordered = [*first, *(metric for metric in benchmark.metrics if metric not in first)]
     rows: list[Row] = []
     left_out = 0
+    most = min(MOST_METRIC_ROWS, MOST_METRIC_ROWS_IN_ALL // len(book.lookup.study.benchmarks))
     for metric in ordered:
-        found = _metric_rows(book, benchmark, metric)
-        if found and len(rows) + len(found) > MOST_METRIC_ROWS:
+        views = (book.lookup.statistics_of(benchmark.benchmark, metric.name, per_cpu=view) for view in (False, True))
+        size = sum(len(found) for found in views)
+        if size and len(rows) + size > most:
             left_out += 1
-            continue
-        rows += found
+        else:
+            rows += _metric_rows(book, benchmark, metric)
     if not rows:
         return None
     columns = (

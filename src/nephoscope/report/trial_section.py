@@ -5,6 +5,7 @@ import shlex
 from nephoscope.records import VerdictKind
 from nephoscope.report import format as people
 from nephoscope.report.evidence import folder_link, trial_anchor
+from nephoscope.report.limits import MOST_SETS
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, state_badge, trial_cell, trial_links
 from nephoscope.results import TrialRow
 
@@ -110,7 +111,10 @@ def trials_table(book: Book) -> Table | None:
         Column("Client CPU", numeric=True),
         Column("Conditions"),
     )
-    return Table("All trials, in the order of the plan", columns, tuple(_trial(row) for row in trials), compact=True)
+    rows = tuple(_trial(row) for row in trials if row.trial in book.lookup.listed)
+    more = len(trials) - len(rows)
+    note = f"{people.plural(more, 'more trial')} that count stand in trials.csv of bundle.zip." if more else ""
+    return Table("Trials, in the order of the plan", columns, rows, note=note, compact=True)
 
 
 def _trial(row: TrialRow) -> Row:
@@ -144,13 +148,15 @@ def evidence_table(book: Book) -> Table | None:
                 Cell(found.label),
                 Cell(found.about),
                 Cell(str(len(found.trials))),
-                Cell(links=trial_links(found.trials, book.lookup)),
+                Cell(links=trial_links(found.trials, book.lookup), tone="values"),
             ),
             anchor=found.anchor,
         )
         for found in book.evidence.sets.values()
     )
-    return Table("Sets of trials behind the numbers", columns, rows, compact=True)
+    full = "Further numbers have no set here: their trials stand in the column `trials` of their table."
+    note = full if len(rows) == MOST_SETS else ""
+    return Table("Sets of trials behind the numbers", columns, rows, note=note, compact=True)
 
 
 def commands_table(book: Book) -> Table | None:

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from nephoscope.frozen import Frozen
-from nephoscope.report.bundle_files import bundle
+from nephoscope.report.bundle_files import BUNDLE
+from nephoscope.report.files import report_files
 from nephoscope.results import Comparison, MeasurementRow, Statistic
 from tests.support.report_folder import write_report
 from tests.unit.report import priced_example
@@ -67,7 +68,7 @@ def test_costs_stand_on_the_page_and_beside_it(tmp_path: Path) -> None:
 
 
 def test_a_stranger_recomputes_every_figure_from_the_bundle(tmp_path: Path) -> None:
-    (tmp_path / "bundle.zip").write_bytes(bundle(priced_example.priced(6)))
+    (tmp_path / "bundle.zip").write_bytes(report_files(priced_example.priced(6))[BUNDLE])
     with zipfile.ZipFile(tmp_path / "bundle.zip") as archive:
         archive.extractall(tmp_path)
     folder = tmp_path / "clouds"

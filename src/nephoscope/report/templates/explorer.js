@@ -9,6 +9,8 @@
   const configurations = new Map(data.configurations.map((one) => [one.name, one]));
   const edited = new Map();
   const MOST_PAIRS = 40000;
+  const [FIRST_ROWS, FOLDED_FROM] = [10, 16];
+  let unfolded = false;
   const DASH = "\u2013";
 
   // ---- statistics: the same formulas as in nephoscope/stats ----
@@ -282,7 +284,12 @@
         ...priceCells(name, basis),
       ),
     );
-    find("rows").replaceChildren(...body, ...without);
+    const all = [...body, ...without];
+    const folded = all.length < FOLDED_FROM || unfolded ? [] : all.slice(FIRST_ROWS);
+    for (const row of folded) row.hidden = true;
+    find("rows").replaceChildren(...all);
+    find("all").hidden = !folded.length;
+    find("all").textContent = `Show ${folded.length} more`;
   };
 
   const chartOf = ({ board, found, basis, view }) => {
@@ -378,6 +385,10 @@
   find("discount").addEventListener("input", show);
   find("board").addEventListener("change", () => {
     views();
+    show();
+  });
+  find("all").addEventListener("click", () => {
+    unfolded = true;
     show();
   });
   find("reset").addEventListener("click", () => {

@@ -32,9 +32,25 @@
     root.dataset.charts = "drawn";
   };
 
+  const unfold = (tbody) => {
+    tbody.hidden = true;
+    tbody.nextElementSibling.classList.add("open");
+  };
+  for (const button of document.querySelectorAll(".unfold button"))
+    button.addEventListener("click", () => {
+      const tbody = button.closest("tbody");
+      unfold(tbody);
+      const first = tbody.nextElementSibling.querySelector("th, td");
+      first.tabIndex = -1;
+      first.focus({ preventScroll: true });
+    });
+
   const open = () => {
     const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    for (let at = target; at; at = at.parentElement) {
+      if (at.tagName === "DETAILS") at.open = true;
+      if (at.matches("tbody.more")) unfold(at.previousElementSibling);
+    }
     if (target) target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });
   };
   addEventListener("hashchange", open);
