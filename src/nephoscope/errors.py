@@ -138,6 +138,12 @@ class MachinesLeft(EnvironmentProblem):
     failure_class = "machines_left"
 
 
+class TakenForDead(EnvironmentProblem):
+    """Other controllers of a study heard nothing of this one for long, and took its trials over."""
+
+    failure_class = "taken_for_dead"
+
+
 class FolderInUse(NephoscopeError):
     """Another process holds the lock of this results folder."""
 

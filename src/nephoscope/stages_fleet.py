@@ -19,7 +19,9 @@ from nephoscope.run.states import ENDS, Patience, State
 from nephoscope.run.study import Conduct, study_key
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.study.address import names_one_server
 from nephoscope.study.model import Study
+from nephoscope.study.secrets import holds_password
 
 _MARGIN = re.compile(r"margin=(?P<percent>\d+(\.\d+)?)%")
 
@@ -43,6 +45,11 @@ def conduct_of(folder: ResultsFolder, study: Study, wishes: Wishes) -> Conduct:
         InputError: wishes that cannot be understood, or not together.
     """
     limits = [usd for usd in (study.budget.max_usd, wishes.max_usd) if usd is not None]
+    if wishes.state_url is not None and (holds_password(wishes.state_url) or not names_one_server(wishes.state_url)):
+        raise InputError(
+            "--state is not the address of one PostgreSQL server without a password",
+            hint="--state postgresql://user@host:port/database, and the password in PGPASSWORD",
+        )
     enough = None
     if wishes.until is not None:
         if wishes.state_url is not None:

@@ -48,6 +48,7 @@ def main(study_file: str, out: str, cloud_folder: str, clusters: str, max_usd: s
                 limits=Limits(max_clusters=int(clusters), max_usd=float(max_usd) or None),
                 rules=Rules(study.placement, IMPATIENT),
                 state_url=state_url or None,
+                dead_after_s=4.0,
             )
             outcome = run_until_stopped(run_study(folder, world, conduct))
     sys.stdout.write(f"finished {outcome.finished} valid {outcome.valid} refused {len(outcome.refused)}\n")

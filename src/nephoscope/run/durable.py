@@ -11,6 +11,7 @@ controller with the same `executor` goes on with them.
 
 import asyncio
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -68,6 +69,8 @@ class DurableQueue:
         await self._stop()
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
         self._workflow = None
+        # DBOS had made its own pool that of the loop, and has closed it; others still have work for threads
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
 
     async def drain(self, trials: Sequence[str], advance: Advance) -> None:
         """See `Queue.drain`."""
@@ -96,6 +99,13 @@ class DurableQueue:
             if not all_ended.done() or self._failed.done():
                 all_ended.cancel()
                 await self._stop()
+
+    async def take_over(self, executor: str) -> None:
+        """What a controller that died had taken goes back into the queue; its successor, if any, is like any other."""
+        from dbos import DBOS
+
+        if self._workflow is not None:  # the one call that cannot take a workflow from two at once is not public
+            await asyncio.to_thread(DBOS._recover_pending_workflows, [executor])  # noqa: SLF001
 
     async def _launch(self, advance: Advance) -> None:
         from dbos import DBOS

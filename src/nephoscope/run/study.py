@@ -1,10 +1,12 @@
 """A whole study: every planned trial that is not finished yet, begun in the plan's order."""
 
+import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import Any, NoReturn, TypeVar
 
 from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError, MachinesLeft
@@ -15,11 +17,14 @@ from nephoscope.run.conductor import Conductor, Rules, open_attempt
 from nephoscope.run.durable import DurableQueue, sqlite_url
 from nephoscope.run.ledger import Ledger, Limits, OwnLedger
 from nephoscope.run.queue import OwnQueue, Queue
+from nephoscope.run.shared_ledger import DEAD_AFTER_S, SharedLedger
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import ENDS, Patience
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,8 @@ class Conduct:
     rules: Rules = field(default_factory=lambda: Rules("fresh", Patience()))
     state_url: str | None = None
     """Database of several controllers; `None`: this one is alone."""
+    dead_after_s: float = DEAD_AFTER_S
+    """Without a sign of life a controller's trials are taken over by the others."""
     enough: Callable[[int], str] | None = None
     """Asked after each whole block, by its number: why no further block is needed; empty: it is."""
 
@@ -85,10 +92,13 @@ async def run_study(folder: ResultsFolder, world: World, conduct: Conduct | None
     await clean(providers, key, world.clock, await _to_keep(folder, key, world))
     try:
         async with AsyncExitStack() as leave:
-            ledger = _ledger(folder, conduct, world)
+            ledger = await leave.enter_async_context(_ledger(folder, conduct, world))
             conductor = Conductor(folder, key, world, ledger, conduct.rules)
             queue = await leave.enter_async_context(_queue(folder, providers, conduct, world))
-            stopped = await _drain(left, queue, conductor, conduct)
+            work = _drain(left, queue, conductor, conduct)
+            if isinstance(ledger, SharedLedger) and isinstance(queue, DurableQueue):
+                work = _beside(work, _living(ledger, queue, world))
+            stopped = await work
     finally:
         await to_its_end(_leave_nothing(providers, key, world))
     folder.remove_scratch()
@@ -132,8 +142,34 @@ def _queue(
     return DurableQueue(url, study, folder.fleet_id(), at_once, workflow_id)
 
 
-def _ledger(folder: ResultsFolder, conduct: Conduct, world: World) -> Ledger:
-    return OwnLedger(conduct.limits, spent_usd(folder, world.clock.unix_ms()))
+def _ledger(folder: ResultsFolder, conduct: Conduct, world: World) -> AbstractAsyncContextManager[Ledger]:
+    spent = spent_usd(folder, world.clock.unix_ms())
+    if conduct.state_url is None:
+        return nullcontext(OwnLedger(conduct.limits, spent))
+    study, owner, dead_after_s = folder.plan().study, folder.fleet_id(), conduct.dead_after_s
+    return SharedLedger(conduct.state_url, study, owner, conduct.limits, spent, dead_after_s=dead_after_s)
+
+
+async def _living(ledger: SharedLedger, queue: DurableQueue, world: World) -> NoReturn:
+    """Signs of life to the other controllers, and the trials of those that give none."""
+    while True:
+        for dead in await ledger.beat():
+            await queue.take_over(dead)
+        await world.clock.sleep(ledger.beat_every_s)
+
+
+async def _beside(work: Coroutine[Any, Any, Result], companion: Coroutine[Any, Any, NoReturn]) -> Result:
+    """The result of `work`, or the error that `companion` ends in before; whichever is left is cancelled."""
+    working, going = asyncio.ensure_future(work), asyncio.ensure_future(companion)
+    try:
+        await asyncio.wait({working, going}, return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            going.result()
+        return await working
+    finally:
+        for task in (going, working):
+            task.cancel()
+        await asyncio.wait({working, going})
 
 
 def _providers(left: Sequence[PlannedTrial], world: World) -> list[Provider]:

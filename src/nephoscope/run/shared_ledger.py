@@ -1,0 +1,217 @@
+"""The ledger of several controllers in PostgreSQL, with their signs of life.
+
+Every call is one transaction, and those of one study go one after the other (an advisory lock). Nothing is lost with
+the tables: each controller begins by writing what its results folder says was spent.
+"""
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from nephoscope.errors import TakenForDead, TargetUnreachable
+from nephoscope.run.ledger import Books, Holding, Limits, Quota, Refusal, refusal
+
+Result = TypeVar("Result")
+
+DEAD_AFTER_S = 60.0
+"""Without a sign of life; then others take its trials over."""
+_BEATS = 6
+"""Signs of life in that time."""
+
+_TABLES = """
+create table if not exists nephoscope_controllers (
+    study text, owner text, seen timestamptz not null, spent_usd double precision not null, primary key (study, owner));
+create table if not exists nephoscope_holdings (
+    study text, holder text, owner text not null, provider text not null, region text not null, family text not null,
+    vcpus integer not null, usd double precision, primary key (study, holder));
+create table if not exists nephoscope_quotas (
+    study text, provider text, region text, family text, vcpus integer not null,
+    primary key (study, provider, region, family));
+"""
+
+
+class SharedLedger:
+    """Use it as an asynchronous context manager."""
+
+    def __init__(
+        self, url: str, study: str, owner: str, limits: Limits, spent_usd: float, *, dead_after_s: float = DEAD_AFTER_S
+    ) -> None:
+        """A ledger of one study.
+
+        Args:
+            url: `postgresql://...` of a database that exists; libpq's environment variables hold for it.
+            study: whose it is.
+            owner: this controller; equal for its successor.
+            limits: in dollars of all controllers together; they should say the same.
+            spent_usd: by the results folder of this one until now.
+            dead_after_s: without a sign of life; equal for all controllers.
+        """
+        self._url = url
+        self._study = study
+        self._owner = owner
+        self._limits = Limits(max_usd=limits.max_usd)
+        self._spent_usd = spent_usd
+        self._dead_after_s = dead_after_s
+        self.beat_every_s = dead_after_s / _BEATS
+        self._engine: Any = None
+
+    async def __aenter__(self) -> Self:
+        """Registers the controller; what an earlier one of the same folder held is held no more.
+
+        Raises:
+            TargetUnreachable: the database does not answer.
+        """
+        import sqlalchemy
+
+        url = sqlalchemy.make_url(self._url).set(drivername="postgresql+psycopg")
+        self._engine = sqlalchemy.create_engine(url, pool_size=1, max_overflow=0)
+
+        def register(run: "_Run") -> None:
+            run("delete from nephoscope_holdings where study = :study and owner = :owner")
+            run(
+                "insert into nephoscope_controllers values (:study, :owner, now(), :usd)"
+                " on conflict (study, owner) do update set seen = now(), spent_usd = :usd",
+                usd=self._spent_usd,
+            )
+
+        await self._transaction(register, first=_TABLES)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Says that nothing more is to be heard: others may take over what is left."""
+
+        def leave(run: "_Run") -> None:
+            run("delete from nephoscope_holdings where study = :study and owner = :owner")
+            run("update nephoscope_controllers set seen = '-infinity' where study = :study and owner = :owner")
+
+        try:
+            await self._transaction(leave)
+        finally:
+            self._engine.dispose()
+
+    async def hold(self, wanted: Holding) -> Refusal | None:
+        """See `Ledger.hold`."""
+
+        def hold(run: "_Run") -> Refusal | None:
+            found = refusal(_books(run), wanted, self._limits)
+            if found is None:
+                run(
+                    "insert into nephoscope_holdings values"
+                    " (:study, :holder, :owner, :provider, :region, :family, :vcpus, :usd) on conflict do nothing",
+                    holder=wanted.holder,
+                    vcpus=wanted.vcpus,
+                    usd=wanted.usd,
+                    **vars(wanted.quota),
+                )
+            return found
+
+        return await self._transaction(hold)
+
+    async def give_back(self, holder: str, spent_usd: float) -> None:
+        """See `Ledger.give_back`."""
+
+        def give_back(run: "_Run") -> None:
+            run("delete from nephoscope_holdings where study = :study and holder = :holder", holder=holder)
+            run(
+                "update nephoscope_controllers set spent_usd = spent_usd + :usd"
+                " where study = :study and owner = :owner",
+                usd=spent_usd,
+            )
+
+        await self._transaction(give_back)
+
+    async def lower(self, quota: Quota) -> None:
+        """See `Ledger.lower`."""
+
+        def lower(run: "_Run") -> None:
+            run(
+                "insert into nephoscope_quotas values (:study, :provider, :region, :family, :vcpus)"
+                " on conflict (study, provider, region, family) do update set vcpus = :vcpus",
+                vcpus=_books(run).in_use(quota),
+                **vars(quota),
+            )
+
+        await self._transaction(lower)
+
+    async def books(self) -> Books:
+        """See `Ledger.books`."""
+        return await self._transaction(_books)
+
+    async def beat(self) -> list[str]:
+        """A sign of life; returns controllers of whom none was seen for long: they are this one's to take over.
+
+        Raises:
+            TakenForDead: this one was taken over itself.
+        """
+
+        def beat(run: "_Run") -> tuple[bool, list[str]]:
+            alive = run(
+                "update nephoscope_controllers set seen = now() where study = :study and owner = :owner returning owner"
+            )
+            dead = run(
+                "delete from nephoscope_controllers where study = :study"
+                " and seen < now() - make_interval(secs => :seconds) returning owner, spent_usd",
+                seconds=self._dead_after_s,
+            )
+            for one in dead:  # what it held is counted as spent: nobody knows better
+                held = run(
+                    "delete from nephoscope_holdings where study = :study and owner = :dead returning usd",
+                    dead=one.owner,
+                )
+                run(
+                    "update nephoscope_controllers set spent_usd = spent_usd + :usd"
+                    " where study = :study and owner = :owner",
+                    usd=one.spent_usd + sum(row.usd or 0.0 for row in held),
+                )
+            return bool(alive), [str(one.owner) for one in dead]
+
+        alive, dead = await self._transaction(beat)
+        if not alive:
+            raise TakenForDead(
+                f"nothing was heard of this controller for {self._dead_after_s:.0f} s, and others took its trials over",
+                hint="run the same command again: it takes what is left",
+            )
+        return dead
+
+    async def _transaction(self, action: Callable[["_Run"], Result], *, first: str = "") -> Result:
+        import sqlalchemy
+
+        def run_all() -> Result:
+            with self._engine.begin() as connection:
+
+                def run(sql: str, **values: object) -> list[Any]:
+                    bound = {"study": self._study, "owner": self._owner, **values}
+                    result = connection.execute(sqlalchemy.text(sql), bound)
+                    return list(result) if result.returns_rows else []
+
+                run("select pg_advisory_xact_lock(hashtext('nephoscope/' || :study))")
+                for statement in filter(str.strip, first.split(";")):
+                    run(statement)
+                return action(run)
+
+        try:
+            return await asyncio.to_thread(run_all)
+        except sqlalchemy.exc.OperationalError as error:
+            raise TargetUnreachable(
+                f"the database of the controllers does not answer: {error.orig}", hint="look at the address of --state"
+            ) from error
+
+
+_Run = Callable[..., list[Any]]
+
+
+def _books(run: _Run) -> Books:
+    held = [
+        Holding(row.holder, Quota(row.provider, row.region, row.family), row.vcpus, row.usd)
+        for row in run("select * from nephoscope_holdings where study = :study")
+    ]
+    quotas = run("select * from nephoscope_quotas where study = :study")
+    spent = run("select coalesce(sum(spent_usd), 0) as usd from nephoscope_controllers where study = :study")
+    return Books(
+        held=held,
+        spent_usd=float(spent[0].usd),
+        vcpus={Quota(row.provider, row.region, row.family): row.vcpus for row in quotas},
+    )

@@ -1,0 +1,257 @@
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain, repeat
+from pathlib import Path
+
+import pytest
+
+from nephoscope import stages, stages_fleet
+from nephoscope.benchmarks.fake import PROGRAM, fake_program
+from nephoscope.errors import (
+    CapacityLacking,
+    InputError,
+    MachineLost,
+    MachinesLeft,
+    MachineUnsupported,
+    NephoscopeError,
+    QuotaReached,
+    ToolFailed,
+)
+from nephoscope.machines.fake import Answer
+from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.fake import FakeProvider
+from nephoscope.run.conductor import Rules
+from nephoscope.run.ledger import Limits
+from nephoscope.run.states import Patience, State
+from nephoscope.run.study import StudyOutcome, run_study
+from nephoscope.stages_fleet import Wishes, conduct_of, margin_of
+from nephoscope.study.model import Study
+from tests.support.fake_world import Rehearsal, rehearsal
+
+TRIALS = 8
+STUDY = """
+name = "fleet"
+seed = 3
+replicates = {replicates}
+placement = "{placement}"
+
+[[configurations]]
+name = "small"
+provider = "fake"
+region = "r"
+zone = "a"
+other_zones = ["b"]
+price_usd_per_hour = 360.0
+database_machine = {{ cpus = 2 }}
+database = {{ system = "fake" }}
+
+[[configurations]]
+name = "large"
+provider = "fake"
+price_usd_per_hour = 720.0
+database = {{ system = "fake" }}
+
+[[benchmarks]]
+uses = "fake"
+parameters = {{ duration_s = 10.0, spread_percent = {spread} }}
+"""
+
+
+def fleet(
+    path: Path,
+    *failures: NephoscopeError | None,
+    placement: str = "fresh",
+    replicates: int = 4,
+    spread: float = 0.5,
+    program: object = None,
+) -> Rehearsal:
+    text = STUDY.format(placement=placement, replicates=replicates, spread=spread)
+    return rehearsal(
+        path,
+        text=text,
+        provider_failures=chain(failures, repeat(None)),
+        programs={PROGRAM: program or fake_program},  # type: ignore[dict-item]  # either is an answer
+    )
+
+
+def conducted(study: Rehearsal, wishes: Wishes | None = None) -> StudyOutcome:
+    conduct = conduct_of(study.folder, study.study, wishes or Wishes())
+    return asyncio.run(run_study(study.folder, study.world, conduct))
+
+
+def attempts(study: Rehearsal) -> dict[str, list[tuple[str | None, ...]]]:
+    """State, class and zone of every attempt of each trial with more than one."""
+    found: dict[str, list[tuple[str | None, ...]]] = {}
+    for planned, trial in study.folder.planned():
+        rows = [(attempt.status(), attempt.lease()) for attempt in trial.attempts()]
+        if len(rows) > 1:
+            found[planned.intent.configuration_name] = [
+                (status.state, status.failure_class, lease.zone) for status, lease in rows if status and lease
+            ]
+    return found
+
+
+def test_capacity_is_found_in_another_zone_and_every_try_is_kept(tmp_path: Path) -> None:
+    lacking = CapacityLacking("none left")
+    study = fleet(tmp_path / "r", lacking, lacking, lacking)
+    assert conducted(study) == StudyOutcome(finished=TRIALS, valid=TRIALS, failed=0)
+    ((name, tries),) = attempts(study).items()
+    assert [state for state, _, _ in tries] == ["failed", "failed", "failed", "finished"]
+    assert {failure for _, failure, _ in tries} == {"capacity", None}
+    zones = ["a", "b", "a", "b"] if name == "small" else [None] * 4
+    assert [zone for _, _, zone in tries] == zones
+    assert len(study.heard.again) == 3
+
+
+def test_a_lost_machine_is_replaced_and_a_fourth_loss_ends_the_trial(tmp_path: Path) -> None:
+    lost = MachineLost("taken back")
+    study = fleet(tmp_path / "r", lost, lost, lost, lost)
+    assert conducted(study) == StudyOutcome(finished=TRIALS - 1, valid=TRIALS - 1, failed=1)
+    (trial,) = [trial for _, trial in study.folder.planned() if len(trial.attempts()) > 1]
+    assert len(trial.attempts()) == 4
+    assert stages_fleet.state_of(trial) is State.GAVE_UP
+    again = fleet(tmp_path / "r", lost)
+    assert conducted(again).finished == TRIALS
+    assert len(trial.attempts()) == 6
+
+
+def test_a_failed_tool_is_not_tried_again_and_an_unsupported_machine_is_invalid(tmp_path: Path) -> None:
+    study = fleet(tmp_path / "r", MachineUnsupported("no such type"), ToolFailed("it broke"))
+    assert conducted(study).failed == 2
+    states = [stages_fleet.state_of(trial) for _, trial in study.folder.planned()]
+    assert states[:2] == [State.INVALID, State.GAVE_UP]
+    assert not attempts(study)
+
+
+def test_a_quota_is_waited_for_until_others_gave_back(tmp_path: Path) -> None:
+    study = fleet(tmp_path / "r", None, QuotaReached("no more"))
+    assert conducted(study, Wishes(max_clusters=3)).valid == TRIALS
+
+
+def test_the_budget_is_kept_and_a_larger_one_goes_on(tmp_path: Path) -> None:
+    quote = {"small": 1.0, "large": 2.0}
+    study = fleet(tmp_path / "r")
+    outcome = conducted(study, Wishes(max_usd=5.0))
+    standing = stages_fleet.standing(study.folder, study.clock.unix_ms())
+    assert outcome.finished + len(outcome.refused) == TRIALS
+    assert outcome.refused
+    assert standing.spent_usd is not None
+    ended = [planned.intent.configuration_name for planned, trial in study.folder.planned() if trial.finished()]
+    assert sum(quote[name] for name in ended) == pytest.approx(standing.spent_usd)
+    assert standing.spent_usd <= 5.0 < standing.spent_usd + 2.0
+    assert conducted(fleet(tmp_path / "r"), Wishes(max_usd=100.0)).finished == TRIALS
+
+
+class Counting(FakeProvider):
+    """Counts what exists at once, and for which attempts."""
+
+    most = 0
+
+    async def create(self, request: ClusterRequest) -> Cluster:
+        cluster = await super().create(request)
+        self.most = max(self.most, len(self.existing))
+        await asyncio.sleep(0.01)
+        return cluster
+
+
+def counting(study: Rehearsal) -> tuple[Rehearsal, Counting]:
+    provider = Counting({PROGRAM: fake_program}, study.clock)
+    return replace(study, world=replace(study.world, providers={"fake": provider})), provider
+
+
+@pytest.mark.parametrize("clusters", [1, 3])
+def test_as_many_clusters_as_allowed_and_a_new_one_for_each_trial(tmp_path: Path, clusters: int) -> None:
+    study, provider = counting(fleet(tmp_path / "r"))
+    assert conducted(study, Wishes(max_clusters=clusters)).valid == TRIALS
+    assert provider.most == clusters
+    assert not provider.existing
+    leases = [attempt.lease() for _, trial in study.folder.planned() for attempt in trial.attempts()]
+    assert len({lease.cluster for lease in leases if lease}) == TRIALS
+    begun = sorted(
+        (lease.begun_unix_ms, planned.intent.block)
+        for planned, lease in zip(study.folder.plan().trials, leases, strict=True)
+        if lease
+    )
+    assert [block for _, block in begun] == sorted(block for _, block in begun)
+
+
+def test_a_cluster_may_serve_all_trials_of_a_configuration(tmp_path: Path) -> None:
+    study, provider = counting(fleet(tmp_path / "r", placement="per-configuration"))
+    assert conducted(study, Wishes(max_clusters=2)).valid == TRIALS
+    assert provider.most == 2
+    assert not provider.existing
+    leases = [attempt.lease() for _, trial in study.folder.planned() for attempt in trial.attempts()]
+    assert len({lease.cluster for lease in leases if lease}) == 2
+    assert {lease.placement for lease in leases if lease} == {"per-configuration"}
+
+
+def test_kept_clusters_need_room_for_all_configurations(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="keeps 2 clusters at once, and 1 are allowed"):
+        conducted(fleet(tmp_path / "r", placement="per-configuration"))
+
+
+def test_it_is_enough_at_a_whole_block_and_not_before_there_is_an_interval(tmp_path: Path) -> None:
+    study = fleet(tmp_path / "r", replicates=9)
+    outcome = conducted(study, Wishes(until="margin=5%"))
+    assert outcome.finished == 12
+    assert outcome.stopped.startswith("after block 6 of 9 every 95 % interval")
+    assert {trial.finished() for planned, trial in study.folder.planned() if planned.intent.block <= 6} == {True}
+    assert {trial.finished() for planned, trial in study.folder.planned() if planned.intent.block > 6} == {False}
+
+
+def test_wide_intervals_are_never_enough(tmp_path: Path) -> None:
+    outcome = conducted(fleet(tmp_path / "r", replicates=7, spread=30.0), Wishes(until="margin=0.5%"))
+    assert (outcome.finished, outcome.stopped) == (14, "")
+
+
+@pytest.mark.parametrize("text", ["1.5%", "margin=0%", "margin=1.5", "width=2%"])
+def test_until_says_what_it_understands(text: str) -> None:
+    with pytest.raises(InputError, match="not understood"):
+        margin_of(text)
+
+
+class Stubborn(FakeProvider):
+    """Does not delete."""
+
+    async def delete(self, key: str) -> None:
+        raise MachineLost("the provider does not answer")
+
+
+def test_a_study_does_not_end_well_while_machines_are_left_and_clean_finds_them(tmp_path: Path) -> None:
+    study = fleet(tmp_path / "r", replicates=1)
+    stubborn = Stubborn({PROGRAM: fake_program}, study.clock)
+    world = replace(study.world, providers={"fake": stubborn})
+    with pytest.raises(MachinesLeft, match="2 clusters"):
+        asyncio.run(run_study(study.folder, world))
+    assert {row.state for row in stages.status(study.folder)} == {"finished"}
+    willing = FakeProvider({PROGRAM: fake_program}, study.clock, existing=dict(stubborn.existing))
+    stranger = Cluster("fleet-00000000/small/000000000000-1", (), next(iter(stubborn.existing.values())).load)
+    willing.existing[stranger.key] = stranger
+    cleaned = asyncio.run(stages_fleet.clean_up(study.folder, replace(study.world, providers={"fake": willing})))
+    assert (len(cleaned.terminated), cleaned.left) == (2, [])
+    assert list(willing.existing) == [stranger.key]
+    assert stages_fleet.created(study.folder) == 2
+
+
+def test_what_one_trial_meets_ends_the_study_when_results_cannot_be_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(argv: Sequence[str], stdin: bytes) -> Answer:
+        raise OSError(28, "No space left on device", "somewhere")
+
+    study = fleet(tmp_path / "r", program=full)
+    with pytest.raises(NephoscopeError, match="could not store"):
+        conducted(study, Wishes(max_clusters=3))
+    assert not study.provider.existing
+
+
+def test_wishes_and_the_studys_budget_meet_in_the_lower_limit(tmp_path: Path) -> None:
+    study = fleet(tmp_path / "r")
+    with_budget: Study = study.study.model_copy(
+        update={"budget": study.study.budget.model_copy(update={"max_usd": 7.0})}
+    )
+    assert conduct_of(study.folder, with_budget, Wishes(max_usd=9.0)).limits == Limits(max_usd=7.0, max_clusters=1)
+    assert conduct_of(study.folder, study.study, Wishes()).rules == Rules("fresh", Patience())
+    with pytest.raises(InputError, match="--until"):
+        conduct_of(study.folder, study.study, Wishes(until="margin=2%", state_url="postgresql://x/y"))

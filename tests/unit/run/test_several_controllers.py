@@ -1,0 +1,120 @@
+"""Two controllers, one PostgreSQL, one study: a real server, a cloud that is a folder for each."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nephoscope.errors import TakenForDead, TargetUnreachable
+from nephoscope.run.ledger import Limits
+from nephoscope.run.shared_ledger import SharedLedger
+from tests.support.real_parts import needs
+from tests.support.server import Server, server
+from tests.unit.run.test_killed_controllers import Fleet
+from tests.unit.run.test_ledger import OTHER, QUOTA, holding
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with server(tmp_path_factory.mktemp("server")) as one, pytest.MonkeyPatch.context() as patch:
+        for name, value in one.endpoint.environment.items():
+            patch.setenv(name, value)
+        yield database(one)
+
+
+def database(one: Server) -> str:
+    one.sql("create database conductor")
+    return one.dsn("conductor")
+
+
+def ledger(url: str, owner: str, *, study: str, spent: float = 0.0, dead_after_s: float = 60) -> SharedLedger:
+    return SharedLedger(url, study, owner, Limits(max_usd=10.0), spent, dead_after_s=dead_after_s)
+
+
+@needs("postgres")
+def test_two_controllers_share_budget_and_quotas(url: str) -> None:
+    async def story() -> None:
+        async with ledger(url, "a", study="s1", spent=2.0) as one, ledger(url, "b", study="s1", spent=1.0) as other:
+            assert await one.hold(holding("t1", 4.0)) is None
+            refused = await other.hold(holding("t2", 3.5))
+            assert refused is not None
+            assert refused.reason.startswith("$3.00 spent + $4.00 held + $3.50 quoted = $10.50")
+            await one.give_back("t1", 3.0)
+            assert await other.hold(holding("t2", 3.5)) is None
+            await other.lower(QUOTA)
+            assert await one.hold(holding("t3", 0.1)) is not None
+            assert await one.hold(holding("t4", 0.1, quota=OTHER)) is None
+            assert (await one.books()).spent_usd == pytest.approx(6.0)
+
+    asyncio.run(story())
+
+
+@needs("postgres")
+def test_what_the_tables_held_of_an_earlier_run_is_what_the_folder_says(url: str) -> None:
+    async def story() -> None:
+        one = await ledger(url, "a", study="s2", spent=5.0).__aenter__()
+        assert await one.hold(holding("t1", 1.0)) is None
+        async with ledger(url, "a", study="s2", spent=5.5) as again:
+            books = await again.books()
+            assert (books.spent_usd, list(books.held)) == (5.5, [])
+
+    asyncio.run(story())
+
+
+@needs("postgres")
+def test_who_gives_no_sign_of_life_is_taken_over_once_and_learns_it(url: str) -> None:
+    def impatient(owner: str, spent: float = 0.0) -> SharedLedger:
+        return ledger(url, owner, study="s3", spent=spent, dead_after_s=2.0)
+
+    async def story() -> None:
+        async with impatient("x", 1.0) as dead:
+            assert await dead.hold(holding("t1", 2.0)) is None
+            await asyncio.sleep(2.5)
+            async with impatient("y") as one, impatient("z") as other:
+                assert [await one.beat(), await other.beat()] == [["x"], []]
+                books = await other.books()
+                assert (books.spent_usd, list(books.held)) == (3.0, [])
+                with pytest.raises(TakenForDead):
+                    await dead.beat()
+
+    asyncio.run(story())
+
+
+def test_no_server_is_said(tmp_path: Path) -> None:
+    async def story() -> None:
+        async with ledger("postgresql://nobody@127.0.0.1:1/nothing", "a", study="s"):
+            pass
+
+    with pytest.raises(TargetUnreachable, match="--state"):
+        asyncio.run(story())
+
+
+def finished(fleet: Fleet) -> set[str]:
+    return {planned.intent.id for planned, trial in fleet.folder.planned() if trial.finished()}
+
+
+@needs("postgres")
+@pytest.mark.slow
+def test_each_trial_is_done_by_one_of_two_controllers(url: str, tmp_path: Path) -> None:
+    one = Fleet(tmp_path, replicates=4, duration_s=1.5, state_url=url, folder_name="one")
+    other = Fleet(tmp_path, replicates=4, duration_s=1.5, state_url=url, folder_name="other")
+    processes = [one.start(), other.start()]
+    for process in processes:
+        _, talk = process.communicate(timeout=300)
+        assert process.returncode == 0, talk
+    done = [finished(fleet) for fleet in (one, other)]
+    assert not done[0] & done[1]
+    assert len(done[0] | done[1]) == 8
+    assert all(done)
+    assert set(one.loads_by_trial().values()) == {1}
+
+
+@needs("postgres")
+@pytest.mark.slow
+def test_the_trials_of_a_dead_controller_are_taken_over(url: str, tmp_path: Path) -> None:
+    one = Fleet(tmp_path, replicates=5, duration_s=2.0, state_url=url, folder_name="one")
+    other = Fleet(tmp_path, replicates=5, duration_s=2.0, state_url=url, folder_name="other")
+    one.killed_when(lambda: one.loads_going_on() == 2)
+    other.run()
+    assert len(finished(other)) == 10 - len(finished(one))

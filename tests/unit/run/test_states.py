@@ -1,0 +1,82 @@
+import itertools
+
+import pytest
+
+from nephoscope.run.states import ENDS, Decision, Failure, Patience, State, after_failure, may_follow
+
+PATIENCE = Patience(retries=3, waits=4, first_wait_s=30, longest_wait_s=100)
+LIFE = [state for state in State if state not in ENDS]
+
+
+def test_a_life_without_trouble_is_allowed_step_by_step() -> None:
+    for before, after in itertools.pairwise(LIFE):
+        assert may_follow(before, after)
+    assert all(may_follow(State.DESTROYING, end) for end in ENDS)
+
+
+def test_no_step_is_left_out_and_nothing_follows_an_end_but_a_new_beginning() -> None:
+    assert not may_follow(None, State.LEASED)
+    assert not may_follow(State.LEASED, State.PREPARING)
+    assert not may_follow(State.VERIFIED, State.COLLECTED)
+    assert not may_follow(State.RUNNING, State.DONE)
+    for end, after in itertools.product(ENDS, State):
+        assert may_follow(end, after) == (after is State.PLANNED)
+
+
+@pytest.mark.parametrize("state", LIFE[1:-1])
+def test_from_every_step_machines_are_given_back(state: State) -> None:
+    assert may_follow(state, State.DESTROYING)
+
+
+@pytest.mark.parametrize("state", [None, *State])
+def test_after_a_dead_controller_a_trial_may_begin_anew_from_anywhere(state: State | None) -> None:
+    assert may_follow(state, State.PLANNED)
+
+
+def test_a_measurement_that_runs_is_found_and_not_prepared_again() -> None:
+    assert may_follow(State.RUNNING, State.PROVISIONING)
+    assert may_follow(State.PROVISIONING, State.RUNNING)
+    assert not may_follow(State.LEASED, State.RUNNING)
+
+
+def decided(*classes: str, zones: tuple[str | None, ...] = (None,)) -> Decision:
+    return after_failure([Failure(name, zones[0]) for name in classes], zones, PATIENCE)
+
+
+def test_lost_machines_are_replaced_three_times() -> None:
+    assert [decided(*["machine_lost"] * n).state for n in (1, 2, 3, 4)] == [*[State.PLANNED] * 3, State.GAVE_UP]
+    assert decided("machine_lost").wait_s == 0
+
+
+@pytest.mark.parametrize("name", ["tool_failed", "timeout", "database_failed", "target_lost", "output_unreadable"])
+def test_what_a_measurement_failed_of_is_never_tried_again(name: str) -> None:
+    assert decided(name).state is State.GAVE_UP
+    assert decided("machine_lost", name).state is State.GAVE_UP
+
+
+def test_a_machine_that_is_not_made_is_invalid_at_once() -> None:
+    assert decided("unsupported").state is State.INVALID
+
+
+def test_waits_double_to_a_limit_and_end() -> None:
+    found = [decided(*["throttled"] * n) for n in range(1, 6)]
+    assert [one.wait_s for one in found] == [30, 60, 100, 100, 0]
+    assert [one.state for one in found] == [*[State.PLANNED] * 4, State.GAVE_UP]
+
+
+def test_capacity_is_looked_for_in_the_next_listed_zone_before_anybody_waits() -> None:
+    zones = ("a", "b", "c")
+    failures: list[Failure] = []
+    seen = []
+    zone: str | None = "a"
+    for _ in range(4):
+        failures.append(Failure("capacity", zone))
+        decision = after_failure(failures, zones, PATIENCE)
+        zone = decision.zone
+        seen.append((zone, decision.wait_s))
+    assert seen == [("b", 0), ("c", 0), ("a", 30), ("b", 0)]
+
+
+def test_a_lost_machine_stays_in_the_zone_that_had_one() -> None:
+    found = after_failure([Failure("capacity", "a"), Failure("machine_lost", "b")], ("a", "b"), PATIENCE)
+    assert (found.state, found.zone) == (State.PLANNED, "b")
