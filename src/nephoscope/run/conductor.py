@@ -257,6 +257,8 @@ async def open_attempt(trial: Trial, provider: Provider, study_key: str) -> tupl
         return attempt, lease
     if attempt.resumption() is None or not isinstance(provider, OutlivesController):
         return None
+    if lease.placement != "fresh":  # what is left on a cluster that serves many trials is ended by the next
+        return None
     return (attempt, lease) if lease.cluster in await provider.list(study_key) else None
 
 
