@@ -11,7 +11,7 @@ from pydantic import Field
 from nephoscope.frozen import Frozen
 from nephoscope.records import Direction, Facts, Metric, Plan, SourceRecord, VerdictKind
 from nephoscope.results_costs import ClaimRow, CostLineRow, CostRow, EditionRow, PricePerformance, RankRow
-from nephoscope.results_types import ComparisonVerdict, ConfigurationRow, FamilyComparison, GateRow
+from nephoscope.results_types import ComparisonVerdict, ConfigurationRow, FamilyComparison, GateRow, WanFloor
 
 __all__ = [
     "ClaimRow",
@@ -24,6 +24,7 @@ __all__ = [
     "GateRow",
     "PricePerformance",
     "RankRow",
+    "WanFloor",
 ]
 """Defined in `results_costs` and `results_types`; everything else is defined here."""
 
@@ -244,6 +245,7 @@ class AnalysedStudy(Frozen):
     configurations: list[ConfigurationRow] = []
     family_comparisons: list[FamilyComparison] = []
     gate: list[GateRow] = []
+    wan_floors: list[WanFloor] = []
     source: SourceRecord | None = Field(default=None, description="of imported results; None: measured here")
     inputs_digest: str | None = Field(default=None, description="of all that it was made from; None: not known")
 

@@ -75,3 +75,13 @@ class GateRow(Frozen):
     change_percent: float | None
     reasons: list[str] = Field(description="'check count' of those kept out; a trial may have several")
     trials: list[str] = Field(description="kept out")
+
+
+class WanFloor(Frozen):
+    """The least round trip between the two regions of a configuration: light in fibre on the shortest way."""
+
+    configuration: str
+    database_region: str
+    load_region: str
+    distance_m: float = Field(ge=0, description="great circle between the regions' towns")
+    round_trip_s: float = Field(ge=0)

@@ -104,7 +104,7 @@ def test_links_to_trials_lead_to_rows(opened: Opened) -> None:
 
 def test_a_point_leads_to_its_trial(browser: Any, report_path: Path) -> None:
     page = open_report(browser, report_path, 1280).page
-    page.locator("#figure-1-1 .mark-symbol path").first.click(force=True)
+    page.locator("#benchmarks .mark-symbol path").first.click(force=True)
     page.wait_for_function("location.hash.startsWith('#trial-')")
     page.context.close()
 

@@ -18,6 +18,7 @@ from nephoscope.analysis.price_performance import price_performance_of
 from nephoscope.analysis.ranks import performance_ranks
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
+from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.records import CommandRecord, OperationErrors, Verdict, VerdictKind
@@ -111,6 +112,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         configurations=configurations,
         family_comparisons=findings.family_comparisons,
         gate=findings.gate,
+        wan_floors=wan_floors_of(inputs.study, {row.configuration: original[row.trial] for row in trials}),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
     )

@@ -9,6 +9,7 @@ from nephoscope.report import format as people
 from nephoscope.report.errors_section import errors_table, round_trips
 from nephoscope.report.latency import latency_figures
 from nephoscope.report.lookup import Lookup, headlines
+from nephoscope.report.network_figures import has_ranges
 from nephoscope.report.parts import (
     EXCLUDED_KEY,
     Book,
@@ -76,7 +77,9 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         headline=[figures for figures in headline if figures],
         latency=latency_figures(book, row),
         series=[
-            _series(book, row, metric) for metric in row.metrics if (row.benchmark, metric.name) in book.lookup.series
+            _series(book, row, metric)
+            for metric in row.metrics
+            if (row.benchmark, metric.name) in book.lookup.series and not has_ranges(book.lookup, row, metric)
         ],
         table=table,
         table_is_long=table is not None and len(table.rows) > LONG_TABLE,

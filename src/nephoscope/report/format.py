@@ -12,9 +12,11 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 TIB = 1024 * GIB
 BYTES = frozenset({"B", "byte", "bytes"})
 SECONDS = frozenset({"s", "second", "seconds"})
+BIT_RATES = frozenset({"bit/s", "bits/s", "bits_per_s"})
 SHARES = frozenset({"share", "fraction"})
 TIME_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_STEPS = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
+BIT_STEPS = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 MOST_DECIMALS = 6
 MOST_DIGITS = 6
 
@@ -64,6 +66,8 @@ def _divisor(unit: str, metric: str, largest: float) -> tuple[float, str]:
         return _step(TIME_STEPS, largest)
     if unit in BYTES:
         return _step(BYTE_STEPS, largest)
+    if unit in BIT_RATES:
+        return _step(BIT_STEPS, largest)
     bare = unit.removesuffix("/s").removesuffix("_per_s")
     if bare in BYTES and bare != unit:
         divisor, label = _step(BYTE_STEPS, largest)

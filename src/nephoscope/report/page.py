@@ -21,6 +21,7 @@ from nephoscope.report.explorer import explorer_data
 from nephoscope.report.family_section import families_table, gate_table
 from nephoscope.report.glossary import TERMS
 from nephoscope.report.lookup import Lookup, unique
+from nephoscope.report.machine_numbers import machine_numbers
 from nephoscope.report.machine_section import machines_table
 from nephoscope.report.methods_section import methods_section
 from nephoscope.report.parts import Book
@@ -61,6 +62,7 @@ def _render(book: Book) -> str:
         "families": families_table(book),
         "gate": gate_table(book),
         "explorer": _explorer(book),
+        "numbers": machine_numbers(book),
         "benchmarks": [benchmark_section(book, row) for row in study.benchmarks],
         "comparisons": comparison_section(book),
         "order": order_figures(book),

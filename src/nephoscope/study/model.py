@@ -30,6 +30,7 @@ class Machine(Frozen):
     emulated: MachineType | None = Field(
         default=None, description="for emulated alone; default: what [[machine_types]] says of `type`"
     )
+    region: str | None = Field(default=None, description="of a load machine elsewhere; default: the configuration's")
     cpus: Annotated[int, Field(ge=1, le=4096)] | Literal["all"] = Field(
         default="all", description="CPU affinity of everything measured on the machine"
     )

@@ -1,0 +1,140 @@
+"""What the machines give: which figures there are, of what, and none where there is nothing."""
+
+import json
+from typing import Any
+
+import altair as alt
+import pytest
+
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.records import Direction, Metric
+from nephoscope.report.counted_metrics import curves_of
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.machine_numbers import MachineNumbers, machine_numbers
+from nephoscope.report.network_figures import BINS_PER_DECADE
+from nephoscope.report.parts import Book
+from tests.unit.report import report_example
+from tests.unit.report.numbers_example import FAR, MACHINES, SECONDS, numbers
+
+REPLICATES = 6
+
+
+@pytest.fixture(scope="module")
+def found() -> MachineNumbers:
+    return machine_numbers(Book(Lookup.of(numbers(REPLICATES))))
+
+
+def specs(figure: Any) -> list[dict[str, Any]]:
+    return [json.loads(panel.script) for panel in figure.panels]
+
+
+def test_every_part_has_its_figures(found: MachineNumbers) -> None:
+    assert [heading for _, heading, _ in found.parts] == ["CPU", "Network", "Storage", "Small and large machines"]
+    titles = [figure.title for _, _, figures in found.parts for figure in figures]
+    assert titles == [
+        "stress-ng: Bogo operations (matrix), per CPU, ranked",
+        "multi-stream: throughput, slowest to fastest second",
+        "multi-stream: throughput, second by second",
+        "multi-stream: what more streams bring",
+        "ping: how long round trips took",
+        "throughput: throughput, slowest to fastest second",
+        "throughput: throughput, second by second",
+        "fio: I/O rate by job",
+        "sysbench-fileio: writes: what more threads bring",
+        "sysbench-fileio: reads: what more threads bring",
+        "stress-ng: Bogo operations (matrix), per CPU, small against large",
+    ]
+    assert all(figure.table for _, _, figures in found.parts for figure in figures if "second by" not in figure.title)
+
+
+def test_every_chart_is_what_the_schema_of_vega_lite_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, checked = alt.LayerChart.to_dict, []
+
+    def validated(chart: Any, **options: Any) -> Any:
+        checked.append(chart)
+        return plain(chart, **{**options, "validate": True})
+
+    monkeypatch.setattr(alt.LayerChart, "to_dict", validated)
+    machine_numbers(Book(Lookup.of(numbers(2))))
+    assert len(checked) > 20
+
+
+def test_the_ranking_is_by_what_a_cpu_gives(found: MachineNumbers) -> None:
+    (spec,) = specs(found.cpu[0])
+    medians = [row["median"] for row in spec["datasets"]["rows"]]
+    assert medians == sorted(medians, reverse=True)
+    assert spec["datasets"]["rows"][0]["configuration"] == "n2-small"
+
+
+def test_a_histogram_holds_every_reply_once(found: MachineNumbers) -> None:
+    figure = next(one for one in found.network if "round trips" in one.title)
+    for spec in specs(figure):
+        bins = spec["datasets"]["bins"]
+        assert sum(one["count"] for one in bins) == REPLICATES * SECONDS
+        assert sum(one["share"] for one in bins) == pytest.approx(1)
+        assert all(one["high"] / one["low"] == pytest.approx(10 ** (1 / BINS_PER_DECADE)) for one in bins)
+
+
+def test_jobs_stand_with_what_they_do_and_a_mixed_one_with_both(found: MachineNumbers) -> None:
+    figure = next(one for one in found.storage if one.title == "fio: I/O rate by job")
+    jobs = {
+        panel.title: list(dict.fromkeys(row["job"] for row in json.loads(panel.script)["datasets"]["rows"]))
+        for panel in figure.panels
+    }
+    assert jobs == {
+        "Reads": ["rd-bw", "rd-iops", "rd-latency", "rd-iops-tpcc", "rd-wr-iops-tpcc, its reads"],
+        "Writes": [
+            *("wr-bw", "wr-iops", "wr-latency", "wr-iops-tpcc", "wr-iops-tpcc-fsync", "rd-wr-iops-tpcc, its writes")
+        ],
+    }
+
+
+def test_physics_stands_beside_the_far_one_alone(found: MachineNumbers) -> None:
+    figure = next(one for one in found.network if "round trips" in one.title)
+    lines = {panel.title: json.loads(panel.script)["datasets"]["floor"] for panel in figure.panels}
+    assert lines.pop(FAR)[0]["floor"] == pytest.approx(34.3, rel=0.01)
+    assert list(lines.values()) == [[]] * (len(MACHINES) - 1)
+    assert "us-east-1 and us-west-2 are 3,503 km apart: light in fibre takes 34.3 ms" in figure.caption
+
+
+def test_small_and_large_of_a_family_share_a_row(found: MachineNumbers) -> None:
+    (spec,) = specs(found.sizes[0])
+    assert {(row["family"], row["size"]) for row in spec["datasets"]["rows"]} == {
+        (family, size) for family in ("aws m6i", "gcp n2-standard") for size in ("smallest", "largest")
+    }
+    assert [entry.text for entry in found.sizes[0].key] == ["smallest", "largest"]
+
+
+def test_the_laptop_s_report_has_its_cpu_and_its_disk() -> None:
+    found = machine_numbers(Book(Lookup.of(report_example.laptop())))
+    assert [heading for _, heading, _ in found.parts][:1] == ["CPU"]
+    assert found.network == []
+
+
+def named(*names: str) -> list[Metric]:
+    return [Metric(name=name, unit="1/s", direction=Direction.HIGHER, title=name) for name in names]
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (("read-1.iops", "read-16.iops", "write-1.iops"), [("read", "iops", "threads", [1, 16])]),
+        (("read-16.iops", "read-4.iops"), [("read", "iops", "threads", [4, 16])]),
+        (
+            ("written_bytes_per_s_16_threads", "written_bytes_per_s_1_threads", "written_bytes_per_s"),
+            [("", "written_bytes_per_s", "threads", [1, 16])],
+        ),
+        (("1-streams.throughput", "3-streams.throughput"), [("", "throughput", "streams", [1, 3])]),
+        (("random-read.iops", "read_p99", "round_trip_p99", "throughput_min_1s", "streams"), []),
+    ],
+)
+def test_numbers_of_threads_are_found_in_names(names: tuple[str, ...], wanted: list[Any]) -> None:
+    found = curves_of(named(*names))
+    assert [(one.what, one.quantity, one.counted, [count for count, _ in one.metrics]) for one in found] == wanted
+
+
+def test_no_benchmark_s_latency_is_taken_for_a_number_of_threads() -> None:
+    for name in ("ping", "request-response", "throughput", "fio", "stress-ng", "tpcc", "point-select"):
+        benchmark = BENCHMARKS[name]
+        parameters: Any = benchmark.parameters()
+        assert curves_of(benchmark.metrics(parameters)) == [], name
