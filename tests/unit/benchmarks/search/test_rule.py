@@ -1,0 +1,68 @@
+"""Rules as people write them: read whole, or refused with what is wrong and where."""
+
+import pytest
+
+from nephoscope.benchmarks.search.rule import ALWAYS, DEFAULT, Condition, RuleError, parse_rule
+
+
+def test_a_rule_is_read_and_completed() -> None:
+    rule = parse_rule("p99(read) < 5ms and errors < 0.1%")
+    assert rule.conditions == (
+        Condition("p99", "read", "below", 0.005),
+        Condition("errors", None, "below", 0.001),
+        Condition("achieved", None, "at least", 0.99),
+    )
+    assert rule.text == "p99(read) < 5 ms and errors < 0.1 % and achieved ≥ 99 %"
+
+
+def test_the_default_says_all_there_is() -> None:
+    assert parse_rule(DEFAULT).text == "mean(read) ≤ 1 ms and achieved ≥ 99 % and errors ≤ 0.1 %"
+
+
+def test_what_a_rule_says_reads_as_the_same_rule() -> None:
+    for text in (
+        DEFAULT,
+        "p999(all) <= 250 us and max(new_order) < 1.5 s and mean(write) ≤ 2 ms and achieved > 99.9 %",
+    ):
+        rule = parse_rule(text)
+        assert parse_rule(rule.text) == rule
+
+
+@pytest.mark.parametrize(
+    ("quantity", "quantile"), [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("mean", None)]
+)
+def test_percentiles_are_quantiles(quantity: str, quantile: float | None) -> None:
+    assert Condition(quantity, "read", "below", 1.0).quantile == quantile
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "nothing is no condition; wanted: a condition such as `p99(read) < 5 ms`"),
+        ("p99(read) < 5 ms and", "nothing is no condition"),
+        ("p99(read) 5 ms", "`p99(read) 5 ms` at column 1 is no condition"),
+        ("errors < 1 % and p99(read < 5 ms", "`p99(read < 5 ms` at column 18 is no condition"),
+        ("p99 < 5 ms", "`p99` needs an operation: `p99(read)`"),
+        ("errors(read) < 1 %", "`errors` takes no operation"),
+        ("p99(read) < 5", "`p99(read) < 5` has no unit; wanted: ns, us, µs, ms, s"),
+        ("p99(read) < 5 min", "has the unit 'min'; wanted: ns, us, µs, ms, s"),
+        ("p99(read) < 5 ms and errors < 1 ms", "has the unit 'ms'; wanted: %"),
+        ("main(read) < 5 ms", "`main` at column 1 is nothing that is measured; did you mean `mean`?"),
+        ("p00(read) < 5 ms", "`p00` at column 1 is nothing that is measured"),
+        ("p99(read) > 5 ms", "is held by every overload"),
+        ("p99(read) < 5 ms and achieved < 99 %", "is held by every overload"),
+        ("p99(read) < 5 ms and p99(read) < 6 ms", "`p99(read)` stands twice"),
+        (ALWAYS, "limits no response time"),
+    ],
+)
+def test_what_is_no_rule_is_refused_with_its_place(text: str, said: str) -> None:
+    with pytest.raises(RuleError) as refused:
+        parse_rule(text)
+    assert said in str(refused.value)
+
+
+def test_a_rule_judges_what_was_observed_and_what_was_not() -> None:
+    rule = parse_rule("mean(read) <= 1 ms and p99(write) < 5 ms")
+    observed = {"mean(read)": 0.001, "errors": 0.002, "achieved": 0.995}
+    judged = {one.what: one.met for one in rule.judge(lambda condition: observed.get(condition.subject))}
+    assert judged == {"mean(read)": True, "p99(write)": None, "achieved": True, "errors": False}
