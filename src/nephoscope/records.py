@@ -149,6 +149,7 @@ class CommandRecord(Frozen):
     started_unix_ms: int
     duration_s: float
     exit_code: int | None = Field(description="None: killed or never ended")
+    allowed_exit_codes: list[int] = Field(default=[], description="besides 0: results, and no failures")
     output: str | None = Field(default=None, description="name of its raw files (.stdout, .stderr), when kept")
 
 
@@ -209,6 +210,13 @@ class Saturation(Frozen):
     calibration_thread_cpu_share: float | None = Field(description="as `thread_cpu_share`, while it was calibrated")
 
 
+class SearchEvidence(Frozen):
+    """How a search for the highest load ended."""
+
+    outcome: Literal["found", "lower bound", "generator bound", "unstable", "below min"]
+    reason: str = Field(description="for people")
+
+
 class OperationEvidence(Frozen):
     """What a database benchmark says of itself, for the checks."""
 
@@ -229,6 +237,7 @@ class OperationEvidence(Frozen):
     errors: list[OperationErrors] = []
     requirements: list[Requirement] = []
     saturation: Saturation | None = Field(default=None, description="None: its output does not say")
+    search: SearchEvidence | None = Field(default=None, description="None: a load was given, and not searched")
     exit_code: int
     message: str = ""
 

@@ -62,8 +62,15 @@ def telemetry(**changes: Any) -> dict[str, list[TelemetrySample]]:
     return {"db": [sample(), sample(**changes)]}
 
 
-def command(exit_code: int | None) -> CommandRecord:
-    return CommandRecord(argv=["fio", "x.fio"], machine="db", started_unix_ms=1, duration_s=1, exit_code=exit_code)
+def command(exit_code: int | None, *allowed: int) -> CommandRecord:
+    return CommandRecord(
+        argv=["fio", "x.fio"],
+        machine="db",
+        started_unix_ms=1,
+        duration_s=1,
+        exit_code=exit_code,
+        allowed_exit_codes=list(allowed),
+    )
 
 
 def requirement(observed: float | None, **changes: Any) -> Requirement:

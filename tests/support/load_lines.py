@@ -17,11 +17,11 @@ def changed(recording: bytes, change: Callable[[Line], None]) -> bytes:
     return b"\n".join(json.dumps(line).encode() for line in lines)
 
 
-def histogram_of(*values_ns: int) -> str:
-    """As the generator writes it."""
+def histogram_of(*values_ns: int, times: int = 1) -> str:
+    """As the generator writes it, with each value so often."""
     histogram = merged([])
     for value_ns in values_ns:
-        histogram.record_value(value_ns)
+        histogram.record_value(value_ns, times)
     return str(histogram.encode().decode())
 
 

@@ -26,6 +26,7 @@ class Recorder:
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
         on_line: Callable[[str], None] | None = None,
+        allowed: Sequence[int] = (),
     ) -> Completed:
         self.ran.append((name, list(argv)))
         return await machine.remote.execute(argv, timeout_s=timeout_s, stdin=stdin, save_as=self.raw_dir / name)

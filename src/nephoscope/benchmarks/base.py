@@ -40,8 +40,9 @@ class Execute(Protocol):
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
         on_line: Callable[[str], None] | None = None,
+        allowed: Sequence[int] = (),
     ) -> Completed:
-        """As `Remote.execute`, pinned."""
+        """As `Remote.execute`, pinned. `allowed` are exit codes besides 0 that are results and no failures."""
         ...
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from nephoscope.errors import OutputUnreadable
@@ -50,15 +51,43 @@ def merged(encoded: Iterable[str]) -> HdrHistogram:
     return total
 
 
+def mean_ns(histogram: HdrHistogram) -> float:
+    """The mean, as the library has it: each value counts as the middle of its bucket.
+
+    The library itself takes about 100 times as long, as it looks at every bucket up to the highest value.
+    """
+    count = histogram.get_total_count()
+    if count == 0:
+        return 0.0
+    counts = np.frombuffer(histogram.counts, dtype=np.uint64)
+    total = sum(int(counts[index]) * _middle_ns(histogram, int(index)) for index in np.flatnonzero(counts))
+    return total / float(count)
+
+
+def value_ns(histogram: HdrHistogram, quantile: Quantile) -> int:
+    """The value at a quantile, as the library has it: the highest one of its bucket; see `mean_ns`."""
+    wanted = histogram.get_target_count_at_percentile(100 * quantile.value)
+    reached = np.cumsum(np.frombuffer(histogram.counts, dtype=np.uint64))
+    if len(reached) == 0 or reached[-1] < wanted:
+        return 0
+    index = int(np.searchsorted(reached, wanted))
+    return int(histogram.get_highest_equivalent_value(histogram.get_value_from_index(index)))
+
+
+def _middle_ns(histogram: HdrHistogram, index: int) -> int:
+    lowest = histogram.get_value_from_index(index)
+    return int(lowest + ((histogram.get_highest_equivalent_value(lowest) - lowest + 1) >> 1))
+
+
 def latencies(prefix: str, histogram: HdrHistogram) -> list[Measurement]:
     """Mean and the quantiles that its count supports, in seconds, as `<prefix>_mean`, `<prefix>_p50` ..."""
     count = histogram.get_total_count()
     if count == 0:
         return []
-    found = [Measurement(metric=f"{prefix}_mean", unit="s", value=_seconds(histogram.get_mean_value()), role="load")]
+    found = [Measurement(metric=f"{prefix}_mean", unit="s", value=_seconds(mean_ns(histogram)), role="load")]
     for quantile in QUANTILES:
         if count * (1 - quantile.value) >= LEAST_BEYOND:
-            value = histogram.get_value_at_percentile(100 * quantile.value)
+            value = value_ns(histogram, quantile)
             found.append(Measurement(metric=f"{prefix}_{quantile.name}", unit="s", value=_seconds(value), role="load"))
     return found
 

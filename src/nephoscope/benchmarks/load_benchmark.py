@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, ValidationError
@@ -77,6 +78,8 @@ class LoadBenchmark(ABC):
     version: ClassVar[int]
     title: ClassVar[str]
     parameters: ClassVar[type[Frozen]]
+    kinds: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Its operations by what they do (`read`, `write`), as a rule may call them."""
 
     @abstractmethod
     def data_set(self, parameters: Any) -> load_spec.AnyWorkload:
@@ -185,16 +188,41 @@ class LoadBenchmark(ABC):
         if site.endpoint is None:
             raise DatabaseFailed(f"{self.name} was given no database")
         spec = self.run_spec(site, site.endpoint, parameters)
+        completed = await self._drive(site, RUN, spec, parameters)
+        _require_measured(completed)
+
+    async def drive(self, site: Site, name: str, spec: LoadSpec, parameters: Any) -> load_output.LoadOutput:
+        """One of several measurements of a trial, of which some may not keep their rate; raw output is `<name>.stdout`.
+
+        Raises:
+            ToolFailed, TargetUnreachable, TargetLost: the load generator did not come to its end.
+            OutputUnreadable: its output is damaged.
+        """
+        completed = await self._drive(site, name, spec, parameters, allowed=(contract.EXIT_RATE_NOT_KEPT,))
+        return load_output.read(completed.stdout)
+
+    async def _drive(
+        self, site: Site, name: str, spec: LoadSpec, parameters: Any, allowed: tuple[int, ...] = ()
+    ) -> Completed:
+        if site.endpoint is None:
+            raise DatabaseFailed(f"{self.name} was given no database")
         check_s = self.fixture_bytes(parameters) / CHECK_BYTES_PER_S
-        timeout_s = parameters.ramp_s + parameters.duration_s + GRACE_S + check_s
-        completed = await self._execute(site, RUN, site.endpoint, spec, timeout_s)
+        timeout_s = spec.ramp_s + spec.duration_s + GRACE_S + check_s
+        completed = await self._execute(site, name, site.endpoint, spec, timeout_s, allowed)
         if completed.exit_code not in _COMPLETE:
             raise _failure(completed)
-        _require_measured(completed)
+        return completed
 
     def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:
         """See `Benchmark.parse`."""
-        output = _read(raw, RUN)
+        return self.numbers(_read(raw, RUN), parameters)
+
+    def numbers(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
+        """What one measurement interval says; pure.
+
+        Raises:
+            OutputUnreadable: nothing was measured, or a histogram cannot be decoded.
+        """
         ended = load_output.count(output, outcomes=("committed", "rolled_back_by_design"))
         found = [*self.rates(output, parameters), *load_output.operation_latencies(output)]
         found.append(_load(CLIENT_CPU, load_output.client_cpu(output)))
@@ -207,8 +235,17 @@ class LoadBenchmark(ABC):
 
     def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:
         """See `HasOperations.operations`."""
-        output = _read(raw, RUN)
         calibration = _read(raw, CALIBRATION) if f"{CALIBRATION}.stdout" in raw else None
+        return self.evidence(_read(raw, RUN), calibration, parameters, client_cpus)
+
+    def evidence(
+        self,
+        output: load_output.LoadOutput,
+        calibration: load_output.LoadOutput | None,
+        parameters: Any,
+        client_cpus: int | None,
+    ) -> OperationEvidence:
+        """What one measurement interval shows the checks; pure."""
         return load_output.evidence(
             output,
             client_cpus,
@@ -221,7 +258,15 @@ class LoadBenchmark(ABC):
         text = f"{self.version} {self.data_set(parameters).model_dump_json()} {parameters.dialect} {data_seed}"
         return f"nephoscope_{self.name.replace('-', '_')}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
-    async def _execute(self, site: Site, name: str, endpoint: Endpoint, spec: LoadSpec, timeout_s: float) -> Completed:
+    async def _execute(
+        self,
+        site: Site,
+        name: str,
+        endpoint: Endpoint,
+        spec: LoadSpec,
+        timeout_s: float,
+        allowed: tuple[int, ...] = (),
+    ) -> Completed:
         return await site.execute(
             site.cluster.load,
             name,
@@ -230,6 +275,7 @@ class LoadBenchmark(ABC):
             stdin=spec.model_dump_json(by_alias=True).encode(),
             environment=endpoint.environment,
             on_line=lambda line: _show(site, line),
+            allowed=allowed,
         )
 
 

@@ -1,13 +1,14 @@
 """Reads what `nephoscope-load` wrote; pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
 
-from nephoscope.benchmarks.histograms import LEAST_BEYOND, QUANTILES, latencies, merged
+from nephoscope.benchmarks.histograms import LEAST_BEYOND, QUANTILES, latencies, mean_ns, merged, value_ns
 from nephoscope.benchmarks.load_contract import (
     OUTPUT_LINE,
     CounterResult,
@@ -15,6 +16,7 @@ from nephoscope.benchmarks.load_contract import (
     Histograms,
     Interval,
     OperationInterval,
+    OperationTotal,
     Started,
 )
 from nephoscope.benchmarks.load_spec import TpccWorkload
@@ -133,6 +135,44 @@ def _line(number: int, line: bytes) -> Started | Interval | Finished:
         raise OutputUnreadable(f"line {number} of nephoscope-load: {where}: {first['msg']}") from error
 
 
+def joined(outputs: Sequence[LoadOutput]) -> LoadOutput:
+    """Several measurements of equal specs as one, for sums, histograms and evidence; indices begin anew in each.
+
+    Raises:
+        OutputUnreadable: there is none, or one of them measured nothing.
+    """
+    if not outputs:
+        raise OutputUnreadable("there is no output of nephoscope-load to look at")
+    finished = [output.finished for output in outputs]
+    totals: dict[tuple[str, Any], tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for row in (row for one in finished for row in one.operations):
+        measured, everything = totals[row.operation, row.outcome]
+        totals[row.operation, row.outcome] = (measured + row.measured, everything + row.all)
+    whole = max(finished, key=lambda one: one.exit_code).model_copy(
+        update={
+            "measured_s": sum(output.measured_s for output in outputs),
+            "operations": [
+                OperationTotal(operation=operation, outcome=outcome, measured=measured, all=everything)
+                for (operation, outcome), (measured, everything) in sorted(totals.items())
+            ],
+            "offered": _sum_known(one.offered for one in finished),
+            "not_sent": _sum_known(one.not_sent for one in finished),
+            "round_trips": sum(one.round_trips for one in finished),
+            "client_cpu_s": sum(one.client_cpu_s for one in finished),
+            **{
+                name: [row for one in finished for row in getattr(one, name)]
+                for name in ("errors", "audit", "conditions", "counters")
+            },
+        }
+    )
+    return LoadOutput(outputs[0].started, tuple(row for output in outputs for row in output.intervals), whole)
+
+
+def _sum_known(values: Iterable[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
 CLOCKS = ("response", "service", "queue")
 _MEAN_AND_P99 = ("_mean", "_p99")
 
@@ -195,9 +235,9 @@ def responses(output: LoadOutput) -> Mapping[str, Responses]:
         count = histogram.get_total_count()
         if count:
             found[operation] = Responses(
-                mean_s=histogram.get_mean_value() / NANOSECONDS_PER_SECOND,
+                mean_s=mean_ns(histogram) / NANOSECONDS_PER_SECOND,
                 quantiles_s={
-                    quantile.name: histogram.get_value_at_percentile(100 * quantile.value) / NANOSECONDS_PER_SECOND
+                    quantile.name: value_ns(histogram, quantile) / NANOSECONDS_PER_SECOND
                     for quantile in QUANTILES
                     if count * (1 - quantile.value) >= LEAST_BEYOND
                 },

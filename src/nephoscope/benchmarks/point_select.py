@@ -4,6 +4,7 @@ The statement and the table are sysbench's `oltp_point_select`; the distribution
 versions draw 'special' unless told otherwise).
 """
 
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -64,6 +65,7 @@ class PointSelect(LoadBenchmark):
     version = 2
     title = "Point selects"
     parameters = PointSelectParameters
+    kinds = MappingProxyType({"read": ("point_select",)})
 
     def data_set(self, parameters: Any) -> load_spec.PointSelectWorkload:
         """See `LoadBenchmark.data_set`."""

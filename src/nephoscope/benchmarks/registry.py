@@ -6,6 +6,7 @@ from types import MappingProxyType
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.fake import Fake
 from nephoscope.benchmarks.fio import Fio
+from nephoscope.benchmarks.highest_load import HighestLoad
 from nephoscope.benchmarks.multi_stream import MultiStream
 from nephoscope.benchmarks.ping import Ping
 from nephoscope.benchmarks.point_select import PointSelect
@@ -25,6 +26,7 @@ _ALL: tuple[Benchmark, ...] = (
     MultiStream(),
     Tpcc(),
     PointSelect(),
+    HighestLoad(),
     Fake(),
 )
 

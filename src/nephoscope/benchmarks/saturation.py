@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from nephoscope.benchmarks.histograms import Quantile, merged
+from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
 from nephoscope.benchmarks.load_contract import Interval
 from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.records import Direction, Measurement, Metric, Saturation
@@ -122,7 +122,7 @@ def _pacing_error_s(intervals: Sequence[Interval]) -> float | None:
     histogram = merged(texts)
     if histogram.get_total_count() == 0:
         return None
-    return float(histogram.get_value_at_percentile(100 * P99.value)) / NANOSECONDS_PER_SECOND
+    return value_ns(histogram, P99) / NANOSECONDS_PER_SECOND
 
 
 def _ended(output: LoadOutput) -> int:

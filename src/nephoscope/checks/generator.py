@@ -62,7 +62,8 @@ class GeneratorBound:
             return unknown(self.name, "the load generator did not say how busy its threads were")
         if seen.calibration_per_s is None or seen.calibration_thread_cpu_share is None:
             return unknown(self.name, "the load generator was not calibrated before the trial")
-        signs = list(_signs(seen, evidence))
+        facts = evidence.facts_before.get(evidence.load_machine or "")
+        signs = list(_signs(seen, co_located=evidence.expected.co_located, cpus=facts.cpus_online if facts else None))
         bound = [f"{sign.said}, {sign.limit}" for sign in signs if sign.over and sign.judged]
         if bound:
             return invalid(self.name, f"generator bound: {'; '.join(bound)}")
@@ -76,8 +77,13 @@ class GeneratorBound:
         return valid(self.name, "; ".join([*told, *_warnings(seen)]))
 
 
-def _signs(seen: Saturation, evidence: Evidence) -> Iterator[_Sign]:
-    own = not evidence.expected.co_located
+def signs_of_saturation(seen: Saturation, *, co_located: bool) -> list[str]:
+    """What speaks for the load generator having been the limit, in words, as far as its own output tells; pure."""
+    return [f"{sign.said}, {sign.limit}" for sign in _signs(seen, co_located=co_located) if sign.over and sign.judged]
+
+
+def _signs(seen: Saturation, *, co_located: bool, cpus: int | None = None) -> Iterator[_Sign]:
+    own = not co_located
     thread = seen.thread_cpu_share or 0.0
     busiest = "its thread" if seen.threads == 1 else f"the busiest of {seen.threads} threads"
     yield _Sign(f"{busiest} used {percent(thread)} of a CPU at most", *_over(thread, THREAD_BUSY))
@@ -93,7 +99,8 @@ def _signs(seen: Saturation, evidence: Evidence) -> Iterator[_Sign]:
     if seen.run_queue_share is not None:
         said = f"{percent(seen.run_queue_share)} of the time waiting for a CPU"
         yield _Sign(said, *_over(seen.run_queue_share, RUN_QUEUE), judged=own)
-    if (steal := _steal(seen, evidence)) is not None:
+    if seen.steal_s_per_s is not None and cpus:
+        steal = seen.steal_s_per_s / cpus
         yield _Sign(f"{percent(steal)} of its machine's CPU time was stolen", *_over(steal, STEAL), judged=own)
     if seen.throttled_share is not None:
         said = f"throttled by its cgroup in {percent(seen.throttled_share)} of periods"
@@ -111,14 +118,6 @@ def _calibrated(seen: Saturation) -> _Sign:
 
 def _over(share: float, limit: Threshold) -> tuple[bool, str]:
     return share > limit.value, f"over {limit.percent}"
-
-
-def _steal(seen: Saturation, evidence: Evidence) -> float | None:
-    """Share of the time of all CPUs of the generator's machine."""
-    facts = evidence.facts_before.get(evidence.load_machine or "")
-    if seen.steal_s_per_s is None or facts is None or not facts.cpus_online:
-        return None
-    return seen.steal_s_per_s / facts.cpus_online
 
 
 def _warnings(seen: Saturation) -> list[str]:

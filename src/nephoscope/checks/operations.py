@@ -125,6 +125,25 @@ class RateKept:
         return valid(self.name, said)
 
 
+class SearchEnded:
+    """A level that was not found, or is not the server's, is no result."""
+
+    name = "search-ended"
+    text = (
+        "Refuses a search for the highest load that ended without a level, in a lower bound, or where the load "
+        "generator was the limit."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Its outcome; None where nothing was searched."""
+        search = evidence.operations.search if evidence.operations else None
+        if search is None:
+            return None
+        if search.outcome == "found":
+            return valid(self.name, f"found: {search.reason}")
+        return invalid(self.name, f"{search.outcome}: {search.reason}")
+
+
 class PassRule:
     """The rule of the edition that a trial is of, or of the specification."""
 

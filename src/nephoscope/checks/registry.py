@@ -16,6 +16,7 @@ from nephoscope.checks.operations import (
     LoadExit,
     PassRule,
     RateKept,
+    SearchEnded,
 )
 from nephoscope.checks.tools import ToolExit
 from nephoscope.checks.verdicts import overall, unknown
@@ -44,6 +45,7 @@ CHECKS: tuple[Check, ...] = (
     Audit(),
     RateKept(),
     PassRule(),
+    SearchEnded(),
     GeneratorBound(),
 )
 

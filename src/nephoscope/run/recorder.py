@@ -27,6 +27,7 @@ class Recorder:
         stdin: bytes = b"",
         environment: Mapping[str, str] | None = None,
         on_line: Callable[[str], None] | None = None,
+        allowed: Sequence[int] = (),
     ) -> Completed:
         """See `Execute`; the environment is not written down, as secrets travel in it."""
         started_unix_ms, started_s = self._clock.unix_ms(), self._clock.monotonic_s()
@@ -56,6 +57,7 @@ class Recorder:
                         started_unix_ms=started_unix_ms,
                         duration_s=self._clock.monotonic_s() - started_s,
                         exit_code=exit_code,
+                        allowed_exit_codes=list(allowed),
                         output=name,
                     )
                 )

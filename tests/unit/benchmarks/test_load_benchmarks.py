@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from nephoscope.benchmarks import load_output
-from nephoscope.benchmarks.histograms import LEAST_BEYOND, Quantile, latencies, merged
+from nephoscope.benchmarks.histograms import LEAST_BEYOND, QUANTILES, Quantile, latencies, mean_ns, merged, value_ns
 from nephoscope.benchmarks.point_select import PointSelect, PointSelectParameters
 from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters
 from nephoscope.databases.base import Endpoint
@@ -314,8 +315,8 @@ def test_merged_histograms_are_the_exact_sum() -> None:
 
 def test_a_percentile_is_told_only_with_ten_values_beyond_it() -> None:
     histogram = merged([])
-    for value_ns in range(1, 1000):
-        histogram.record_value(value_ns * 1000)
+    for value_us in range(1, 1000):
+        histogram.record_value(value_us * 1000)
     told = {row.metric for row in latencies("x", histogram)}
     assert told == {"x_mean", "x_p50", "x_p90", "x_p95"}
     histogram.record_value(1_000_000)
@@ -368,3 +369,12 @@ def test_a_large_data_set_is_given_more_time(tmp_path: Path) -> None:
     drive(tmp_path, small)
     drive(tmp_path, large, TPCC_PARAMETERS.model_copy(update={"warehouses": 1000}))
     assert large.timeouts_s[0] > small.timeouts_s[0] + 3600
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 1000])
+def test_mean_and_quantiles_are_those_of_the_library(count: int) -> None:
+    draw = random.Random(count)
+    histogram = merged([histogram_of(*(int(draw.lognormvariate(13, 2)) + 1 for _ in range(count)))])
+    assert mean_ns(histogram) == histogram.get_mean_value()
+    for quantile in QUANTILES:
+        assert value_ns(histogram, quantile) == histogram.get_value_at_percentile(100 * quantile.value)

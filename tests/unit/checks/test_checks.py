@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nephoscope.checks.registry import CHECKS
-from nephoscope.records import Disk, Evidence, Expected, Facts
+from nephoscope.records import Disk, Evidence, Expected, Facts, SearchEvidence
 from nephoscope.units import GIB, MIB
 from tests.support.evidence import (
     command,
@@ -46,6 +46,10 @@ def _expectation_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]
 
 def saturated(**changes: Any) -> dict[str, Any]:
     return {"operations": operations(saturation=saturation(**changes))}
+
+
+def searched(outcome: Any, reason: str = "") -> dict[str, Any]:
+    return {"operations": operations(search=SearchEvidence(outcome=outcome, reason=reason))}
 
 
 CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
@@ -227,6 +231,8 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("cache-served", {"reads": []}, None, ""),
     ("tool-exit", {}, "valid", "1 ended with 0"),
     ("tool-exit", {"commands": [command(0), command(1)]}, "invalid", "fio x.fio on db ended with 1"),
+    ("tool-exit", {"commands": [command(0), command(4, 4, 5)]}, "valid", "1 ended with 0, 1 with a code that is a res"),
+    ("tool-exit", {"commands": [command(1, 4, 5)]}, "invalid", "fio x.fio on db ended with 1"),
     ("tool-exit", {"commands": [command(None)]}, "invalid", "killed"),
     ("tool-exit", {"commands": []}, "unknown", "no command"),
     ("generator-exit", {}, "valid", ""),
@@ -265,6 +271,13 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("rate-kept", {"operations": operations(offered=0)}, "unknown", "nothing was due"),
     ("rate-kept", {"operations": operations(offered=None)}, None, ""),
     ("rate-kept", {"operations": None}, None, ""),
+    ("search-ended", searched("found", "9000 was confirmed 3 times"), "valid", "found: 9000 was confirmed 3 times"),
+    ("search-ended", searched("generator bound", "it held"), "invalid", "generator bound: it held"),
+    ("search-ended", searched("lower bound"), "invalid", "lower bound: "),
+    ("search-ended", searched("unstable"), "invalid", "unstable: "),
+    ("search-ended", searched("below min"), "invalid", "below min: "),
+    ("search-ended", {"operations": operations()}, None, ""),
+    ("search-ended", {"operations": None}, None, ""),
     ("pass-rule", {}, "valid", "TPC-C: 1 limits kept"),
     (
         "pass-rule",

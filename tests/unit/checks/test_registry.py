@@ -17,11 +17,12 @@ from nephoscope.records import (
     Expected,
     Facts,
     OperationEvidence,
+    SearchEvidence,
     TelemetrySample,
     Verdict,
     VerdictKind,
 )
-from tests.support.evidence import evidence
+from tests.support.evidence import evidence, operations
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "checks.md"
 KINDS = st.sampled_from(list(VerdictKind))
@@ -86,7 +87,8 @@ def test_nothing_checked_is_unknown(checks: list[Silent]) -> None:
 
 
 def test_good_evidence_is_valid() -> None:
-    verdicts = run_checks(evidence())
+    found = SearchEvidence(outcome="found", reason="9000 was confirmed")
+    verdicts = run_checks(evidence(operations=operations(search=found)))
     assert [verdict.check for verdict in verdicts] == [check.name for check in CHECKS]
     assert overall(verdicts) is VerdictKind.VALID
 

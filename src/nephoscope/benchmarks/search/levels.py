@@ -24,9 +24,11 @@ class Purpose(StrEnum):
     """Above levels that all failed: a server may fail at low load alone."""
     LARGER_CLIENT = "larger client"
     """At or above the lowest level that failed, with twice the client: was it the client that failed?"""
+    USUAL_CLIENT = "usual client"
+    """The same level with the usual client, right after the larger one did better: was it chance?"""
 
 
-LONG = frozenset({Purpose.CONFIRM, Purpose.BELOW, Purpose.ABOVE, Purpose.LARGER_CLIENT})
+LONG = frozenset({Purpose.CONFIRM, Purpose.BELOW, Purpose.ABOVE, Purpose.LARGER_CLIENT, Purpose.USUAL_CLIENT})
 """Purposes whose points are measured longer, as the outcome rests on them."""
 
 

@@ -10,7 +10,8 @@
 6. The last confirmation comes at the end: what is found holds when the search ends.
 7. *Larger client*: where the load generator showed a sign of having been the limit at the level that failed, that level
    is measured with twice the client; where less was achieved than offered (a plateau), one above it is. If it then
-   holds, or more is achieved than ever before, the limit was the client's.
+   holds, or more is achieved than ever before, and that again after the usual client was tried once more, the limit
+   was the client's.
 
 What is found is sustained up to the level, as far as lower levels were measured: of several ranges that hold, the
 lowest counts.
@@ -237,12 +238,22 @@ def _suspect(state: State) -> State:
 
 
 def _after_larger_client(state: State, point: Point) -> State:
-    usual = max(one.achieved for one in state.points[:-1])
-    rise = point.achieved / usual - 1 if usual > 0 else 0.0
-    if point.held or rise > LARGER_CLIENT_RISE:
-        how = "held" if point.held else f"{rise:.1%} more was achieved than before"
-        return _ended(state, Outcome.GENERATOR_BOUND, f"with twice the client, at {point.level:g}, {how}")
-    return _found(state)
+    """Twice the client that did better must do so twice, with the usual one between: machines have faster minutes."""
+    usual = [one for one in state.points if one.purpose is not Purpose.LARGER_CLIENT]
+    rise = point.achieved / max(one.achieved for one in usual) - 1
+    if not point.held and rise <= LARGER_CLIENT_RISE:
+        return _found(state)
+    if usual[-1].purpose is not Purpose.USUAL_CLIENT:
+        return _ask(state, point.level, Purpose.USUAL_CLIENT)
+    how = "held" if point.held else f"{rise:.1%} more was achieved than ever before"
+    return _ended(state, Outcome.GENERATOR_BOUND, f"with twice the client, {point.level:g} {how}, twice")
+
+
+def _after_usual_client(state: State, point: Point) -> State:
+    larger = next(one for one in reversed(state.points) if one.purpose is Purpose.LARGER_CLIENT)
+    if point.passed or (not larger.held and larger.achieved <= point.achieved * (1 + LARGER_CLIENT_RISE)):
+        return _found(state)
+    return _ask(state, point.level, Purpose.LARGER_CLIENT)
 
 
 def _found(state: State) -> State:
@@ -292,5 +303,6 @@ _AFTER: Mapping[Purpose, Callable[[State, Point], State]] = MappingProxyType(
         Purpose.ABOVE: _after_above,
         Purpose.LOOK_UP: _after_look_up,
         Purpose.LARGER_CLIENT: _after_larger_client,
+        Purpose.USUAL_CLIENT: _after_usual_client,
     }
 )

@@ -1,0 +1,327 @@
+"""The highest load at which a rule holds, of any workload that can be driven in an open pace.
+
+A closed-loop probe places the search; then each level is one call of the load generator, judged by the rule, until the
+state machine of `search` has an outcome. What it found is recomputed from the raw output alone.
+"""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.load_benchmark import CALIBRATION, LoadBenchmark
+from nephoscope.benchmarks.load_output import LoadOutput
+from nephoscope.benchmarks.load_spec import LoadSpec
+from nephoscope.benchmarks.point_select import PointSelect
+from nephoscope.benchmarks.search import measurements
+from nephoscope.benchmarks.search.levels import Ask, Ended, Purpose, Settings
+from nephoscope.benchmarks.search.machine import State, advance, begin
+from nephoscope.benchmarks.search.observe import ALL, ENDED, Judge, Observed
+from nephoscope.benchmarks.search.rule import DEFAULT, Rule, RuleError, parse_rule
+from nephoscope.databases.base import Endpoint
+from nephoscope.errors import DatabaseFailed, OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.records import Measurement, Metric, OperationEvidence, SearchEvidence
+
+WORKLOADS: dict[str, LoadBenchmark] = {one.name: one for one in (PointSelect(),)}
+"""Benchmarks whose workload can be driven at a rate."""
+PROBE = "search-probe"
+"""Name of the raw output of the closed loop that places the search."""
+CONDITIONS = "search.json"
+"""Name of the raw file that says where the search took place."""
+
+_OWN = ("pace", "rate_per_s", "ramp_s", "duration_s")
+"""Parameters of the workload that the search gives."""
+_USUAL_SHORT, _USUAL_LONG = 13, 7
+"""Points of a search on a server with a sharp limit."""
+_START_S = 0.5
+"""Of a load generator: connecting, preparing statements."""
+
+
+class HighestLoadParameters(Frozen):
+    """Parameters of `highest-load`."""
+
+    benchmark: str = Field(default=PointSelect.name, description="whose workload is driven")
+    parameters: dict[str, Any] = Field(default={}, description="of that benchmark, without pace, rate and times")
+    rule: str = Field(default=DEFAULT, description="what a level must hold")
+    pace: Literal["poisson", "constant"] = Field(default="poisson", description="how operations arrive at a level")
+    ramp_s: float = Field(default=5, ge=0, description="driven before each measurement interval, not measured")
+    point_s: float = Field(default=30, ge=3, description="the measurement interval of a level")
+    confirmation_s: float = Field(default=60, ge=3, description="the same where the outcome rests on it")
+    confirmations: int = Field(default=3, ge=3, le=20, description="of the level that is found")
+    resolution_percent: float = Field(
+        default=2, ge=0.5, le=50, description="the search ends when the levels that hold and fail differ by less"
+    )
+    least_step_per_s: float = Field(default=0, ge=0, description="or by less than this")
+    first_percent: float = Field(default=10, gt=0, le=100, description="of the probe's rate: the first level")
+    lowest_per_s: float | None = Field(default=None, gt=0, description="default: a tenth of the first level")
+    highest_per_s: float | None = Field(default=None, gt=0, description="default: twice the rate of the probe")
+    settle_s: float = Field(default=1, ge=0, description="between two points")
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "HighestLoadParameters":
+        if self.benchmark not in WORKLOADS:
+            raise _wrong(f"`benchmark` is {self.benchmark!r}; wanted: {' or '.join(WORKLOADS)}")
+        given = [name for name in _OWN if name in self.parameters]
+        if given:
+            raise _wrong(f"`parameters` holds `{given[0]}`, which the search gives to each level; take it out")
+        if self.lowest_per_s and self.highest_per_s and self.lowest_per_s > self.highest_per_s:
+            raise _wrong(f"`lowest_per_s` {self.lowest_per_s:g} is above `highest_per_s` {self.highest_per_s:g}")
+        try:
+            self.at(1.0, self.point_s)
+            rule = parse_rule(self.rule)
+        except RuleError as error:
+            raise _wrong(f"`rule`: {error}") from error
+        except ValidationError as error:
+            raise _wrong(f"`parameters` of {self.benchmark}: {error.errors()[0]['msg']}") from error
+        known = {ALL, *self.workload.kinds, *measurements.operations_of(self.workload.metrics(self.at(1.0, 1.0)))}
+        unknown = sorted(rule.operations - known)
+        if unknown:
+            raise _wrong(f"`rule` names the operation {unknown[0]!r}; {self.benchmark} has {', '.join(sorted(known))}")
+        return self
+
+    @property
+    def workload(self) -> LoadBenchmark:
+        """Whose workload is driven."""
+        return WORKLOADS[self.benchmark]
+
+    def closed(self) -> Any:
+        """Parameters of the workload's own benchmark for the probe."""
+        times = {"ramp_s": self.ramp_s, "duration_s": self.point_s}
+        return self.workload.parameters.model_validate({**self.parameters, **times})
+
+    def at(self, level: float, duration_s: float) -> Any:
+        """The same for one level."""
+        times = {"pace": self.pace, "rate_per_s": level, "ramp_s": self.ramp_s, "duration_s": duration_s}
+        return self.workload.parameters.model_validate({**self.parameters, **times})
+
+    def for_ask(self, ask: Ask) -> Any:
+        """The same for what the search asks for."""
+        return self.at(ask.level, self.confirmation_s if ask.long else self.point_s)
+
+    def settings(self, probe_per_s: float) -> Settings:
+        """Where to search, after a probe in the closed loop."""
+        ceiling = self.highest_per_s or 2 * probe_per_s
+        first = min(max(self.first_percent / 100 * probe_per_s, self.lowest_per_s or 0), ceiling)
+        return Settings(
+            floor=min(self.lowest_per_s or first / 10, ceiling),
+            first=first,
+            ceiling=ceiling,
+            resolution=self.resolution_percent / 100,
+            least_step=self.least_step_per_s,
+            confirmations=self.confirmations,
+        )
+
+
+def _wrong(text: str) -> PydanticCustomError:
+    return PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
+
+
+class Conditions(Frozen):
+    """Where a search took place, as far as its judgements rest on it."""
+
+    schema_: Literal["nephoscope/search/1"] = Field(default="nephoscope/search/1", alias="schema")
+    co_located: bool
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search as its raw output tells it."""
+
+    state: State
+    probe: LoadOutput
+    points: tuple[Observed, ...]
+
+    @property
+    def ended(self) -> Ended:
+        """Its result.
+
+        Raises:
+            OutputUnreadable: it was not finished.
+        """
+        if isinstance(self.state.next, Ask):
+            raise OutputUnreadable(f"the search was not finished: it would have gone on at {self.state.next.level:g}/s")
+        return self.state.next
+
+    @property
+    def decisive(self) -> list[Observed]:
+        """The points that the result rests on: confirmations of the level found; where none was, what held at all."""
+        level = self.ended.level
+        confirmed = [one for one in self.points if (one.ask.purpose, one.ask.level) == (Purpose.CONFIRM, level)]
+        return confirmed or [one for one in self.points if one.held] or list(self.points[-1:])
+
+
+class HighestLoad:
+    """See the module's text."""
+
+    name = "highest-load"
+    version = 1
+    title = "Highest sustainable load"
+    parameters = HighestLoadParameters
+
+    def metrics(self, parameters: HighestLoadParameters) -> tuple[Metric, ...]:
+        """See `Benchmark.metrics`: the level found, the curve, and what the workload's benchmark says at that level."""
+        return measurements.metrics(parameters.workload.metrics(parameters.at(1.0, 1.0)))
+
+    def needs(self, parameters: HighestLoadParameters) -> Needs:
+        """See `Benchmark.needs`."""
+        return parameters.workload.needs(parameters.closed())
+
+    def expected_duration_s(self, parameters: HighestLoadParameters) -> float:
+        """See `Benchmark.expected_duration_s`: of a server with a sharp limit."""
+        points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * parameters.confirmation_s
+        between_s = parameters.ramp_s + parameters.settle_s + _START_S
+        return float(points + (_USUAL_SHORT + _USUAL_LONG) * between_s)
+
+    def connections(self, site: Site, parameters: HighestLoadParameters) -> int:
+        """See `HasConnections.connections`."""
+        return parameters.workload.connections(site, parameters.closed())
+
+    async def prepare(self, site: Site, parameters: HighestLoadParameters) -> Endpoint | None:
+        """See `Benchmark.prepare`: as the workload's own benchmark."""
+        return await parameters.workload.prepare(site, parameters.closed())
+
+    async def run(self, site: Site, parameters: HighestLoadParameters) -> None:
+        """Measures level after level; each leaves `point-<number>.stdout`."""
+        if site.endpoint is None:
+            raise DatabaseFailed(f"{self.name} was given no database")
+        conditions = Conditions(co_located=site.cluster.co_located)
+        text = conditions.model_dump_json(by_alias=True)
+        (site.raw_dir / CONDITIONS).write_text(text + "\n", encoding="utf-8")
+        workload, closed = parameters.workload, parameters.closed()
+        site.progress("probing in the closed loop")
+        probe = await workload.drive(site, PROBE, workload.run_spec(site, site.endpoint, closed), closed)
+        raw = {f"{CALIBRATION}.stdout": (site.raw_dir / f"{CALIBRATION}.stdout").read_bytes()}
+        judge = _judge(raw, parameters, conditions)
+        state = begin(parameters.settings(_per_s(probe)))
+        threads = _threads(probe)
+        while isinstance(state.next, Ask):
+            ask = state.next
+            site.progress(f"point {len(state.points) + 1}: {ask.level:,.0f}/s, {ask.purpose}{_so_far(state)}")
+            await asyncio.sleep(parameters.settle_s)
+            at = parameters.for_ask(ask)
+            spec = _spec(ask, workload.run_spec(site, site.endpoint, at), threads)
+            output = await workload.drive(site, _name(len(state.points)), spec, at)
+            state = advance(state, judge(ask, output).point)
+        site.progress(f"{state.next.outcome}: {state.next.reason}")
+
+    def parse(self, raw: RawOutput, parameters: HighestLoadParameters) -> list[Measurement]:
+        """See `Benchmark.parse`: the search is made again from the points that were measured."""
+        search = read_search(raw, parameters)
+        ended, workload = search.ended, parameters.workload
+        found = [
+            *measurements.of_result(ended, search.points, _per_s(search.probe)),
+            *measurements.curve(search.points),
+        ]
+        if ended.level is not None:
+            joined = load_output.joined([one.output for one in search.decisive])
+            at_level = workload.numbers(joined, parameters.at(ended.level, parameters.confirmation_s))
+            found += [row for row in at_level if row.at_s is None]
+        return found
+
+    def operations(
+        self, raw: RawOutput, parameters: HighestLoadParameters, client_cpus: int | None
+    ) -> OperationEvidence:
+        """See `HasOperations.operations`: of the points that the result rests on."""
+        search = read_search(raw, parameters)
+        ended, workload = search.ended, parameters.workload
+        joined = load_output.joined([one.output for one in search.decisive])
+        evidence = workload.evidence(joined, _output(raw, CALIBRATION), parameters.closed(), client_cpus)
+        return evidence.model_copy(update={"search": SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)})
+
+    def notes(self, parameters: HighestLoadParameters) -> list[str]:
+        """See `HasNotes.notes`: the rule."""
+        rule = parse_rule(parameters.rule).text
+        pace = f"Levels are offered in an open pace ({parameters.pace})"
+        return [
+            f"A level holds when {rule}, the backlog does not grow, and the load generator is not the limit.",
+            f"{pace}: response times count from the moment each operation was due.",
+            f"The level found was confirmed at least {parameters.confirmations} times.",
+        ]
+
+
+def read_search(raw: RawOutput, parameters: HighestLoadParameters) -> Search:
+    """Makes a search again from its raw output; pure.
+
+    Raises:
+        OutputUnreadable: points are missing, damaged, or are not those that this version would have asked for.
+    """
+    try:
+        conditions = Conditions.model_validate_json(raw.get(CONDITIONS, b""))
+    except ValidationError as error:
+        raise OutputUnreadable(f"{CONDITIONS} is missing or damaged: {error.errors()[0]['msg']}") from error
+    probe = load_output.read(raw.get(f"{PROBE}.stdout", b""))
+    judge, state = _judge(raw, parameters, conditions), begin(parameters.settings(_per_s(probe)))
+    points: list[Observed] = []
+    for output in _points(raw):
+        points.append(_judged(state, judge, output))
+        state = advance(state, points[-1].point)
+    return Search(state, probe, tuple(points))
+
+
+def _points(raw: RawOutput) -> Iterator[LoadOutput]:
+    """In the order they were measured."""
+    index = 0
+    while f"{_name(index)}.stdout" in raw:
+        yield load_output.read(raw[f"{_name(index)}.stdout"])
+        index += 1
+
+
+def _judged(state: State, judge: Judge, output: LoadOutput) -> Observed:
+    pace = output.started.spec.pace
+    measured = None if pace.kind == "closed" else pace.rate_per_s
+    if isinstance(state.next, Ended) or measured != state.next.level:
+        wanted = f"ended with {state.next.outcome}" if isinstance(state.next, Ended) else f"{state.next.level:g}/s"
+        raise OutputUnreadable(
+            f"point {len(state.points) + 1} was measured at {measured}/s, and this version's search wanted: {wanted}",
+            hint="the points were measured by another version of the search: run the trial again",
+        )
+    return judge(state.next, output)
+
+
+def _judge(raw: RawOutput, parameters: HighestLoadParameters, conditions: Conditions) -> Judge:
+    rule: Rule = parse_rule(parameters.rule)
+    return Judge(rule, parameters.workload.kinds, _output(raw, CALIBRATION), conditions.co_located)
+
+
+def _output(raw: RawOutput, name: str) -> LoadOutput:
+    return load_output.read(raw.get(f"{name}.stdout", b""))
+
+
+def _spec(ask: Ask, spec: LoadSpec, threads: int) -> LoadSpec:
+    """The larger client has twice the threads; only confirmations look at the data afterwards."""
+    client = {"threads": min(2 * threads, spec.connections)} if ask.purpose is Purpose.LARGER_CLIENT else {}
+    check = {} if ask.purpose is Purpose.CONFIRM else {"check": "none"}
+    return spec.model_copy(update={**client, **check})
+
+
+def _threads(output: LoadOutput) -> int:
+    """Of the load generator, as it chose."""
+    return max((len(interval.client.threads) for interval in output.measured), default=1) or 1
+
+
+def _per_s(output: LoadOutput) -> float:
+    """Operations that ended per second.
+
+    Raises:
+        OutputUnreadable: none did, so nobody knows where to search.
+    """
+    ended = load_output.count(output, outcomes=ENDED)
+    if not ended:
+        raise OutputUnreadable("no operation ended in the closed-loop probe: there is no level to begin with")
+    return ended / output.measured_s
+
+
+def _name(index: int) -> str:
+    return f"point-{index + 1:03d}"
+
+
+def _so_far(state: State) -> str:
+    ends: Sequence[tuple[str, float | None]] = (("holds", state.low), ("fails", state.high))
+    known = [f"{level:,.0f}/s {word}" for word, level in ends if level is not None]
+    return f" ({', '.join(known)})" if known else ""

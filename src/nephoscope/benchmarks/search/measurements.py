@@ -1,0 +1,148 @@
+"""What a search reports: the level it found, and its curve, one row of numbers a point."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from nephoscope.benchmarks.histograms import latencies, merged
+from nephoscope.benchmarks.search.levels import Ended, Purpose
+from nephoscope.benchmarks.search.observe import Observed
+from nephoscope.records import Direction, Measurement, Metric
+
+HIGHEST = Metric(
+    name="highest_load_per_s",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    title="highest sustainable load",
+    clock="operations offered per second in an open pace, at the highest level that was confirmed",
+    headline=True,
+    per_cpu=True,
+)
+FAILING = Metric(
+    name="lowest_failing_load_per_s",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    title="lowest load that failed",
+    clock="the lowest level above which none held: the other end of the bracket",
+)
+CLOSED_LOOP = Metric(
+    name="closed_loop_per_s",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    title="rate in the closed loop",
+    clock="operations that ended in the probe / its measurement interval; no limit of response times",
+)
+CONFIRMATIONS = Metric(
+    name="confirmations",
+    unit="1",
+    direction=Direction.HIGHER,
+    title="confirmations of the level found",
+    clock="longer points at that level, all of which held",
+)
+POINTS = Metric(
+    name="points",
+    unit="1",
+    direction=Direction.LOWER,
+    title="points measured",
+    clock="calls of the load generator, the probe left out",
+)
+OFFERED = Metric(
+    name="point.offered_per_s",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    title="offered at a point",
+    clock="arrivals due in its measurement interval / its length",
+)
+LEVEL = Metric(
+    name="point.level_per_s",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    title="level of a point",
+    clock="what was asked for; arrivals come by chance around it",
+)
+ACHIEVED = Metric(
+    name="point.achieved_per_s",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    title="achieved at a point",
+    clock="operations that ended in its measurement interval and did not fail / its length",
+)
+PASSED = Metric(
+    name="point.passed",
+    unit="1",
+    direction=Direction.HIGHER,
+    title="point passed",
+    clock="1: the rule held and the load generator was not the limit; else 0",
+)
+CONFIRMING = Metric(
+    name="point.confirming",
+    unit="1",
+    direction=Direction.HIGHER,
+    title="point is a confirmation",
+    clock="1: a longer point at a level that had held; else 0",
+)
+_STATISTICS = ("mean", "p95", "p99")
+_RESPONSES = tuple(
+    Metric(
+        name=f"point.response_{which}",
+        unit="s",
+        direction=Direction.LOWER,
+        title=f"response time at a point, {which}, of all operations",
+        clock="from the intended start to the last byte read",
+    )
+    for which in _STATISTICS
+)
+_OF_A_POINT = (LEVEL, OFFERED, ACHIEVED, PASSED, CONFIRMING, *_RESPONSES)
+
+
+def metrics(of_workload: Iterable[Metric]) -> tuple[Metric, ...]:
+    """All that a search may report.
+
+    Args:
+        of_workload: metrics of the workload's own benchmark in an open pace: they are told of the level found.
+    """
+    told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_workload]
+    return (HIGHEST, FAILING, CLOSED_LOOP, CONFIRMATIONS, POINTS, *told, *_OF_A_POINT)
+
+
+def operations_of(of_workload: Iterable[Metric]) -> set[str]:
+    """Operations that have response times."""
+    tail = ".response_mean"
+    return {metric.name.removesuffix(tail) for metric in of_workload if metric.name.endswith(tail)}
+
+
+def of_result(ended: Ended, points: Sequence[Observed], probe_per_s: float) -> list[Measurement]:
+    """Of the whole search. What was not found is left out."""
+    confirmed = [one for one in points if (one.ask.purpose, one.ask.level) == (Purpose.CONFIRM, ended.level)]
+    found: list[tuple[Metric, float | None]] = [
+        (HIGHEST, ended.level),
+        (FAILING, ended.failing),
+        (CLOSED_LOOP, probe_per_s),
+        (CONFIRMATIONS, float(len(confirmed)) if confirmed else None),
+        (POINTS, float(len(points))),
+    ]
+    return [_row(metric, value) for metric, value in found if value is not None]
+
+
+def curve(points: Sequence[Observed]) -> Iterator[Measurement]:
+    """Every point, as rows of one moment: seconds of measurement up to its end, so that rows sort as measured."""
+    at_s = 0.0
+    for one in points:
+        at_s += one.output.measured_s
+        yield _row(LEVEL, one.ask.level, at_s)
+        yield _row(OFFERED, one.offered_per_s, at_s)
+        yield _row(ACHIEVED, one.achieved_per_s, at_s)
+        yield _row(PASSED, float(one.point.passed), at_s)
+        yield _row(CONFIRMING, float(one.ask.purpose is Purpose.CONFIRM), at_s)
+        texts = [
+            row.histograms.response
+            for interval in one.output.measured
+            for row in interval.operations
+            if row.outcome == "committed"
+        ]
+        declared = {metric.name for metric in _RESPONSES}
+        for row in latencies("point.response", merged(texts)):
+            if row.metric in declared:
+                yield row.model_copy(update={"at_s": at_s})
+
+
+def _row(metric: Metric, value: float, at_s: float | None = None) -> Measurement:
+    return Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)

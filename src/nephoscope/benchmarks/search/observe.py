@@ -1,0 +1,142 @@
+"""One point of the search: what the load generator wrote, judged by a rule; pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks.histograms import LEAST_BEYOND, Quantile, mean_ns, merged, value_ns
+from nephoscope.benchmarks.load_contract import Interval
+from nephoscope.benchmarks.load_output import LoadOutput
+from nephoscope.benchmarks.saturation import saturation
+from nephoscope.benchmarks.search.levels import Ask, Point
+from nephoscope.benchmarks.search.rule import Condition, Rule
+from nephoscope.checks.generator import signs_of_saturation
+from nephoscope.records import Requirement
+from nephoscope.units import NANOSECONDS_PER_SECOND
+
+ENDED = ("committed", "rolled_back_by_design")
+ALL = "all"
+"""What a rule calls every operation of a workload."""
+LEAST_LAG = 0.002
+"""A backlog is of interest from this share of the measurement interval on: a fifth of what `achieved` lets pass."""
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A point with what was seen of it."""
+
+    ask: Ask
+    output: LoadOutput
+    asked: tuple[Requirement, ...]
+    """Every condition of the rule beside what was observed."""
+    grows: bool
+    """The backlog of operations that are due grows."""
+    signs: tuple[str, ...]
+    """Of a load generator that was the limit."""
+
+    @property
+    def offered_per_s(self) -> float:
+        """Arrivals due in the measurement interval."""
+        return (self.output.finished.offered or 0) / self.output.measured_s
+
+    @property
+    def achieved_per_s(self) -> float:
+        """Operations that ended in it and did not fail."""
+        return load_output.count(self.output, outcomes=ENDED) / self.output.measured_s
+
+    @property
+    def held(self) -> bool:
+        """The rule held; a condition that nobody can judge did not."""
+        return not self.grows and all(one.met for one in self.asked)
+
+    @property
+    def point(self) -> Point:
+        """For the state machine. Achieved is told against what was really offered, as arrivals come by chance."""
+        share = self.achieved_per_s / self.offered_per_s if self.offered_per_s else 0.0
+        return Point(self.ask.level, self.ask.purpose, self.held, bool(self.signs), share * self.ask.level)
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why it did not pass; empty when it did."""
+        unmet = [_said(one) for one in self.asked if not one.met]
+        return [*unmet, *(["the backlog grows"] if self.grows else []), *self.signs]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What all points of a search are judged by."""
+
+    rule: Rule
+    kinds: Mapping[str, Sequence[str]]
+    """Operations of the workload by what a rule may call them: `read` -> `point_select`."""
+    calibration: LoadOutput | None
+    co_located: bool
+
+    def __call__(self, ask: Ask, output: LoadOutput) -> Observed:
+        """Judges one point.
+
+        Raises:
+            OutputUnreadable: nothing was measured, or a histogram cannot be decoded.
+        """
+        seen = saturation(output, self.calibration)
+        signs = signs_of_saturation(seen, co_located=self.co_located) if seen else []
+        asked = self.rule.judge(lambda condition: self._value(output, condition))
+        return Observed(ask, output, tuple(asked), backlog_grows(output), tuple(signs))
+
+    def _value(self, output: LoadOutput, condition: Condition) -> float | None:
+        ended, failed = (load_output.count(output, outcomes=which) for which in (ENDED, ("failed",)))
+        if condition.quantity == "errors":
+            return failed / (ended + failed) if ended + failed else None
+        if condition.quantity == "achieved":
+            offered = output.finished.offered
+            return ended / offered if offered else None
+        return self._response_s(output, condition)
+
+    def _response_s(self, output: LoadOutput, condition: Condition) -> float | None:
+        """None where too few operations ended to say."""
+        name = condition.operation or ALL
+        wanted = self.kinds.get(name, (name,))
+        texts = [
+            row.histograms.response
+            for interval in output.measured
+            for row in interval.operations
+            if row.outcome == "committed" and (name == ALL or row.operation in wanted)
+        ]
+        histogram = merged(texts)
+        count, quantile = histogram.get_total_count(), condition.quantile
+        if count == 0 or (quantile is not None and count * (1 - quantile) < LEAST_BEYOND):
+            return None
+        if quantile is not None:
+            return value_ns(histogram, Quantile(quantile)) / NANOSECONDS_PER_SECOND
+        found_ns = mean_ns(histogram) if condition.quantity == "mean" else histogram.get_max_value()
+        return float(found_ns) / NANOSECONDS_PER_SECOND
+
+
+def backlog_grows(output: LoadOutput) -> bool:
+    """True when the backlog never emptied towards the end, and was longer there than at the beginning.
+
+    At exactly the critical load a queue grows like the root of time, which no straight line through it shows; what a
+    stall leaves is worked off. So the least backlog of the last third is held against the mean of the first one, and
+    against `LEAST_LAG` of the interval's length.
+    """
+    intervals, measured_s = output.measured, output.measured_s
+    third = len(intervals) // 3
+    rate = (output.finished.offered or 0) / measured_s
+    if third == 0 or rate == 0:
+        return False
+    first_s = sum(_lag_s(one, rate) for one in intervals[:third]) / third
+    last_s = min(_lag_s(one, rate) for one in intervals[-third:])
+    return last_s > max(first_s, LEAST_LAG * measured_s)
+
+
+def _lag_s(interval: Interval, rate_per_s: float) -> float:
+    """How far behind its arrivals the load was at the end of an interval."""
+    return interval.client.queued / rate_per_s
+
+
+def _said(one: Requirement) -> str:
+    if one.observed is None:
+        return f"{one.what}: too few operations to say"
+    if one.unit == "s":
+        return f"{one.what} {one.observed * 1000:.3g} ms, must be {one.relation} {one.limit * 1000:g} ms"
+    return f"{one.what} {one.observed * 100:.3g} %, must be {one.relation} {one.limit * 100:g} %"
