@@ -12,8 +12,9 @@ from nephoscope.benchmarks import load_contract as contract
 from nephoscope.benchmarks import load_output, load_spec
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.editions import Clients
+from nephoscope.benchmarks.load_metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
 from nephoscope.benchmarks.load_spec import LoadSpec, PostgresTarget
-from nephoscope.benchmarks.saturation import PACING_ERROR, THREAD_CPU, saturation, saturation_measurements
+from nephoscope.benchmarks.saturation import saturation, saturation_measurements
 from nephoscope.databases.base import Endpoint, HasFixtures
 from nephoscope.errors import (
     DatabaseFailed,
@@ -25,7 +26,7 @@ from nephoscope.errors import (
 )
 from nephoscope.frozen import Frozen
 from nephoscope.machines.remote import Completed
-from nephoscope.records import Direction, Measurement, Metric, OperationEvidence, Requirement
+from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement
 from nephoscope.units import MIB
 
 RUN = "load-run"
@@ -225,12 +226,12 @@ class LoadBenchmark(ABC):
         """
         ended = load_output.count(output, outcomes=("committed", "rolled_back_by_design"))
         found = [*self.rates(output, parameters), *load_output.operation_latencies(output)]
-        found.append(_load(CLIENT_CPU, load_output.client_cpu(output)))
+        found.append(load_row(CLIENT_CPU, load_output.client_cpu(output)))
         if ended:
-            found.append(_load(CLIENT_CPU_PER_OPERATION, output.finished.client_cpu_s / ended))
-            found.append(_load(RETRIES, load_output.retries(output) / ended))
+            found.append(load_row(CLIENT_CPU_PER_OPERATION, output.finished.client_cpu_s / ended))
+            found.append(load_row(RETRIES, load_output.retries(output) / ended))
         if output.finished.offered is not None:
-            found.append(_load(OFFERED, output.finished.offered / output.measured_s))
+            found.append(load_row(OFFERED, output.finished.offered / output.measured_s))
         return found + saturation_measurements(output)
 
     def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:
@@ -299,85 +300,6 @@ def _failure(completed: Completed) -> NephoscopeError:
 
 _SET_UP_S = 7.0
 """Facts, start and stop of the database, copy of the data set, calibration, checks: an estimate for the plan."""
-
-CLIENT_CPU = Metric(
-    name="client_cpu",
-    unit="CPU",
-    direction=Direction.LOWER,
-    title="CPUs the load generator kept busy",
-    clock="user + system time of nephoscope-load / measurement interval",
-)
-CLIENT_CPU_PER_OPERATION = Metric(
-    name="client_cpu_per_operation",
-    unit="s",
-    direction=Direction.LOWER,
-    title="client CPU time per operation",
-    clock="user + system time of nephoscope-load / operations ended",
-)
-RETRIES = Metric(
-    name="retries_per_operation",
-    unit="1",
-    direction=Direction.LOWER,
-    title="retries per operation",
-    clock="attempts that the server asked to repeat (40001, 40P01) / operations ended",
-)
-OFFERED = Metric(
-    name="offered_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="operations offered per second",
-    clock="arrivals due in the measurement interval / its length; open pace alone",
-)
-
-
-def generator_metrics(*, paced: bool) -> tuple[Metric, ...]:
-    """What every workload says of the load generator; `paced` operations are due at times of their own."""
-    return (CLIENT_CPU, CLIENT_CPU_PER_OPERATION, RETRIES, THREAD_CPU, *((PACING_ERROR, OFFERED) if paced else ()))
-
-
-def latency_metrics(operation: str, *, paced: bool) -> tuple[Metric, ...]:
-    """The metrics `load_output.operation_latencies` may yield for one operation."""
-    words = operation.replace("_", " ")
-    response = "from the intended start to the last byte read"
-    service = "from the first byte sent to the last byte read, retries included"
-    queue = "from the intended start (closed pace: the end of the operation before) to the first byte sent"
-    attempt = "of single attempts, where operations were retried: first byte sent to last byte read"
-    all_of_them = ("mean", "p50", "p90", "p95", "p99")
-    return (
-        *(_latency(operation, words, "response", which, response) for which in all_of_them if paced),
-        *(_latency(operation, words, "service", which, service) for which in all_of_them),
-        *(_latency(operation, words, "queue", which, queue) for which in ("mean", "p99")),
-        *(_latency(operation, words, "attempt", which, attempt) for which in ("mean", "p99")),
-    )
-
-
-def _latency(operation: str, words: str, clock_name: str, which: str, clock: str) -> Metric:
-    return Metric(
-        name=f"{operation}.{clock_name}_{which}",
-        unit="s",
-        direction=Direction.LOWER,
-        title=f"{words}: {clock_name} time, {which}",
-        clock=clock,
-    )
-
-
-def _load(metric: Metric, value: float, at_s: float | None = None) -> Measurement:
-    return Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)
-
-
-def rate(metric: Metric, output: load_output.LoadOutput, factor: float, operation: str | None) -> list[Measurement]:
-    """Operations ended (committed, or rolled back by design) per second x `factor`: of the trial and each interval."""
-    outcomes = ("committed", "rolled_back_by_design")
-    total = load_output.count(output, operation=operation, outcomes=outcomes)
-    found = [_load(metric, factor * total / output.measured_s)]
-    for interval in output.intervals:
-        ended = sum(
-            row.count for row in interval.operations if row.outcome in outcomes and operation in (None, row.operation)
-        )
-        length_s = interval.end_s - interval.start_s
-        if length_s > 0:
-            found.append(_load(metric, factor * ended / length_s, at_s=interval.end_s))
-    return found
 
 
 def _show(site: Site, line: str) -> None:

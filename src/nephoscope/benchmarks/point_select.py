@@ -11,13 +11,8 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_output, load_spec
-from nephoscope.benchmarks.load_benchmark import (
-    LoadBenchmark,
-    RunParameters,
-    generator_metrics,
-    latency_metrics,
-    rate,
-)
+from nephoscope.benchmarks.load_benchmark import LoadBenchmark, RunParameters
+from nephoscope.benchmarks.load_metrics import generator_metrics, latency_metrics, rate
 from nephoscope.records import Direction, Measurement, Metric
 
 ROW_BYTES = 320

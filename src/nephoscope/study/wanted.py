@@ -23,6 +23,7 @@ _UNIT_WORDS = {
     "percent": "percent",
     "usd": "US dollars",
     "usd_per_hour": "US dollars per hour",
+    "per_s": "operations per second",
 }
 
 

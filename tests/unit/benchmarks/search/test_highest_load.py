@@ -141,7 +141,7 @@ def test_a_client_that_is_the_limit_leaves_a_number_that_does_not_count(tmp_path
     parameters = PARAMETERS.model_copy(update={"parameters": {"rows": 1000, "connections": 4}})
 
     def by_threads(spec: dict[str, Any], _: int) -> float:
-        return 25_000.0 * spec.get("threads", 1)
+        return 25_000.0 * int(spec.get("threads", 1))
 
     _, raw, _ = searched(tmp_path, parameters, capacity=by_threads)
     verdict = SearchEnded()(evidence(operations=HighestLoad().operations(raw, parameters, client_cpus=1)))
