@@ -23,6 +23,7 @@ _UNIT_WORDS = {
     "percent": "percent",
     "usd": "US dollars",
     "usd_per_hour": "US dollars per hour",
+    "mib_per_s": "MiB per second",
     "per_s": "operations per second",
 }
 
