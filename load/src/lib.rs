@@ -20,6 +20,7 @@ pub mod fake_target;
 pub mod fingerprint;
 pub mod headline;
 pub mod journal;
+pub mod kernel;
 pub mod loader;
 pub mod merge;
 pub mod outcome;

@@ -93,7 +93,7 @@ def test_a_scale_is_said_in_plan_progress_and_report(tmp_path: Path) -> None:
     file, out = tmp_path / "micro.toml", tmp_path / "out"
     file.write_text(MICRO)
     said = "scaled to 5 % of the edition's times: not comparable with published numbers"
-    assert f"stress-ng: {said}" in nephoscope("plan", file, "--scale", "0.05").stderr
+    assert f"warning: {said}" in nephoscope("plan", file, "--scale", "0.05").stderr
     assert "scaled" not in nephoscope("plan", file).stderr
     ran = nephoscope("run", file, "--out", out, "--scale", "0.05")
     assert ran.exit_code == 0, ran.stderr

@@ -10,7 +10,7 @@ use crate::output::Output;
 use crate::session;
 use crate::spec::Spec;
 use crate::stop::Stop;
-use crate::{merge, telemetry, tell};
+use crate::{kernel, merge, telemetry, tell};
 use clap::{Parser, Subcommand};
 use fake_target::FakeTargetArgs;
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -45,6 +45,7 @@ Examples:
   nephoscope-load null run   --dsn $DSN --connections 8 --duration-s 3
   nephoscope-load exec < spec.json
   nephoscope-load telemetry --interval-ms 1000
+  nephoscope-load kernel --threads 2 --duration-s 10
   nephoscope-load fake-target --listen 127.0.0.1:6000 --freeze-at-s 3 --freeze-for-s 2
 
 Results are JSON lines on stdout: `started`, an `interval` a second, `finished`. Text for people is on stderr.
@@ -80,6 +81,16 @@ enum Command {
     /// Be a server that only looks like PostgreSQL: it answers the workloads null, point-select and tpcc (profile proc)
     /// from memory, as late as it is told. For tests and calibration; prints a JSON line a second, until SIGTERM.
     FakeTarget(FakeTargetArgs),
+    /// Measure this machine's CPUs by a CoreMark-like kernel (a Rust port), where EEMBC's own cannot be had; prints one
+    /// JSON line. It is no EEMBC score.
+    Kernel {
+        /// At once; each runs the whole kernel.
+        #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
+        threads: u16,
+        /// About how long.
+        #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=86_400))]
+        duration_s: u32,
+    },
     /// Put the outputs of all shards of one run into one, on stdout; the exit code is the worst of theirs.
     Merge {
         /// What each shard wrote.
@@ -114,6 +125,9 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             return Ok(telemetry::run(Duration::from_millis(interval_ms), io::stdout().lock(), &stop));
         }
         Command::FakeTarget(args) => return args.serve(&*stop_on_signals()?),
+        Command::Kernel { threads, duration_s } => {
+            return kernel::run(threads, f64::from(duration_s), io::stdout().lock());
+        }
         Command::Merge { files } => return print_merged(&files),
         Command::Sql(args) => return args.print(),
         Command::Exec { spec } => read_spec(spec.as_deref())?,

@@ -54,7 +54,19 @@ def presets(*found: Preset) -> Presets:
     return MappingProxyType({preset.edition: preset for preset in found})
 
 
-class EditionParameters(Frozen):
+class Scaled(Frozen):
+    """Parameters whose sizes and times are one knob."""
+
+    scale: float = Field(
+        default=1.0, gt=0, le=1, description="of sizes and run times; `--scale` of `run` and `plan` sets it"
+    )
+
+    def scaled(self, value: int, *, least: int) -> int:
+        """A size or a time times `scale`: whole, and not below what a tool needs, `least`."""
+        return min(value, max(least, round(value * self.scale)))
+
+
+class EditionParameters(Scaled):
     """Parameters of a benchmark with editions. A subclass names its own in `edition`."""
 
     presets: ClassVar[Presets] = {}
@@ -63,9 +75,6 @@ class EditionParameters(Frozen):
 
     edition: str | None = Field(default=None, description="a published method, see the table of editions")
     mode: Mode = Field(default="fixed", description="faithful: with the known defects of the edition")
-    scale: float = Field(
-        default=1.0, gt=0, le=1, description="of sizes and run times; `--scale` of `run` and `plan` sets it"
-    )
 
     @model_validator(mode="before")
     @classmethod
@@ -79,10 +88,6 @@ class EditionParameters(Frozen):
         """What differs from every edition and is no parameter's value."""
         return []
 
-    def scaled(self, value: int, *, least: int) -> int:
-        """A size or a time times `scale`: whole, and not below what a tool needs, `least`."""
-        return min(value, max(least, round(value * self.scale)))
-
 
 def scale_words(scale: float) -> str:
     """`scaled to 5 % of the edition's times: not comparable with published numbers`."""
@@ -93,10 +98,13 @@ def preset_notes(parameters: EditionParameters) -> list[str]:
     """For the report: which method, what differs from it, its known defects, its scale. Empty without any."""
     preset = parameters.presets.get(parameters.edition or "")
     found = [_method(parameters, preset), *_defects(parameters, preset)] if preset else []
-    if parameters.scale < 1:
-        words = scale_words(parameters.scale)
-        found.append(f"{words[0].upper()}{words[1:]}.")
-    return found
+    return found + scale_notes(parameters)
+
+
+def scale_notes(parameters: Scaled) -> list[str]:
+    """For the report: the scale; empty for the whole."""
+    words = scale_words(parameters.scale)
+    return [f"{words[0].upper()}{words[1:]}."] if parameters.scale < 1 else []
 
 
 def deviations(parameters: EditionParameters) -> list[str]:

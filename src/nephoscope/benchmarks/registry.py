@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.coremark import CoreMark
+from nephoscope.benchmarks.cpu_kernel import CpuKernel
 from nephoscope.benchmarks.fake import Fake
 from nephoscope.benchmarks.fio import Fio
 from nephoscope.benchmarks.highest_load import HighestLoad
@@ -18,6 +20,8 @@ from nephoscope.benchmarks.tpcc import Tpcc
 
 _ALL: tuple[Benchmark, ...] = (
     StressNg(),
+    CoreMark(),
+    CpuKernel(),
     Fio(),
     SysbenchFileio(),
     Ping(),

@@ -10,9 +10,11 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.frequency import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.benchmarks.presets import Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import OutputUnreadable
+from nephoscope.machines.remote import MachineHandle
 from nephoscope.observations import CpuPhase, Observations
 from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
 from nephoscope.records import Direction, Measurement, Metric
@@ -101,6 +103,7 @@ class StressNg:
                 title="CPUs really used",
                 clock="user + system time of all workers / real time",
             ),
+            *FREQUENCIES,
         )
 
     def needs(self, parameters: StressNgParameters) -> Needs:
@@ -127,6 +130,10 @@ class StressNg:
         machine = site.cluster.database[0]
         # stress-ng's own 0 counts every CPU that is online, also those outside the affinity mask.
         workers = len(machine.cpus) if parameters.workers == "cpus" else parameters.workers
+        async with frequency_watched(site):
+            await self._run(site, machine, workers, parameters)
+
+    async def _run(self, site: Site, machine: MachineHandle, workers: int, parameters: StressNgParameters) -> None:
         for name in _runs(parameters):
             remote_yaml = f"{machine.data_dir}/nephoscope-{name}.yaml"
             argv = ["stress-ng", f"--{parameters.stressor}", str(workers), "--timeout", f"{parameters.run_s}s"]
@@ -152,7 +159,8 @@ class StressNg:
                 role="database",
             )
             for metric in self.metrics(parameters)
-        ]
+            if metric.name in runs[0]
+        ] + frequencies(raw)
 
     def observations(self, raw: RawOutput, parameters: StressNgParameters) -> Observations:
         """The CPU time that the workers of each run got; both stressors only compute.

@@ -3,7 +3,8 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -51,7 +52,8 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
     """The plan of a study; pure: equal study and benchmarks, equal bytes.
 
     One block for each replicate; a block holds every configuration x benchmark once, in an order drawn from the
-    study's seed and the block's number. A configuration with fewer machines than a benchmark needs is left out of it.
+    study's seed and the block's number. A configuration with fewer machines than a benchmark needs is left out of it,
+    and one that the benchmark does not name, when it names some.
     Durations are in seconds, one trial after the other; prices in US dollars, `None` as soon as one configuration has
     no price.
 
@@ -85,7 +87,7 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
         unpriced=[f"{name}: {found.reason_missing}" for name, found in quotes.items() if found.reason_missing],
         warnings=[
             *_scaled(entries.values()),
-            *warnings_for(study, sum(entry.headline_metrics for entry in entries.values())),
+            *warnings_for(study, _compared(fitting, entries)),
             *left_out,
         ],
     )
@@ -100,6 +102,8 @@ def _fitting(
     for name, configuration in configurations.items():
         there = configuration.database_machine.count + (configuration.load_machine is not None)
         for label, entry in entries.items():
+            if entry.run_on and name not in entry.run_on:
+                continue
             if entry.machines <= there:
                 cells.append((name, label))
             else:
@@ -112,6 +116,12 @@ def _fitting(
             hint="give a configuration a load_machine or a database_machine.count of 2 or more, or take it out",
         )
     return cells, left_out
+
+
+def _compared(cells: Collection[Cell], entries: Mapping[str, "_Resolved"]) -> int:
+    """Headline metrics of the benchmarks that run on more than one configuration."""
+    runs = Counter(label for _, label in cells)
+    return sum(entry.headline_metrics for label, entry in entries.items() if runs[label] > 1)
 
 
 _NOT_MEASURED: dict[str, Any] = {
@@ -146,6 +156,8 @@ class _Resolved:
     duration_s: float
     headline_metrics: int
     machines: int
+    run_on: frozenset[str]
+    """Names of configurations; empty: all that have the machines."""
 
 
 _SCALE = "scale"
@@ -164,14 +176,18 @@ def _with_scale(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable], scal
     return entry.model_copy(update={"parameters": {**entry.parameters, _SCALE: scale}})
 
 
-def _scaled(entries: Iterable[_Resolved]) -> list[str]:
+def _scaled(entries: Collection[_Resolved]) -> list[str]:
     """One sentence for each scale below 1: no number of such a plan is one of the edition's."""
     labels: dict[float, list[str]] = {}
     for entry in entries:
         scale = float(entry.use.parameters.get(_SCALE, 1))
         if scale < 1:
             labels.setdefault(scale, []).append(entry.use.name)
-    return [f"{', '.join(names)}: {scale_words(scale)}" for scale, names in labels.items()]
+    every = len(entries)
+    return [
+        scale_words(scale) if len(names) == every else f"{', '.join(names)}: {scale_words(scale)}"
+        for scale, names in labels.items()
+    ]
 
 
 def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Resolved:
@@ -189,6 +205,7 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
         duration_s=benchmark.expected_duration_s(parameters),
         headline_metrics=sum(metric.headline for metric in benchmark.metrics(parameters)),
         machines=benchmark.needs(parameters).machines,
+        run_on=frozenset(entry.configurations),
     )
 
 

@@ -147,6 +147,9 @@ class BenchmarkEntry(Frozen):
 
     uses: str = Field(description="which benchmark")
     name: Name | None = Field(default=None, description="what this study calls it; default: the benchmark's name")
+    configurations: list[str] = Field(
+        default=[], description="names of those that it is run on; default: all that have the machines it needs"
+    )
     parameters: dict[str, Any] = Field(default={}, description="each benchmark has its own, see `nephoscope init`")
 
     @property

@@ -29,12 +29,26 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
             near = nearest(uses, known)
             hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(sorted(known))}"
             yield Problem(("benchmarks", index, "uses"), f"no benchmark {shown(uses)}; {hint}")
+    yield from _run_on(data)
     for index, configuration in _tables(data, "configurations"):
         if configuration.get("provider", "local") == "local":
             yield from _local(("configurations", index), configuration)
         yield from _placed(("configurations", index), configuration, _type_names(data))
         if configuration.get("provider") == "fake":
             yield from _fake(("configurations", index), configuration, needed=_database_needed(data))
+
+
+def _run_on(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """A benchmark may name the configurations that it is run on: of this study."""
+    there = [str(configuration.get("name")) for _, configuration in _tables(data, "configurations")]
+    for index, entry in _tables(data, "benchmarks"):
+        named = entry.get("configurations", [])
+        for place, name in enumerate(named if isinstance(named, list) else []):
+            if isinstance(name, str) and name not in there:
+                near = nearest(name, there)
+                hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(there)}"
+                path = ("benchmarks", index, "configurations", place)
+                yield Problem(path, f"no configuration {shown(name)}; {hint}")
 
 
 def _newer_schema(data: Mapping[str, Any]) -> Iterator[Problem]:

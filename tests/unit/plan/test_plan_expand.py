@@ -58,13 +58,20 @@ def test_each_block_holds_each_cell_once_and_every_id_is_its_own(any_study: Stud
 MICRO = study(benchmarks=[BenchmarkEntry(uses="stress-ng", parameters={"duration_s": 60})])
 
 
+def test_a_benchmark_runs_on_the_configurations_that_it_names() -> None:
+    entries = [BenchmarkEntry(uses="cpu", configurations=["large"]), BenchmarkEntry(uses="disk")]
+    plan = expand(study(benchmarks=entries, replicates=1), BENCHMARKS)
+    cells = {(row.intent.configuration_name, row.intent.benchmark.name) for row in plan.trials}
+    assert cells == {("large", "cpu"), ("small", "disk"), ("large", "disk")}
+    everywhere = expand(study(replicates=1), BENCHMARKS)
+    assert ids(plan)["large", "cpu", 1] == ids(everywhere)["large", "cpu", 1], "where it runs is no part of an id"
+
+
 def test_a_scale_shrinks_times_changes_ids_and_is_told() -> None:
     whole, small = (expand(MICRO, {"stress-ng": StressNg()}, scale=scale) for scale in (None, 0.05))
     assert small.expected_duration_s < whole.expected_duration_s / 10
     assert not set(ids(whole).values()) & set(ids(small).values())
-    assert small.warnings[0] == (
-        "stress-ng: scaled to 5 % of the edition's times: not comparable with published numbers"
-    )
+    assert small.warnings[0] == "scaled to 5 % of the edition's times: not comparable with published numbers"
     assert not any("scaled" in warning for warning in whole.warnings)
     assert ids(expand(MICRO, {"stress-ng": StressNg()}, scale=1.0)) == ids(whole)
 

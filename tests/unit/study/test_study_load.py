@@ -146,6 +146,11 @@ def test_a_unit_of_the_same_kind_is_converted_and_a_share_has_its_sign_taken_off
     )
 
 
+def test_a_benchmark_runs_on_configurations_of_its_study() -> None:
+    said = problems(with_benchmark('uses = "tpcc"\nconfigurations = ["a", "other"]'))
+    assert said == ['s.toml:5: benchmarks[0].configurations[1]: no configuration "other"; there are: a']
+
+
 def test_a_study_of_a_newer_format() -> None:
     (line,) = problems('schema = "nephoscope/study/2"\n' + MINIMAL)
     assert line.startswith("s.toml:1: schema: nephoscope/study/2 is newer than this nephoscope")
