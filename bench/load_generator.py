@@ -163,14 +163,13 @@ def bars_on_fake(setting: Setting, lines: list[str]) -> list[results.Bar]:
     bars = []
     for rate in FAKE_RATES_PER_S:
         what = f"pacing error p99 at {rate:,} arrivals/s against the fake target"
+        found = None
         try:
-            p99_us, offered, not_sent = solo.pacing_error_us(setting, rate, setting.seconds)
+            found = solo.pacing(setting, rate, setting.seconds)
+            lines.append(f"- {rate:,} arrivals/s: {found.offered:,} were due, {found.not_sent:,} of them never sent.")
         except (RuntimeError, ValueError) as error:
             say(f"{what}: {error}")
-            bars.append(results.at_most(what, None, 100, "µs"))
-            continue
-        lines.append(f"- {rate:,} arrivals/s: {offered:,} were due, {not_sent:,} of them never sent.")
-        bars.append(results.at_most(what, results.spread([p99_us]), 100, "µs", 1))
+        bars.append(results.of_pacing(what, found, 100))
     what = f"{10 * TERMINAL_WAREHOUSES:,} waiting terminals against the fake target"
     try:
         terminals = results.spread(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from bench.harness.contenders import Done
+from bench.harness.solo import Pacing
 
 _MIB = 2**20
 _US_PER_S = 1e6
@@ -109,6 +110,17 @@ def at_most(what: str, found: Spread | None, limit: float, unit: str = "×", dig
     if found is None:
         return Bar(what, bar, NOTHING, met=None)
     return Bar(what, bar, found.text(digits), met=found.median <= limit)
+
+
+def of_pacing(what: str, found: Pacing | None, limit_us: float) -> Bar:
+    """A bar that the pacing error must not exceed, at a rate that is kept; None: it could not be measured."""
+    bar = f"≤ {limit_us:g} µs"
+    if found is None:
+        return Bar(what, bar, NOTHING, met=None)
+    seen = NOTHING if found.p99_us is None else f"{found.p99_us:.1f}"
+    if not found.is_kept:
+        return Bar(what, bar, f"{seen}, {found.not_sent:,} of {found.offered:,} never sent", met=False)
+    return Bar(what, bar, seen, met=found.p99_us is not None and found.p99_us <= limit_us)
 
 
 def at_least(what: str, found: Spread | None, limit: float) -> Bar:

@@ -18,6 +18,7 @@ STREAMS = 2
 """Of COPY and of building indexes: as many as the CPUs that the bars were made on."""
 
 _NS_PER_US = 1000
+_LEAST_KEPT = 0.99
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,25 @@ def spec(dsn: str, workload: dict[str, object], **more: object) -> str:
     return json.dumps({**common, "workload": workload, **more})
 
 
-def pacing_error_us(setting: Setting, rate_per_s: int, seconds: float) -> tuple[float, int, int]:
-    """p99 of how late operations were taken, in microseconds; arrivals that were due, and those never sent."""
+@dataclass(frozen=True)
+class Pacing:
+    """How a rate was kept."""
+
+    p99_us: float | None
+    """Of how late operations were taken that had to wait for nobody. None: all had to wait, so far behind it was."""
+    offered: int
+    """Arrivals that were due in the measurement interval."""
+    not_sent: int
+    """Arrivals that were never sent."""
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether nearly all arrivals were sent: by the measure of nephoscope-load's exit code 4."""
+        return self.not_sent <= (1 - _LEAST_KEPT) * self.offered
+
+
+def pacing(setting: Setting, rate_per_s: int, seconds: float) -> Pacing:
+    """Of nephoscope-load, one thread on the fake target."""
     with fake_target(setting) as dsn:
         pace = {"kind": "constant", "rate_per_s": rate_per_s}
         asked = spec(dsn, {"kind": "null"}, connections=64, pace=pace, threads=1, ramp_s=1, duration_s=seconds)
@@ -127,18 +145,19 @@ def pacing_error_us(setting: Setting, rate_per_s: int, seconds: float) -> tuple[
     return read_pacing(lines, ran.stderr)
 
 
-def read_pacing(lines: Sequence[dict[str, Any]], said: str) -> tuple[float, int, int]:
+def read_pacing(lines: Sequence[dict[str, Any]], said: str) -> Pacing:
     """From the output's lines.
 
     Raises:
-        ValueError: nothing was paced.
+        ValueError: no rate was measured.
     """
+    last = lines[-1] if lines else {}
+    if last.get("offered") is None:
+        raise ValueError(f"no rate was measured: {said[-500:]}")
     measured = [line for line in lines if line["event"] == "interval" and line["phase"] == "measure"]
     encoded = [line["client"]["pacing_error"] for line in measured if line["client"].get("pacing_error")]
-    if not encoded:
-        raise ValueError(f"nothing was paced: {said[-500:]}")
-    last = lines[-1]
-    return merged(encoded).get_value_at_percentile(99) / _NS_PER_US, last["offered"], last["not_sent"]
+    p99_us = merged(encoded).get_value_at_percentile(99) / _NS_PER_US if encoded else None
+    return Pacing(p99_us, last["offered"], last["not_sent"])
 
 
 def waiting_terminals_bytes(setting: Setting, warehouses: int, seconds: float) -> int:

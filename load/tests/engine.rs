@@ -2,8 +2,10 @@
 
 mod support;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
-use support::program::{self, Ended, exec, point_select};
+use std::time::Duration;
+use support::program::{self, Ended, exec, point_select, start};
 
 fn loaded() -> Option<support::Server> {
     let server = support::server()?;
@@ -162,4 +164,29 @@ fn deliveries_that_were_queued_are_all_done() {
     let done = ended.finished()["audit"].as_array().unwrap().iter().find(|line| line["name"] == "deferred_done");
     let done = done.expect("such a line");
     assert!(done["observed"] == 1.0 && number(&done["draws"]) > 0, "{done}");
+}
+
+#[test]
+fn who_interrupts_is_told_how_much_was_queued_and_not_done() {
+    let Some(server) = support::server() else { return };
+    exec(&program::spec("load", &server.dsn(), json!({"kind": "tpcc", "warehouses": 1}))).expect(0);
+    // A Delivery takes half a second or more: what is queued cannot be done in the time that who interrupts grants.
+    let slow = "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS \
+                $$ BEGIN PERFORM pg_sleep(0.5); RETURN NULL; END $$; \
+                CREATE TRIGGER slow AFTER DELETE ON new_order FOR EACH STATEMENT EXECUTE FUNCTION slow()";
+    server.connect().query(slow).unwrap();
+    let mut spec =
+        program::spec("run", &server.dsn(), json!({"kind": "tpcc", "warehouses": 1, "delivery": "deferred"}));
+    spec["connections"] = json!(1);
+    spec["workers"] = json!(10);
+    spec["duration_s"] = json!(60);
+    let mut running = start(&spec);
+    running.wait_for("interval");
+    running.signal(Signal::INT);
+    let ended = running.end_within(Duration::from_secs(15)).expect(130);
+    let audit = ended.finished()["audit"].as_array().unwrap();
+    let done = audit.iter().find(|line| line["name"] == "deferred_done").expect("such a line");
+    assert!(number(&done["draws"]) > 5 && done["observed"].as_f64().unwrap() < 1.0, "{done}");
+    let drawn = audit.iter().find(|line| line["name"] == "mix_new_order").expect("such a line");
+    assert!(number(&drawn["draws"]) > 100, "{drawn}");
 }

@@ -15,6 +15,7 @@ import pytest
 
 from nephoscope.benchmarks import load_contract as contract
 from nephoscope.benchmarks import load_output, load_spec
+from nephoscope.benchmarks.editions import Clients
 from nephoscope.benchmarks.histograms import merged
 from nephoscope.benchmarks.load_spec import (
     ConstantPace,
@@ -110,7 +111,7 @@ def test_what_it_writes_is_the_contract_and_its_counts_agree(postgres: Server, n
             for encoded in (row.histograms.queue, row.histograms.service, row.histograms.response):
                 assert merged([encoded]).get_total_count() == row.count - row.out_of_range
     for total in output.finished.operations:
-        measured = load_output.count(output, operation=total.operation, outcomes=(total.outcome,))
+        measured = load_output.count(output, operations=[total.operation], outcomes=(total.outcome,))
         assert measured == total.measured
         # what was in flight at the end belongs to `all` alone
         assert summed[total.operation, total.outcome] <= total.all
@@ -247,6 +248,26 @@ def run(postgres: Server, database: str, workload: load_spec.AnyWorkload, **more
     assert done.returncode == 0, done.stderr
     lines_of(done)
     return load_output.read(done.stdout)
+
+
+def test_deferred_deliveries_are_transactions_when_they_are_queued(postgres: Server, tpcc: str) -> None:
+    parameters = TpccParameters(warehouses=1, delivery="deferred", ramp_s=0, duration_s=30)
+    workload = Tpcc().workload(parameters, Clients())
+    asked = spec(postgres, tpcc, "run", workload, ramp_s=0.0, duration_s=30.0, operations=10 * 23, workers=10)
+    done = execute(postgres, asked)
+    assert done.returncode == 0, done.stderr
+    output = load_output.read(done.stdout)
+    declared = {metric.name: metric.unit for metric in Tpcc().metrics(parameters)}
+    rows = Tpcc().parse({"load-run.stdout": done.stdout}, parameters)
+    assert {row.metric: row.unit for row in rows}.items() <= declared.items()
+    values = {row.metric: row.value for row in rows if row.at_s is None}
+    assert values["deferred_within_80_s"] == 100
+    ended = load_output.count(output, outcomes=["committed", "rolled_back_by_design"])
+    of_queued_work = load_output.count(output, operations=["delivery_deferred"], outcomes=["committed"])
+    assert of_queued_work > 0
+    assert values["transactions_per_s"] == pytest.approx((ended - of_queued_work) / output.measured_s)
+    assert values["round_trips_per_transaction"] == pytest.approx(output.finished.round_trips / (10 * 23))
+    assert values["delivery_deferred.service_mean"] > values["delivery.service_mean"]
 
 
 def test_it_says_every_second_what_its_threads_used(postgres: Server, point_select: str) -> None:

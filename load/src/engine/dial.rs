@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 pub(super) const PARALLEL_LOGINS: usize = 16;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// A socket takes no wait of nothing at all.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
 
 /// Opens connections that are ready for a workload.
 #[derive(Debug)]
@@ -53,11 +55,13 @@ impl Dial {
         self.hosts.len()
     }
 
-    fn open(&self, group: usize) -> Result<Connection, DialError> {
-        let mut connection =
-            Connection::open(&self.hosts[group], Some(self.answer_timeout)).map_err(DialError::Open)?;
+    /// Opens a connection; each wait for the server is at most `most` long, and as long as the DSN and the spec say.
+    fn open(&self, group: usize, most: Duration) -> Result<Connection, DialError> {
+        let dsn = self.hosts[group].within(most);
+        let mut connection = Connection::open(&dsn, Some(self.answer_timeout.min(most))).map_err(DialError::Open)?;
         connection.prepare(&self.statements, self.isolation).map_err(DialError::Prepare)?;
         connection.prepare_retry(self.retry).map_err(DialError::Prepare)?;
+        connection.set_timeout(Some(self.answer_timeout)).map_err(DialError::Open)?;
         Ok(connection)
     }
 
@@ -74,7 +78,7 @@ impl Dial {
                 if index >= count || stop.requested() {
                     break;
                 }
-                match self.open(index % self.groups()) {
+                match self.open(index % self.groups(), Duration::MAX) {
                     Ok(connection) => opened.push((index, connection)),
                     Err(error) => {
                         next.store(count, Ordering::Relaxed);
@@ -105,7 +109,8 @@ impl Dial {
         let deadline = Instant::now() + self.reconnect_timeout;
         let mut pause = FIRST_PAUSE;
         loop {
-            let error = match self.open(group) {
+            let left = deadline.saturating_duration_since(Instant::now()).max(SHORTEST_WAIT);
+            let error = match self.open(group, left) {
                 Ok(connection) => return Ok(Some(connection)),
                 Err(DialError::Open(error) | DialError::Prepare(PrepareError { error, .. })) => error,
             };
@@ -174,17 +179,31 @@ mod tests {
         assert_eq!(hosts("?target_session_attrs=read-write", 8), [3]);
     }
 
-    #[test]
-    fn nobody_reconnects_after_the_end() {
-        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let dial = Dial {
-            hosts: vec![Dsn::parse(&format!("postgresql://u@127.0.0.1:{port}/d"), |_| None).unwrap()],
+    fn dial(listener: &std::net::TcpListener) -> Dial {
+        let address = listener.local_addr().unwrap();
+        Dial {
+            hosts: vec![Dsn::parse(&format!("postgresql://u@{address}/d"), |_| None).unwrap()],
             isolation: Isolation::ReadCommitted,
             retry: Retry::Restart,
             statements: Vec::new(),
             answer_timeout: Duration::from_secs(5),
             reconnect_timeout: Duration::from_millis(700),
-        };
+        }
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_is_waited_for_no_longer_than_a_lost_connection_may_take() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let began = Instant::now();
+        let failure =
+            dial(&listener).reopen(0, &Stop::default(), began + Duration::from_secs(60)).expect_err("nobody answers");
+        assert_eq!(failure.code, ExitCode::TargetLost);
+        assert!((700..4_000).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn nobody_reconnects_after_the_end() {
+        let dial = dial(&std::net::TcpListener::bind("127.0.0.1:0").unwrap());
         let began = Instant::now();
         assert!(dial.reopen(0, &Stop::default(), began + Duration::from_millis(100)).unwrap().is_none());
         assert!(began.elapsed() < Duration::from_millis(600));

@@ -32,6 +32,9 @@ const LONGEST_BACK_OFF: Duration = Duration::from_millis(50);
 const LONGEST_WAIT_NS: u64 = 20_000_000;
 /// Less than this before something is due in an open pace, sleeping would be too coarse.
 const SPIN_NS: u64 = 50_000;
+/// How long who interrupts leaves for work that was queued: less than the coordinator's grace, so that what threads
+/// drew is counted.
+const QUEUED_GRACE_NS: u64 = 2_000_000_000;
 /// How often answers that do not come are looked for.
 const SCAN_NS: u64 = 250_000_000;
 const EVENTS: usize = 256;
@@ -76,6 +79,8 @@ pub(super) struct Reactor {
     /// When seats that pause go on.
     pauses: BinaryHeap<Reverse<(u64, usize)>>,
     deferred: Deferred,
+    /// When queued work is given up; only after an interruption.
+    gives_up_ns: Option<u64>,
     redial: Redial,
     epoll: OwnedFd,
     scan: u32,
@@ -109,6 +114,7 @@ impl Reactor {
             busy: 0,
             pauses: BinaryHeap::new(),
             deferred: Deferred::new(shared.dial.groups()),
+            gives_up_ns: None,
             redial,
             epoll,
             scan: 0,
@@ -165,8 +171,14 @@ impl Reactor {
                 self.roster.fire(now_ns);
                 self.dispatch(now_ns)?;
             }
-            self.dispatch_deferred()?;
-            if self.busy == 0 && (over || self.roster.is_empty()) && !self.can_do_deferred() {
+            if self.shared.stop.interrupted() {
+                self.gives_up_ns.get_or_insert(now_ns + QUEUED_GRACE_NS);
+            }
+            let gives_up = self.gives_up(now_ns);
+            if !gives_up {
+                self.dispatch_deferred()?;
+            }
+            if self.busy == 0 && (over || self.roster.is_empty()) && (gives_up || !self.can_do_deferred()) {
                 return Ok(());
             }
             self.give_up_on_silence(now_ns)?;
@@ -210,7 +222,7 @@ impl Reactor {
     /// Gives connections that nobody due wants to work that was queued, even after the end of the load.
     fn dispatch_deferred(&mut self) -> Result<(), Failure> {
         for group in 0..self.free.len() {
-            while !self.deferred.is_empty(group) && !self.has_failed() {
+            while !self.deferred.is_empty(group) {
                 let Some(index) = self.free[group].pop_front() else { break };
                 let Some(arrival) = self.deferred.next(group) else { break };
                 self.busy += 1;
@@ -223,15 +235,16 @@ impl Reactor {
         Ok(())
     }
 
-    /// Whether the load ended by a failure; an interruption leaves time to do what is queued.
-    fn has_failed(&self) -> bool {
-        self.shared.stop.requested() && !self.shared.stop.interrupted()
+    /// Whether queued work is left undone: the load ended by a failure, or an interruption has left time enough.
+    fn gives_up(&self, now_ns: u64) -> bool {
+        let stop = &self.shared.stop;
+        stop.requested() && (!stop.interrupted() || self.gives_up_ns.is_some_and(|at_ns| now_ns >= at_ns))
     }
 
     /// Whether work is queued for which there is, or will be, a connection: after the end, a lost one does not come back.
     fn can_do_deferred(&self) -> bool {
         let is_served = |place: &Place| place.state != State::Dialing && !self.deferred.is_empty(place.group);
-        !self.has_failed() && self.places.iter().any(is_served)
+        self.places.iter().any(is_served)
     }
 
     /// Does what comes next for a seat.

@@ -70,15 +70,13 @@ def load_row(metric: Metric, value: float, at_s: float | None = None) -> Measure
     return Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)
 
 
-def rate(metric: Metric, output: load_output.LoadOutput, factor: float, operation: str | None) -> list[Measurement]:
+def rate(metric: Metric, output: load_output.LoadOutput, factor: float, *operations: str) -> list[Measurement]:
     """Operations ended (committed, or rolled back by design) per second x `factor`: of the trial and each interval."""
     outcomes = ("committed", "rolled_back_by_design")
-    total = load_output.count(output, operation=operation, outcomes=outcomes)
+    total = load_output.count(output, operations=operations, outcomes=outcomes)
     found = [load_row(metric, factor * total / output.measured_s)]
     for interval in output.intervals:
-        ended = sum(
-            row.count for row in interval.operations if row.outcome in outcomes and operation in (None, row.operation)
-        )
+        ended = sum(row.count for row in interval.operations if row.outcome in outcomes and row.operation in operations)
         length_s = interval.end_s - interval.start_s
         if length_s > 0:
             found.append(load_row(metric, factor * ended / length_s, at_s=interval.end_s))

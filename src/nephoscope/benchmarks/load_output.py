@@ -1,7 +1,7 @@
 """Reads what `nephoscope-load` wrote; pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -245,13 +245,13 @@ def responses(output: LoadOutput) -> Mapping[str, Responses]:
     return found
 
 
-def count(output: LoadOutput, *, operation: str | None = None, outcomes: tuple[str, ...]) -> int:
-    """Operations that ended in the measurement interval, summed from its intervals."""
+def count(output: LoadOutput, *, operations: Collection[str] | None = None, outcomes: Collection[str]) -> int:
+    """Operations that ended in the measurement interval, summed from its intervals; `operations` None: of all kinds."""
     return sum(
         row.count
         for interval in output.measured
         for row in interval.operations
-        if row.outcome in outcomes and operation in (None, row.operation)
+        if row.outcome in outcomes and (operations is None or row.operation in operations)
     )
 
 

@@ -12,6 +12,7 @@ Isolation = Literal["read committed", "repeatable read", "serializable"]
 Dialect = Literal["postgres", "cockroachdb", "yugabytedb"]
 Profile = Literal["chatty", "batched", "pipelined", "proc"]
 Wait = Literal["none", "spec"]
+Delivery = Literal["inline", "deferred"]
 
 
 class Concise(Frozen):
@@ -51,7 +52,7 @@ class TpccWorkload(Concise):
     profile: Profile = Field(default="batched", description="how transactions are cut into round trips")
     wait: Wait = Field(default="none", description="spec: keying and think times of the clause")
     wait_factor: float = Field(default=1.0, gt=0, description="of both waits; only with wait = spec")
-    delivery: Literal["inline", "deferred"] = Field(
+    delivery: Delivery = Field(
         default="inline", description="deferred: the terminal only queues it, and it is done as delivery_deferred (2.7)"
     )
     timestamps: Literal["wall", "logical"] = Field(

@@ -97,10 +97,27 @@ def test_statements_of_a_dump() -> None:
     assert solo.statements_of(dump) == found
 
 
-def test_nothing_paced_is_no_pacing_error() -> None:
+@pytest.mark.parametrize(
+    ("p99_us", "not_sent", "row"),
+    [
+        (99.0, 10, "| x | ≤ 100 µs | 99.0 | met |"),
+        (101.0, 10, "| x | ≤ 100 µs | 101.0 | **missed** |"),
+        (99.0, 11, "| x | ≤ 100 µs | 99.0, 11 of 1,000 never sent | **missed** |"),
+        (None, 700, "| x | ≤ 100 µs | –, 700 of 1,000 never sent | **missed** |"),
+    ],
+)
+def test_a_rate_that_was_not_kept_misses_the_bar(p99_us: float | None, not_sent: int, row: str) -> None:
+    assert results.of_pacing("x", solo.Pacing(p99_us, 1_000, not_sent), 100).row() == row
+    assert "not measured" in results.of_pacing("x", None, 100).row()
+
+
+def test_an_output_without_a_rate_has_no_pacing() -> None:
     interval = {"event": "interval", "phase": "measure", "client": {"pacing_error": None}}
-    with pytest.raises(ValueError, match="nothing was paced"):
-        solo.read_pacing([interval, {"event": "finished"}], "")
+    found = solo.read_pacing([interval, {"event": "finished", "offered": 9, "not_sent": 8}], "")
+    assert (found.p99_us, found.is_kept) == (None, False)
+    for lines in ([interval, {"event": "finished", "offered": None}], []):
+        with pytest.raises(ValueError, match="no rate was measured: no such server"):
+            solo.read_pacing(lines, "no such server")
 
 
 def test_a_process_costs_what_it_used() -> None:

@@ -80,6 +80,7 @@ def test_without_an_edition_the_configuration_says_how_many_connections() -> Non
         ({"connections": 8}, ["connections 8 instead of 4 x vCPU of one node x nodes"]),
         ({"workers": 8}, ["workers 8 instead of active warehouses"]),
         ({"wait": "spec"}, ["wait spec instead of none"]),
+        ({"delivery": "deferred"}, ["delivery deferred instead of inline"]),
         ({"warehouses": 10}, ["warehouses 10 instead of 10000"]),
     ],
 )
@@ -94,6 +95,15 @@ def test_a_deviation_is_told_in_a_sentence() -> None:
     parameters = TpccParameters.model_validate({"edition": "cr2022", "dialect": "cockroachdb", "duration_s": 60})
     wanted = "cr2022, with duration_s 60 instead of 1800: not comparable with published numbers."
     assert wanted in Tpcc().notes(parameters)
+
+
+def test_the_specification_defers_deliveries_and_says_so() -> None:
+    parameters = TpccParameters.model_validate({"edition": "tpc-c"})
+    assert Tpcc().workload(parameters, Clients()).delivery == "deferred"
+    assert "Delivery deferred." in Tpcc().notes(parameters)[0]
+    names = {metric.name for metric in Tpcc().metrics(parameters)}
+    assert {"deferred_within_80_s", "delivery_deferred.response_p90"} <= names
+    assert not [metric.name for metric in Tpcc().metrics(TpccParameters()) if "deferred" in metric.name]
 
 
 def test_the_steps_of_2021_are_no_deviation() -> None:

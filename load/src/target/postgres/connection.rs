@@ -128,7 +128,11 @@ impl Connection {
         Self { socket, reply, status, sent: 0, greeting, address, connect_timeout }
     }
 
-    pub(super) fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), TargetError> {
+    /// How long the server may be silent from now on while an answer is due; `None`: for ever.
+    ///
+    /// # Errors
+    /// [`TargetError::Lost`] when the socket does not take it.
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), TargetError> {
         self.socket.set_timeout(timeout)
     }
 

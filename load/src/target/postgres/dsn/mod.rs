@@ -147,6 +147,12 @@ impl Dsn {
         self.connect_timeout
     }
 
+    /// The same, with no more than this for connecting and logging in.
+    #[must_use]
+    pub fn within(&self, most: Duration) -> Self {
+        Self { connect_timeout: self.connect_timeout.min(most), ..self.clone() }
+    }
+
     /// Which of the hosts will do.
     #[must_use]
     pub fn session_attributes(&self) -> SessionAttributes {
