@@ -17,6 +17,12 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("no whole number: {value}"))
 }
 
+/// How many operations of this name ended in an interval; 0 for other lines.
+fn count(line: &Value, operation: &str) -> u64 {
+    let rows = line["operations"].as_array().into_iter().flatten();
+    rows.filter(|row| row["operation"] == operation).map(|row| row["count"].as_u64().unwrap_or(0)).sum()
+}
+
 fn all(ended: &Ended) -> u64 {
     ended.finished()["operations"].as_array().unwrap().iter().map(|total| number(&total["all"])).sum()
 }
@@ -181,12 +187,12 @@ fn who_interrupts_is_told_how_much_was_queued_and_not_done() {
     spec["workers"] = json!(10);
     spec["duration_s"] = json!(60);
     let mut running = start(&spec);
-    running.wait_for("interval");
+    running.wait_until(|lines| lines.iter().map(|line| count(line, "delivery")).sum::<u64>() >= 8);
     running.signal(Signal::INT);
     let ended = running.end_within(Duration::from_secs(15)).expect(130);
     let audit = ended.finished()["audit"].as_array().unwrap();
     let done = audit.iter().find(|line| line["name"] == "deferred_done").expect("such a line");
-    assert!(number(&done["draws"]) > 5 && done["observed"].as_f64().unwrap() < 1.0, "{done}");
+    assert!(number(&done["draws"]) >= 8 && done["observed"].as_f64().unwrap() < 1.0, "{done}");
     let drawn = audit.iter().find(|line| line["name"] == "mix_new_order").expect("such a line");
     assert!(number(&drawn["draws"]) > 100, "{drawn}");
 }

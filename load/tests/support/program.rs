@@ -83,15 +83,18 @@ pub fn exec(spec: &Value) -> Ended {
 impl Running {
     /// Reads until a line of this event came: what happens next happens then, however slow the machine is.
     pub fn wait_for(&mut self, event: &str) {
-        while self.lines.last().is_none_or(|line| line["event"] != event) {
-            assert!(self.read_line(), "no line {event}: {:?}", self.lines);
-        }
+        self.wait_until(|lines| lines.last().is_some_and(|line| line["event"] == event));
     }
 
     /// Reads so many lines in all.
     pub fn wait_for_lines(&mut self, count: usize) {
-        while self.lines.len() < count {
-            assert!(self.read_line(), "only {} lines", self.lines.len());
+        self.wait_until(|lines| lines.len() >= count);
+    }
+
+    /// Reads until this holds of all that came.
+    pub fn wait_until(&mut self, holds: impl Fn(&[Value]) -> bool) {
+        while !holds(&self.lines) {
+            assert!(self.read_line(), "nothing more came: {:?}", self.lines);
         }
     }
 

@@ -3,6 +3,7 @@
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -112,12 +113,13 @@ def test_a_rate_that_was_not_kept_misses_the_bar(p99_us: float | None, not_sent:
 
 
 def test_an_output_without_a_rate_has_no_pacing() -> None:
-    interval = {"event": "interval", "phase": "measure", "client": {"pacing_error": None}}
+    interval: dict[str, Any] = {"event": "interval", "phase": "measure", "client": {"pacing_error": None}}
     found = solo.read_pacing([interval, {"event": "finished", "offered": 9, "not_sent": 8}], "")
     assert (found.p99_us, found.is_kept) == (None, False)
-    for lines in ([interval, {"event": "finished", "offered": None}], []):
-        with pytest.raises(ValueError, match="no rate was measured: no such server"):
-            solo.read_pacing(lines, "no such server")
+    with pytest.raises(ValueError, match="no rate was measured: no such server"):
+        solo.read_pacing([], "no such server")
+    with pytest.raises(ValueError, match="no rate was measured"):
+        solo.read_pacing([interval, {"event": "finished", "offered": None}], "")
 
 
 def test_a_process_costs_what_it_used() -> None:

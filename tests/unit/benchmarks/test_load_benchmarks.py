@@ -23,6 +23,7 @@ from tests.support.site import site_here
 
 DATA = Path(__file__).parents[2] / "data"
 TPCC = (DATA / "tpcc" / "run.jsonl").read_bytes()
+OLDER = (DATA / "tpcc" / "run-without-threads.jsonl").read_bytes()
 POINT_SELECT = (DATA / "point-select" / "run.jsonl").read_bytes()
 TPCC_PARAMETERS = TpccParameters(warehouses=1, ramp_s=1, duration_s=3)
 WITH_WAITS = TPCC_PARAMETERS.model_copy(update={"wait": "spec"})
@@ -164,8 +165,23 @@ def saturation_of(text: bytes, calibration: bytes | None = None) -> Saturation |
 
 
 def test_an_output_without_threads_says_nothing_of_saturation() -> None:
-    assert saturation_of(TPCC) is None
-    assert "generator_thread_cpu_share" not in values_of(TPCC)
+    assert saturation_of(OLDER) is None
+    assert "generator_thread_cpu_share" not in values_of(OLDER)
+
+
+def test_an_output_of_an_older_program_is_still_read() -> None:
+    values = values_of(OLDER)
+    assert values["new_orders_per_minute"] == pytest.approx(60 * (1702 + 22) / 3)
+    assert values["round_trips_per_transaction"] == pytest.approx(42036 / 5012)
+    assert "generator_thread_cpu_share" in values_of(TPCC)
+
+
+@pytest.mark.parametrize(("workload", "rows"), [("tpcc", 100_000), ("point-select", 1_000)])
+def test_an_output_of_loading_tells_its_tables_and_measured_nothing(workload: str, rows: int) -> None:
+    output = load_output.read((DATA / workload / "load.jsonl").read_bytes())
+    assert max(table.rows for table in output.finished.tables if table.table in {"item", "sbtest1"}) == rows
+    with pytest.raises(OutputUnreadable, match="measured nothing"):
+        _ = output.measured_s
 
 
 def test_the_busiest_second_of_the_busiest_thread_counts_and_not_the_ramp() -> None:
@@ -191,7 +207,7 @@ def test_the_busiest_second_of_the_busiest_thread_counts_and_not_the_ramp() -> N
 
 def test_what_nobody_could_say_stays_unknown() -> None:
     threads = [{"cpu_s": 0.1, "run_queue_s": None, "involuntary_switches": None}]
-    found = saturation_of(with_client(TPCC, threads=threads, steal_s=None, throttled=None))
+    found = saturation_of(with_client(TPCC, threads=threads, steal_s=None, throttled=None, network=None))
     assert found is not None
     assert (found.run_queue_share, found.steal_s_per_s, found.throttled_share) == (None, None, None)
     assert found.calibration_thread_cpu_share is None
