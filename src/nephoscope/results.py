@@ -92,7 +92,9 @@ class Statistic(Frozen):
     low: float = Field(description="of the interval of the median: an order statistic")
     high: float
     coverage: float = Field(description="exact coverage of [low, high], distribution-free; below 0.95 when n < 6")
-    margin_percent: float | None = Field(description="half the interval / median; None when the median is 0")
+    margin_percent: float | None = Field(
+        description="half the interval / median; None when the median is 0, and of one value"
+    )
     cv_percent: float | None
     range_percent: float | None = Field(description="(max - min) / median")
     mad: float

@@ -51,7 +51,7 @@ def _statistic(cell: Cell) -> Statistic:
         low=interval.low,
         high=interval.high,
         coverage=interval.coverage,
-        margin_percent=_percent(margin_of_error(interval)),
+        margin_percent=_percent(margin_of_error(interval)) if len(cell.values) > 1 else None,
         cv_percent=_percent(around.cv),
         range_percent=_percent(around.relative_range),
         mad=around.mad,

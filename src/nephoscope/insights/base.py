@@ -72,6 +72,39 @@ class Findings:
         """One metric's comparisons, by left and right."""
         return list(self._comparisons.get((benchmark, metric, per_cpu), ()))
 
+    def values_of(self, row: Statistic) -> list[float]:
+        """The values that a plain statistic is of, in the order of its trials."""
+        found = self._values[row.benchmark, row.metric]
+        return [found[trial] for trial in row.trials]
+
+    def costs_of(self, configuration: str) -> list[CostRow]:
+        """Its months, in the order of bases."""
+        return list(self._costs.get(configuration, ()))
+
+    @cached_property
+    def durations_s(self) -> Mapping[tuple[str, str], list[float]]:
+        """How long the trials that finished took, by benchmark and configuration."""
+        found: dict[tuple[str, str], list[float]] = defaultdict(list)
+        for row in self.trials:
+            if row.state == "finished" and row.duration_s:
+                found[row.benchmark, row.configuration].append(row.duration_s)
+        return dict(found)
+
+    @cached_property
+    def _costs(self) -> Mapping[str, list[CostRow]]:
+        found: dict[str, list[CostRow]] = defaultdict(list)
+        for row in self.costs:
+            found[row.configuration].append(row)
+        return dict(found)
+
+    @cached_property
+    def _values(self) -> Mapping[tuple[str, str], dict[str, float]]:
+        found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+        for row in self.measurements:
+            if row.at_s is None:
+                found[row.benchmark, row.metric][row.trial] = row.value
+        return dict(found)
+
     @cached_property
     def _statistics(self) -> Mapping[tuple[str, str, bool], list[Statistic]]:
         found: dict[tuple[str, str, bool], list[Statistic]] = defaultdict(list)

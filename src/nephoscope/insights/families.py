@@ -10,6 +10,13 @@ from nephoscope.results import ComparisonVerdict, FamilyComparison, Insight
 
 NAME = "families"
 _DECIDED = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.TIE}
+_VERDICTS = {
+    ComparisonVerdict.BETTER: "better in",
+    ComparisonVerdict.WORSE: "worse in",
+    ComparisonVerdict.TIE: "a tie in",
+    ComparisonVerdict.UNRESOLVED: "not decided in",
+}
+"""In the order in which they are told."""
 
 
 def families(findings: Findings) -> list[Insight]:
@@ -29,27 +36,30 @@ def families(findings: Findings) -> list[Insight]:
 def _sentence(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
     numbers: dict[str, float] = {}
     words: dict[str, str] = {}
-    parts = []
+    parts: dict[str, list[str]] = {}
+    sizes = {(row.n_left, row.n_right, row.blocks) for row in rows}
     for index, row in enumerate(rows):
         key = "abcdefghijklmnopqrstuvwxyz"[index % 26] * (1 + index // 26)
-        numbers |= {f"ratio_{key}": row.ratio, f"left_{key}": row.n_left, f"right_{key}": row.n_right}
-        numbers[f"blocks_{key}"] = row.blocks
+        numbers |= {f"ratio_{key}": row.ratio} | _sizes(row, key)
         words[f"metric_{key}"] = f"{findings.title(row.benchmark, row.metric)}" + (" per vCPU" if row.per_cpu else "")
-        words[f"verdict_{key}"] = row.verdict.value if row.verdict in _DECIDED else "not decided"
         interval = ", too few types for an interval"
         if row.low is not None and row.high is not None and row.coverage is not None:
             numbers |= {f"low_{key}": row.low, f"high_{key}": row.high, f"coverage_{key}": 100 * row.coverage}
-            interval = f"; {{coverage_{key}:coverage}} % interval {{low_{key}:ratio}} to {{high_{key}:ratio}}"
-        lower = "" if row.direction is Direction.HIGHER else "; lower is better"
-        types = f"n = {{left_{key}:count}} against {{right_{key}:count}} types in {{blocks_{key}:count}} "
-        types += plural(row.blocks, "block")
-        said = f"{{metric_{key}}} {{ratio_{key}:ratio}} \N{MULTIPLICATION SIGN}, {{verdict_{key}}}"
-        parts.append(f"{said} ({types}{interval}{lower})")
+            interval = f", {{coverage_{key}:coverage}} % interval {{low_{key}:ratio}} to {{high_{key}:ratio}}"
+        lower = "" if row.direction is Direction.HIGHER else ", lower is better"
+        own = f", {_types(row, key)}" if len(sizes) > 1 else ""
+        said = f"{{metric_{key}}} ({{ratio_{key}:ratio}} \N{MULTIPLICATION SIGN}{interval}{lower}{own})"
+        parts.setdefault(_VERDICTS[row.verdict], []).append(said)
     first = rows[0]
+    numbers |= _sizes(first, "all") if len(sizes) == 1 else {}
+    told = "; ".join(f"{verdict} {enumeration(parts[verdict])}" for verdict in _VERDICTS.values() if verdict in parts)
     return say(
         NAME,
         "answer",
-        "{left_group} against {right_group}, matched by {matched_by}: " + "; ".join(parts) + ".",
+        "{left_group} against {right_group}: "
+        + told
+        + ". Types are matched by {matched_by}"
+        + (f"; {_types(first, 'all')}." if len(sizes) == 1 else "."),
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         left_group=first.left,
@@ -57,6 +67,15 @@ def _sentence(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
         matched_by=first.matched_by,
         **words,
     )
+
+
+def _sizes(row: FamilyComparison, key: str) -> dict[str, float]:
+    return {f"left_{key}": row.n_left, f"right_{key}": row.n_right, f"blocks_{key}": row.blocks}
+
+
+def _types(row: FamilyComparison, key: str) -> str:
+    blocks = f"{{blocks_{key}:count}} {plural(row.blocks, 'block')}"
+    return f"n = {{left_{key}:count}} against {{right_{key}:count}} types in {blocks}"
 
 
 def _open(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import oriented
-from nephoscope.insights.words import say
+from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.records import Direction, Metric
 from nephoscope.results import ComparisonVerdict, Insight, Statistic
 
@@ -39,22 +39,32 @@ def _sentence(findings: Findings, rows: Sequence[Statistic], metric: Metric) -> 
     for key, row in zip("abc", first, strict=False):
         numbers[f"median_{key}"] = row.median
         parts.append(f"{{name_{key}}} ({{median_{key}:{style}}})")
-    certain = beaten == len(rows) - 1
     return say(
         NAME,
         "answer",
-        "{benchmark_name}: of {all:count} configurations the best measured medians of {title} are "
-        + ", ".join(parts)
-        + (
-            ". The first is certainly better than every other (n = {n:count})."
-            if certain
-            else ". Which of them is really the best is unresolved: with n = {n:count} the first is certainly better "
-            "than {beaten:count} others, so its rank lies between the first and place {last:count}."
-        ),
+        "{benchmark_name}: of {all:count} configurations the best "
+        + ("values" if best.n == 1 else "medians")
+        + " of {title} were measured on "
+        + enumeration(parts)
+        + _certainty(best.n, beaten, len(rows)),
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         benchmark=best.benchmark,
         benchmark_name=best.benchmark,
         title=metric.title + (" per CPU" if best.per_cpu else ""),
         **{f"name_{key}": row.configuration for key, row in zip("abc", first, strict=False)},
+    )
+
+
+def _certainty(n: int, beaten: int, among: int) -> str:
+    """What the replicates say of the first one's place."""
+    if beaten == among - 1:
+        return ". The first is certainly better than every other (n = {n:count})."
+    if n == 1:
+        return ". Of one run each no place is certain."
+    if beaten == 0:
+        return ". Which is really the best is unresolved: no difference from the first is certain (n = {n:count})."
+    return (
+        ". Which is really the best is unresolved: with n = {n:count} the first is certainly better than "
+        "{beaten:count} " + plural(beaten, "other") + ", so its rank lies between the first and place {last:count}."
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from nephoscope.insights.base import Findings
+from nephoscope.insights.effort import effort_words, more_replicates
 from nephoscope.insights.words import plural, say
 from nephoscope.records import Metric
 from nephoscope.results import Comparison, ComparisonVerdict, Insight
@@ -75,11 +76,14 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
         )
     if comparison.more_replicates_needed is not None:
         more = comparison.more_replicates_needed
-        numbers |= {"more": more, "power": 100 * POWER}
+        effort = more_replicates(findings, comparison.benchmark, (comparison.left, comparison.right), more)
+        numbers |= {"more": more, "power": 100 * POWER} | effort
         template += (
             " About {more:count} more "
             + plural(more, "replicate")
-            + " of each would decide it (chance {power:count} %)."
+            + " of each would decide it (chance {power:count} %)"
+            + effort_words(effort)
+            + "."
         )
     return say(
         rule,

@@ -37,11 +37,10 @@ def _sentence(
     return say(
         NAME,
         "answer",
-        "{benchmark_name}, {basis} prices: {name} costs least for its {title}, {usd:quantity:USD} a month for each "
-        "{unit} ("
-        + interval_of_one(best.n, "quantity:USD")
+        "{benchmark_name}, {basis} prices: {name} costs least for its {title}: ${usd:money} a month for {unit} ("
+        + interval_of_one(best.n, "money", sign="$")
         + "; the price is of {date}). "
-        + _certainty(rank, numbers),
+        + _certainty(best.n, rank, numbers),
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
         benchmark=best.benchmark,
@@ -49,16 +48,18 @@ def _sentence(
         basis=best.basis,
         name=best.configuration,
         title=findings.title(best.benchmark, best.metric),
-        unit=best.unit,
+        unit="one a second" if best.unit == "1/s" else f"one {best.unit}",
         date=best.date or "the study",
         tied=enumeration(rank.ties),
     )
 
 
-def _certainty(rank: RankRow, numbers: dict[str, float]) -> str:
+def _certainty(n: int, rank: RankRow, numbers: dict[str, float]) -> str:
     """What is known of the first place, by the verdicts corrected within the basis."""
     if rank.last == 1:
         return "It is certainly the first of {all:count}."
+    if n == 1:
+        return "Of one run each no place among the {all:count} is certain."
     numbers["last"] = rank.last
     ties = " It is a tie with {tied}." if rank.ties else ""
     numbers["beaten"] = rank.of - rank.last

@@ -29,8 +29,13 @@ def _warning(n: int, rows: list[Statistic]) -> Insight:
     return say(
         NAME,
         "warning",
-        "With {n:count} valid " + plural(n, "replicate") + " the interval shown is the range of the values and covers "
-        "the median with {coverage:coverage} %, not {wanted:coverage} %; {more:count} more "
+        (
+            "One valid replicate has no interval, so that nothing is said about a configuration alone; "
+            "{more:count} more "
+            if n == 1
+            else "With {n:count} valid replicates the interval shown is the range of the values and covers the median "
+            "with {coverage:coverage} %, not {wanted:coverage} %; {more:count} more "
+        )
         + plural(more, "is", "are")
         + (" needed: in {places:count} pairs of benchmark and configuration." if many else " needed: {where}."),
         numbers={

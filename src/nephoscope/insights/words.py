@@ -36,6 +36,16 @@ def coverage(value: float) -> str:
     return f"{math.floor(10 * value + 1e-9) / 10:.1f}".removesuffix(".0")
 
 
+def money(value: float) -> str:
+    """Dollars without their sign: 1,234.50, and below one dollar four significant digits, without an exponent."""
+    return f"{value:,.2f}" if value >= 1 else significant(value, 4)
+
+
+def rough(value: float) -> str:
+    """An estimate: two significant digits."""
+    return significant(value, 2)
+
+
 def probability(value: float) -> str:
     """A p-value, two significant digits."""
     return significant(value, 2)
@@ -75,6 +85,8 @@ STYLES: Mapping[str, Callable[[float], str]] = {
     "percent": percent,
     "coverage": coverage,
     "probability": probability,
+    "money": money,
+    "rough": rough,
 }
 """Name of a style in a template -> how it writes. `quantity:<unit>` is the one more."""
 
@@ -138,8 +150,8 @@ def enumeration(parts: Sequence[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
 
 
-def interval_of_one(n: int, style: str) -> str:
+def interval_of_one(n: int, style: str, *, sign: str = "") -> str:
     """A template for the interval of one configuration's median; a single run has none, and says so."""
     if n == 1:
         return "one run, so no interval"
-    return f"{{coverage:coverage}} % interval {{low:{style}}} to {{high:{style}}}, n = {{n:count}}"
+    return f"{{coverage:coverage}} % interval {sign}{{low:{style}}} to {sign}{{high:{style}}}, n = {{n:count}}"

@@ -46,6 +46,28 @@ class Said:
     evidence: EvidenceSet | None
 
 
+@dataclass(frozen=True)
+class AnswerGroup:
+    """Answers to one question; of many the first are shown."""
+
+    title: str
+    first: list[Said]
+    folded: list[Said]
+
+
+FIRST_ANSWERS = 5
+QUESTIONS = {
+    "answer": "Which is best",
+    "leaders": "Which is best",
+    "per_cpu": "For each CPU",
+    "price_leaders": "For a dollar",
+    "storage": "Storage",
+    "families": "Families of machine types",
+    "predictors": "What predicts a database",
+}
+"""Rule -> what it answers."""
+
+
 def render_html(study: AnalysedStudy) -> str:
     """The whole report."""
     with unchecked():
@@ -55,7 +77,8 @@ def render_html(study: AnalysedStudy) -> str:
 def _render(book: Book) -> str:
     study = book.lookup.study
     sections = {
-        "said": {kind: _said(book, kind) for kind in ("answer", "warning", "note")},
+        "answers": _grouped(_said(book, "answer")),
+        "said": {kind: _said(book, kind) for kind in ("warning", "note")},
         "leaderboard": leaderboard(book),
         "claims": claims_table(book),
         "costs": cost_section(book),
@@ -98,6 +121,18 @@ def _explorer(book: Book) -> Markup | None:
 
 def _said(book: Book, kind: str) -> list[Said]:
     return [_one(book, insight) for insight in book.lookup.study.insights if insight.kind == kind]
+
+
+def _grouped(answers: list[Said]) -> list[AnswerGroup]:
+    groups: dict[str, list[Said]] = {}
+    for said in answers:
+        groups.setdefault(QUESTIONS.get(said.rule, "Other answers"), []).append(said)
+    return [
+        AnswerGroup(title, found[:FIRST_ANSWERS], found[FIRST_ANSWERS:])
+        if len(found) > FIRST_ANSWERS + 1
+        else AnswerGroup(title, found, [])
+        for title, found in groups.items()
+    ]
 
 
 def _one(book: Book, insight: Insight) -> Said:

@@ -60,6 +60,11 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
     """Median, interval, coverage and margin; the median leads to its trials."""
     about = f"{row.benchmark} on {row.configuration}"
     low = coverage_note(row)
+    if row.n == 1:
+        note = low if roomy else ""
+        empty = Cell(people.MISSING)
+        median = evidence_cell(book, scale.number(row.median), row.trials, about)
+        return (median, Cell("one value", note=note, tone="warn", title=f"No interval; {low}."), empty, empty)
     margin = "" if row.margin_percent is None else "±"
     coverage = people.coverage(row.coverage)
     return (

@@ -15,6 +15,8 @@ from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, Rows, inputs, measurement, observed, rows, trial
 
 UNITS = ("USD", "New-Orders/min", "s")
+WIDTHS = {"narrow": 0.002, "wide": 0.03}
+"""Configuration -> deviation of its values."""
 
 
 def noisy(
@@ -326,10 +328,11 @@ def test_several_versions_of_a_tool_are_a_warning() -> None:
 
 
 def test_families_are_decided_over_types_and_told_by_pairs_of_groups() -> None:
-    told_ = {insight.text.split(",")[0]: insight for insight in told("clouds", "families")}
+    told_ = {insight.text.split(":")[0]: insight for insight in told("clouds", "families")}
     designs = told_["Ice Lake against Milan"]
     assert designs.numbers["ratio_b"] == pytest.approx(1 / 1.3, rel=0.01)
-    assert "worse (n = 9 against 9 types in 9 blocks; 96" in designs.text
+    assert designs.text.startswith("Ice Lake against Milan: worse in Bogo operations per vCPU (0.768 ×, 96 % interval")
+    assert designs.text.endswith("n = 9 against 9 types in 9 blocks.")
     assert "AMD against Intel" in told_
     vendor = next(row for row in STUDIES["clouds"].family_comparisons if row.question == "CPU vendor")
     assert (vendor.left, vendor.right, vendor.verdict) == ("AMD", "Intel", ComparisonVerdict.BETTER)
@@ -340,8 +343,8 @@ def test_families_are_decided_over_types_and_told_by_pairs_of_groups() -> None:
 
 def test_of_many_configurations_the_first_are_named_and_their_rank_is_an_interval() -> None:
     (micro, *_) = told("clouds", "leaders")
-    assert "of 18 configurations the best measured medians" in micro.text
-    assert "its rank lies between the first and place 18" in micro.text
+    assert "of 18 configurations the best medians" in micro.text
+    assert "no difference from the first is certain (n = 3)" in micro.text
     assert told("clouds", "answer") == []
 
 
@@ -381,3 +384,35 @@ def test_storage_is_judged_by_the_dollar_on_the_same_machine() -> None:
     assert "certainly the first" in leader.text
     rows_ = [row for row in STUDIES["on disks"].price_performance if row.basis == "on-demand"]
     assert leader.numbers["usd"] == min(row.usd_per_unit for row in rows_)
+
+
+def test_what_more_replicates_take_is_told_in_hours_and_where_there_is_a_price_in_dollars() -> None:
+    trials, measurements = noisy({"a": 1, "b": 1.004}, deviation=0.02)
+    hour_long = [row.model_copy(update={"duration_s": 3600.0}) for row in trials]
+    found = inputs((hour_long, measurements))
+    (open_,) = [one for one in analyse(found).insights if one.rule == "answer"]
+    more = open_.numbers["more"]
+    assert open_.numbers["hours"] == pytest.approx(2 * more)
+    assert "usd" not in open_.numbers
+    assert "hours of machines." in open_.text
+    sold = [one.model_copy(update={"price_usd_per_hour": 1.5}) for one in found.study.configurations]
+    priced = replace(found, study=found.study.model_copy(update={"configurations": sold}))
+    (open_,) = [one for one in analyse(priced).insights if one.rule == "answer"]
+    assert open_.numbers["usd"] == pytest.approx(1.5 * 2 * more)
+    assert f"hours of machines for ${1.5 * 2 * more:,.2f}." in open_.text
+
+
+def test_precision_is_told_of_the_least_precise_configuration() -> None:
+    generator = np.random.default_rng(4)
+    values = {name: [float(x) for x in 1000 * generator.lognormal(0, wide, 20)] for name, wide in WIDTHS.items()}
+    (note,) = [one for one in analyse(inputs(rows(values))).insights if one.rule == "precision"]
+    assert "replicates of wide, the least precise" in note.text
+    assert note.numbers["needed_a"] >= note.numbers["needed_b"] >= note.numbers["needed_c"]
+    assert "(CONFIRM)" in note.text
+
+
+def test_old_prices_are_a_warning_and_new_ones_are_not() -> None:
+    old = [one for study in STUDIES.values() for one in study.insights if one.rule == "price_age"]
+    assert old
+    assert all(one.kind == "warning" and one.numbers["days"] > 365 for one in old)
+    assert told("clear", "price_age") == []

@@ -1,0 +1,43 @@
+"""What more replicates would take: hours of machines, and dollars where the machines have a price."""
+
+from collections.abc import Iterable
+from statistics import fmean
+
+from nephoscope.insights.base import Findings
+from nephoscope.results import CostRow
+from nephoscope.units import SECONDS_PER_HOUR
+
+_BASES = ("stated", "on-demand")
+"""Nobody commits to a year for a few replicates."""
+
+
+def more_replicates(findings: Findings, benchmark: str, configurations: Iterable[str], more: int) -> dict[str, float]:
+    """`hours` on all configurations together, and `usd` when each has a price; empty when no trial tells a duration.
+
+    A trial is taken to last as long as the mean of those that finished, and machines to be paid for that long alone:
+    what making a cluster takes comes on top. Volumes are not counted: their part of a few hours is small.
+    """
+    names = sorted(configurations)
+    lasted = {name: findings.durations_s.get((benchmark, name)) for name in names}
+    if not all(lasted.values()):
+        return {}
+    hours = {name: more * fmean(durations) / SECONDS_PER_HOUR for name, durations in lasted.items() if durations}
+    found = {"hours": sum(hours.values())}
+    rates = {name: _usd_per_hour(findings.costs_of(name)) for name in names}
+    known = [hours[name] * rate for name, rate in rates.items() if rate is not None]
+    return found | {"usd": sum(known)} if len(known) == len(names) else found
+
+
+def effort_words(effort: dict[str, float]) -> str:
+    """A part of a template: ', in about 1.2 hours of machines for $3.10'; nothing where nothing is known."""
+    if not effort:
+        return ""
+    return ", in about {hours:rough} hours of machines" + (" for ${usd:money}" if "usd" in effort else "")
+
+
+def _usd_per_hour(costs: Iterable[CostRow]) -> float | None:
+    for basis in _BASES:
+        for row in costs:
+            if row.basis == basis and row.usd_per_hour is not None:
+                return row.usd_per_hour * max(1, row.machines)
+    return None
