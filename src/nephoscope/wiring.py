@@ -15,6 +15,7 @@ from nephoscope.databases.base import Database
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.databases.postgres import PostgresDatabase
 from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
+from nephoscope.databases.valkey import ValkeyDatabase, find_valkey
 from nephoscope.errors import InputError
 from nephoscope.machines.facts import gather_facts
 from nephoscope.providers.base import Provider
@@ -42,6 +43,7 @@ def real_world(listener: Listener) -> World:
     }
     databases: Mapping[str, Database] = {
         "postgres": PostgresDatabase(lambda: find_binaries(embedded_folder()), os.environ),
+        "valkey": ValkeyDatabase(find_valkey),
         "fake": FakeDatabase(),
     }
     return World(

@@ -52,7 +52,9 @@ class Machine(Frozen):
 class Database(Frozen):
     """The system under test and how it is set."""
 
-    system: Literal["postgres", "fake"] = Field(default="postgres", description="'fake' answers without a server")
+    system: Literal["postgres", "valkey", "fake"] = Field(
+        default="postgres", description="valkey: or Redis, whichever is found; 'fake' answers without a server"
+    )
     version: str | None = Field(default=None, description="refused when the server found has another major version")
     settings: dict[str, str] = Field(default={}, description="server settings, on top of the ones nephoscope sets")
     connections: int = Field(default=8, ge=1, le=100_000, description="of the load generator")
