@@ -166,7 +166,7 @@ class HighestLoad:
 
     def metrics(self, parameters: HighestLoadParameters) -> tuple[Metric, ...]:
         """See `Benchmark.metrics`: the level found, the curve, and what the workload's benchmark says at that level."""
-        return measurements.metrics(parameters.workload.metrics(parameters.at(1.0, 1.0)))
+        return measurements.metrics(parameters.workload.metrics(parameters.at(1.0, 1.0)), parse_rule(parameters.rule))
 
     def needs(self, parameters: HighestLoadParameters) -> Needs:
         """See `Benchmark.needs`."""
@@ -216,6 +216,7 @@ class HighestLoad:
         ended, workload = search.ended, parameters.workload
         found = [
             *measurements.of_result(ended, search.points, _per_s(search.probe)),
+            *measurements.limits(parse_rule(parameters.rule)),
             *measurements.curve(search.points),
         ]
         if ended.level is not None:

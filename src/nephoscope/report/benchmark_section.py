@@ -22,6 +22,7 @@ from nephoscope.report.parts import (
     state_badge,
     trial_cell,
 )
+from nephoscope.report.search_figures import curve_figures, is_of_curve
 from nephoscope.report.spec import axis_note
 from nephoscope.report.statistics_tables import figure_table, metrics_table, section_anchor
 from nephoscope.report.wording import (
@@ -74,12 +75,14 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         title=row.title,
         facts=" · ".join(fact for fact in facts if fact),
         notes=row.notes,
-        headline=[figures for figures in headline if figures],
+        headline=[figures for figures in (*headline, curve_figures(book, row)) if figures],
         latency=latency_figures(book, row),
         series=[
             _series(book, row, metric)
             for metric in row.metrics
-            if (row.benchmark, metric.name) in book.lookup.series and not has_ranges(book.lookup, row, metric)
+            if (row.benchmark, metric.name) in book.lookup.series
+            and not has_ranges(book.lookup, row, metric)
+            and not is_of_curve(metric)
         ],
         table=table,
         table_is_long=table is not None and len(table.rows) > LONG_TABLE,

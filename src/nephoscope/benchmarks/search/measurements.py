@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from nephoscope.benchmarks.histograms import latencies, merged
 from nephoscope.benchmarks.search.levels import Ended, Purpose
 from nephoscope.benchmarks.search.observe import Observed
+from nephoscope.benchmarks.search.rule import Condition, Rule
 from nephoscope.records import Direction, Measurement, Metric
 
 HIGHEST = Metric(
@@ -93,14 +94,36 @@ _RESPONSES = tuple(
 _OF_A_POINT = (LEVEL, OFFERED, ACHIEVED, PASSED, CONFIRMING, *_RESPONSES)
 
 
-def metrics(of_workload: Iterable[Metric]) -> tuple[Metric, ...]:
+def _limit(condition: Condition) -> Metric:
+    return Metric(
+        name=f"limit.{condition.quantity}",
+        unit="s",
+        direction=Direction.LOWER,
+        title=f"limit of response times, {condition.quantity}",
+        clock=f"the rule's own: {condition.text}",
+    )
+
+
+def limits(rule: Rule) -> list[Measurement]:
+    """What the rule asks of response times: of several limits of one percentile the least."""
+    return [_row(_limit(one), one.limit) for one in _least_limits(rule)]
+
+
+def _least_limits(rule: Rule) -> list[Condition]:
+    by_limit = sorted((one for one in rule.conditions if one.operation), key=lambda one: -one.limit)
+    return list({one.quantity: one for one in by_limit}.values())
+
+
+def metrics(of_workload: Iterable[Metric], rule: Rule) -> tuple[Metric, ...]:
     """All that a search may report.
 
     Args:
+        rule: what a level must hold.
         of_workload: metrics of the workload's own benchmark in an open pace: they are told of the level found.
     """
     told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_workload]
-    return (HIGHEST, FAILING, CLOSED_LOOP, CONFIRMATIONS, POINTS, *told, *_OF_A_POINT)
+    asked = tuple(_limit(one) for one in _least_limits(rule))
+    return (HIGHEST, FAILING, CLOSED_LOOP, CONFIRMATIONS, POINTS, *asked, *told, *_OF_A_POINT)
 
 
 def operations_of(of_workload: Iterable[Metric]) -> set[str]:

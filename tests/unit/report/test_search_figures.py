@@ -1,0 +1,127 @@
+"""Figures of a search: the curve, the bracket, the limit line, the qualification table; from a recorded search."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nephoscope.analysis.analyse import analyse
+from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters
+from nephoscope.report.benchmark_section import benchmark_section
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.parts import Book, Figure
+from nephoscope.report.search_figures import curve_figures
+from nephoscope.results import AnalysedStudy, MeasurementRow, TrialRow
+from tests.unit.analysis.study_builder import inputs, measurement, trial
+
+GIVEN: dict[str, Any] = {
+    "parameters": {"rows": 1000},
+    "rule": "mean(read) < 300 ms",
+    "point_s": 3,
+    "confirmation_s": 3,
+    "ramp_s": 0,
+    "settle_s": 0.2,
+    "resolution_percent": 30,
+    "first_percent": 40,
+}
+NAMES = ("small", "large")
+POINTS = 13
+
+
+def searched() -> AnalysedStudy:
+    """The recorded search as that of two configurations, twice each; `large` does twice as much."""
+    parameters = HighestLoadParameters.model_validate(GIVEN)
+    folder = Path(__file__).parents[2] / "data" / "highest-load"
+    found = HighestLoad().parse({path.name: path.read_bytes() for path in folder.iterdir()}, parameters)
+    metrics = HighestLoad().metrics(parameters)
+    by_name = {metric.name: metric for metric in metrics}
+    trials: list[TrialRow] = []
+    measurements: list[MeasurementRow] = []
+    for replicate in (1, 2):
+        for place, name in enumerate(NAMES, 1):
+            row = trial(
+                f"{name}-{replicate}",
+                name,
+                replicate,
+                benchmark="qualify",
+                uses="highest-load",
+                position=len(trials) + 1,
+                position_in_block=place,
+            )
+            trials.append(row)
+            factor = {"small": 1.0, "large": 2.0}[name]
+            measurements += [
+                measurement(row, one.value * (factor if one.unit == "1/s" else 1), by_name[one.metric], at_s=one.at_s)
+                for one in found
+            ]
+    built = inputs((trials, measurements), {"qualify": metrics})
+    rows = [row.model_copy(update={"uses": "highest-load", "parameters": GIVEN}) for row in built.benchmarks]
+    return analyse(replace(built, benchmarks=rows))
+
+
+@pytest.fixture(scope="module")
+def book() -> Book:
+    return Book(Lookup.of(searched()))
+
+
+@pytest.fixture(scope="module")
+def figures(book: Book) -> list[Figure]:
+    return curve_figures(book, book.lookup.study.benchmarks[0])
+
+
+def spec_of(figure: Figure, panel: int) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(figure.panels[panel].script)
+    return found
+
+
+def test_each_configuration_has_its_curve(figures: list[Figure]) -> None:
+    assert [figure.title for figure in figures] == [
+        "qualify: achieved against offered",
+        "qualify: response times against load",
+    ]
+    for figure in figures:
+        assert {panel.title for panel in figure.panels} == set(NAMES)
+    achieved = spec_of(figures[0], 0)["datasets"]
+    assert len(achieved["points"]) == 2 * POINTS
+    assert {point["counts"] for point in achieved["points"]} == {True, False}
+
+
+def test_bracket_and_limit_are_drawn(figures: list[Figure]) -> None:
+    small = next(index for index, panel in enumerate(figures[1].panels) if panel.title == "small")
+    sets = spec_of(figures[1], small)["datasets"]
+    assert sets["bracket"] == [{"level": 11890.0}, {"level": 14560.0}]
+    assert sets["limits"] == [{"limit": 300.0, "label": "limit of mean"}]
+    assert {point["series"] for point in sets["points"]} == {"mean", "p95", "p99"}
+
+
+def test_the_qualification_table_says_what_is_published_and_how_sure_it_is(figures: list[Figure]) -> None:
+    table = figures[0].table
+    assert table is not None
+    heads = [column.title for column in table.columns]
+    assert heads[:6] == [
+        "Configuration",
+        "Machine type",
+        "Highest load, 1/s",
+        "Interval of the median",
+        "Coverage",
+        "Lowest that failed",
+    ]
+    assert "point select p99" in heads
+    rows = {row.cells[0].text: [cell.text for cell in row.cells] for row in table.rows}
+    assert rows["small"][2] == "11,890"
+    assert rows["large"][2] == "23,780"
+    assert rows["small"][4] == "50.0%"
+    assert rows["small"][heads.index("Objects")] == "1,000"
+
+
+def test_points_are_no_seconds(book: Book) -> None:
+    section = benchmark_section(book, book.lookup.study.benchmarks[0])
+    assert section.series == []
+    assert len(section.headline[-1]) == 2
+
+
+def test_a_benchmark_that_searched_nothing_has_no_curve(book: Book) -> None:
+    row = book.lookup.study.benchmarks[0].model_copy(update={"metrics": book.lookup.study.benchmarks[0].metrics[:1]})
+    assert curve_figures(book, row) == []
