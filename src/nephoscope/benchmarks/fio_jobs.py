@@ -191,7 +191,7 @@ class FioParameters(EditionParameters):
                 "`raw_device` and `destroys_data_on` must name the same device: fio writes over everything on it, so "
                 "it is to be named twice"
             )
-            raise PydanticCustomError("device_not_confirmed", "{text}", {"text": text})
+            raise PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
         return self
 
     def own_deviations(self) -> list[str]:

@@ -1,16 +1,25 @@
 """Editions of microbenchmarks: what they fill in, what is told of them, and the one knob."""
 
+from pathlib import Path
+
 import pytest
 
-from nephoscope.benchmarks.presets import EditionParameters, deviations, preset_notes, scale_words
+from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.presets import EditionParameters, Presets, deviations, preset_notes, scale_words
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.benchmarks.stress_ng import StressNgParameters
+from nephoscope.stages import plan, read_study
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def presets_of(benchmark: Benchmark) -> Presets:
+    """None for a benchmark without editions."""
+    return benchmark.parameters.presets if issubclass(benchmark.parameters, EditionParameters) else {}
+
 
 WITH_EDITIONS = [
-    (benchmark.parameters, edition)
-    for benchmark in BENCHMARKS.values()
-    if issubclass(benchmark.parameters, EditionParameters)
-    for edition in benchmark.parameters.presets
+    (benchmark.parameters, edition) for benchmark in BENCHMARKS.values() for edition in presets_of(benchmark)
 ]
 EVERY = pytest.mark.parametrize(("model", "edition"), WITH_EDITIONS)
 
@@ -64,6 +73,20 @@ def test_an_edition_says_where_it_comes_from_and_deviates_from_nothing(
         assert deviations(parameters) == parameters.own_deviations()
         assert preset_notes(parameters)[0].startswith(f"{edition} ({mode}), ")
     assert model.presets[edition].source
+
+
+def test_the_study_of_all_editions_takes_minutes_and_leaves_out_what_it_says() -> None:
+    study = read_study(ROOT / "studies" / "microbench.toml")
+    planned = plan(study, scale=0.05)
+    assert planned.expected_duration_s < 12 * 60
+    used = {(row.intent.benchmark.uses, row.intent.benchmark.parameters.get("edition")) for row in planned.trials}
+    every = {(one.name, edition) for one in BENCHMARKS.values() for edition in presets_of(one)}
+    same_parameters = {("coremark", "cr2021"), ("request-response", "cr2021"), ("sysbench-fileio", "cr2018")}
+    for name, edition in same_parameters:
+        there = next(str(year) for uses, year in used if uses == name)
+        assert presets_of(BENCHMARKS[name])[edition].parameters == presets_of(BENCHMARKS[name])[there].parameters
+    left_out = {("fio", "cr2021-local-ssd"), ("fio", "cr2022-local-ssd")}
+    assert every - used == same_parameters | left_out
 
 
 @EVERY

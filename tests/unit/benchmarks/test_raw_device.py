@@ -15,8 +15,9 @@ from pydantic import ValidationError
 from nephoscope.benchmarks.fio import Fio
 from nephoscope.benchmarks.fio_jobs import FioJob, FioParameters
 from nephoscope.benchmarks.raw_device import reason_against, require_unused
-from nephoscope.errors import InputError
+from nephoscope.errors import InputError, StudyError
 from nephoscope.parsers.lsblk import parse_lsblk
+from nephoscope.stages import load
 from nephoscope.units import MIB
 from tests.support.site import raw_of, site_here
 
@@ -70,6 +71,12 @@ def test_a_device_in_use_is_refused(changes: dict[str, Any], said: str) -> None:
 def test_a_device_must_be_named_twice(given: dict[str, str]) -> None:
     with pytest.raises(ValidationError):
         FioParameters.model_validate(given)
+
+
+def test_a_study_that_names_it_once_is_told_why() -> None:
+    text = 'name = "s"\nconfigurations = [{ name = "a" }]\n[[benchmarks]]\nuses = "fio"\n'
+    with pytest.raises(StudyError, match=r"parameters: `raw_device` and `destroys_data_on` must name the same device"):
+        load(text + 'parameters.raw_device = "/dev/sdb"\n', "s.toml")
 
 
 def test_a_fake_device_is_refused(tmp_path: Path) -> None:
