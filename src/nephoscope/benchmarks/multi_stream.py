@@ -15,11 +15,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
-from nephoscope.benchmarks.network_editions import MULTI_STREAM, NetworkParameters
+from nephoscope.benchmarks.network_editions import MULTI_STREAM, TcpParameters
 from nephoscope.benchmarks.network_ends import Ends, ends, serving, together
 from nephoscope.benchmarks.network_rates import (
     UNIT,
-    Span,
     per_second,
     throughput_measurements,
     throughput_metrics,
@@ -42,7 +41,7 @@ MOST_REPORTED_STREAMS = 191
 """Levels of more streams are searched and not reported one by one."""
 
 
-class MultiStreamParameters(NetworkParameters):
+class MultiStreamParameters(TcpParameters):
     """Times of the search and of the measurement, and when the search stops."""
 
     presets: ClassVar[Presets] = MULTI_STREAM
@@ -276,10 +275,7 @@ def _seconds(
     begun = starts.get(plan.name)
     if begun is None or len(begun) != plan.streams:
         raise OutputUnreadable(f"{RECORD}: it does not say when the streams of {plan.name} began")
-    streams = [
-        [Span(at_s + span.start_s, at_s + span.end_s, span.bits_per_s) for span in stream.spans]
-        for at_s, stream in zip(begun, plan.read(raw, "server"), strict=True)
-    ]
+    streams = [stream.since(at_s) for at_s, stream in zip(begun, plan.read(raw, "server"), strict=True)]
     return per_second(streams, max(begun) + parameters.times.settle_s, window_s)
 
 

@@ -10,7 +10,7 @@ from pydantic import Field, model_validator
 
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import LEAST_BEYOND, QUANTILES
-from nephoscope.benchmarks.network_editions import REQUEST_RESPONSE, NetworkParameters
+from nephoscope.benchmarks.network_editions import REQUEST_RESPONSE, TcpParameters
 from nephoscope.benchmarks.network_ends import Server, ends, serving
 from nephoscope.benchmarks.network_settings import Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
@@ -30,7 +30,7 @@ _FIELDS = "min_latency,mean_latency,p50_latency,p90_latency,p99_latency,max_late
 _CLOCK = "from writing the request until the response is read"
 
 
-class RequestResponseParameters(NetworkParameters):
+class RequestResponseParameters(TcpParameters):
     """How long, by which tool."""
 
     presets: ClassVar[Presets] = REQUEST_RESPONSE

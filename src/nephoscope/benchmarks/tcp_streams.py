@@ -30,6 +30,10 @@ class Stream:
     spans: tuple[Span, ...]
     """Since the stream began."""
 
+    def since(self, start_s: float) -> list[Span]:
+        """The spans on a clock on which the stream began at `start_s`."""
+        return [Span(start_s + one.start_s, start_s + one.end_s, one.bits_per_s) for one in self.spans]
+
 
 @dataclass(frozen=True)
 class Plan:

@@ -1,15 +1,16 @@
 """Network throughput: one TCP stream from each client to a server, as the Cloud Reports of 2018, 2020 and 2021 did."""
 
-from collections.abc import Sequence
+import json
+import time
 from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
-from nephoscope.benchmarks.network_editions import THROUGHPUT, NetworkParameters
+from nephoscope.benchmarks.network_editions import THROUGHPUT, TcpParameters
 from nephoscope.benchmarks.network_ends import ends, serving, together
 from nephoscope.benchmarks.network_rates import per_second, throughput_measurements, throughput_metrics
-from nephoscope.benchmarks.network_settings import Record, settings
+from nephoscope.benchmarks.network_settings import RECORD, Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.benchmarks.tcp_streams import Figures, Plan, Tool
 from nephoscope.databases.base import Endpoint
@@ -22,9 +23,11 @@ _GRACE_S = 60.0
 _MOST_ITERATIONS = 10
 """Of netperf's -I."""
 _LEAST_SHARE_OF_DURATION = 0.9
+_ROUNDED_S = 0.1
+"""A last second that is cut by less is one."""
 
 
-class ThroughputParameters(NetworkParameters):
+class ThroughputParameters(TcpParameters):
     """Who sends, with what, how long, and whose figures count."""
 
     presets: ClassVar[Presets] = THROUGHPUT
@@ -35,6 +38,11 @@ class ThroughputParameters(NetworkParameters):
     tool: Tool = Field(default="iperf", description="iperf is iperf 2; netperf must be installed by you")
     clients: int = Field(default=1, ge=1, le=64, description="machines that send at once")
     figures: Figures = Field(default="server", description="of iperf and iperf3: what arrived, or what was sent")
+    overlap: bool = Field(
+        default=True,
+        description="of several clients: only seconds in which all of them send count; false: the sum of "
+        "each one's own mean",
+    )
     block_size_kib: int = Field(default=128, ge=1, le=1024, description="of each write; not for netperf")
     duration_s: int = Field(default=10, ge=2, le=86_400)
 
@@ -42,6 +50,11 @@ class ThroughputParameters(NetworkParameters):
     def run_s(self) -> int:
         """Seconds, scaled."""
         return self.scaled(self.duration_s, least=3)
+
+    @property
+    def means_of_seconds(self) -> bool:
+        """False: the tool's own figure is taken, or their sum."""
+        return self.clients > 1 and self.overlap
 
     @property
     def plan(self) -> Plan:
@@ -61,6 +74,8 @@ class Throughput:
     def metrics(self, parameters: ThroughputParameters) -> tuple[Metric, ...]:
         """The sum over all clients."""
         whose = "the server counted" if parameters.figures == "server" else "the clients counted"
+        if parameters.means_of_seconds:
+            return throughput_metrics(f"mean of the seconds in which all clients sent: bits that {whose}")
         return throughput_metrics(f"bits that {whose} / the tool's own time, all clients together")
 
     def needs(self, parameters: ThroughputParameters) -> Needs:
@@ -91,16 +106,15 @@ class Throughput:
         options = ["-I", "99,5"] if believing else []
         timeout_s = parameters.run_s * (_MOST_ITERATIONS if believing else 1) + _GRACE_S
         async with settings(machines, parameters.settings, record, site.raw_dir), serving(found.server, servers):
-            await together(
-                self._stream(site, client, plan.stream_name(index), argv, timeout_s)
-                for index, client in enumerate(found.clients, 1)
-                for argv in [plan.client_argv(index, found.server.address, parameters.run_s, options)]
-            )
+            starts = record.more["starts_s"] = [0.0] * len(found.clients)
+            begun_s = time.monotonic()
 
-    async def _stream(
-        self, site: Site, client: MachineHandle, name: str, argv: Sequence[str], timeout_s: float
-    ) -> None:
-        (await site.execute(client, name, argv, timeout_s=timeout_s)).require()
+            async def stream(index: int, client: MachineHandle) -> None:
+                starts[index - 1] = time.monotonic() - begun_s
+                argv = plan.client_argv(index, found.server.address, parameters.run_s, options)
+                (await site.execute(client, plan.stream_name(index), argv, timeout_s=timeout_s)).require()
+
+            await together(stream(index, client) for index, client in enumerate(found.clients, 1))
 
     def parse(self, raw: RawOutput, parameters: ThroughputParameters) -> list[Measurement]:
         """The sum of the tool's own figures, and that of each second.
@@ -109,12 +123,30 @@ class Throughput:
             OutputUnreadable: a stream is missing, or ended early.
         """
         streams = parameters.plan.read(raw, parameters.figures)
-        lasted_s = min((stream.spans[-1].end_s if stream.spans else 0.0) for stream in streams)
-        if lasted_s < _LEAST_SHARE_OF_DURATION * parameters.run_s:
-            raise OutputUnreadable(f"a stream ended after {lasted_s:g} s of {parameters.run_s} s")
-        seconds = per_second([stream.spans for stream in streams], 0.0, max(lasted_s, parameters.run_s))
-        return throughput_measurements(seconds, sum(stream.bits_per_s for stream in streams))
+        for stream in streams:
+            lasted_s = stream.spans[-1].end_s if stream.spans else 0.0
+            if lasted_s < _LEAST_SHARE_OF_DURATION * parameters.run_s:
+                raise OutputUnreadable(f"a stream ended after {lasted_s:g} s of {parameters.run_s} s")
+        # iperf's server tells of streams in the order in which they came.
+        starts = sorted(_starts(raw, len(streams)))
+        spans = [stream.since(at_s) for at_s, stream in zip(starts, streams, strict=True)]
+        end_s = min(one[-1].end_s for one in spans)
+        seconds = per_second(spans, starts[-1], max(1.0, end_s - starts[-1] + _ROUNDED_S))
+        return throughput_measurements(
+            seconds, None if parameters.means_of_seconds else sum(stream.bits_per_s for stream in streams)
+        )
 
     def notes(self, parameters: ThroughputParameters) -> list[str]:
         """See `HasNotes.notes`."""
         return preset_notes(parameters)
+
+
+def _starts(raw: RawOutput, streams: int) -> list[float]:
+    """When each client began."""
+    try:
+        found = [float(at_s) for at_s in json.loads(raw.get(RECORD, b""))["more"]["starts_s"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise OutputUnreadable(f"{RECORD} is not there, or not what is written there: {error!r}") from error
+    if len(found) != streams:
+        raise OutputUnreadable(f"{RECORD}: {len(found)} clients began, and there are {streams} streams")
+    return found

@@ -58,11 +58,46 @@ def test_each_reply_of_a_ping_is_kept_with_its_time() -> None:
     assert {one.metric for one in series} == {"round_trip"}
 
 
-def test_recorded_throughput_is_the_sum_of_what_the_server_counted() -> None:
+def wholes_of_the_server() -> list[float]:
+    """Of the last line of each stream."""
     text = recorded("throughput")["throughput-server.stdout"].decode()
-    wholes = [line.split() for line in text.splitlines() if " 0.0000-5" in line or " 0.0000-4.9" in line]
-    assert len(wholes) == 3
-    assert parse("throughput")["throughput"] == pytest.approx(sum(float(line[-2]) for line in wholes) * 1e3)
+    rows = [line.split() for line in text.splitlines() if line.endswith("Kbits/sec") and "SUM" not in line]
+    return [float(row[-2]) * 1e3 for row in rows if float(row[2].partition("-")[2]) - float(row[2][:6]) > 4]
+
+
+def test_three_clients_are_summed_over_the_seconds_in_which_all_of_them_send() -> None:
+    values = parse("throughput")
+    assert values["throughput_min_1s"] <= values["throughput"] <= values["throughput_max_1s"]
+    assert values["throughput"] == pytest.approx(sum(wholes_of_the_server()), rel=0.1)
+
+
+def test_the_edition_added_each_stream_s_own_mean() -> None:
+    assert len(wholes_of_the_server()) == 3
+    assert parse("throughput", mode="faithful")["throughput"] == pytest.approx(sum(wholes_of_the_server()))
+
+
+def test_streams_that_begin_apart_are_no_more_than_the_wire() -> None:
+    """Each has the wire alone for a while, and the sum of their means is more than it carries."""
+    log = """------------------------------------------------------------
+Server listening on TCP port 20100
+------------------------------------------------------------
+[  1] local 10.0.0.1 port 20100 connected with 10.0.0.2 port 1
+[  2] local 10.0.0.1 port 20100 connected with 10.0.0.3 port 2
+[ ID] Interval       Transfer     Bandwidth
+[  1] 0.0000-1.0000 sec  125000 KBytes  1024000 Kbits/sec
+[  1] 1.0000-2.0000 sec  62500 KBytes  512000 Kbits/sec
+[  2] 0.0000-1.0000 sec  62500 KBytes  512000 Kbits/sec
+[  1] 2.0000-3.0000 sec  62500 KBytes  512000 Kbits/sec
+[  2] 1.0000-2.0000 sec  62500 KBytes  512000 Kbits/sec
+[  1] 0.0000-3.0000 sec  250000 KBytes  682667 Kbits/sec
+[  2] 2.0000-3.0000 sec  125000 KBytes  1024000 Kbits/sec
+[  2] 0.0000-3.0000 sec  250000 KBytes  682667 Kbits/sec
+"""
+    record = {"more": {"starts_s": [0.0, 1.0]}}
+    raw = {"throughput-server.stdout": log.encode(), "network.json": json.dumps(record).encode()}
+    asked = {"edition": None, "tool": "iperf", "clients": 2, "duration_s": 3}
+    assert parse("throughput", raw, **asked)["throughput"] == pytest.approx(1.024e9)
+    assert parse("throughput", raw, **asked, overlap=False)["throughput"] == pytest.approx(1.365e9, rel=0.001)
 
 
 def test_a_missing_client_is_not_summed_away() -> None:
@@ -255,7 +290,7 @@ NETPERF_STREAM = (
 
 def test_a_stream_of_netperf_by_its_interim_results() -> None:
     parameters = {"tool": "netperf", "duration_s": 2}
-    raw = {"throughput-1.stdout": NETPERF_STREAM}
+    raw = {"throughput-1.stdout": NETPERF_STREAM, "network.json": b'{"more": {"starts_s": [0.0]}}'}
     benchmark = Throughput()
     found = benchmark.parse(raw, benchmark.parameters.model_validate(parameters))
     whole = {one.metric: one.value for one in found if one.at_s is None}
