@@ -38,6 +38,7 @@ COMMANDS = (
     "compare",
     "query",
     "demo",
+    "clean",
     "doctor",
 )
 """In the order in which a person meets them."""
