@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.records import Metric
 from nephoscope.results import Insight, Statistic
 from nephoscope.stats.median import least_n
@@ -30,15 +30,15 @@ def _note(findings: Findings, metric: Metric, rows: Sequence[Statistic]) -> Insi
     worst = max(rows, key=lambda row: (row.margin_percent or 0.0, row.configuration))
     values = findings.values_of(worst)
     numbers: dict[str, float] = {"n": worst.n}
+    needed = {share: replicates_for_precision(values, share, seed=findings.seed) for share in SHARES}
+    beyond = max((share for share in SHARES if needed[share] is None), default=None)
     parts = []
-    wanted: int | None = None
-    for key, share in zip("abc", SHARES, strict=True):
-        needed = replicates_for_precision(values, share, seed=findings.seed)
-        numbers |= {f"share_{key}": 100 * share, f"needed_{key}": needed or worst.n}
-        parts.append(
-            f"±{{share_{key}:percent}} % takes " + ("" if needed else "more than ") + f"{{needed_{key}:count}}"
-        )
-        wanted = wanted or needed
+    for key, (share, least) in zip("abc", needed.items(), strict=True):
+        numbers |= {f"share_{key}": 100 * share, f"needed_{key}": least or worst.n}
+        if least or share == beyond:  # what is closer still takes more than that, too
+            parts.append(
+                f"±{{share_{key}:percent}} % takes " + ("" if least else "more than ") + f"{{needed_{key}:count}}"
+            )
     names = [row.configuration for row in findings.statistics_of(worst.benchmark, worst.metric)]
     effort = more_replicates(findings, worst.benchmark, names, 1)
     one_more = f" One more of each of the {{all:count}} {plural(len(names), 'configuration')} is done" if effort else ""
@@ -47,7 +47,7 @@ def _note(findings: Findings, metric: Metric, rows: Sequence[Statistic]) -> Insi
         NAME,
         "note",
         "{benchmark_name}: by the {n:count} replicates of {name}, the least precise, a median of {title} within "
-        + ", ".join(parts)
+        + enumeration(parts)
         + " replicates (CONFIRM)."
         + (one_more + effort_words(effort).removeprefix(",") + "." if effort else ""),
         numbers=numbers,

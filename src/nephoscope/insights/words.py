@@ -77,6 +77,7 @@ _SECOND_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _STEPS: Mapping[str, tuple[tuple[float, str], ...]] = {
     "s": _SECOND_STEPS,
     "share": ((0.01, "%"),),
+    "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1, "bit/s")),
     **dict.fromkeys(_BYTES, _BYTE_STEPS),
 }
 STYLES: Mapping[str, Callable[[float], str]] = {

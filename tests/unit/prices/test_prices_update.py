@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from nephoscope.cli import main
-from nephoscope.prices.rows import read_csv
+from nephoscope.prices.rows import Basis, read_csv
+from tests.unit.prices.price_lists import AWS, GCP
 
 
 def azure_item(name: str, usd: float) -> dict[str, Any]:
@@ -32,8 +33,14 @@ def azure_item(name: str, usd: float) -> dict[str, Any]:
     }
 
 
+def gcp_page(*, second: bool) -> dict[str, Any]:
+    """Half of the list each; the first page names the second."""
+    half = len(GCP["skus"]) // 2
+    return {"skus": GCP["skus"][half:]} if second else {"skus": GCP["skus"][:half], "nextPageToken": "2"}
+
+
 class Provider(BaseHTTPRequestHandler):
-    """Two pages of Azure, and nothing else."""
+    """Two pages of Azure, AWS's file of one region, and two pages of GCP for whoever brings the key."""
 
     def do_GET(self) -> None:
         pages = {
@@ -43,8 +50,12 @@ class Provider(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         if path == "/api/retail/prices":
             body, code = json.dumps(pages["$skip=1" if "skip" in query else ""]).encode(), 200
+        elif path == "/offers/v1.0/aws/AmazonEC2/current/us-west-2/index.json":
+            body, code = json.dumps(AWS).encode(), 200
         elif "AmazonEC2" in path:
             body, code = b"<html>busy</html>", 200
+        elif path.endswith("/skus") and self.headers["X-Goog-Api-Key"] == "the-key":
+            body, code = json.dumps(gcp_page(second="pageToken=2" in query)).encode(), 200
         else:
             body, code = b"no", 403
         self.send_response(code)
@@ -69,10 +80,8 @@ def base() -> Iterator[str]:
     server.shutdown()
 
 
-def update(provider: str, out: Path, base: str) -> int:
-    return main(
-        ["prices", "update", "--provider", provider, "--region", "eastus", "--out", str(out), "--base-url", base]
-    )
+def update(provider: str, out: Path, base: str, region: str = "eastus") -> int:
+    return main(["prices", "update", "--provider", provider, "--region", region, "--out", str(out), "--base-url", base])
 
 
 def test_every_page_becomes_rows(base: str, tmp_path: Path) -> None:
@@ -82,6 +91,25 @@ def test_every_page_becomes_rows(base: str, tmp_path: Path) -> None:
     assert {row.item: row.usd for row in rows} == {"Standard_D8s_v5": 0.384, "Standard_D16s_v5": 0.768}
     assert {row.source.split(",")[0] for row in rows} == {base}
     assert update("azure", out, base) == 2, "it exists"
+
+
+def test_the_file_of_one_aws_region_becomes_rows(base: str, tmp_path: Path) -> None:
+    out = tmp_path / "aws.csv"
+    assert update("aws", out, base, "us-west-2") == 0
+    rows = read_csv(out)
+    assert [row.usd for row in rows if (row.item, row.basis) == ("x1.large", Basis.ON_DEMAND)] == [0.1]
+    assert {row.region for row in rows} == {"us-west-2"}
+
+
+def test_every_page_of_gcp_becomes_rows_and_the_key_stays_out_of_them(
+    base: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GCP_API_KEY", "the-key")
+    out = tmp_path / "gcp.csv"
+    assert update("gcp", out, base) == 0
+    items = {row.item for row in read_csv(out)}
+    assert {"N2 Instance Core", "Commitment v1: N2 Ram", "Internet Egress"} <= items, "of both pages"
+    assert "the-key" not in out.read_text(encoding="utf-8")
 
 
 def test_what_is_not_a_list_is_told(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
