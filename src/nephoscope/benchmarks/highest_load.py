@@ -23,10 +23,11 @@ from nephoscope.benchmarks.search.levels import Ask, Ended, Purpose, Settings
 from nephoscope.benchmarks.search.machine import State, advance, begin
 from nephoscope.benchmarks.search.observe import ALL, ENDED, Judge, Observed
 from nephoscope.benchmarks.search.rule import DEFAULT, Rule, RuleError, parse_rule
+from nephoscope.benchmarks.search.sizing import Sizing
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.records import Measurement, Metric, OperationEvidence, SearchEvidence
+from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
 
 WORKLOADS: dict[str, LoadBenchmark] = {one.name: one for one in (PointSelect(),)}
 """Benchmarks whose workload can be driven at a rate."""
@@ -48,6 +49,15 @@ class HighestLoadParameters(Frozen):
 
     benchmark: str = Field(default=PointSelect.name, description="whose workload is driven")
     parameters: dict[str, Any] = Field(default={}, description="of that benchmark, without pace, rate and times")
+    sizing: Sizing | None = Field(
+        default=None, description="how large the data set is, as the Aerospike qualification counts; of `kv` alone"
+    )
+    operations_per_row: float | None = Field(
+        default=None,
+        gt=0,
+        description="so many for each row loaded the confirmations must drive together, or the trial is refused; the "
+        "Aerospike qualification asks 3. Default: a short qualification, which is told",
+    )
     rule: str = Field(default=DEFAULT, description="what a level must hold")
     pace: Literal["poisson", "constant"] = Field(default="poisson", description="how operations arrive at a level")
     ramp_s: float = Field(default=5, ge=0, description="driven before each measurement interval, not measured")
@@ -70,6 +80,8 @@ class HighestLoadParameters(Frozen):
         given = [name for name in _OWN if name in self.parameters]
         if given:
             raise _wrong(f"`parameters` holds `{given[0]}`, which the search gives to each level; take it out")
+        if self.sizing is not None and self.sizing.value_bytes < 1:
+            raise _wrong("`sizing` leaves no room for values: the disks are too small for an index in so much memory")
         if self.lowest_per_s and self.highest_per_s and self.lowest_per_s > self.highest_per_s:
             raise _wrong(f"`lowest_per_s` {self.lowest_per_s:g} is above `highest_per_s` {self.highest_per_s:g}")
         try:
@@ -93,12 +105,17 @@ class HighestLoadParameters(Frozen):
     def closed(self) -> Any:
         """Parameters of the workload's own benchmark for the probe."""
         times = {"ramp_s": self.ramp_s, "duration_s": self.point_s}
-        return self.workload.parameters.model_validate({**self.parameters, **times})
+        return self.workload.parameters.model_validate({**self._of_data, **times})
+
+    @property
+    def _of_data(self) -> dict[str, Any]:
+        sizing = self.sizing
+        return {**self.parameters, **({"rows": sizing.rows, "min_block_bytes": sizing.value_bytes} if sizing else {})}
 
     def at(self, level: float, duration_s: float) -> Any:
         """The same for one level."""
         times = {"pace": self.pace, "rate_per_s": level, "ramp_s": self.ramp_s, "duration_s": duration_s}
-        return self.workload.parameters.model_validate({**self.parameters, **times})
+        return self.workload.parameters.model_validate({**self._of_data, **times})
 
     def for_ask(self, ask: Ask) -> Any:
         """The same for what the search asks for."""
@@ -233,7 +250,9 @@ class HighestLoad:
         ended, workload = search.ended, parameters.workload
         joined = load_output.joined([one.output for one in search.decisive])
         evidence = workload.evidence(joined, _output(raw, CALIBRATION), parameters.closed(), client_cpus)
-        return evidence.model_copy(update={"search": SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)})
+        found = SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)
+        asked = [] if parameters.operations_per_row is None else [_per_row(parameters, evidence.attempted)]
+        return evidence.model_copy(update={"search": found, "requirements": [*evidence.requirements, *asked]})
 
     def notes(self, parameters: HighestLoadParameters) -> list[str]:
         """See `HasNotes.notes`: the rule."""
@@ -243,7 +262,22 @@ class HighestLoad:
             f"A level holds when {rule}, the backlog does not grow, and the load generator is not the limit.",
             f"{pace}: response times count from the moment each operation was due.",
             f"The level found was confirmed at least {parameters.confirmations} times.",
+            "Short: the confirmations are not held against the size of the data set."
+            if parameters.operations_per_row is None
+            else f"The confirmations drive at least {parameters.operations_per_row:g} operations for each row.",
         ]
+
+
+def _per_row(parameters: HighestLoadParameters, operations: int) -> Requirement:
+    rows = int(parameters.closed().rows)
+    return Requirement(
+        what="operations per row in the confirmations",
+        observed=operations / rows,
+        relation="at least",
+        limit=parameters.operations_per_row or 0.0,
+        unit="",
+        source="the qualification",
+    )
 
 
 def read_search(raw: RawOutput, parameters: HighestLoadParameters) -> Search:

@@ -16,7 +16,7 @@ from nephoscope.benchmarks.load_benchmark import CALIBRATION
 from nephoscope.benchmarks.load_output import read
 from nephoscope.benchmarks.search.levels import Outcome, Purpose
 from nephoscope.benchmarks.search.observe import backlog_grows
-from nephoscope.checks.operations import RateKept, SearchEnded
+from nephoscope.checks.operations import PassRule, RateKept, SearchEnded
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import OutputUnreadable
 from nephoscope.records import VerdictKind
@@ -122,6 +122,18 @@ def test_evidence_is_of_the_confirmations(found: Found) -> None:
         verdict = check(evidence(operations=operations))
         assert verdict is not None
         assert verdict.verdict is VerdictKind.VALID
+
+
+@pytest.mark.parametrize(("asked", "kind"), [(3.0, VerdictKind.VALID), (1e6, VerdictKind.INVALID)])
+def test_a_qualification_may_ask_for_operations_by_the_size_of_the_data(
+    found: Found, asked: float, kind: VerdictKind
+) -> None:
+    parameters = PARAMETERS.model_copy(update={"operations_per_row": asked})
+    verdict = PassRule()(evidence(operations=HighestLoad().operations(found[1], parameters, client_cpus=1)))
+    assert verdict is not None
+    assert verdict.verdict is kind
+    assert any("Short" in note for note in HighestLoad().notes(PARAMETERS))
+    assert not any("Short" in note for note in HighestLoad().notes(parameters))
 
 
 def slower_from(call: int, factor: float) -> Callable[[dict[str, Any], int], float]:
