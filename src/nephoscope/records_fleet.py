@@ -41,6 +41,4 @@ class Resumption(Frozen):
     """resume.json: what a controller needs to go on with a measurement that was begun by one that died."""
 
     schema_: Literal["nephoscope/resume/1"] = Field(default="nephoscope/resume/1", alias="schema")
-    dsn: str | None = Field(description="of the database under test, without a password; None: there is none")
-    version: str | None
-    origin: str | None
+    dsn: str | None = Field(description="of the trial's own data, without a password; None: there is no database")

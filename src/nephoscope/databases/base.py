@@ -60,6 +60,19 @@ class HasFixtures(Protocol):
 
 
 @runtime_checkable
+class CanAttach(Protocol):
+    """Can be found again by a controller that did not start it."""
+
+    async def attach(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
+        """As `start` gave it, of a database that is up and may be under load: nothing of it is changed.
+
+        Raises:
+            TargetLost: it is not up.
+        """
+        ...
+
+
+@runtime_checkable
 class HasSettings(Protocol):
     """Can tell the settings in force."""
 

@@ -30,6 +30,11 @@ class FakeDatabase:
         self.running.add(cluster.key)
         return Endpoint("fake://database", {}, settings.version or "1", "fake")
 
+    async def attach(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
+        """See `CanAttach.attach`."""
+        self.running.add(cluster.key)
+        return Endpoint("fake://database", {}, settings.version or "1", "fake")
+
     async def stop(self, cluster: Cluster) -> None:
         """See `Database.stop`."""
         self.running.discard(cluster.key)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import Benchmark, HasConnections, Needs, Site
 from nephoscope.checks.thresholds import BUSY_BEFORE
-from nephoscope.databases.base import Database, Endpoint, HasSettings
+from nephoscope.databases.base import CanAttach, Database, Endpoint, HasSettings
 from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, NoSpaceOnMachine, StorageFailed
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import VERSION_OPTIONS
@@ -144,7 +144,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
             if resumption is None:
                 made = await benchmark.prepare(site, parameters)
                 site = replace(site, endpoint=made or endpoint)
-                if task.resumable:
+                if task.resumable and (database is None or isinstance(database, CanAttach)):
                     attempt.write_resumption(_resumption(site.endpoint))
             task.enter(State.RUNNING)
             async with _telemetry(cluster, attempt, world):
@@ -176,9 +176,7 @@ async def _leave(task: Undertaking, world: World) -> None:
 
 
 def _resumption(endpoint: Endpoint | None) -> Resumption:
-    if endpoint is None:
-        return Resumption(dsn=None, version=None, origin=None)
-    return Resumption(dsn=endpoint.dsn, version=endpoint.version, origin=endpoint.origin)
+    return Resumption(dsn=endpoint.dsn if endpoint else None)
 
 
 def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, attempt: Attempt, world: World) -> Site:
@@ -283,8 +281,9 @@ async def _database_up(
     log = attempt.log_dir / f"{database.name}.log"
     resumption = attempt.resumption()
     try:
-        if resumption is not None:  # it is up, and under load
-            yield database, Endpoint(resumption.dsn or "", {}, resumption.version or "", resumption.origin or "")
+        if resumption is not None and isinstance(database, CanAttach):  # it is up, and under load
+            endpoint = await database.attach(cluster, configuration.database)
+            yield database, replace(endpoint, dsn=resumption.dsn or endpoint.dsn)
             return
         endpoint = await database.start(cluster, configuration.database, log)
         if isinstance(database, HasSettings):

@@ -1,0 +1,117 @@
+"""Real hosts, real loads, real jobs over SSH, and a controller that is killed with -9 at random moments."""
+
+import hashlib
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nephoscope import stages
+from nephoscope.store import lock
+from nephoscope.store.folder import ResultsFolder
+from tests.support.command_line import nephoscope, start_nephoscope
+
+STUDY = """
+name = "killed"
+seed = 4
+replicates = 3
+
+[[machine_types]]
+name = "small"
+vcpus = 1
+memory_gib = 0.5
+disk_gib = 0.25
+
+[[machine_types]]
+name = "large"
+vcpus = 2
+memory_gib = 0.5
+disk_gib = 0.25
+
+[[configurations]]
+name = "small"
+provider = "emulated"
+database_machine = { type = "small" }
+load_machine = { type = "small" }
+
+[[configurations]]
+name = "large"
+provider = "emulated"
+database_machine = { type = "large" }
+load_machine = { type = "small" }
+
+[[benchmarks]]
+uses = "stress-ng"
+parameters = { stressor = "matrix", duration_s = 4 }
+"""
+TRIALS, KILLS = 6, 10
+
+
+def traces(folder: ResultsFolder) -> list[str]:
+    """What is on this machine of the folder's clusters: namespaces, links, loop devices, control groups, processes."""
+    looks = (
+        "ip netns list",
+        "ip -brief link",
+        "losetup --noheadings --output BACK-FILE",
+        "find /sys/fs/cgroup -path '*/nephoscope*' -type d",
+        "find /run/nephoscope/emulated -maxdepth 1",
+        "ps -eo args",
+    )
+    leases = (attempt.lease() for _, trial in folder.planned() for attempt in trial.attempts())
+    names = {hashlib.sha256(lease.cluster.encode()).hexdigest()[:6] for lease in leases if lease}
+    names.add(str(folder.path))
+    said = [subprocess.run(["sh", "-c", look], capture_output=True, text=True, check=False).stdout for look in looks]
+    return [line for text in said for line in text.splitlines() if any(name in line for name in names)]
+
+
+def loads_begun(folder: ResultsFolder) -> dict[str, int]:
+    """Attempts of each trial that came as far as their load: nothing is begun before `resume.json` is there."""
+    return {
+        planned.intent.id: sum(attempt.resumption() is not None for attempt in trial.attempts())
+        for planned, trial in folder.planned()
+    }
+
+
+def a_load_goes_on(folder: ResultsFolder, since_unix_ms: float) -> bool:
+    """By a state that a controller wrote since then, and not one that died before."""
+    if not folder.plan_path.exists():
+        return False
+    last = [trial.states()[-1] for _, trial in folder.planned() if trial.states()]
+    return any(one.state == "running" and one.at_unix_ms >= since_unix_ms for one in last)
+
+
+@pytest.mark.slow
+@pytest.mark.root
+def test_every_load_ran_once_and_nothing_is_left(tmp_path: Path) -> None:
+    study, folder = tmp_path / "study.toml", ResultsFolder(tmp_path / "out")
+    study.write_text(STUDY)
+    draws, during_a_load, seen = random.Random(7), 0, 0
+    for kill in range(KILLS):
+        begun_unix_ms = time.time() * 1000
+        process = start_nephoscope("run", study, "--out", folder.path)
+        while not lock.held(folder.path / "lock"):
+            assert process.poll() is None
+            time.sleep(0.01)
+        until = time.monotonic() + (draws.uniform(0, 12) if kill % 2 else 120)
+        while time.monotonic() < until and process.poll() is None:
+            if kill % 2 == 0 and a_load_goes_on(folder, begun_unix_ms):
+                time.sleep(draws.uniform(0, 3))
+                break
+            time.sleep(0.02)
+        during_a_load += a_load_goes_on(folder, begun_unix_ms)
+        process.kill()
+        process.communicate()
+        seen += len(traces(folder))
+    assert during_a_load >= 3
+    ended = nephoscope("run", study, "--out", folder.path, timeout_s=900)
+    assert ended.exit_code == 0, ended.stderr
+    assert {row.state for row in stages.status(folder)} == {"finished"}
+    assert set(loads_begun(folder).values()) == {1}
+    cleaned = nephoscope("clean", folder.path)
+    sys.stdout.write(f"{during_a_load} of {KILLS} kills during a load; {cleaned.stdout}")
+    assert cleaned.stdout.endswith("0 terminated now, 0 left\n")
+    assert seen
+    assert traces(folder) == []
