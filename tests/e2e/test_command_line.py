@@ -5,6 +5,7 @@ import re
 import shutil
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -254,3 +255,37 @@ def test_brackets_in_a_path_are_text(tmp_path: Path) -> None:
     assert said.exit_code == 0, said.stderr
     assert str(file) in said.stderr
     assert nephoscope("doctor", "--folder", file.parent).exit_code == 0
+
+
+def test_a_budget_is_kept_status_says_what_was_spent_and_nothing_is_left(tmp_path: Path) -> None:
+    study, out = tmp_path / "study.toml", tmp_path / "out"
+    study.write_text(STUDY.replace('provider = "fake"', 'provider = "fake"\nprice_usd_per_hour = 36.0'))
+    said = nephoscope("run", study, "--out", out, "--max-usd", "0.09")
+    assert said.exit_code == 4
+    assert "24 trials, about 4 min 00 s, $2.40" in said.stderr
+    assert "24 trials not begun: $0.00 spent + $0.00 held + $0.10 quoted = $0.10, more than $0.09" in said.stderr
+    assert nephoscope("status", out, "--watch").stdout.split() == (
+        [
+            "0",
+            "of",
+            "24",
+            "trials",
+            "ended:",
+            "24",
+            "planned;",
+            "about",
+            "4",
+            "min",
+            "00",
+            "s",
+            "left;",
+            "$0.00",
+            "spent",
+        ]
+    )
+    assert nephoscope("clean", out).stdout == "0 clusters created, 0 terminated now, 0 left\n"
+
+
+def test_the_queue_of_several_controllers_is_not_loaded_to_print_a_plan() -> None:
+    code = "import sys, nephoscope.cli; sys.exit(len({'dbos', 'sqlalchemy', 'asyncssh', 'polars'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -14,7 +14,7 @@ from nephoscope.providers.fake_cloud import FakeCloud
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
-from nephoscope.run.signals import run_until_stopped
+from nephoscope.run.signals import Stopped, run_until_stopped
 from nephoscope.run.states import Patience
 from nephoscope.run.study import Conduct, adopt_plan, run_study
 from nephoscope.stages import load, plan
@@ -60,3 +60,5 @@ if __name__ == "__main__":
         sys.exit(main(*sys.argv[1:]))
     except NephoscopeError as error:
         sys.exit(cli._tell(error))
+    except Stopped as stopped:
+        sys.exit(stopped.exit_code)

@@ -92,6 +92,14 @@ def attempts(study: Rehearsal) -> dict[str, list[tuple[str | None, ...]]]:
     return found
 
 
+def test_a_trial_keeps_its_states_in_its_folder(tmp_path: Path) -> None:
+    study = fleet(tmp_path / "r", replicates=1)
+    conducted(study)
+    life = ["planned", "leased", "provisioning", "preparing", "verified", "running", "collected", "destroying", "done"]
+    for _, trial in study.folder.planned():
+        assert [record.state for record in trial.states()] == life
+
+
 def test_capacity_is_found_in_another_zone_and_every_try_is_kept(tmp_path: Path) -> None:
     lacking = CapacityLacking("none left")
     study = fleet(tmp_path / "r", lacking, lacking, lacking)

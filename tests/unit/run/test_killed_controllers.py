@@ -1,7 +1,7 @@
 """A controller killed with -9 at any moment: every load ran once, everything was given back, nothing was overspent."""
 
-import json
 import random
+import signal
 import subprocess
 import sys
 import time
@@ -163,12 +163,18 @@ def test_a_second_controller_refuses_and_the_first_goes_on(tmp_path: Path) -> No
     require_all_is_well(fleet)
 
 
-def test_a_trial_keeps_its_states_in_its_folder(tmp_path: Path) -> None:
-    fleet = Fleet(tmp_path, replicates=1, duration_s=0.1)
-    fleet.run()
-    for _, trial in fleet.folder.planned():
-        lines = (trial.folder / "states.jsonl").read_text().splitlines()
-        states = [json.loads(line)["state"] for line in lines]
-        assert states[-8:] == [
-            *("leased", "provisioning", "preparing", "verified", "running", "collected", "destroying", "done"),
-        ]
+@pytest.mark.slow
+def test_ctrl_c_gives_everything_back_and_the_same_command_goes_on(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, replicates=2, duration_s=3.0)
+    process = fleet.start()
+    while fleet.loads_going_on() < 2:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, talk = process.communicate(timeout=60)
+    assert process.returncode == 130, talk
+    there = cloud(tmp_path / "cloud")
+    assert there.created() == there.terminated() == 2
+    assert sorted(row.state for row in stages.status(fleet.folder)) == [*["interrupted"] * 2, *["planned"] * 2]
+    assert fleet.run() == "finished 4 valid 4 refused 0\n"
+    assert there.created() == there.terminated() == 6
