@@ -63,6 +63,8 @@ class Site:
     """Path of nephoscope-load on the load machine."""
     database: Database | None = None
     endpoint: Endpoint | None = None
+    resumed: bool = False
+    """`run` was begun by a controller that died; see `Resumable`."""
     progress: Callable[[str], None] = field(default=lambda _: None)
     """Takes a short text: the last value seen ('12,345 New-Orders/min')."""
 
@@ -129,6 +131,20 @@ class HasOperations(Protocol):
         Raises:
             OutputUnreadable: as `parse`.
         """
+        ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A benchmark whose `run` may be called again by another controller, with `site.resumed`.
+
+    It then asks for the same commands by the same names, which are waited for where they were begun, and does nothing
+    that would undo what they leave.
+    """
+
+    @property
+    def resumable(self) -> bool:
+        """True."""
         ...
 
 

@@ -47,6 +47,7 @@ class Fake:
 
     name = "fake"
     version = 1
+    resumable = True
     title = "Fake benchmark (computed numbers)"
     parameters = FakeParameters
 

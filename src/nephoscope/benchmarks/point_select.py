@@ -58,6 +58,7 @@ class PointSelect(LoadBenchmark):
 
     name = "point-select"
     version = 2
+    resumable = True
     title = "Point selects"
     parameters = PointSelectParameters
     kinds = MappingProxyType({"read": ("point_select",)})

@@ -66,6 +66,7 @@ class StressNg:
 
     name = "stress-ng"
     version = 1
+    resumable = True
     title = "CPU throughput (stress-ng)"
     parameters = StressNgParameters
 
@@ -139,7 +140,8 @@ class StressNg:
             argv = ["stress-ng", f"--{parameters.stressor}", str(workers), "--timeout", f"{parameters.run_s}s"]
             # It refuses to start where it cannot write, although these stressors write nothing.
             argv += ["--metrics-brief", "--yaml", remote_yaml, "--temp-path", machine.data_dir]
-            await machine.remote.execute(["rm", "-f", remote_yaml], timeout_s=_GRACE_S, pinned=False)
+            if not site.resumed:
+                await machine.remote.execute(["rm", "-f", remote_yaml], timeout_s=_GRACE_S, pinned=False)
             done = await site.execute(machine, name, argv, timeout_s=parameters.run_s + _GRACE_S)
             done.require()
             await machine.remote.download(remote_yaml, site.raw_dir / f"{name}.yaml")

@@ -149,6 +149,7 @@ class Tpcc(LoadBenchmark):
 
     name = "tpcc"
     version = 2
+    resumable = True
     title = "TPC-C"
     parameters = TpccParameters
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from nephoscope.benchmarks.base import Benchmark, HasConnections, Needs, Site
+from nephoscope.benchmarks.base import Benchmark, HasConnections, Needs, Resumable, Site
 from nephoscope.checks.thresholds import BUSY_BEFORE
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasSettings
 from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, NoSpaceOnMachine, StorageFailed
@@ -140,11 +140,11 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
                 configuration = _with_connections(configuration, benchmark.connections(site, parameters))
         before = {record.machine: record for record in attempt.facts()}
         async with _database_up(configuration, cluster, needs, attempt, world) as (database, endpoint):
-            site = replace(site, database=database, endpoint=endpoint)
+            site = replace(site, database=database, endpoint=endpoint, resumed=resumption is not None)
             if resumption is None:
                 made = await benchmark.prepare(site, parameters)
                 site = replace(site, endpoint=made or endpoint)
-                if task.resumable and (database is None or isinstance(database, CanAttach)):
+                if task.resumable and _can_be_resumed(benchmark, database):
                     attempt.write_resumption(_resumption(site.endpoint))
             task.enter(State.RUNNING)
             async with _telemetry(cluster, attempt, world):
@@ -173,6 +173,11 @@ async def _leave(task: Undertaking, world: World) -> None:
         await _quietly(
             task.attempt, "giving the cluster back", lambda: give_back(provider, task.request.key, world.clock)
         )
+
+
+def _can_be_resumed(benchmark: Benchmark, database: Database | None) -> bool:
+    """Where another controller can wait for what is begun now."""
+    return isinstance(benchmark, Resumable) and (database is None or isinstance(database, CanAttach))
 
 
 def _resumption(endpoint: Endpoint | None) -> Resumption:
