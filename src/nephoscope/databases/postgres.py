@@ -1,24 +1,26 @@
 """PostgreSQL: a server of ours (embedded or the system's) on the database machine, or one of the user's by its DSN.
 
-A server of ours lives in `<data folder>/postgres`, is started for each trial with the machine's CPU affinity, keeps
-fsync and full durability on, and is stopped after the trial. Loaded data sets are template databases; every trial gets
-a copy of its template, so that each starts from the same state.
+Here, a server of ours lives in `<data folder>/postgres`, is started for each trial with the machine's CPU affinity,
+keeps fsync and full durability on, and is stopped after the trial; `postgres_remote` does so on other machines. Loaded
+data sets are template databases; every trial gets a copy of its template, so that each starts from the same state.
 """
 
 import asyncio
 import hashlib
-import signal
+import json
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from nephoscope.databases import postgres_remote
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.postgres_binaries import Binaries, as_server_user, major_version
 from nephoscope.databases.postgres_folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
 from nephoscope.databases.postgres_settings import STATEMENT, stored_settings
 from nephoscope.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable, ToolFailed, ToolTimedOut
+from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Background
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
@@ -60,6 +62,8 @@ class PostgresDatabase:
         self._running: dict[str, _Server] = {}
         self._copies: dict[str, Endpoint] = {}
         """By cluster: a server of the user's on which a trial's copy is to be dropped."""
+        self._clients: dict[str, str] = {}
+        """By cluster: psql of a load machine that is not this one."""
 
     # Database
 
@@ -68,20 +72,18 @@ class PostgresDatabase:
         if settings.dsn is not None:
             return await self._reach_users_server(cluster, settings)
         machine = cluster.database[0]
+        if not isinstance(machine.remote, LocalRemote):
+            return await self._start_elsewhere(cluster, settings, log)
         binaries = self._find()
         folder = ServerFolder(machine.data_dir)
         await prepare(machine, binaries, folder)
         port = _free_port(machine.address)
         argv = [binaries.path("postgres"), "-D", str(folder.data), "-c", f"port={port}"]
-        forced = {
-            "listen_addresses": machine.address,
-            "unix_socket_directories": "",
-            "max_connections": str(settings.connections + _SPARE_CONNECTIONS),
-        }
-        for name, value in {**DEFAULT_SETTINGS, **settings.settings, **forced}.items():
+        forced = {"listen_addresses": machine.address, "unix_socket_directories": ""}
+        for name, value in {**_options(settings), **forced}.items():
             argv += ["-c", f"{name}={value}"]
         background = await machine.remote.start(as_server_user(argv), log=log)
-        self._running[cluster.key] = server = _Server(background, folder)
+        self._running[cluster.key] = server = _Server((background,), folder)
         environment = {"PGPASSWORD": folder.password.read_text(encoding="utf-8").strip()}
         dsn = f"postgresql://{USER}@{machine.address}:{port}/postgres"
         endpoint = Endpoint(dsn, environment, "", binaries.origin)
@@ -101,10 +103,11 @@ class PostgresDatabase:
         if server is None:
             return
         # "fast": rolls back, then writes a checkpoint
-        exit_code = await server.process.stop(signal=signal.SIGINT, timeout_s=STOP_TIMEOUT_S)
+        in_order = await postgres_remote.stop(server.processes, STOP_TIMEOUT_S)
         del self._running[cluster.key]
-        await end_predecessors(server.folder)
-        if exit_code is None:
+        if server.folder is not None:
+            await end_predecessors(server.folder)
+        if not in_order:
             raise DatabaseFailed(
                 f"PostgreSQL did not stop within {STOP_TIMEOUT_S:.0f} s and was killed",
                 hint="the disk may be far too slow for its shared_buffers; its log stands beside the raw output",
@@ -144,9 +147,32 @@ class PostgresDatabase:
 
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """See `HasSettings.settings`: everything not at its default that is no secret; see `stored_settings`."""
-        return dict(stored_settings(await self._sql(cluster, endpoint, STATEMENT), endpoint.origin))
+        found = dict(stored_settings(await self._sql(cluster, endpoint, STATEMENT), endpoint.origin))
+        if len(cluster.database) > 1 and endpoint.origin != "user":
+            standbys = json.loads(await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
+            found |= {f"standby {name}": state for name, state in standbys.items()}
+        return found
 
     # how
+
+    async def _start_elsewhere(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        try:
+            here = str(self._find().folder)
+        except DatabaseFailed:
+            here = ""
+        client = await postgres_remote.programs_on(cluster.load, here, "psql")
+        self._clients[cluster.key] = f"{client.folder}/psql"
+        options = _options(settings)
+        started = await postgres_remote.start_primary(cluster, here, options, log)
+        self._running[cluster.key] = server = _Server(started.processes, None)
+        dsn = f"postgresql://{USER}@{cluster.database[0].address}:{postgres_remote.PORT}/postgres"
+        origin = "embedded" if started.programs[0].folder == here else "system"
+        endpoint = Endpoint(dsn, {"PGPASSWORD": started.password}, "", origin)
+        version = await self._wait_until_up(cluster, endpoint, server, log)
+        started = await postgres_remote.add_standbys(cluster, started, options, log)
+        self._running[cluster.key] = _Server(started.processes, None)
+        await postgres_remote.wait_for_standbys(started.standbys, lambda ask: self._sql(cluster, endpoint, ask))
+        return _checked(replace(endpoint, version=version), settings)
 
     async def _reach_users_server(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
         environment = {name: self._environment[name] for name in _LIBPQ_VARIABLES if name in self._environment}
@@ -183,7 +209,7 @@ class PostgresDatabase:
             except (ToolFailed, ToolTimedOut) as error:
                 recovering = any(words in error.message for words in _COMING_UP)
                 allowed_s = RECOVERY_TIMEOUT_S if recovering else START_TIMEOUT_S
-                if clock() - started > allowed_s or not server.process.running():
+                if clock() - started > allowed_s or not server.processes[0].running():
                     await self.stop(cluster)
                     raise DatabaseFailed(
                         f"PostgreSQL did not come up: {_end_of(log) or error.message}", hint=f"its log is {log}"
@@ -195,7 +221,7 @@ class PostgresDatabase:
     ) -> str:
         """Runs one statement and returns the rows as text, one a line."""
         completed = await cluster.load.remote.execute(
-            [self._psql(), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1",
+            [self._psql(cluster), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1",
              "--no-password", "--command", statement, endpoint.dsn],
             timeout_s=timeout_s,
             environment={"PGCONNECT_TIMEOUT": "10", **endpoint.environment},
@@ -203,8 +229,10 @@ class PostgresDatabase:
         )  # fmt: skip
         return completed.require().stdout.decode(errors="replace").strip()
 
-    def _psql(self) -> str:
+    def _psql(self, cluster: Cluster) -> str:
         """That of the server's package; a server of the user's needs no other program of it, so PATH will do."""
+        if cluster.key in self._clients:
+            return self._clients[cluster.key]
         try:
             return self._find().path("psql")
         except DatabaseFailed:
@@ -213,10 +241,11 @@ class PostgresDatabase:
 
 @dataclass(frozen=True)
 class _Server:
-    """A server of ours that was started."""
+    """A server of ours that was started, with its standbys."""
 
-    process: Background
-    folder: ServerFolder
+    processes: tuple[Background, ...]
+    folder: ServerFolder | None
+    """None: on another machine, which is given back whole or freed of all jobs of ours."""
 
 
 _RIGHTS = (
@@ -227,6 +256,14 @@ _RIGHTS_IN_WORDS = (
     ("create databases", "ALTER ROLE … CREATEDB"),
     ("write checkpoints", "GRANT pg_checkpoint TO …"),
 )
+
+
+def _options(settings: DatabaseSettings) -> dict[str, str]:
+    return {
+        **DEFAULT_SETTINGS,
+        **settings.settings,
+        "max_connections": str(settings.connections + _SPARE_CONNECTIONS),
+    }
 
 
 def _drop(database: str) -> str:
