@@ -22,6 +22,7 @@ from nephoscope.providers.base import Provider
 from nephoscope.providers.emulated import EmulatedProvider
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.providers.local import LocalProvider
+from nephoscope.providers.ssh import SshProvider
 from nephoscope.run.clock import FakeClock, SystemClock
 from nephoscope.run.world import Listener, World
 
@@ -39,6 +40,7 @@ def real_world(listener: Listener) -> World:
     providers: Mapping[str, Provider] = {
         "local": LocalProvider(),
         "emulated": EmulatedProvider(),
+        "ssh": SshProvider([load_program()]),
         "fake": FakeProvider({FAKE_PROGRAM: fake_program}, FakeClock()),
     }
     databases: Mapping[str, Database] = {

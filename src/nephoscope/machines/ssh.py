@@ -173,9 +173,9 @@ class SshRemote:
             self._look = look
         return self._look
 
-    async def end_all(self) -> int:
-        """Ends every job of ours on the host, and forgets them; how many still ran."""
-        return int(await self._answer(jobs.end_all_command(f"{await self._root()}/jobs")) or b"0")
+    async def end_all(self, *, keep: str = "") -> int:
+        """Ends every job of ours on the host but those of the session `keep`, and forgets them; how many still ran."""
+        return int(await self._answer(jobs.end_all_command(f"{await self._root()}/jobs", keep)) or b"0")
 
     async def carry(self, program: Path) -> str:
         """Path on the host of a program that was taken there; it is copied when the host has not the same bytes.
@@ -225,9 +225,10 @@ class SshRemote:
         program = await self._program(argv[0])
         pin = ("taskset", "--cpu-list", ",".join(map(str, self.cpus))) if pinned and self.cpus else ()
         root = f"{await self._root()}/jobs"
+        own = name if name and self._session else secrets.token_hex(8)
         return jobs.JobSpec(
             root=root,
-            folder=f"{root}/{self._session}.{name}" if self._session and name else f"{root}/{secrets.token_hex(8)}",
+            folder=f"{root}/{self._session or 'job'}.{own}",
             tool=program,
             argv=(*pin, program, *argv[1:]),
             deadline_s=deadline_s,
@@ -240,7 +241,7 @@ class SshRemote:
         if name in self._carried:
             async with self._carrying:
                 if name not in self._there:
-                    self._there[name] = await self.carry(Path(name))
+                    self._there[name] = await self.carry(_without_libraries(Path(name)))
         return self._there.get(name, name)
 
     async def _begin(self, spec: jobs.JobSpec, *, wait: bool) -> jobs.JobEnd | None:
@@ -323,6 +324,12 @@ class SshRemote:
         return said.stdout.decode(errors="replace").partition(" ")[0].lstrip("\\")
 
 
+def _without_libraries(program: Path) -> Path:
+    """The build of a program that needs no library of the host, where `make static` put one beside it."""
+    static = program.with_name(f"{program.name}-static")
+    return static if static.exists() else program
+
+
 class _SshBackground:
     """A job that goes on. It is watched by its lock, and its output comes at its end."""
 
@@ -332,6 +339,7 @@ class _SshBackground:
         self._log = log
         self._errors = errors
         self._end = asyncio.create_task(self._watch())
+        self._end.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # told by `stop`, if asked
 
     def running(self) -> bool:
         return not self._end.done()

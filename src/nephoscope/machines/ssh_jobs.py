@@ -61,6 +61,8 @@ exec 9>&-
 )
 
 _WAIT = """
+tries=250
+until [ -e "$job/begun" ] || [ ! -d "$job" ] || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02; done
 [ -e "$job/begun" ] || say absent
 flock -s "$job/lock" true
 state=killed
@@ -92,11 +94,12 @@ until [ -s "$job/sid" ] || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02
 
 _END_ALL = """
 ended=0
-for job in "$1"/*/; do
-    [ -s "${job}sid" ] && [ ! -e "${job}rc" ] || continue
-    pkill -KILL -s "$(cat "${job}sid")" && ended=$((ended + 1))
+for job in "$1"/*; do
+    case $job in */"$2".*) [ -z "$2" ] || continue ;; esac
+    if [ -s "$job/sid" ] && [ ! -e "$job/rc" ] && pkill -KILL -s "$(cat "$job/sid")"; then ended=$((ended + 1)); fi
+    rm -rf "$job"
 done
-rm -rf "$1"
+rmdir "$1" 2>/dev/null
 echo "$ended"
 """
 
@@ -190,9 +193,9 @@ def kill_command(folder: str) -> str:
     return _script(_KILL, folder)
 
 
-def end_all_command(jobs: str) -> str:
-    """Kills every job in a folder of jobs, forgets them, and prints how many still ran."""
-    return _script(_END_ALL, jobs)
+def end_all_command(jobs: str, keep: str) -> str:
+    """Kills every job in a folder of jobs but those of one session, forgets them, and prints how many still ran."""
+    return _script(_END_ALL, jobs, keep)
 
 
 def probe_command() -> str:

@@ -22,11 +22,11 @@ from nephoscope.machines.ssh import SshRemote
 from nephoscope.machines.ssh_link import SshAddress
 from nephoscope.machines.tools import install_hint
 from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.providers.emulated_scripts import STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
+from nephoscope.providers.emulated_scripts import LOCK, STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
 from nephoscope.study.model import Configuration
 from nephoscope.study.places import MachineType
 
-_TOOLS = ("ip", "tc", "losetup", "lsblk", "mkfs.ext4", "nsenter", "unshare", "setpriv", "ssh-keygen", "sshd")
+_TOOLS = ("ip", "tc", "losetup", "lsblk", "mkfs.ext4", "nsenter", "unshare", "setpriv", "flock", "ssh-keygen", "sshd")
 _PATH = f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin"
 _SCRIPT_TIMEOUT_S = 60.0
 _BOOT_TIMEOUT_S = 20.0
@@ -244,8 +244,8 @@ def _store(plan: ClusterPlan, key: str) -> None:
 @contextmanager
 def _locked() -> Iterator[None]:
     """Two controllers must not take one subnet. The lock goes with its holder."""
-    folder = Path(STATE).parent
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as lock:
+    file = Path(LOCK)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

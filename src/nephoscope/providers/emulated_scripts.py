@@ -14,6 +14,7 @@ from nephoscope.providers.emulated_limits import Write, disk_limits, folders, li
 from nephoscope.study.places import MachineType
 
 STATE = "/run/nephoscope/emulated"
+LOCK = "/run/nephoscope/lock"
 NETWORK = "198.18"
 """Of 198.18.0.0/15, which RFC 2544 sets aside for benchmarks: it is routed nowhere."""
 GATEWAY = 254
@@ -118,7 +119,7 @@ ip link delete nph{cluster} 2>/dev/null
 losetup --noheadings --raw --output NAME,BACK-FILE | grep -F {image} | cut -d ' ' -f 1 |
     while read -r one; do losetup --detach "$one"; done
 rm -f {image}*.img
-rmdir {of_hosts} {of_cluster} {of_all} 2>/dev/null
+flock {LOCK} rmdir {of_hosts} {of_cluster} {of_all} 2>/dev/null
 rm -rf {STATE}/{cluster}
 rmdir {STATE} 2>/dev/null
 [ ! -e {STATE}/{cluster} ]
@@ -154,7 +155,8 @@ def _network(plan: ClusterPlan) -> list[str]:
 
 
 def _groups(plan: ClusterPlan) -> list[str]:
-    lines = []
+    """Under a lock: whoever takes the last cluster away removes the folder of all clusters."""
+    lines = [f"exec 8>{LOCK}", "flock 8"]
     for folder in (path for pair in parents(plan.cgroup_version, plan.id) for path in pair):
         lines.append(f"mkdir -p {folder}")
         if plan.cgroup_version == 2:
@@ -163,7 +165,8 @@ def _groups(plan: ClusterPlan) -> list[str]:
         elif "/cpuset/" in folder:
             above = PurePosixPath(folder).parent
             lines += [f"cat {above}/cpuset.{what} >{folder}/cpuset.{what}" for what in ("mems", "cpus")]
-    return lines
+    lines += [f"mkdir {group}" for host in plan.hosts for group in folders(plan.cgroup_version, plan.id, host.name)]
+    return [*lines, "exec 8>&-"]
 
 
 def _host(plan: ClusterPlan, host: HostPlan) -> list[str]:
@@ -185,7 +188,6 @@ def _host(plan: ClusterPlan, host: HostPlan) -> list[str]:
         f"mkfs.ext4 -q -F -T largefile -E lazy_itable_init=0,lazy_journal_init=0 {image}",
         f"loop=$(losetup --find --show --direct-io=on {image})",
         'device=$(lsblk --noheadings --output MAJ:MIN "$loop" | tr -d " ")',
-        *(f"mkdir {group}" for group in groups),
         *(limit_line(write) for write in limits(version, plan.id, host.name, machine, host.cpus)),
         *(limit_line(write) for write in disk_limits(version, plan.id, host.name, machine, "$device")),
         f"( {'; '.join(f'echo 0 >{group}/cgroup.procs' for group in groups)}",

@@ -1,6 +1,7 @@
 """What becomes of a machine type, and (as root) that it does."""
 
 import asyncio
+import hashlib
 import os
 import subprocess
 import sys
@@ -85,14 +86,16 @@ def _configuration(folder: Path, *, vcpus: int = 1) -> Configuration:
 
 
 @pytest.fixture
-def nothing_left() -> Iterator[None]:
-    before = _traces()
+def nothing_left(tmp_path: Path) -> Iterator[None]:
+    request = ClusterRequest(f"s-{tmp_path.name}", _configuration(tmp_path), tmp_path)
+    assert _traces_of(request.key) == []
     yield
-    assert _traces() == before
+    assert _traces_of(request.key) == []
 
 
-def _traces() -> list[str]:
-    """Names of ours: namespaces, links, loop devices, control groups, state, processes."""
+def _traces_of(key: str) -> list[str]:
+    """What bears the cluster's id: namespaces, links, loop devices, control groups, state, processes."""
+    identity = hashlib.sha256(key.encode()).hexdigest()[:6]
     looks = (
         "ip netns list | grep ^nph-",
         "ip -brief link | grep ^nph",
@@ -102,7 +105,7 @@ def _traces() -> list[str]:
         "ps -eo args | grep /run/nephoscope/ | grep -v grep",
     )
     said = [subprocess.run(["sh", "-c", look], capture_output=True, text=True, check=False).stdout for look in looks]
-    return sorted(line for text in said for line in text.splitlines())
+    return [line for text in said for line in text.splitlines() if identity in line]
 
 
 @pytest.mark.root
