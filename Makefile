@@ -23,7 +23,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lock \
 	$(shell find src load/src -name __pycache__ -prune -o -type f -print)
 
-.PHONY: help report test test-all lint bench setup setup-dev tools browser server lock clean
+.PHONY: help report test test-all lint bench static setup setup-dev tools browser server lock clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -54,6 +54,11 @@ lint: setup-dev ## style, types, arrows between packages, clippy
 bench: tools setup-dev ## the tool's own speed, against its peers where they are installed
 	@for program in bench/*.py; do \
 		echo "== $$program"; $(BIN)/python -m "bench.$$(basename "$$program" .py)" $(BENCH); done
+
+static: setup ## build a load generator that runs on any Linux of this CPU, for hosts reached over SSH
+	@cd load && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet \
+		--bin nephoscope-load --target "$$(rustc -vV | sed -n 's/^host: //p')" --target-dir target/static
+	@cp load/target/static/*/release/nephoscope-load $(BIN)/nephoscope-load-static
 
 tools: ## install the measuring tools (fio, stress-ng ...) by apt, where that is allowed
 	@scripts/debian-packages tools

@@ -302,3 +302,21 @@ def test_a_fake_machine_needs_no_database_for_what_drives_none() -> None:
 def test_the_benchmarks_that_drive_a_database_are_known() -> None:
     needing = {name for name, benchmark in BENCHMARKS.items() if benchmark.needs(benchmark.parameters()).database}
     assert needing == DRIVES_A_DATABASE
+
+
+def test_the_cluster_study_knows_what_its_machines_are() -> None:
+    registry = pytest.importorskip("nephoscope.benchmarks.registry", exc_type=ImportError)
+    models = {name: benchmark.parameters for name, benchmark in registry.BENCHMARKS.items()}
+    study = load_study((ROOT / "studies" / "cluster.toml").read_text(encoding="utf-8"), "cluster.toml", models)
+    small, large = study.configurations
+    assert small.database_machine.emulated is not None
+    assert large.database_machine.emulated is not None
+    assert (small.database_machine.emulated.vcpus, large.database_machine.emulated.vcpus) == (1, 2)
+    assert large.load_machine is not None
+    assert large.load_machine.emulated is not None
+
+
+def test_hosts_are_counted_for_ssh() -> None:
+    text = with_configuration('name = "a"\nprovider = "ssh"\ndatabase_machine.hosts = ["x", "y"]')
+    (configuration,) = load_study(text, "", MODELS).configurations
+    assert configuration.database_machine.count == 2
