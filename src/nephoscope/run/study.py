@@ -88,7 +88,7 @@ async def run_study(folder: ResultsFolder, world: World, conduct: Conduct | None
     world.listener.study_started(len(rows), len(rows) - len(left))
     key = study_key(folder)
     providers = _providers(left, world)
-    _refuse_too_few_clusters(left, conduct)
+    _refuse_too_few_clusters(left, providers, conduct)
     await clean(providers, key, world.clock, await _to_keep(folder, key, world))
     try:
         async with AsyncExitStack() as leave:
@@ -128,7 +128,7 @@ def _queue(
     folder: ResultsFolder, providers: Sequence[Provider], conduct: Conduct, world: World
 ) -> AbstractAsyncContextManager[Queue]:
     """In memory where machines die with their controller; durable where they, or other controllers, go on."""
-    at_once = min([conduct.limits.max_clusters or 1, *(one.at_once for one in providers if isinstance(one, HasLimit))])
+    at_once = _at_once(providers, conduct)
     outlives = any(isinstance(provider, OutlivesController) for provider in providers)
     if conduct.state_url is None and not outlives:
         return nullcontext(OwnQueue(at_once, world.clock))
@@ -177,17 +177,21 @@ def _providers(left: Sequence[PlannedTrial], world: World) -> list[Provider]:
     return [world.providers[name] for name in names if name in world.providers]
 
 
-def _refuse_too_few_clusters(left: Sequence[PlannedTrial], conduct: Conduct) -> None:
+def _refuse_too_few_clusters(left: Sequence[PlannedTrial], providers: Sequence[Provider], conduct: Conduct) -> None:
     """Kept clusters live as long as their configuration has trials: with fewer, a block would wait for the study."""
     configurations = {planned.intent.configuration_name for planned in left}
-    allowed = conduct.limits.max_clusters
-    made_here = all(planned.intent.configuration["provider"] == "local" for planned in left)
-    if conduct.rules.placement == "fresh" or made_here or allowed is None or allowed >= len(configurations):
+    allowed = _at_once(providers, conduct)
+    if conduct.rules.placement == "fresh" or allowed >= len(configurations):
         return
     raise InputError(
         f"placement 'per-configuration' keeps {len(configurations)} clusters at once, and {allowed} are allowed",
-        hint=f'--max-clusters {len(configurations)}, or placement = "fresh" in the study',
+        hint=f'--max-clusters {len(configurations)}, where the provider has so many; or placement = "fresh"',
     )
+
+
+def _at_once(providers: Sequence[Provider], conduct: Conduct) -> int:
+    limits = [provider.at_once for provider in providers if isinstance(provider, HasLimit)]
+    return min([conduct.limits.max_clusters or 1, *limits])
 
 
 async def _to_keep(folder: ResultsFolder, key: str, world: World) -> set[str]:

@@ -197,6 +197,17 @@ def test_a_cluster_may_serve_all_trials_of_a_configuration(tmp_path: Path) -> No
 def test_kept_clusters_need_room_for_all_configurations(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="keeps 2 clusters at once, and 1 are allowed"):
         conducted(fleet(tmp_path / "r", placement="per-configuration"))
+    study = fleet(tmp_path / "s", placement="per-configuration")
+    world = replace(study.world, providers={"fake": One({PROGRAM: fake_program}, study.clock)})
+    conduct = conduct_of(study.folder, study.study, Wishes(max_clusters=2))
+    with pytest.raises(InputError, match="and 1 are allowed"):
+        asyncio.run(run_study(study.folder, world, conduct))
+
+
+class One(FakeProvider):
+    """Has one cluster, as one machine has."""
+
+    at_once = 1
 
 
 def test_it_is_enough_at_a_whole_block_and_not_before_there_is_an_interval(tmp_path: Path) -> None:
