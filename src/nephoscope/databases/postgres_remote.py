@@ -14,7 +14,7 @@ from pathlib import Path
 
 from nephoscope.databases.postgres_binaries import as_server_user, major_version
 from nephoscope.databases.postgres_folder import USER
-from nephoscope.errors import DatabaseFailed
+from nephoscope.errors import DatabaseFailed, MachineLost
 from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.providers.base import Cluster
 
@@ -165,9 +165,20 @@ async def wait_for_standbys(standbys: tuple[str, ...], ask: Callable[[str], Awai
 
 
 async def stop(processes: tuple[Background, ...] | list[Background], timeout_s: float = 600.0) -> bool:
-    """Stops them in order, the primary first; True when none had to be killed."""
-    ended = [await process.stop(signal=signal.SIGINT, timeout_s=timeout_s) for process in processes]
-    return all(code is not None for code in ended)
+    """Stops them in order, the primary first; True when none had to be killed.
+
+    Raises:
+        MachineLost: the machine of one went away.
+    """
+    in_order, lost = True, None
+    for process in processes:
+        try:
+            in_order &= await process.stop(signal=signal.SIGINT, timeout_s=timeout_s) is not None
+        except MachineLost as error:  # the others are stopped all the same
+            lost = error
+    if lost is not None:
+        raise lost
+    return in_order
 
 
 def _access(cluster: Cluster) -> str:

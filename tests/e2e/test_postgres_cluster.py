@@ -1,0 +1,79 @@
+"""PostgreSQL as a quorum of three on emulated hosts (root)."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from nephoscope.databases.base import Endpoint
+from nephoscope.databases.postgres import PostgresDatabase
+from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.emulated import EmulatedProvider
+from nephoscope.study.model import Configuration
+from nephoscope.study.model import Database as DatabaseSettings
+from tests.support.real_parts import needs
+
+pytestmark = [pytest.mark.root, needs("postgres")]
+
+
+def three_and_load() -> Configuration:
+    machine = {"emulated": {"name": "node", "vcpus": 1, "memory_gib": 1, "disk_gib": 2}}
+    return Configuration.model_validate(
+        {"name": "quorum", "provider": "emulated", "database_machine": {"count": 3, **machine}, "load_machine": machine}
+    )
+
+
+def test_a_commit_waits_for_one_of_two_standbys_and_outlives_the_other(tmp_path: Path) -> None:
+    request = ClusterRequest(f"s-{tmp_path.name}", three_and_load(), tmp_path)
+    provider, database = EmulatedProvider(), PostgresDatabase(lambda: find_binaries(embedded_folder()), {})
+
+    async def scenario(cluster: Cluster) -> None:
+        endpoint = await database.start(cluster, DatabaseSettings(connections=4), tmp_path / "postgres.log")
+        settings = await database.settings(cluster, endpoint)
+        assert {name: settings[name] for name in ("standby database-2", "standby database-3")} == {
+            "standby database-2": "streaming quorum",
+            "standby database-3": "streaming quorum",
+        }
+        assert settings["fsync"] == "on"
+        await database._sql(cluster, endpoint, "CREATE TABLE t (x int)")
+        await database._sql(cluster, endpoint, "INSERT INTO t VALUES (1)")
+        assert await _rows(cluster.database[1], endpoint) == 1
+        await _end_server(cluster.database[2])
+        await database._sql(cluster, endpoint, "INSERT INTO t VALUES (2)", timeout_s=30)
+        left = json.loads(await database._sql(cluster, endpoint, _STANDBYS))
+        assert left == ["database-2"]
+        await database.stop(cluster)
+
+    async def _rows(standby: MachineHandle, endpoint: Endpoint) -> int:
+        dsn = endpoint.dsn.replace(cluster_address, standby.address)
+        psql = find_binaries(embedded_folder()).path("psql")
+        for _ in range(100):
+            said = await standby.remote.execute(
+                [psql, "-At", "-c", "SELECT count(*) FROM t", dsn], timeout_s=30, environment=endpoint.environment
+            )
+            if said.exit_code == 0 and said.stdout.strip() != b"0":
+                break
+            await asyncio.sleep(0.1)  # it has the log on disk; it may not have replayed it yet
+        return int(said.require().stdout)
+
+    async def run() -> None:
+        nonlocal cluster_address
+        try:
+            cluster = await provider.create(request)
+            cluster_address = cluster.database[0].address
+            await scenario(cluster)
+        finally:
+            await provider.delete(request.key)
+
+    cluster_address = ""
+    asyncio.run(run())
+
+
+_STANDBYS = "SELECT json_agg(application_name) FROM pg_stat_replication"
+
+
+async def _end_server(machine: MachineHandle) -> None:
+    (await machine.remote.execute(["pkill", "-KILL", "-x", "postgres"], timeout_s=30)).require()
