@@ -40,36 +40,33 @@ def test_a_commit_waits_for_one_of_two_standbys_and_outlives_the_other(tmp_path:
         assert settings["fsync"] == "on"
         await database._sql(cluster, endpoint, "CREATE TABLE t (x int)")
         await database._sql(cluster, endpoint, "INSERT INTO t VALUES (1)")
-        assert await _rows(cluster.database[1], endpoint) == 1
+        assert await _rows(cluster, endpoint) == 1
         await _end_server(cluster.database[2])
         await database._sql(cluster, endpoint, "INSERT INTO t VALUES (2)", timeout_s=30)
         left = json.loads(await database._sql(cluster, endpoint, _STANDBYS))
         assert left == ["database-2"]
         await database.stop(cluster)
 
-    async def _rows(standby: MachineHandle, endpoint: Endpoint) -> int:
-        dsn = endpoint.dsn.replace(cluster_address, standby.address)
-        psql = find_binaries(embedded_folder()).path("psql")
-        for _ in range(100):
-            said = await standby.remote.execute(
-                [psql, "-At", "-c", "SELECT count(*) FROM t", dsn], timeout_s=30, environment=endpoint.environment
-            )
-            if said.exit_code == 0 and said.stdout.strip() != b"0":
-                break
-            await asyncio.sleep(0.1)  # it has the log on disk; it may not have replayed it yet
-        return int(said.require().stdout)
-
     async def run() -> None:
-        nonlocal cluster_address
         try:
-            cluster = await provider.create(request)
-            cluster_address = cluster.database[0].address
-            await scenario(cluster)
+            await scenario(await provider.create(request))
         finally:
             await provider.delete(request.key)
 
-    cluster_address = ""
     asyncio.run(run())
+
+
+async def _rows(cluster: Cluster, endpoint: Endpoint) -> int:
+    """Of t, as the first standby has them: it has the log on disk, and may not have replayed it yet."""
+    primary, standby = cluster.database[:2]
+    psql = find_binaries(embedded_folder()).path("psql")
+    argv = [psql, "-At", "-c", "SELECT count(*) FROM t", endpoint.dsn.replace(primary.address, standby.address)]
+    for _ in range(100):
+        said = await standby.remote.execute(argv, timeout_s=30, environment=endpoint.environment)
+        if said.exit_code == 0 and said.stdout.strip() != b"0":
+            break
+        await asyncio.sleep(0.1)
+    return int(said.require().stdout)
 
 
 _STANDBYS = "SELECT json_agg(application_name) FROM pg_stat_replication"
