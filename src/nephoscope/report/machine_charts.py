@@ -14,6 +14,9 @@ AXIS_HEIGHT = 46
 PLOT_HEIGHT = 210
 LABEL: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": "left", "dx": 6}
 _TITLE_ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14}
+_AREA = alt.SizeValue(58)
+_AREAS = (130, 44)
+"""Of the smallest machine's sign and of the others': equal values lie upon each other, and both are seen."""
 _TIP = [
     alt.Tooltip("configuration:N"),
     alt.Tooltip("median_text:N", title="median"),
@@ -142,7 +145,10 @@ def sizes(families: Sequence[str], rows: Rows, axis: str, signs: Mapping[str, tu
     colours, shapes = zip(*signs.values(), strict=True)
     colour = alt.Color("size:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(colours)))
     shape = alt.Shape("size:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(shapes)))
-    return _rows_of_signs(families, rows, "family", (0.0, max(values, default=1.0) * 1.05), axis, colour, shape)
+    first = next(iter(signs))
+    rows = [{**row, "area": _AREAS[row["size"] != first]} for row in rows]
+    area = alt.Size("area:Q", legend=None, scale=None)
+    return _rows_of_signs(families, rows, "family", (0.0, max(values, default=1.0) * 1.05), axis, colour, shape, area)
 
 
 def _rows_of_signs(
@@ -153,6 +159,7 @@ def _rows_of_signs(
     axis: str,
     colour: alt.Color,
     shape: alt.Shape,
+    area: alt.Size | alt.SizeValue = _AREA,
 ) -> Spec:
     scale = alt.Scale(type="log" if domain[0] > 0 else "linear", domain=list(domain), nice=False)
     ticks = alt.Axis(format="~s", tickCount=5) if domain[0] > 0 else alt.Axis()
@@ -166,6 +173,6 @@ def _rows_of_signs(
         base.mark_rule(strokeWidth=4, opacity=0.35).encode(
             x=alt.X("low:Q", title=axis, scale=scale, axis=ticks), x2="high:Q"
         ),
-        base.mark_point(filled=True, size=58, opacity=0.95).encode(x=alt.X("median:Q"), shape=shape),
+        base.mark_point(filled=True, opacity=0.95).encode(x=alt.X("median:Q"), shape=shape, size=area),
     ]
     return finished(alt.layer(*layers), 32 * max(1, len(names)) + AXIS_HEIGHT, rows=rows)

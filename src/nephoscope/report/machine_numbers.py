@@ -3,6 +3,7 @@
 It selects statistics that the analysis made; the only numbers made here are counts of replies in a histogram's bins.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from nephoscope.results import BenchmarkRow, ConfigurationRow, Statistic
 
 MOST_RANKED = 40
 """Configurations of a ranking; the leaderboard holds all."""
+_CPU = re.compile(r"stress-ng|coremark|cpu")
 _NOT_OF_MACHINES = frozenset({"fake"})
 _SIZE_SIGNS = tuple(zip(theme.PERCENTILE_COLOURS[::2], ("circle", "square", "triangle-up"), strict=True))
 _SIZE_GLYPHS = ("●", "■", "▲")
@@ -61,8 +63,8 @@ def _found(figures: Iterable[Figure | None]) -> list[Figure]:
 
 
 def _is_cpu(row: BenchmarkRow) -> bool:
-    """It has a rate that a CPU has a share in, and nothing that takes time on its way."""
-    return not any(metric.unit == "s" for metric in row.metrics)
+    """By its name: what else is divided by CPUs (a cache in memory, a database) is no benchmark of a CPU alone."""
+    return _CPU.search(row.uses) is not None
 
 
 def _per_cpu(row: BenchmarkRow) -> list[Metric]:

@@ -90,7 +90,7 @@ def _configurations() -> list[dict[str, Any]]:
 
 def _level(metric: Metric, name: str, cpus: int, speed: float) -> float:
     """Something that looks like it."""
-    level: float = _LEVELS[metric.unit] * speed
+    level: float = _LEVELS.get(metric.unit, 1.0) * speed
     if metric.unit == "bogo-ops/s":
         return level * cpus
     if "_min_1s" in metric.name or "_max_1s" in metric.name:

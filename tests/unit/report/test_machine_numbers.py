@@ -66,6 +66,16 @@ def test_the_ranking_is_by_what_a_cpu_gives(found: MachineNumbers) -> None:
     assert spec["datasets"]["rows"][0]["configuration"] == "n2-small"
 
 
+def test_what_a_cpu_of_a_database_gives_is_no_ranking_of_cpus() -> None:
+    study = numbers(1)
+    renamed = [
+        row.model_copy(update={"uses": "redis-set"}) if row.uses == "stress-ng" else row for row in study.benchmarks
+    ]
+    found = machine_numbers(Book(Lookup.of(study.model_copy(update={"benchmarks": renamed}))))
+    assert found.cpu == []
+    assert len(found.sizes) == 1
+
+
 def test_a_histogram_holds_every_reply_once(found: MachineNumbers) -> None:
     figure = next(one for one in found.network if "round trips" in one.title)
     for spec in specs(figure):
