@@ -100,8 +100,9 @@ pub fn compare_counters(
 ) -> Vec<CounterResult> {
     let compare = |(counter, (before, after)): (&ServerCounter, (&i64, &i64))| {
         let server = after - before;
-        let client = signed(ledger.committed(counter.operation));
-        let in_doubt = signed(ledger.in_doubt(counter.operation));
+        let of = |operations: u64| signed(operations.saturating_mul(u64::from(counter.each)));
+        let client = of(ledger.committed(counter.operation));
+        let in_doubt = of(ledger.in_doubt(counter.operation));
         let agrees = (client..=client + in_doubt).contains(&server);
         CounterResult { name: counter.name.to_owned(), server, client, in_doubt, agrees }
     };
@@ -154,7 +155,7 @@ mod tests {
 
     #[test]
     fn operations_in_doubt_may_have_been_counted_by_the_server_and_no_others() {
-        let counters = [ServerCounter { name: "orders", sql: String::new(), operation: OperationId(0) }];
+        let counters = [ServerCounter { name: "orders", sql: String::new(), operation: OperationId(0), each: 1 }];
         let mut lanes = Lanes::new(1);
         let mut ledger = Ledger::new(&["order"], false);
         let lane = lanes.lane(0);

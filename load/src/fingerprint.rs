@@ -8,6 +8,7 @@ use crate::output::FingerprintResult;
 use crate::stop::Stop;
 use crate::target::postgres::Connection;
 use crate::target::{Dialect, Value};
+use crate::workload::keys::fnv1a;
 use crate::workload::{Dataset, NULL_TEXT, RowWriter, Table, tables};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -153,6 +154,7 @@ fn push_text(value: &Value<'_>, text: &mut String) {
         Value::I32(number) => write!(text, "{number}"),
         Value::I64(number) | Value::TimestampMicros(number) => write!(text, "{number}"),
         Value::Text(value) => text.write_str(value),
+        Value::Bytes(bytes) => bytes.iter().try_for_each(|byte| write!(text, "{byte:02x}")),
         Value::Numeric { unscaled, scale } => {
             let (sign, digits, power) =
                 (if unscaled < 0 { "-" } else { "" }, unscaled.unsigned_abs(), 10_u64.pow(scale.into()));
@@ -163,12 +165,6 @@ fn push_text(value: &Value<'_>, text: &mut String) {
         }
     };
     written.expect("a String takes everything");
-}
-
-/// FNV-1a with 64 bits: `fnv64a` of CockroachDB.
-fn fnv1a(bytes: &[u8]) -> u64 {
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3);
-    bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
 /// Bob Jenkins' lookup3 with 64 bits: `hashtextextended(text, 0)` of PostgreSQL.

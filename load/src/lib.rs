@@ -21,6 +21,7 @@ pub mod fingerprint;
 pub mod headline;
 pub mod journal;
 pub mod kernel;
+pub mod keyspace;
 pub mod loader;
 pub mod merge;
 pub mod outcome;

@@ -1,29 +1,29 @@
 //! Carries one spec out, from the first line of output to the last.
 
 use crate::admin::Admin;
-use crate::check::{self, Moment};
-use crate::engine::{self, Clock, Dial, Driven, Load, Timeline, process_cpu_s, unix_ms};
+use crate::check;
+use crate::engine::{self, Clock, Dial, Dialer, Driven, Load, Timeline, process_cpu_s, unix_ms};
 use crate::exit::{ExitCode, Failure, worst};
-use crate::fingerprint;
 use crate::headline;
-use crate::loader::Loader;
 use crate::outcome::Outcome;
 use crate::output::{AuditLine, ErrorKind, Finished, Line, Output, SCHEMA, Started};
 use crate::record::Ledger;
-use crate::spec::{Action, CheckSpec, LoadPart, ShardSpec, Spec};
+use crate::spec::{ShardSpec, Spec, SpecError, TargetKind};
 use crate::stop::Stop;
-use crate::target::postgres::Connection;
+use crate::target::Session as TargetSession;
+use crate::target::resp::Url;
 use crate::tell;
-use crate::workload::{self, Parts, ServerCounter, Workload};
+use crate::workload::{self, ServerCounter, Workload};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+mod resp;
+mod sql;
+
 /// An open pace of which less than this share was done was not kept.
 const LEAST_KEPT: f64 = 0.99;
-/// A server may take so long to come back before its data is looked at.
-const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 /// After an interruption, an action that waits for the server (an index, a check) is left behind after so long.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(50);
@@ -32,8 +32,8 @@ const POLL: Duration = Duration::from_millis(50);
 #[must_use]
 pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
     // A spec has been validated before it comes here; its DSN parses.
-    let dsn = match spec.dsn() {
-        Ok(dsn) => dsn,
+    let server = match Server::of(&spec) {
+        Ok(server) => server,
         Err(error) => {
             tell::complain(error);
             return ExitCode::BadSpec;
@@ -41,7 +41,7 @@ pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
     };
     let session = Session {
         spec,
-        admin: Arc::new(Admin::new(dsn)),
+        server,
         output: Arc::clone(output),
         stop: Arc::clone(stop),
         clock: Clock::start(),
@@ -62,7 +62,7 @@ pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
             }
             Err(RecvTimeoutError::Timeout) if stop.interrupted() => {
                 let give_up_at = *give_up_at.get_or_insert_with(|| {
-                    watcher.admin.cancel_all();
+                    watcher.server.cancel_all();
                     Instant::now() + INTERRUPT_GRACE
                 });
                 if Instant::now() >= give_up_at {
@@ -74,10 +74,33 @@ pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
     }
 }
 
+/// The target, as the action reaches it beside the sessions that the load drives.
+#[derive(Clone)]
+enum Server {
+    Sql(Arc<Admin>),
+    Resp(Url),
+}
+
+impl Server {
+    fn of(spec: &Spec) -> Result<Self, SpecError> {
+        Ok(match spec.target.kind {
+            TargetKind::Postgres => Self::Sql(Arc::new(Admin::new(spec.target.dsn()?))),
+            TargetKind::Resp => Self::Resp(spec.target.url()?),
+        })
+    }
+
+    /// Ends statements that may take long.
+    fn cancel_all(&self) {
+        if let Self::Sql(admin) = self {
+            admin.cancel_all();
+        }
+    }
+}
+
 #[derive(Clone)]
 struct Session {
     spec: Spec,
-    admin: Arc<Admin>,
+    server: Server,
     output: Arc<Output>,
     stop: Arc<Stop>,
     clock: Clock,
@@ -88,93 +111,14 @@ struct Session {
 
 impl Session {
     fn act(&self) -> Result<(), Failure> {
-        let parts = workload::parts(&self.spec);
-        let connected = self.admin.connect();
-        self.start(connected.as_ref().ok().and_then(|connection| connection.server_version()))?;
-        let connection = connected?;
-        match self.spec.action {
-            Action::Load => self.load(&parts, connection),
-            Action::Run => self.run(&parts, connection),
-            Action::Check => self.check(&parts, connection, Moment::Later),
+        match &self.server {
+            Server::Sql(admin) => sql::act(self, admin),
+            Server::Resp(url) => resp::act(self, url),
         }
-    }
-
-    fn load(&self, parts: &Parts, connection: Connection) -> Result<(), Failure> {
-        let tables = Loader {
-            dataset: parts.dataset.as_ref(),
-            dialect: self.spec.target.dialect,
-            admin: &self.admin,
-            connections: self.spec.connections,
-            shard: self.spec.shard,
-            stop: &self.stop,
-            progress: &tell::progress,
-        }
-        .run(self.spec.load)?;
-        self.known().tables = tables;
-        if matches!(self.spec.load.part, LoadPart::Create | LoadPart::Rows) {
-            return Ok(());
-        }
-        self.check(parts, connection, Moment::AfterLoad)
-    }
-
-    fn check(&self, parts: &Parts, mut connection: Connection, moment: Moment) -> Result<(), Failure> {
-        let workload = self.workload(parts, &mut connection)?;
-        let checked = match self.spec.check {
-            CheckSpec::Conditions => self.check_conditions(workload.as_ref(), &mut connection, moment),
-            CheckSpec::None => Ok(()),
-        };
-        worst([checked, self.compare_fingerprints()])
-    }
-
-    /// Compares every table with what its seed makes, if that is asked for.
-    fn compare_fingerprints(&self) -> Result<(), Failure> {
-        if !self.spec.fingerprint {
-            return Ok(());
-        }
-        tell::progress("comparing fingerprints");
-        // The data set's own seed, where it keeps one: a run may have had another.
-        let stored = self.known().constants.get("data_seed").and_then(|seed| u64::try_from(*seed).ok());
-        let spec = Spec { seed: stored.unwrap_or(self.spec.seed), ..self.spec.clone() };
-        let parts = workload::parts(&spec);
-        let (dialect, connections) = (spec.target.dialect, spec.connections);
-        let results = fingerprint::compare(parts.dataset.as_ref(), dialect, &self.admin, connections, &self.stop)?;
-        let difference = fingerprint::judge(&results);
-        self.known().fingerprints = results;
-        difference.map_or(Ok(()), Err)
-    }
-
-    fn run(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
-        let workload = self.workload(parts, &mut connection)?;
-        let checked = self.spec.check == CheckSpec::Conditions;
-        for statement in workload.prepare() {
-            let failed = |error| Failure::target("the database cannot be prepared for the workload", &error);
-            connection.query(&statement).map_err(failed)?;
-        }
-        let counters = if checked { self.counters(workload.as_ref()) } else { Vec::new() };
-        let before = check::read_counters(&mut connection, &counters)?;
-        // Its session must not take one of the server's places from the load.
-        drop(connection);
-
-        let driven = self.drive(&workload)?;
-        self.known().audit = audit(workload.as_ref(), self.spec.share().clients, &driven);
-        let rate = self.judge_rate(&driven);
-        // Who interrupted does not want to wait. After anything else the data is looked at: a server that went away
-        // may be back, and what it lost is worth more than that it went.
-        if !checked || self.stop.interrupted() {
-            return rate;
-        }
-        let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.stop)?;
-        let counted = check::read_counters(&mut connection, &counters).and_then(|after| {
-            let results = check::compare_counters(&counters, &before, &after, &driven.ledger);
-            let disagreement = check::judge_counters(&results);
-            self.known().counters = results;
-            disagreement.map_or(Ok(()), Err)
-        });
-        worst([counted, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), rate])
     }
 
     /// The server's counters that can be held against this generator's counts.
-    fn counters(&self, workload: &dyn Workload) -> Vec<ServerCounter> {
+    fn counters<S: TargetSession>(&self, workload: &dyn Workload<S>) -> Vec<ServerCounter> {
         let ShardSpec { index, count } = self.spec.shard;
         if count == 1 {
             return workload.server_counters();
@@ -183,6 +127,20 @@ impl Session {
             "shard {index} of {count}: the server's counters are not compared, since they count the other shards' work too"
         ));
         Vec::new()
+    }
+
+    /// Notes what was drawn, judged.
+    fn note_audit<S: TargetSession>(&self, workload: &dyn Workload<S>, driven: &Driven) {
+        let line = |line: workload::AuditLine| AuditLine {
+            name: line.name,
+            observed: line.observed,
+            low: line.low,
+            high: line.high,
+            draws: line.draws,
+            passed: line.passed,
+        };
+        let lines = workload.audit(self.spec.share().clients, &driven.draws);
+        self.known().audit = lines.into_iter().map(line).collect();
     }
 
     /// Notes what an open pace offered, and holds what was done against it.
@@ -205,7 +163,7 @@ impl Session {
         Err(Failure::new(ExitCode::RateNotKept, message))
     }
 
-    fn drive(&self, workload: &Arc<dyn Workload>) -> Result<Driven, Failure> {
+    fn drive<D: Dialer>(&self, workload: &Arc<dyn Workload<D::Session>>, dialer: D) -> Result<Driven, Failure> {
         let timeline = Timeline {
             ramp: Duration::from_secs_f64(self.spec.ramp_s),
             measure: Duration::from_secs_f64(self.spec.duration_s),
@@ -222,10 +180,7 @@ impl Session {
             start_at_unix_ms: self.spec.start_at_unix_ms,
             max_retries: self.spec.max_retries,
             dial: Dial {
-                hosts: Dial::hosts(self.admin.dsn(), self.spec.connections),
-                isolation: self.spec.target.isolation,
-                retry: self.spec.target.retry,
-                statements: workload.statements().to_vec(),
+                dialer,
                 answer_timeout: Duration::from_secs_f64(self.spec.answer_timeout_s),
                 reconnect_timeout: Duration::from_secs_f64(self.spec.reconnect_timeout_s),
             },
@@ -251,36 +206,6 @@ impl Session {
         known.measured_s = Some(measured_s);
         known.client_cpu_s = measured_cpu_s;
         known.message = nothing_succeeded(&known).unwrap_or_default();
-    }
-
-    /// Breaches that were found are not forgotten when a later condition cannot be checked.
-    fn check_conditions(
-        &self,
-        workload: &dyn Workload,
-        connection: &mut Connection,
-        moment: Moment,
-    ) -> Result<(), Failure> {
-        tell::progress("checking conditions");
-        let ended =
-            check::conditions(connection, &workload.conditions(), moment, |found| self.known().conditions.push(found));
-        let broken = check::judge_conditions(&self.known().conditions);
-        worst([broken.map_or(Ok(()), Err), ended])
-    }
-
-    /// Builds the workload, on the constants that the data set was loaded with.
-    fn workload(&self, parts: &Parts, connection: &mut Connection) -> Result<Arc<dyn Workload>, Failure> {
-        let read = |sql: &str| {
-            connection
-                .query(sql)
-                .map_err(|error| Failure::target("the constants of the data set cannot be read", &error))
-        };
-        let stored = parts.stored_constants.map_or(Ok(Vec::new()), read)?;
-        let workload = parts.workload(&stored)?;
-        let mut known = self.known();
-        known.constants = workload.constants();
-        known.profile = self.spec.workload.profile().map(str::to_owned);
-        drop(known);
-        Ok(workload)
     }
 
     fn start(&self, server_version: Option<&str>) -> Result<(), Failure> {
@@ -362,18 +287,6 @@ fn nothing_succeeded(known: &Finished) -> Option<String> {
     let most = known.errors.iter().filter(|error| error.kind == ErrorKind::Failed).max_by_key(|error| error.count)?;
     let common = format!("{} with {}", most.operation, most.sqlstate);
     (failed > 0 && all(false) == 0).then(|| format!("all {failed} operations failed, most of them {common}"))
-}
-
-fn audit(workload: &dyn Workload, clients: u32, driven: &Driven) -> Vec<AuditLine> {
-    let line = |line: workload::AuditLine| AuditLine {
-        name: line.name,
-        observed: line.observed,
-        low: line.low,
-        high: line.high,
-        draws: line.draws,
-        passed: line.passed,
-    };
-    workload.audit(clients, &driven.draws).into_iter().map(line).collect()
 }
 
 /// The largest resident set so far; 0 where the kernel does not tell.

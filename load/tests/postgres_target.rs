@@ -3,7 +3,7 @@
 mod support;
 
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
-use nephoscope_load::target::{Statement, StatementId, TargetError, Value};
+use nephoscope_load::target::{Request, Statement, StatementId, TargetError, Value};
 use nephoscope_load::workload::RowWriter;
 use std::time::Duration;
 

@@ -19,6 +19,7 @@ from nephoscope.benchmarks.editions import Clients
 from nephoscope.benchmarks.histograms import merged
 from nephoscope.benchmarks.load_spec import (
     ConstantPace,
+    KvWorkload,
     LoadSpec,
     NullWorkload,
     PointSelectWorkload,
@@ -39,12 +40,14 @@ OUTPUT_SCHEMA = json.loads((SCHEMA / "load-output-1.json").read_text())
 SPEC_SCHEMA = json.loads((SCHEMA / "load-spec-1.json").read_text())
 TPCC = TpccWorkload(warehouses=1)
 POINT_SELECT = PointSelectWorkload(rows=5000)
+KV = KvWorkload(rows=5000, max_block_bytes=40)
+WORKLOADS: dict[str, load_spec.AnyWorkload] = {"tpcc": TPCC, "point_select": POINT_SELECT, "kv": KV}
 
 
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with server(tmp_path_factory.mktemp("postgres")) as running:
-        for name, workload in (("tpcc", TPCC), ("point_select", POINT_SELECT)):
+        for name, workload in WORKLOADS.items():
             running.sql(f"CREATE DATABASE {name}_fixture")
             done = execute(running, spec(running, f"{name}_fixture", "load", workload, connections=2))
             assert done.returncode == 0, done.stderr
@@ -93,10 +96,10 @@ def lines_of(done: subprocess.CompletedProcess[bytes]) -> list[dict[str, Any]]:
     return found
 
 
-@pytest.mark.parametrize("name", ["tpcc", "point_select"])
+@pytest.mark.parametrize("name", list(WORKLOADS))
 def test_what_it_writes_is_the_contract_and_its_counts_agree(postgres: Server, name: str) -> None:
     database = fresh_copy(postgres, name)
-    asked = spec(postgres, database, "run", TPCC if name == "tpcc" else POINT_SELECT)
+    asked = spec(postgres, database, "run", WORKLOADS[name])
     jsonschema.validate(json.loads(asked.model_dump_json(by_alias=True)), SPEC_SCHEMA)
     done = execute(postgres, asked)
     assert done.returncode == 0, done.stderr

@@ -42,6 +42,9 @@ Examples:
   nephoscope-load tpcc run   --dsn $DSN --warehouses 100 --shard 1/2 --start-at-unix-ms $T > 1.jsonl
   nephoscope-load merge 0.jsonl 1.jsonl
   nephoscope-load sql --workload tpcc --dialect cockroachdb
+  nephoscope-load kv load    --dsn $DSN --rows 1000000 --min-block-bytes 256 --connections 8
+  nephoscope-load kv run     --dsn $DSN --rows 1000000 --min-block-bytes 256 --read-percent 95 --connections 64
+  nephoscope-load kv run     --dsn redis://10.0.0.6:6379 --rows 1000000 --connections 16 --pipeline 16
   nephoscope-load null run   --dsn $DSN --connections 8 --duration-s 3
   nephoscope-load exec < spec.json
   nephoscope-load telemetry --interval-ms 1000

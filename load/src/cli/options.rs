@@ -1,13 +1,14 @@
 //! Options that the workloads share, and what they add to a spec.
 
-use crate::spec::{Action, CheckSpec, LoadPart, LoadSpec, PaceSpec, PostgresTarget, ShardSpec, Spec, WorkloadSpec};
+use crate::spec::{Action, CheckSpec, LoadPart, LoadSpec, PaceSpec, ShardSpec, Spec, TargetSpec, WorkloadSpec};
 use crate::target::Dialect;
 use crate::target::postgres::{Isolation, Retry};
 use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(super) struct CommonArgs {
-    /// postgresql://user@host:port/database, or ?host=/socket/directory; the password comes from PGPASSWORD.
+    /// postgresql://user@host:port/database, or ?host=/socket/directory; the password comes from PGPASSWORD. For kv also
+    /// redis://host:port/number; the password comes from REDISCLI_AUTH.
     #[arg(long)]
     dsn: String,
     /// Data and operations are functions of it.
@@ -22,12 +23,15 @@ pub(super) struct CommonArgs {
     /// Whose SQL the server speaks.
     #[arg(long, value_enum, default_value_t)]
     dialect: Dialect,
+    /// The server at redis://... is one of a cluster, whose masters share the keys.
+    #[arg(long)]
+    cluster: bool,
 }
 
 impl CommonArgs {
     pub(super) fn spec(self, action: Action, workload: impl Into<WorkloadSpec>) -> Spec {
         let spec = Spec::new(action, &self.dsn, workload.into(), self.seed);
-        let target = PostgresTarget { dialect: self.dialect, ..spec.target };
+        let target = TargetSpec { dialect: self.dialect, cluster: self.cluster, ..spec.target };
         Spec { connections: self.connections, check: self.check, target, ..spec }
     }
 }
@@ -83,6 +87,9 @@ pub(super) struct DriveArgs {
     /// How a transaction is tried again: anew, or from CockroachDB's savepoint.
     #[arg(long, value_enum, default_value_t)]
     retry: Retry,
+    /// How many operations may be under way on one connection to redis://...
+    #[arg(long, default_value_t = 1)]
+    pipeline: u32,
     /// When operations are due: each when the one before ended, or by a schedule (with --rate-per-s), whatever became of
     /// the ones before.
     #[arg(long, value_enum, default_value_t = PaceArg::Closed)]
@@ -90,7 +97,7 @@ pub(super) struct DriveArgs {
     /// Arrivals per second, of all shards together.
     #[arg(long, required_if_eq_any([("pace", "constant"), ("pace", "poisson")]))]
     rate_per_s: Option<f64>,
-    /// Concurrent clients; as many as connections by default, with --wait spec ten for each active warehouse. A client
+    /// Concurrent clients; as many as connections (times --pipeline) by default, with --wait spec ten for each active warehouse. A client
     /// that is due takes a free connection, or queues for one.
     #[arg(long)]
     workers: Option<u32>,
@@ -137,7 +144,7 @@ impl DriveArgs {
     /// Adds what this says to a spec.
     pub(super) fn apply(self, spec: Spec) -> Spec {
         Spec {
-            target: PostgresTarget { isolation: self.isolation, retry: self.retry, ..spec.target },
+            target: TargetSpec { isolation: self.isolation, retry: self.retry, pipeline: self.pipeline, ..spec.target },
             pace: self.pace(),
             workers: self.workers,
             threads: self.threads,

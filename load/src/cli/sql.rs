@@ -1,9 +1,10 @@
 //! `sql`: prints statements, and connects to nothing.
 
 use crate::exit::{ExitCode, Failure};
-use crate::spec::{Action, PointSelectSpec, PostgresTarget, Spec, TpccSpec, WorkloadSpec};
+use crate::spec::{Action, PointSelectSpec, Spec, TargetSpec, TpccSpec, WorkloadSpec};
 use crate::sql::{self, SqlPart};
 use crate::target::Dialect;
+use crate::workload::kv::KvOptions;
 use crate::workload::tpcc::profile::Profile;
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
@@ -22,9 +23,12 @@ pub(super) struct SqlArgs {
     /// Size of the data set, which conditions and constants hold.
     #[arg(long, default_value_t = 1)]
     warehouses: u32,
-    /// Rows of the table of point-select.
+    /// Rows of the table of point-select and kv.
     #[arg(long, default_value_t = 1_000_000)]
     rows: u32,
+    /// Rows of an operation of kv.
+    #[arg(long, default_value_t = 1)]
+    batch: u32,
     /// Of the data set, which constants and notes hold.
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -40,6 +44,7 @@ pub(super) struct SqlArgs {
 enum SqlWorkload {
     Tpcc,
     PointSelect,
+    Kv,
 }
 
 impl SqlArgs {
@@ -49,12 +54,13 @@ impl SqlArgs {
                 TpccSpec { profile: self.profile.unwrap_or_default(), ..TpccSpec::new(self.warehouses) }.into()
             }
             SqlWorkload::PointSelect => PointSelectSpec { rows: self.rows }.into(),
+            SqlWorkload::Kv => KvOptions { batch: self.batch, ..KvOptions::new(u64::from(self.rows)) }.into(),
         }
     }
 
     pub(super) fn print(self) -> Result<ExitCode, Failure> {
         let spec = Spec::new(Action::Run, "", self.workload(), self.seed);
-        let spec = Spec { target: PostgresTarget { dialect: self.dialect, ..spec.target }, ..spec };
+        let spec = Spec { target: TargetSpec { dialect: self.dialect, ..spec.target }, ..spec };
         spec.validate_dialect().map_err(|error| Failure::new(ExitCode::BadSpec, error.to_string()))?;
         let lines = sql::lines(&spec, self.profile.is_none(), self.part, self.names)?;
         // Whoever closed the pipe has read enough.

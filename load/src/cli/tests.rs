@@ -43,6 +43,14 @@ fn options_become_the_same_spec_as_json() {
             r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d"}, "workload": {"kind": "null"}, "seed": 1,
                 "pace": {"kind": "poisson", "rate_per_s": 50}}"#,
         ),
+        (
+            "x kv run --dsn redis://h:7000/1 --rows 9 --read-percent 50 --batch 1 --min-block-bytes 3 --max-block-bytes 7 \
+             --distribution zipf --zipf-exponent 0.9 --order sequential --writes new --cluster --pipeline 16",
+            r#"{"action": "run", "seed": 1, "target": {"kind": "resp", "dsn": "redis://h:7000/1", "pipeline": 16,
+                "cluster": true}, "workload": {"kind": "kv", "rows": 9, "read_percent": 50, "min_block_bytes": 3,
+                "max_block_bytes": 7, "distribution": "zipf", "zipf_exponent": 0.9, "order": "sequential",
+                "writes": "new"}}"#,
+        ),
     ] {
         assert_eq!(spec_of(words), Spec::parse(json).unwrap());
     }

@@ -2,6 +2,7 @@
 
 use super::options::{CommonArgs, DataArgs, DriveArgs, LoadArgs};
 use crate::spec::{Action, NullSpec, PointSelectSpec, Spec, TpccSpec, WorkloadSpec};
+use crate::workload::kv::KvOptions;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
@@ -12,6 +13,10 @@ pub(super) enum WorkloadCommand {
     /// One row by its primary key, uniform over the table (sysbench oltp_point_select).
     #[command(subcommand)]
     PointSelect(ActionCommand<PointSelectSpec>),
+    /// Rows of a key and a block of bytes, read and written by key (CockroachDB's kv0 to kv100), on PostgreSQL's wire or,
+    /// with --dsn redis://..., on Redis and Valkey.
+    #[command(subcommand)]
+    Kv(ActionCommand<KvOptions>),
     /// Round trips and nothing else: one empty Sync each. What it reaches is the most that any workload could.
     #[command(subcommand)]
     Null(NullCommand),
@@ -22,6 +27,7 @@ impl WorkloadCommand {
         match self {
             Self::Tpcc(action) => action.into_spec(),
             Self::PointSelect(action) => action.into_spec(),
+            Self::Kv(action) => action.into_spec(),
             Self::Null(NullCommand::Run { common, drive }) => drive.apply(common.spec(Action::Run, NullSpec {})),
         }
     }

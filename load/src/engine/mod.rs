@@ -1,8 +1,9 @@
 //! Drives clients against a target and keeps the books.
 //!
 //! Each thread has an epoll, its own connections and its own clients, and shares nothing with the others while it drives.
-//! Who is due ([`roster`]) takes a free connection ([`seat`]), or waits for one: that is queue time. A connection carries
-//! one operation at a time; its worker ([`crate::workload::Worker`]) turns replies into batches. In the closed pace
+//! Who is due ([`roster`]) takes a free seat of a connection ([`seat`]), or waits for one: that is queue time. A connection
+//! has one seat, or several where its target takes several requests at a time ([`Dialer::depth`]); a seat carries one
+//! operation, whose worker ([`crate::workload::Worker`]) turns replies into requests. In the closed pace
 //! without waits, a thread does one epoll_wait for all sockets that are ready, and a read and a write for each: nothing
 //! else calls the kernel. Lost connections come back through helpers ([`redial`]), so that nobody waits for a login.
 
@@ -10,7 +11,10 @@ mod clock;
 mod coordinator;
 mod deferred;
 mod dial;
+mod dial_postgres;
+mod dial_resp;
 mod evidence;
+mod places;
 mod reactor;
 mod redial;
 mod roster;
@@ -18,7 +22,9 @@ mod seat;
 mod timeline;
 
 pub use clock::{Clock, process_cpu_s, unix_ms};
-pub use dial::{Dial, cannot_connect};
+pub use dial::{Dial, DialError, Dialer};
+pub use dial_postgres::{PostgresDialer, cannot_connect};
+pub use dial_resp::{RespDialer, cannot_use};
 pub use timeline::{Span, Timeline};
 
 use crate::exit::{ExitCode, Failure};
@@ -26,11 +32,10 @@ use crate::output::Interval;
 use crate::pace::{Arrivals, Pace, Share};
 use crate::record::{Books, Lane, Lanes, Ledger};
 use crate::stop::Stop;
-use crate::target::postgres::Connection;
 use crate::workload::{Draws, Workload};
 use coordinator::{Coordinator, Offers};
 use reactor::{Equipment, Reactor};
-use redial::Requests;
+use redial::Exchange;
 use roster::Roster;
 use rustix::thread::{CpuSet, gettid, sched_getaffinity, sched_setaffinity, set_current_timer_slack};
 use std::num::NonZeroU64;
@@ -43,9 +48,9 @@ use std::thread;
 const CONNECTIONS_PER_THREAD: u32 = 8;
 
 /// A load to drive.
-pub struct Load {
+pub struct Load<D: Dialer> {
     /// What to draw operations from.
-    pub workload: Arc<dyn Workload>,
+    pub workload: Arc<dyn Workload<D::Session>>,
     /// Sessions with the server.
     pub connections: u32,
     /// Threads that drive; `None`: as many as the CPUs allow and the connections need.
@@ -65,7 +70,7 @@ pub struct Load {
     /// How often one operation is tried again.
     pub max_retries: u32,
     /// Makes connections.
-    pub dial: Dial,
+    pub dial: Dial<D>,
     /// Watched by everybody.
     pub stop: Arc<Stop>,
 }
@@ -118,8 +123,6 @@ struct Shared {
     end_ns: u64,
     pace: Pace,
     max_retries: u32,
-    dial: Dial,
-    redial: Requests,
     stop: Arc<Stop>,
 }
 
@@ -135,8 +138,8 @@ impl Shared {
 ///
 /// # Errors
 /// [`Failure`] when the load cannot start.
-pub fn run(load: Load, on_interval: OnInterval<'_>) -> Result<Driven, Failure> {
-    let connections = load.dial.open_all(load.connections as usize, &load.stop)?;
+pub fn run<D: Dialer>(load: Load<D>, on_interval: OnInterval<'_>) -> Result<Driven, Failure> {
+    let sessions = load.dial.open_all(load.connections as usize, &load.stop)?;
     let threads = threads(&load);
     if let Some(start) = load.start_at_unix_ms {
         let _ = load.stop.wait_until(clock::at_unix_ms(start));
@@ -146,12 +149,10 @@ pub fn run(load: Load, on_interval: OnInterval<'_>) -> Result<Driven, Failure> {
         end_ns: load.timeline.end_ns(),
         pace: load.pace,
         max_retries: load.max_retries,
-        dial: load.dial,
-        redial: Requests::default(),
         stop: Arc::clone(&load.stop),
     });
     let team = Team {
-        shared: &shared,
+        exchange: Arc::new(Exchange::new(&shared, load.dial)),
         workload: &load.workload,
         pace: load.pace,
         seed: load.seed,
@@ -160,7 +161,7 @@ pub fn run(load: Load, on_interval: OnInterval<'_>) -> Result<Driven, Failure> {
     };
     let mut lanes = Lanes::new(threads as usize);
     let (done, endings) = mpsc::channel();
-    let numbers = team.start(connections, &lanes, &done)?;
+    let numbers = team.start(sessions, &lanes, &done)?;
     drop(done);
     let paced = load.pace.is_open() || load.workload.waits(load.share.clients).is_some();
     let ledger = Ledger::new(load.workload.operations(), paced);
@@ -178,7 +179,7 @@ pub fn run(load: Load, on_interval: OnInterval<'_>) -> Result<Driven, Failure> {
 }
 
 /// As many threads as asked for, or as are of use; each has a connection of each group.
-fn threads(load: &Load) -> u32 {
+fn threads<D: Dialer>(load: &Load<D>) -> u32 {
     let cpus = sched_getaffinity(None).map_or(1, |cpus| cpus.count()).max(1);
     let wanted = load.threads.unwrap_or_else(|| cpus.min(load.connections.div_ceil(CONNECTIONS_PER_THREAD)));
     let most = load.connections / load.dial.groups() as u32;
@@ -191,25 +192,25 @@ fn part(share: Share, thread: u32, threads: u32) -> Share {
 }
 
 /// The threads of a load, before they run.
-struct Team<'a> {
-    shared: &'a Arc<Shared>,
-    workload: &'a Arc<dyn Workload>,
+struct Team<'a, D: Dialer> {
+    exchange: Arc<Exchange<D>>,
+    workload: &'a Arc<dyn Workload<D::Session>>,
     pace: Pace,
     seed: u64,
     pin: bool,
     shares: Vec<Share>,
 }
 
-impl Team<'_> {
+impl<D: Dialer> Team<'_, D> {
     fn arrivals(&self) -> impl Iterator<Item = Arrivals> + '_ {
         self.shares.iter().filter_map(|&share| Arrivals::new(self.pace, share, self.seed))
     }
 
     /// Starts all threads; answers their numbers in the kernel.
-    fn start(&self, connections: Vec<Connection>, lanes: &Lanes, done: &Sender<Draws>) -> Result<Vec<i32>, Failure> {
+    fn start(&self, sessions: Vec<D::Session>, lanes: &Lanes, done: &Sender<Draws>) -> Result<Vec<i32>, Failure> {
         let cpus = if self.pin { own_cpus() } else { Vec::new() };
         let ready = Arc::new(Barrier::new(self.shares.len() + 1));
-        for (index, equipment) in self.equip(connections).into_iter().enumerate() {
+        for (index, equipment) in self.equip(sessions).into_iter().enumerate() {
             let reactor = self.reactor(self.shares[index], lanes.lane(index), equipment)?;
             let cpu = cpus.get(index % cpus.len().max(1)).copied();
             spawn(reactor, lanes.lane(index), cpu, Arc::clone(&ready), done.clone())?;
@@ -219,29 +220,37 @@ impl Team<'_> {
     }
 
     /// Deals connections to threads: of each group, every thread gets its part.
-    fn equip(&self, connections: Vec<Connection>) -> Vec<Vec<Equipment>> {
-        let (groups, threads) = (self.shared.dial.groups(), self.shares.len());
-        let mut equipment: Vec<Vec<Equipment>> = (0..threads).map(|_| Vec::new()).collect();
-        for (index, connection) in connections.into_iter().enumerate() {
-            let worker = self.workload.worker(self.shares[0].clients);
-            equipment[index / groups % threads].push((index % groups, connection, worker));
+    fn equip(&self, sessions: Vec<D::Session>) -> Vec<Vec<Equipment<D::Session>>> {
+        let (groups, threads) = (self.exchange.dial.groups(), self.shares.len());
+        let depth = self.exchange.dial.dialer.depth();
+        let mut equipment: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
+        for (index, session) in sessions.into_iter().enumerate() {
+            let workers = (0..depth).map(|_| self.workload.worker(self.shares[0].clients)).collect();
+            equipment[index / groups % threads].push((index % groups, session, workers));
         }
         equipment
     }
 
-    fn reactor(&self, share: Share, lane: Arc<Lane>, equipment: Vec<Equipment>) -> Result<Reactor, Failure> {
+    fn reactor(
+        &self,
+        share: Share,
+        lane: Arc<Lane>,
+        equipment: Vec<Equipment<D::Session>>,
+    ) -> Result<Reactor<D>, Failure> {
         let mut waits = if self.pace.is_open() { None } else { self.workload.waits(share.clients) };
         let arrivals = Arrivals::new(self.pace, share, self.seed);
-        let groups = self.shared.dial.groups();
+        let groups = self.exchange.dial.groups();
         // Not `as_deref_mut`: the box's own lifetime bound would not fit.
         let waiting = waits.as_mut().map(|waits| &mut **waits as &mut dyn crate::workload::Waits);
-        let roster = Roster::new(share, arrivals, waiting, Arc::clone(self.workload), groups);
-        Reactor::new(self.shared, lane, roster, waits, equipment)
+        let workload = Arc::clone(self.workload);
+        let home = move |client, turn| workload.part(share.clients, client, turn, groups);
+        let roster = Roster::new(share, arrivals, waiting, Box::new(home), groups);
+        Reactor::new(&self.exchange, lane, roster, waits, equipment)
     }
 }
 
-fn spawn(
-    reactor: Reactor,
+fn spawn<D: Dialer>(
+    reactor: Reactor<D>,
     lane: Arc<Lane>,
     cpu: Option<usize>,
     ready: Arc<Barrier>,

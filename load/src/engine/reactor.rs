@@ -3,14 +3,16 @@
 
 use super::Shared;
 use super::deferred::Deferred;
-use super::redial::Redial;
+use super::dial::Dialer;
+use super::places::{Place, Places, State};
+use super::redial::{Exchange, Redial};
 use super::roster::Roster;
-use super::seat::{Ended, Next, Seat};
+use super::seat::{Ended, Next};
 use crate::exit::{ExitCode, Failure};
 use crate::outcome::Outcome;
 use crate::pace::Arrival;
 use crate::record::Lane;
-use crate::target::postgres::Connection;
+use crate::target::Session;
 use crate::workload::{Draws, Waits, Worker};
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,7 +20,7 @@ use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::BinaryHeap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,50 +40,25 @@ const QUEUED_GRACE_NS: u64 = 2_000_000_000;
 /// How often answers that do not come are looked for.
 const SCAN_NS: u64 = 250_000_000;
 const EVENTS: usize = 256;
-/// The token of [`Redial`]; smaller ones are seats.
+/// The token of [`Redial`]; smaller ones are places.
 const BELL: u64 = u64::MAX;
+const SILENT: &str = "waiting for an answer: the server was silent for longer than the timeout";
+const SHARED_LOSS: &str = "the connection was lost while other operations were on it";
 
-/// A seat as the loop sees it.
-struct Place {
-    seat: Seat,
-    group: usize,
-    /// Since when its connection has had nothing to do.
-    free_since_ns: u64,
-    failed_in_a_row: u32,
-    /// The scan before which it last made progress.
-    scan: u32,
-    state: State,
-    /// Whether epoll watches for room to write.
-    watches_write: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// In the list of free seats.
-    Free,
-    /// Carries an operation.
-    Busy,
-    /// Pauses after an operation that failed.
-    Resting,
-    /// Has no connection.
-    Dialing,
-}
-
-pub(super) struct Reactor {
+pub(super) struct Reactor<D: Dialer> {
+    exchange: Arc<Exchange<D>>,
     shared: Arc<Shared>,
     lane: Arc<Lane>,
     roster: Roster,
     waits: Option<Box<dyn Waits>>,
-    places: Vec<Place>,
-    /// Free seats by group, the one that has been free longest first.
-    free: Vec<VecDeque<usize>>,
+    places: Places<D::Session>,
     busy: usize,
     /// When seats that pause go on.
     pauses: BinaryHeap<Reverse<(u64, usize)>>,
     deferred: Deferred,
     /// When queued work is given up; only after an interruption.
     gives_up_ns: Option<u64>,
-    redial: Redial,
+    redial: Redial<D::Session>,
     epoll: OwnedFd,
     scan: u32,
     next_scan_ns: u64,
@@ -89,31 +66,32 @@ pub(super) struct Reactor {
     jitter: Xoshiro256PlusPlus,
 }
 
-/// A connection to drive, of a group, with who executes operations on it.
-pub(super) type Equipment = (usize, Connection, Box<dyn Worker>);
+/// A connection to drive, of a group, with who executes operations on it: as many as it carries at a time.
+pub(super) type Equipment<S> = (usize, S, Vec<Box<dyn Worker<S>>>);
 
-impl Reactor {
+impl<D: Dialer> Reactor<D> {
     pub(super) fn new(
-        shared: &Arc<Shared>,
+        exchange: &Arc<Exchange<D>>,
         lane: Arc<Lane>,
         roster: Roster,
         waits: Option<Box<dyn Waits>>,
-        equipment: Vec<Equipment>,
+        equipment: Vec<Equipment<D::Session>>,
     ) -> Result<Self, Failure> {
         let failure = |error: Errno| Failure::new(ExitCode::BadSpec, format!("threads: no epoll: {error}"));
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failure)?;
-        let redial = Redial::new(shared).map_err(failure)?;
+        let redial = Redial::new().map_err(failure)?;
         epoll::add(&epoll, &redial, epoll::EventData::new_u64(BELL), epoll::EventFlags::IN).map_err(failure)?;
+        let groups = exchange.dial.groups();
         let mut reactor = Self {
-            shared: Arc::clone(shared),
+            exchange: Arc::clone(exchange),
+            shared: Arc::clone(&exchange.shared),
             lane,
             roster,
             waits,
-            places: Vec::with_capacity(equipment.len()),
-            free: vec![VecDeque::new(); shared.dial.groups()],
+            places: Places::new(groups),
             busy: 0,
             pauses: BinaryHeap::new(),
-            deferred: Deferred::new(shared.dial.groups()),
+            deferred: Deferred::new(groups),
             gives_up_ns: None,
             redial,
             epoll,
@@ -121,21 +99,10 @@ impl Reactor {
             next_scan_ns: SCAN_NS,
             jitter: Xoshiro256PlusPlus::seed_from_u64(u64::from(std::process::id())),
         };
-        for (group, connection, worker) in equipment {
-            let seat = Seat::new(connection, worker, shared.dial.retry);
-            let (state, free_since_ns) = (State::Free, 0);
-            reactor.places.push(Place {
-                seat,
-                group,
-                free_since_ns,
-                failed_in_a_row: 0,
-                scan: 0,
-                state,
-                watches_write: false,
-            });
-            let index = reactor.places.len() - 1;
-            reactor.watch(index)?;
-            reactor.free[group].push_back(index);
+        for (group, session, workers) in equipment {
+            let seats = workers.into_iter().map(|worker| (worker, exchange.dial.dialer.request()));
+            let place = reactor.places.add(group, session, seats);
+            reactor.watch(place)?;
         }
         Ok(reactor)
     }
@@ -149,7 +116,7 @@ impl Reactor {
         }
         self.tell();
         let mut draws = Draws::default();
-        self.places.iter().for_each(|place| draws.merge(&place.seat.worker.draws()));
+        self.places.workers().for_each(|worker| draws.merge(&worker.draws()));
         self.waits.iter().for_each(|waits| draws.merge(&waits.draws()));
         draws.merge(&self.deferred.draws());
         draws
@@ -165,6 +132,7 @@ impl Reactor {
                 if !over {
                     self.dispatch(now_ns)?;
                 }
+                self.flush()?;
             }
             self.end_pauses(now_ns)?;
             if !over {
@@ -178,6 +146,7 @@ impl Reactor {
             if !gives_up {
                 self.dispatch_deferred()?;
             }
+            self.flush()?;
             if self.busy == 0 && (over || self.roster.is_empty()) && (gives_up || !self.can_do_deferred()) {
                 return Ok(());
             }
@@ -195,24 +164,23 @@ impl Reactor {
         gauges.queued.store(self.roster.queued() as u64, Ordering::Relaxed);
     }
 
-    /// Gives free connections to whoever is due.
+    /// Gives free seats to whoever is due.
     fn dispatch(&mut self, now_ns: u64) -> Result<(), Failure> {
-        for group in 0..self.free.len() {
-            while let Some(&index) = self.free[group].front() {
+        for group in 0..self.places.groups() {
+            while let Some(index) = self.places.longest_free(group) {
                 let Some(arrival) = self.roster.next(group, now_ns) else { break };
                 // Who became due by an operation's end may be due after the end of the load.
                 if arrival.due_ns >= self.shared.end_ns {
                     continue;
                 }
-                self.free[group].pop_front();
+                self.places.occupy(group);
                 self.busy += 1;
-                let place = &mut self.places[index];
-                place.state = State::Busy;
                 // The one that has been free longest: if it was not free then, nobody was.
-                let unhindered = place.free_since_ns <= arrival.due_ns;
+                let unhindered = self.places.free_since_ns(index) <= arrival.due_ns;
                 let begun = &self.lane.gauges().begun;
                 begun.store(begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                let next = place.seat.start(&self.shared, &self.lane, arrival, unhindered);
+                let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
+                let next = seat.start(&mut desk, arrival, unhindered);
                 self.follow(index, next)?;
             }
         }
@@ -221,14 +189,13 @@ impl Reactor {
 
     /// Gives connections that nobody due wants to work that was queued, even after the end of the load.
     fn dispatch_deferred(&mut self) -> Result<(), Failure> {
-        for group in 0..self.free.len() {
+        for group in 0..self.places.groups() {
             while !self.deferred.is_empty(group) {
-                let Some(index) = self.free[group].pop_front() else { break };
+                let Some(index) = self.places.occupy(group) else { break };
                 let Some(arrival) = self.deferred.next(group) else { break };
                 self.busy += 1;
-                let place = &mut self.places[index];
-                place.state = State::Busy;
-                let next = place.seat.start_deferred(&self.shared, &self.lane, arrival);
+                let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
+                let next = seat.start_deferred(&mut desk, arrival);
                 self.follow(index, next)?;
             }
         }
@@ -243,7 +210,7 @@ impl Reactor {
 
     /// Whether work is queued for which there is, or will be, a connection: after the end, a lost one does not come back.
     fn can_do_deferred(&self) -> bool {
-        let is_served = |place: &Place| place.state != State::Dialing && !self.deferred.is_empty(place.group);
+        let is_served = |place: &Place<D::Session>| !place.dialing && !self.deferred.is_empty(place.group);
         self.places.iter().any(is_served)
     }
 
@@ -251,12 +218,7 @@ impl Reactor {
     fn follow(&mut self, index: usize, next: Next) -> Result<(), Failure> {
         match next {
             Next::Wait => {
-                let place = &mut self.places[index];
-                place.scan = self.scan;
-                if place.seat.wants_write() != place.watches_write {
-                    place.watches_write = !place.watches_write;
-                    self.watch_again(index)?;
-                }
+                self.places.expect(index, self.scan);
                 Ok(())
             }
             Next::BackOff(failed) => {
@@ -275,10 +237,10 @@ impl Reactor {
         let mut rest_ns = 0;
         if outcome == Outcome::Failed {
             // A server that refuses everything is not to be asked as fast as it can refuse.
-            rest_ns = self.back_off_ns(self.places[index].failed_in_a_row);
-            self.places[index].failed_in_a_row += 1;
+            let failed = self.places.failed(index);
+            rest_ns = self.back_off_ns(failed);
         } else {
-            self.places[index].failed_in_a_row = 0;
+            self.places.succeeded(index);
         }
         if deferred {
             self.deferred.done(arrival, at_ns, outcome);
@@ -288,30 +250,36 @@ impl Reactor {
             self.roster.done(arrival.client, due_ns, rest_ns + pause_ns == 0);
         }
         if queues {
-            self.deferred.queue(self.places[index].group, Arrival { due_ns: at_ns, ..arrival });
+            self.deferred.queue(self.places.of(index).group, Arrival { due_ns: at_ns, ..arrival });
         }
-        if self.places[index].seat.connection.is_none() {
-            self.dial(index);
+        if self.places.of(index).session.is_none() {
+            let place = self.places.place_of(index);
+            self.places.set(index, State::Dialing);
+            self.lose(place)?;
         } else if rest_ns > 0 {
-            self.places[index].state = State::Resting;
+            self.places.set(index, State::Resting);
             self.pauses.push(Reverse((at_ns + rest_ns, index)));
         } else {
-            self.make_free(index, at_ns);
+            self.places.make_free(index, at_ns);
         }
         // The others' operations come to their end all the same.
         fatal.into_iter().for_each(|failure| self.shared.stop.request(failure));
         Ok(())
     }
 
-    fn make_free(&mut self, index: usize, now_ns: u64) {
-        let place = &mut self.places[index];
-        (place.state, place.free_since_ns) = (State::Free, now_ns);
-        self.free[place.group].push_back(index);
-    }
-
-    fn dial(&mut self, index: usize) {
-        self.places[index].state = State::Dialing;
-        self.redial.request(self.places[index].group, index);
+    /// Ends what else was on a connection that is gone, and asks for another.
+    fn lose(&mut self, place: usize) -> Result<(), Failure> {
+        self.places.strand(place);
+        while let Some(index) = self.places.get_mut(place).waiting.pop_front() {
+            let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
+            let next = seat.give_up(&mut desk, SHARED_LOSS);
+            self.follow(index, next)?;
+        }
+        let lost = self.places.get_mut(place);
+        if !std::mem::replace(&mut lost.dialing, true) {
+            self.redial.request(&self.exchange, lost.group, place);
+        }
+        Ok(())
     }
 
     fn back_off_ns(&mut self, failed: u32) -> u64 {
@@ -325,12 +293,13 @@ impl Reactor {
                 break;
             }
             self.pauses.pop();
-            match self.places[index].state {
+            match self.places.state(index) {
                 State::Busy => {
-                    let next = self.places[index].seat.attempt(&self.shared, &self.lane);
+                    let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
+                    let next = seat.attempt(&mut desk);
                     self.follow(index, next)?;
                 }
-                State::Resting => self.make_free(index, now_ns),
+                State::Resting => self.places.make_free(index, now_ns),
                 State::Free | State::Dialing => {}
             }
         }
@@ -344,12 +313,31 @@ impl Reactor {
         }
         self.next_scan_ns = now_ns + SCAN_NS;
         self.scan += 1;
-        let patience = (self.shared.dial.answer_timeout.as_nanos() / u128::from(SCAN_NS)) as u32 + 1;
-        for index in 0..self.places.len() {
-            let place = &mut self.places[index];
-            if place.seat.is_waiting() && self.scan - place.scan > patience {
-                let next = place.seat.time_out(&self.shared, &self.lane);
+        let patience = (self.exchange.dial.answer_timeout.as_nanos() / u128::from(SCAN_NS)) as u32 + 1;
+        for place in 0..self.places.len() {
+            let waits_since = self.places.get(place).scan;
+            if self.scan - waits_since <= patience {
+                continue;
+            }
+            if let Some(index) = self.places.get_mut(place).waiting.pop_front() {
+                let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
+                let next = seat.give_up(&mut desk, SILENT);
                 self.follow(index, next)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Sends what was begun since the last time, each connection's requests together.
+    fn flush(&mut self) -> Result<(), Failure> {
+        while let Some(place) = self.places.next_unsent() {
+            let unsent = self.places.get_mut(place);
+            let Some(session) = unsent.session.as_mut() else { continue };
+            if session.flush().is_err() {
+                unsent.session = None;
+                self.lose(place)?;
+            } else if self.places.wants_other_watch(place) {
+                self.watch_again(place)?;
             }
         }
         Ok(())
@@ -358,8 +346,7 @@ impl Reactor {
     /// Waits for sockets until the next thing is due.
     fn wait(&mut self, over: bool, events: &mut Vec<epoll::Event>) -> Result<(), Failure> {
         let pause = self.pauses.peek().map(|Reverse((until_ns, _))| *until_ns);
-        let somebody_free = !over && self.free.iter().any(|free| !free.is_empty());
-        let due = if somebody_free { self.roster.next_due_ns() } else { None };
+        let due = if !over && self.places.has_free() { self.roster.next_due_ns() } else { None };
         let mut left_ns = LONGEST_WAIT_NS;
         if let Some(next_ns) = pause.into_iter().chain(due).min() {
             left_ns = next_ns.saturating_sub(self.shared.clock.now_ns()).min(LONGEST_WAIT_NS);
@@ -385,43 +372,40 @@ impl Reactor {
         if token == BELL {
             return self.seat_the_redialed();
         }
-        let index = token as usize;
-        let place = &mut self.places[index];
-        if place.seat.is_waiting() {
-            let next = place.seat.advance(&self.shared, &self.lane);
-            return self.follow(index, next);
+        let place = token as usize;
+        if self.places.get(place).waiting.is_empty() {
+            // Nobody asked: the server said something in general, or farewell.
+            let said = self.places.get_mut(place).session.as_mut().map(Session::listen);
+            if matches!(said, Some(Err(_))) {
+                self.places.get_mut(place).session = None;
+                self.lose(place)?;
+            }
+            return Ok(());
         }
-        // Nobody asked: the server said something in general, or farewell.
-        if place.seat.connection.as_mut().is_some_and(|connection| connection.listen().is_err()) {
-            self.hang_up(index);
-        }
-        Ok(())
+        self.advance(place)
     }
 
-    /// Drops a connection that ended while it had nothing to do, and gets another.
-    fn hang_up(&mut self, index: usize) {
-        let place = &mut self.places[index];
-        place.seat.connection = None;
-        match place.state {
-            State::Free => {
-                self.free[place.group].retain(|&free| free != index);
-                self.dial(index);
-            }
-            State::Resting => self.dial(index),
-            // The retry that it pauses for will find that it has no connection.
-            State::Busy | State::Dialing => {}
+    /// Takes the answers that are there, in the order of the exchanges.
+    fn advance(&mut self, place: usize) -> Result<(), Failure> {
+        while let Some(&index) = self.places.get(place).waiting.front() {
+            let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
+            let Some(next) = seat.advance(&mut desk) else { break };
+            let scan = self.scan;
+            let heard = self.places.get_mut(place);
+            heard.scan = scan;
+            heard.waiting.pop_front();
+            self.follow(index, next)?;
         }
+        if self.places.wants_other_watch(place) { self.watch_again(place) } else { Ok(()) }
     }
 
     fn seat_the_redialed(&mut self) -> Result<(), Failure> {
         let redialed: Vec<_> = self.redial.take().collect();
-        for (index, outcome) in redialed {
+        for (place, outcome) in redialed {
             match outcome {
-                Ok(Some(connection)) => {
-                    self.places[index].seat.connection = Some(connection);
-                    self.places[index].watches_write = false;
-                    self.watch(index)?;
-                    self.make_free(index, self.shared.clock.now_ns());
+                Ok(Some(session)) => {
+                    self.places.connect(place, session, self.shared.clock.now_ns());
+                    self.watch(place)?;
                 }
                 Ok(None) => {}
                 Err(failure) => self.shared.stop.request(failure),
@@ -430,20 +414,21 @@ impl Reactor {
         Ok(())
     }
 
-    /// Begins to watch the seat's new connection.
-    fn watch(&mut self, index: usize) -> Result<(), Failure> {
-        let Some(connection) = self.places[index].seat.connection.as_mut() else { return Ok(()) };
-        connection.set_nonblocking().map_err(|error| Failure::target("a connection cannot be used", &error))?;
-        let token = epoll::EventData::new_u64(index as u64);
-        epoll::add(&self.epoll, &*connection, token, epoll::EventFlags::IN).map_err(watching)
+    /// Begins to watch the place's new connection.
+    fn watch(&mut self, place: usize) -> Result<(), Failure> {
+        let Some(session) = self.places.get_mut(place).session.as_mut() else { return Ok(()) };
+        session.set_nonblocking().map_err(|error| Failure::target("a connection cannot be used", &error))?;
+        let token = epoll::EventData::new_u64(place as u64);
+        epoll::add(&self.epoll, &*session, token, epoll::EventFlags::IN).map_err(watching)
     }
 
-    fn watch_again(&mut self, index: usize) -> Result<(), Failure> {
-        let place = &self.places[index];
-        let Some(connection) = place.seat.connection.as_ref() else { return Ok(()) };
-        let write = if place.watches_write { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
-        let token = epoll::EventData::new_u64(index as u64);
-        epoll::modify(&self.epoll, connection, token, epoll::EventFlags::IN | write).map_err(watching)
+    fn watch_again(&mut self, place: usize) -> Result<(), Failure> {
+        let watched = self.places.get_mut(place);
+        watched.watches_write = !watched.watches_write;
+        let write = if watched.watches_write { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
+        let Some(session) = watched.session.as_ref() else { return Ok(()) };
+        let token = epoll::EventData::new_u64(place as u64);
+        epoll::modify(&self.epoll, session, token, epoll::EventFlags::IN | write).map_err(watching)
     }
 }
 

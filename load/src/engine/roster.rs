@@ -1,11 +1,13 @@
 //! Who is due, in the order in which they became due. Pure: it is told the time.
 
 use crate::pace::{Arrival, Arrivals, Share};
-use crate::workload::{Waits, Workload};
+use crate::workload::Waits;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::iter::Peekable;
-use std::sync::Arc;
+
+/// The group of connections that serves this turn of a client.
+pub(super) type Home = Box<dyn Fn(u32, u64) -> usize + Send>;
 
 /// The clients of one thread. One that waits for its time takes 16 bytes, and 8 for the number of its turn.
 pub(super) struct Roster {
@@ -18,7 +20,7 @@ pub(super) struct Roster {
     queues: Vec<VecDeque<Arrival>>,
     /// The schedule of an open pace, from the first arrival on that was not taken.
     arrivals: Option<Peekable<Arrivals>>,
-    workload: Arc<dyn Workload>,
+    home: Home,
 }
 
 impl Roster {
@@ -27,7 +29,7 @@ impl Roster {
         share: Share,
         arrivals: Option<Arrivals>,
         waits: Option<&mut dyn Waits>,
-        workload: Arc<dyn Workload>,
+        home: Home,
         groups: usize,
     ) -> Self {
         let closed = if arrivals.is_none() { share.len() } else { 0 };
@@ -37,7 +39,7 @@ impl Roster {
             timers: BinaryHeap::with_capacity(if waits.is_some() { closed as usize } else { 0 }),
             queues: vec![VecDeque::new(); groups],
             arrivals: arrivals.map(Iterator::peekable),
-            workload,
+            home,
         };
         match waits {
             Some(waits) => (0..closed).for_each(|index| {
@@ -105,7 +107,7 @@ impl Roster {
     fn group(&self, arrival: Arrival) -> usize {
         match self.queues.len() {
             1 => 0,
-            groups => self.workload.part(self.share.clients, arrival.client, arrival.turn, groups),
+            _ => (self.home)(arrival.client, arrival.turn),
         }
     }
 
@@ -132,7 +134,6 @@ mod tests {
     use super::*;
     use crate::pace::Pace;
     use crate::workload::Draws;
-    use crate::workload::point_select::PointSelect;
 
     struct Fixed;
 
@@ -156,7 +157,8 @@ mod tests {
         groups: usize,
     ) -> Roster {
         let share = Share { first: 0, stride: 1, clients, operations };
-        Roster::new(share, Arrivals::new(pace, share, 1), waits, Arc::new(PointSelect::new(9, 1)), groups)
+        let home = move |client: u32, _| client as usize % groups;
+        Roster::new(share, Arrivals::new(pace, share, 1), waits, Box::new(home), groups)
     }
 
     #[test]

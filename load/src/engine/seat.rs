@@ -1,4 +1,4 @@
-//! One connection and the operation in progress on it: tries, tries again, records. It never waits.
+//! A place for one operation on a connection: tries, tries again, records. It never waits.
 
 use super::Shared;
 use crate::exit::{ExitCode, Failure};
@@ -6,13 +6,12 @@ use crate::outcome::{DATA, ErrorClass, LOST, Outcome, classify, label};
 use crate::output::ErrorKind;
 use crate::pace::Arrival;
 use crate::record::{Attempt, Lane, Sample};
-use crate::target::TargetError;
-use crate::target::postgres::{Batch, Connection, Poll, Retry};
+use crate::target::{Poll, Request, Session, TargetError};
 use crate::workload::{DataError, OperationId, Step, Worker};
 
 /// What comes next for a seat.
 pub(super) enum Next {
-    /// Its socket must become ready.
+    /// An exchange of it has begun: its answer comes behind those of the exchanges before.
     Wait,
     /// The operation is to be tried again after a pause; it failed so often before.
     BackOff(u32),
@@ -49,6 +48,22 @@ struct Operation {
     in_doubt: bool,
 }
 
+impl Operation {
+    fn of(id: OperationId, arrival: Arrival) -> Self {
+        Self {
+            id,
+            arrival,
+            unhindered: false,
+            deferred: false,
+            sent_ns: None,
+            attempt_sent_ns: None,
+            round_trips: 0,
+            retries: 0,
+            in_doubt: false,
+        }
+    }
+}
+
 /// What an exchange under way is for.
 enum Exchange {
     /// A step of the operation.
@@ -57,164 +72,133 @@ enum Exchange {
     Reset { error: String, again: bool },
 }
 
-pub(super) struct Seat {
-    /// `None` between losing one and getting the next.
-    pub(super) connection: Option<Connection>,
-    pub(super) worker: Box<dyn Worker>,
-    batch: Batch,
+/// What a seat works with, and does not own.
+pub(super) struct Desk<'a, S: Session> {
+    pub(super) shared: &'a Shared,
+    pub(super) lane: &'a Lane,
+    /// The connection, which other seats may share; `None` between losing one and getting the next.
+    pub(super) link: &'a mut Option<S>,
+}
+
+pub(super) struct Seat<S: Session> {
+    pub(super) worker: Box<dyn Worker<S>>,
+    request: S::Request,
     operation: Operation,
     exchange: Option<Exchange>,
 }
 
-impl Seat {
-    pub(super) fn new(connection: Connection, worker: Box<dyn Worker>, retry: Retry) -> Self {
-        let operation = Operation {
-            id: OperationId(0),
-            arrival: Arrival { client: 0, turn: 0, due_ns: 0 },
-            unhindered: false,
-            deferred: false,
-            sent_ns: None,
-            attempt_sent_ns: None,
-            round_trips: 0,
-            retries: 0,
-            in_doubt: false,
-        };
-        let connection = Some(connection);
-        Self { connection, worker, batch: Batch::with_retry(retry), operation, exchange: None }
-    }
-
-    /// Whether an answer is due.
-    pub(super) fn is_waiting(&self) -> bool {
-        self.exchange.is_some()
+impl<S: Session> Seat<S> {
+    pub(super) fn new(worker: Box<dyn Worker<S>>, request: S::Request) -> Self {
+        let operation = Operation::of(OperationId(0), Arrival { client: 0, turn: 0, due_ns: 0 });
+        Self { worker, request, operation, exchange: None }
     }
 
     /// Whether the socket must also be watched for room to write.
-    pub(super) fn wants_write(&self) -> bool {
-        self.is_waiting() && self.connection.as_ref().is_some_and(|connection| connection.wants_write(&self.batch))
+    pub(super) fn wants_write(&self, session: Option<&S>) -> bool {
+        session.is_some_and(|session| session.wants_write(&self.request))
     }
 
     /// Draws and begins an operation; `unhindered` when it waited for nobody but this program.
-    pub(super) fn start(&mut self, shared: &Shared, lane: &Lane, arrival: Arrival, unhindered: bool) -> Next {
+    pub(super) fn start(&mut self, desk: &mut Desk<'_, S>, arrival: Arrival, unhindered: bool) -> Next {
         let id = self.worker.draw(arrival.client, arrival.turn);
-        self.operate(shared, lane, id, arrival, unhindered, false)
+        self.operate(desk, Operation { unhindered, ..Operation::of(id, arrival) })
     }
 
     /// Begins the work that a client's turn queued at the time at which this arrival is due.
-    pub(super) fn start_deferred(&mut self, shared: &Shared, lane: &Lane, arrival: Arrival) -> Next {
+    pub(super) fn start_deferred(&mut self, desk: &mut Desk<'_, S>, arrival: Arrival) -> Next {
         let id = self.worker.draw_deferred(arrival.client, arrival.turn);
-        self.operate(shared, lane, id, arrival, false, true)
+        self.operate(desk, Operation { deferred: true, ..Operation::of(id, arrival) })
     }
 
-    fn operate(
-        &mut self,
-        shared: &Shared,
-        lane: &Lane,
-        id: OperationId,
-        arrival: Arrival,
-        unhindered: bool,
-        deferred: bool,
-    ) -> Next {
-        self.operation = Operation {
-            id,
-            arrival,
-            unhindered,
-            deferred,
-            sent_ns: None,
-            attempt_sent_ns: None,
-            round_trips: 0,
-            retries: 0,
-            in_doubt: false,
-        };
-        self.attempt(shared, lane)
+    fn operate(&mut self, desk: &mut Desk<'_, S>, operation: Operation) -> Next {
+        self.operation = operation;
+        self.attempt(desk)
     }
 
     /// Begins an attempt of the drawn operation.
-    pub(super) fn attempt(&mut self, shared: &Shared, lane: &Lane) -> Next {
-        self.batch.clear();
+    pub(super) fn attempt(&mut self, desk: &mut Desk<'_, S>) -> Next {
+        self.request.clear();
         self.operation.in_doubt = false;
         self.operation.attempt_sent_ns = None;
-        let step = self.worker.step(None, &mut self.batch);
-        self.take(shared, lane, step)
+        let step = self.worker.step(None, &mut self.request);
+        self.take(desk, step)
     }
 
-    fn take(&mut self, shared: &Shared, lane: &Lane, step: Result<Step, DataError>) -> Next {
+    fn take(&mut self, desk: &mut Desk<'_, S>, step: Result<Step, DataError>) -> Next {
         match step {
-            Ok(Step::Send) => self.send(shared, lane),
-            Ok(Step::Done(completion)) => self.end(shared, lane, completion.into(), None),
+            Ok(Step::Send) => self.send(desk),
+            Ok(Step::Done(completion)) => self.end(desk, completion.into(), None),
             Err(error) => {
-                self.connection = None;
-                self.count_error(shared, lane, DATA.to_owned(), ErrorKind::Failed);
-                self.end(shared, lane, Outcome::Failed, Some(Failure::data(&error)))
+                *desk.link = None;
+                self.count_error(desk, DATA.to_owned(), ErrorKind::Failed);
+                self.end(desk, Outcome::Failed, Some(Failure::data(&error)))
             }
         }
     }
 
-    fn send(&mut self, shared: &Shared, lane: &Lane) -> Next {
-        let Some(connection) = self.connection.as_mut() else {
-            return self.interrupted(shared, lane, TargetError::Lost("no connection".to_owned()));
+    fn send(&mut self, desk: &mut Desk<'_, S>) -> Next {
+        let Some(session) = desk.link.as_mut() else {
+            return self.interrupted(desk, TargetError::Lost("no connection".to_owned()));
         };
         if self.operation.attempt_sent_ns.is_none() {
-            let now_ns = shared.clock.now_ns();
+            let now_ns = desk.shared.clock.now_ns();
             self.operation.attempt_sent_ns = Some(now_ns);
             self.operation.sent_ns.get_or_insert(now_ns);
         }
         self.operation.round_trips += 1;
-        self.operation.in_doubt = connection.commits(&self.batch);
-        if let Err(error) = connection.begin(&mut self.batch) {
-            return self.interrupted(shared, lane, error);
+        self.operation.in_doubt = session.commits(&self.request);
+        if let Err(error) = session.begin(&mut self.request) {
+            return self.interrupted(desk, error);
         }
         self.exchange = Some(Exchange::Step);
         Next::Wait
     }
 
-    /// Goes on when the socket is ready.
-    pub(super) fn advance(&mut self, shared: &Shared, lane: &Lane) -> Next {
-        let Some(connection) = self.connection.as_mut() else { return Next::Wait };
-        let outcome = match connection.advance(&self.batch) {
-            Ok(Poll::Pending) => return Next::Wait,
+    /// Goes on when the socket is ready; `None` while its answer is not there.
+    pub(super) fn advance(&mut self, desk: &mut Desk<'_, S>) -> Option<Next> {
+        let session = desk.link.as_mut()?;
+        let outcome = match session.advance(&self.request) {
+            Ok(Poll::Pending) => return None,
             outcome => outcome.map(|_| ()),
         };
-        match (self.exchange.take(), outcome) {
-            (Some(Exchange::Reset { error, again }), outcome) => {
-                self.was_reset(shared, lane, error, again, outcome.is_ok())
-            }
-            (_, Err(error)) => self.interrupted(shared, lane, error),
+        Some(match (self.exchange.take(), outcome) {
+            (Some(Exchange::Reset { error, again }), outcome) => self.was_reset(desk, error, again, outcome.is_ok()),
+            (_, Err(error)) => self.interrupted(desk, error),
             (_, Ok(())) => {
                 self.operation.in_doubt = false;
-                self.batch.clear();
-                let step = self.worker.step(Some(connection.reply()), &mut self.batch);
-                self.take(shared, lane, step)
+                self.request.clear();
+                let step = self.worker.step(Some(session.reply()), &mut self.request);
+                self.take(desk, step)
             }
-        }
+        })
     }
 
-    /// Gives up waiting for an answer.
-    pub(super) fn time_out(&mut self, shared: &Shared, lane: &Lane) -> Next {
+    /// Gives up waiting for an answer, for this reason.
+    pub(super) fn give_up(&mut self, desk: &mut Desk<'_, S>, why: &str) -> Next {
         match self.exchange.take() {
-            Some(Exchange::Reset { error, again }) => self.was_reset(shared, lane, error, again, false),
-            _ => {
-                let message = "waiting for an answer: the server was silent for longer than the timeout";
-                self.interrupted(shared, lane, TargetError::Lost(message.to_owned()))
-            }
+            Some(Exchange::Reset { error, again }) => self.was_reset(desk, error, again, false),
+            _ => self.interrupted(desk, TargetError::Lost(why.to_owned())),
         }
     }
 
     /// The attempt met an error: makes the connection usable again, or drops it.
-    fn interrupted(&mut self, shared: &Shared, lane: &Lane, error: TargetError) -> Next {
+    fn interrupted(&mut self, desk: &mut Desk<'_, S>, error: TargetError) -> Next {
         let class = classify(&error);
-        let again = class == ErrorClass::Retry && self.operation.retries < shared.max_retries && !self.is_over(shared);
+        let again = class == ErrorClass::Retry
+            && self.operation.retries < desk.shared.max_retries
+            && !self.is_over(desk.shared);
         // A server that tells an error has undone the operation before, unless it says that it does not know.
         self.operation.in_doubt &= matches!(class, ErrorClass::Lost | ErrorClass::Unknown | ErrorClass::Defect);
         match class {
             ErrorClass::Defect => {
                 let message = format!("client and server misunderstand each other: {error}");
-                self.connection = None;
-                self.count_error(shared, lane, label(error), ErrorKind::Failed);
-                self.end(shared, lane, Outcome::Failed, Some(Failure::new(ExitCode::TargetLost, message)))
+                *desk.link = None;
+                self.count_error(desk, label(error), ErrorKind::Failed);
+                self.end(desk, Outcome::Failed, Some(Failure::new(ExitCode::TargetLost, message)))
             }
             // Under whatever SQLSTATE a server says farewell, the connection is lost.
-            ErrorClass::Lost => self.was_reset(shared, lane, LOST.to_owned(), false, false),
-            ErrorClass::Retry | ErrorClass::Unknown | ErrorClass::Fail => self.reset(shared, lane, label(error), again),
+            ErrorClass::Lost => self.was_reset(desk, LOST.to_owned(), false, false),
+            ErrorClass::Retry | ErrorClass::Unknown | ErrorClass::Fail => self.reset(desk, label(error), again),
         }
     }
 
@@ -224,59 +208,55 @@ impl Seat {
     }
 
     /// Leaves a failed or open transaction, so that the next batch starts afresh.
-    fn reset(&mut self, shared: &Shared, lane: &Lane, error: String, again: bool) -> Next {
-        let Some(connection) = self.connection.as_mut().filter(|connection| connection.in_transaction()) else {
-            return self.was_reset(shared, lane, error, again, self.connection.is_some());
-        };
-        if again {
-            self.batch.restart();
-        } else {
-            self.batch.abandon();
+    fn reset(&mut self, desk: &mut Desk<'_, S>, error: String, again: bool) -> Next {
+        let Some(session) = desk.link.as_mut() else { return self.was_reset(desk, error, again, false) };
+        if !session.leave(&mut self.request, again) {
+            return self.was_reset(desk, error, again, true);
         }
         self.operation.round_trips += 1;
-        match connection.begin(&mut self.batch) {
+        match session.begin(&mut self.request) {
             Ok(()) => {
                 self.exchange = Some(Exchange::Reset { error, again });
                 Next::Wait
             }
-            Err(_) => self.was_reset(shared, lane, error, again, false),
+            Err(_) => self.was_reset(desk, error, again, false),
         }
     }
 
     /// Counts the error, and tries again or ends. When the session goes only while it is reset, nothing more is in
     /// doubt, and the error keeps its own name.
-    fn was_reset(&mut self, shared: &Shared, lane: &Lane, error: String, again: bool, usable: bool) -> Next {
+    fn was_reset(&mut self, desk: &mut Desk<'_, S>, error: String, again: bool, usable: bool) -> Next {
         if !usable {
-            self.connection = None;
+            *desk.link = None;
         }
         let goes_on = again && usable;
-        self.count_error(shared, lane, error, if goes_on { ErrorKind::Retried } else { ErrorKind::Failed });
+        self.count_error(desk, error, if goes_on { ErrorKind::Retried } else { ErrorKind::Failed });
         if !goes_on {
-            return self.end(shared, lane, Outcome::Failed, None);
+            return self.end(desk, Outcome::Failed, None);
         }
-        self.record_attempt(shared, lane);
+        self.record_attempt(desk);
         self.operation.retries += 1;
         Next::BackOff(self.operation.retries - 1)
     }
 
-    fn count_error(&self, shared: &Shared, lane: &Lane, name: String, kind: ErrorKind) {
-        lane.error(|| shared.clock.now_ns(), self.operation.id, name, kind, self.operation.in_doubt);
+    fn count_error(&self, desk: &Desk<'_, S>, name: String, kind: ErrorKind) {
+        desk.lane.error(|| desk.shared.clock.now_ns(), self.operation.id, name, kind, self.operation.in_doubt);
     }
 
-    fn record_attempt(&self, shared: &Shared, lane: &Lane) {
+    fn record_attempt(&self, desk: &Desk<'_, S>) {
         let Some(sent_ns) = self.operation.attempt_sent_ns else { return };
         let operation = self.operation.id;
         let attempt = |ended_ns| Attempt { ended_ns, service_ns: ended_ns - sent_ns, operation };
-        lane.attempt(|| shared.clock.now_ns(), attempt);
+        desk.lane.attempt(|| desk.shared.clock.now_ns(), attempt);
     }
 
-    fn end(&mut self, shared: &Shared, lane: &Lane, outcome: Outcome, fatal: Option<Failure>) -> Next {
+    fn end(&mut self, desk: &Desk<'_, S>, outcome: Outcome, fatal: Option<Failure>) -> Next {
         let operation = &self.operation;
         if operation.retries > 0 {
-            self.record_attempt(shared, lane);
+            self.record_attempt(desk);
         }
-        let sample = lane.record(
-            || shared.clock.now_ns(),
+        let sample = desk.lane.record(
+            || desk.shared.clock.now_ns(),
             |ended_ns| {
                 // An operation that never needed the server was served in no time, after queueing for all of it.
                 let sent_ns = operation.sent_ns.unwrap_or(ended_ns);

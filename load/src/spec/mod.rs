@@ -3,18 +3,19 @@
 //! The field names are a contract with `nephoscope.benchmarks.load_spec`. An unknown key is an error, never
 //! ignored: a misspelt key would silently measure something else.
 
+mod kv;
 mod point_select;
+mod target;
 mod tpcc;
 mod validate;
 mod workload;
 
 pub use point_select::PointSelectSpec;
+pub use target::{TargetKind, TargetSpec};
 pub use tpcc::{TpccDelivery, TpccSpec, TpccTimestamps, TpccWait};
 pub use workload::{NullSpec, WorkloadSpec};
 
 use crate::pace::{Pace, Share};
-use crate::target::Dialect;
-use crate::target::postgres::{Dsn, Isolation, Retry, redact};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -29,7 +30,7 @@ pub struct Spec {
     /// What to do.
     pub action: Action,
     /// Where.
-    pub target: PostgresTarget,
+    pub target: TargetSpec,
     /// With what.
     pub workload: WorkloadSpec,
     /// Data and operations are functions of (seed, index).
@@ -151,35 +152,6 @@ pub enum Action {
     Check,
 }
 
-/// A server of the PostgreSQL wire.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PostgresTarget {
-    /// The one kind there is.
-    #[serde(default)]
-    pub kind: TargetKind,
-    /// `postgresql://user@host:port/database`; the password comes from `PGPASSWORD`.
-    pub dsn: String,
-    /// How transactions are isolated.
-    #[serde(default)]
-    pub isolation: Isolation,
-    /// Which SQL it speaks.
-    #[serde(default)]
-    pub dialect: Dialect,
-    /// How a transaction is tried again.
-    #[serde(default)]
-    pub retry: Retry,
-}
-
-/// Kinds of targets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TargetKind {
-    /// PostgreSQL wire protocol.
-    #[default]
-    Postgres,
-}
-
 /// When operations are due.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
@@ -264,13 +236,7 @@ impl Spec {
         Self {
             schema: Schema::V1,
             action,
-            target: PostgresTarget {
-                kind: TargetKind::Postgres,
-                dsn: dsn.to_owned(),
-                isolation: Isolation::default(),
-                dialect: Dialect::default(),
-                retry: Retry::default(),
-            },
+            target: TargetSpec::at(dsn),
             workload,
             seed,
             connections: default_connections(),
@@ -311,13 +277,14 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Clients of the run, all shards together: by default as many as connections, but with waits one a terminal.
+    /// Clients of the run, all shards together: by default as many as operations can be under way on the connections, but
+    /// with waits one a terminal.
     fn clients(&self) -> u64 {
         let each = |clients: u32| u64::from(clients) * u64::from(self.shard.count);
         match (self.workers, self.workload.terminals()) {
             (Some(workers), _) => each(workers),
             (None, Some(terminals)) => terminals,
-            (None, None) => each(self.connections),
+            (None, None) => each(self.connections.saturating_mul(self.target.pipeline)),
         }
     }
 
@@ -332,21 +299,10 @@ impl Spec {
         }
     }
 
-    /// The parsed DSN, with what the environment adds.
-    ///
-    /// # Errors
-    /// [`SpecError`] without the password.
-    pub fn dsn(&self) -> Result<Dsn, SpecError> {
-        Dsn::parse(&self.target.dsn, |name| std::env::var(name).ok())
-            .map_err(|error| SpecError(format!("target.dsn: {error}")))
-    }
-
     /// The spec as it may be shown: no password in it.
     #[must_use]
     pub fn without_secrets(&self) -> Self {
-        let mut shown = self.clone();
-        shown.target.dsn = redact(&self.target.dsn);
-        shown
+        Self { target: self.target.redacted(), ..self.clone() }
     }
 }
 

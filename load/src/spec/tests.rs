@@ -55,6 +55,34 @@ fn what_excludes_each_other_is_refused() {
 }
 
 #[test]
+fn each_kind_of_target_has_its_keys() {
+    let mut spec = minimal();
+    spec["workload"] = json!({"kind": "kv", "rows": 1000, "batch": 2});
+    spec["target"] = json!({"kind": "resp", "dsn": "redis://u:pw@h", "pipeline": 16});
+    let parsed = Spec::parse(&spec.to_string()).unwrap();
+    assert_eq!(parsed.share().clients, 16);
+    assert_eq!(parsed.without_secrets().target.dsn, "redis://u:***@h");
+    let shown = serde_json::to_value(parsed.target).unwrap();
+    assert_eq!(shown, json!({"kind": "resp", "dsn": "redis://u:pw@h", "pipeline": 16}));
+    for (key, value, expected) in [
+        ("/target/isolation", json!("serializable"), "target.isolation"),
+        ("/target/dialect", json!("cockroachdb"), "target.dialect"),
+        ("/target/retry", json!("savepoint"), "target.retry"),
+        ("/target/pipeline", json!(0), "target.pipeline"),
+        ("/target/cluster", json!(true), "workload.batch"),
+        ("/target/dsn", json!("postgresql://u@h/d"), "target.dsn: must begin with redis://"),
+        ("/load", json!({"resume": true}), "load.resume"),
+        ("/fingerprint", json!(true), "fingerprint"),
+    ] {
+        let mut spec = spec.clone();
+        let (parent, name) = key.rsplit_once('/').unwrap();
+        spec.pointer_mut(parent).unwrap().as_object_mut().unwrap().insert(name.to_owned(), value);
+        let message = Spec::parse(&spec.to_string()).expect_err(key).to_string();
+        assert!(message.contains(expected), "{key}: {message}");
+    }
+}
+
+#[test]
 fn the_password_is_not_shown() {
     let shown = Spec::parse(&minimal().to_string()).unwrap().without_secrets();
     assert_eq!(shown.target.dsn, "postgresql://u:***@h/d");
@@ -81,6 +109,18 @@ fn what_is_wrong_is_named() {
         (with("/workload/kind", json!("ycsb")), "ycsb"),
         (with("/workload/rows", json!("many")), "workload"),
         (with("/workload/rows", json!(0)), "workload.rows"),
+        (with("/workload", json!({"kind": "kv"})), "rows"),
+        (with("/workload", json!({"kind": "kv", "rows": 9, "read_percent": 101})), "workload.read_percent"),
+        (with("/workload", json!({"kind": "kv", "rows": 9, "batch": 10})), "workload.batch"),
+        (with("/workload", json!({"kind": "kv", "rows": 9, "min_block_bytes": 0})), "workload.min_block_bytes"),
+        (
+            with("/workload", json!({"kind": "kv", "rows": 9, "min_block_bytes": 2, "max_block_bytes": 1})),
+            "max_block_bytes",
+        ),
+        (with("/workload", json!({"kind": "kv", "rows": 9, "zipf_exponent": 0})), "workload.zipf_exponent"),
+        (with("/workload", json!({"kind": "kv", "rows": 9, "order": "random"})), "workload.order"),
+        (with("/target/pipeline", json!(2)), "target.pipeline: is of targets of kind resp"),
+        (with("/target", json!({"kind": "resp", "dsn": "redis://h"})), "workload.kind: targets of kind resp have kv"),
         (with("/schema", json!("nephoscope/load-spec/2")), "load-spec/2"),
         (with("/action", json!("jump")), "action"),
         (with("/connections", json!(0)), "connections"),

@@ -1,6 +1,6 @@
 //! What must hold of a spec beyond its types.
 
-use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, SpecError, WorkloadSpec};
+use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, SpecError, TargetKind, WorkloadSpec};
 
 /// Each is a process of the server.
 const MOST_CONNECTIONS: u32 = 10_000;
@@ -39,7 +39,8 @@ impl Spec {
         self.workload.validate()?;
         let has_tables = !matches!(self.workload, WorkloadSpec::Null(_));
         require(has_tables || self.action == Action::Run, "action: the null workload has no tables to load or check")?;
-        self.dsn().map(|_| ())
+        self.validate_resp()?;
+        self.target.validate()
     }
 
     /// Checks that the dialect has what the workload sends.
@@ -53,6 +54,24 @@ impl Spec {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Checks what a target of RESP can do.
+    fn validate_resp(&self) -> Result<(), SpecError> {
+        if self.target.kind != TargetKind::Resp {
+            return Ok(());
+        }
+        let batch = match &self.workload {
+            WorkloadSpec::Kv(kv) => kv.batch,
+            WorkloadSpec::Null(_) => 1,
+            WorkloadSpec::Tpcc(_) | WorkloadSpec::PointSelect(_) => {
+                return Err(SpecError("workload.kind: targets of kind resp have kv and null".to_owned()));
+            }
+        };
+        let one_slot = !self.target.cluster || batch == 1;
+        require(one_slot, "workload.batch: must be 1 on a cluster, whose slots share no command")?;
+        require(!self.load.resume, "load.resume: is of targets of kind postgres")?;
+        require(!self.fingerprint, "fingerprint: is of targets of kind postgres")
     }
 
     fn validate_shares(&self) -> Result<(), SpecError> {

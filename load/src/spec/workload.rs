@@ -4,6 +4,7 @@
 use super::SpecError;
 use super::point_select::PointSelectSpec;
 use super::tpcc::TpccSpec;
+use crate::workload::kv::KvOptions;
 use clap::Args;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,8 @@ pub enum WorkloadSpec {
     Tpcc(TpccSpec),
     /// One row by its primary key.
     PointSelect(PointSelectSpec),
+    /// Rows of a key and a block of bytes.
+    Kv(KvOptions),
     /// Nothing at all, a round trip each.
     Null(NullSpec),
 }
@@ -38,6 +41,12 @@ impl From<PointSelectSpec> for WorkloadSpec {
     }
 }
 
+impl From<KvOptions> for WorkloadSpec {
+    fn from(spec: KvOptions) -> Self {
+        Self::Kv(spec)
+    }
+}
+
 impl From<NullSpec> for WorkloadSpec {
     fn from(spec: NullSpec) -> Self {
         Self::Null(spec)
@@ -50,6 +59,7 @@ impl WorkloadSpec {
         match self {
             Self::Tpcc(tpcc) => tpcc.validate(),
             Self::PointSelect(select) => select.validate(),
+            Self::Kv(kv) => super::kv::validate(kv),
             Self::Null(_) => Ok(()),
         }
     }
@@ -58,7 +68,7 @@ impl WorkloadSpec {
     pub(super) fn terminals(&self) -> Option<u64> {
         match self {
             Self::Tpcc(tpcc) => tpcc.terminals(),
-            Self::PointSelect(_) | Self::Null(_) => None,
+            Self::PointSelect(_) | Self::Kv(_) | Self::Null(_) => None,
         }
     }
 
@@ -67,7 +77,7 @@ impl WorkloadSpec {
     pub fn profile(&self) -> Option<&'static str> {
         match self {
             Self::Tpcc(tpcc) => Some(tpcc.profile.name()),
-            Self::PointSelect(_) | Self::Null(_) => None,
+            Self::PointSelect(_) | Self::Kv(_) | Self::Null(_) => None,
         }
     }
 }
@@ -85,6 +95,7 @@ pub(super) fn error(json: &str) -> Option<SpecError> {
     match kind.as_str()? {
         "tpcc" => of::<TpccSpec>(parameters),
         "point_select" => of::<PointSelectSpec>(parameters),
+        "kv" => of::<KvOptions>(parameters),
         "null" => of::<NullSpec>(parameters),
         _ => None,
     }

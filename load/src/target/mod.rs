@@ -1,11 +1,89 @@
 //! What load is sent to. A target knows connections and bytes; it knows no workload, no pace, no histogram.
 
 mod dialect;
+mod inbox;
 pub mod postgres;
+pub mod resp;
+mod socket;
 
 pub use dialect::Dialect;
 
 use std::fmt;
+use std::os::fd::AsFd;
+
+/// What is sent in one exchange. It is reused, so that a warm one allocates nothing.
+pub trait Request: Send {
+    /// Forgets what it holds, and keeps the memory.
+    fn clear(&mut self);
+}
+
+/// A session with a server that does not wait: an engine watches its socket, and calls when something can go on.
+///
+/// Exchanges are answered in the order in which they began. Where a target takes several at a time, an engine that sends
+/// several requests before it asks for the first answer has them on the way together.
+pub trait Session: AsFd + Send + Sized + 'static {
+    /// What is sent.
+    type Request: Request;
+    /// What comes back.
+    type Reply;
+
+    /// From now on nothing waits.
+    ///
+    /// # Errors
+    /// [`TargetError::Lost`].
+    fn set_nonblocking(&mut self) -> Result<(), TargetError>;
+
+    /// Begins an exchange: sends what the kernel takes, or keeps it for [`Session::flush`]. The request must be neither
+    /// changed nor cleared before [`Session::advance`] has said that its exchange is over.
+    ///
+    /// # Errors
+    /// [`TargetError::Lost`].
+    fn begin(&mut self, request: &mut Self::Request) -> Result<(), TargetError>;
+
+    /// Sends what [`Session::begin`] has kept, as much as the kernel takes.
+    ///
+    /// # Errors
+    /// [`TargetError::Lost`].
+    fn flush(&mut self) -> Result<(), TargetError> {
+        Ok(())
+    }
+
+    /// Goes on with the exchange of this request, the oldest under way, as far as that goes without waiting.
+    ///
+    /// # Errors
+    /// [`TargetError::Database`] when the server refuses it, and others when the session is of no more use.
+    fn advance(&mut self, request: &Self::Request) -> Result<Poll, TargetError>;
+
+    /// Whether something must still be sent: then wait until the socket is writable, too.
+    fn wants_write(&self, request: &Self::Request) -> bool;
+
+    /// The answer to the exchange that was last over.
+    fn reply(&self) -> &Self::Reply;
+
+    /// Reads what came while nothing was asked.
+    ///
+    /// # Errors
+    /// [`TargetError::Lost`], with the server's reason.
+    fn listen(&mut self) -> Result<(), TargetError>;
+
+    /// Whether this request would change something for good on this session as it is.
+    fn commits(&self, request: &Self::Request) -> bool;
+
+    /// Fills `request` with what leaves a transaction that is open or has failed, to try it `again` or not; false when
+    /// there is none.
+    fn leave(&self, _request: &mut Self::Request, _again: bool) -> bool {
+        false
+    }
+}
+
+/// Whether an exchange is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Poll {
+    /// Something is still to be sent or to come.
+    Pending,
+    /// The answer is there.
+    Ready,
+}
 
 /// Index into the statements a workload declares; every connection prepares them once, in that order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +109,8 @@ pub enum Value<'a> {
     I64(i64),
     /// `text`, `varchar`, `char`.
     Text(&'a str),
+    /// `bytea`.
+    Bytes(&'a [u8]),
     /// `numeric`: `unscaled / 10^scale`.
     Numeric {
         /// The digits as an integer.

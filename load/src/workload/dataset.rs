@@ -74,13 +74,15 @@ impl Table {
         format!("COPY {} ({}) FROM STDIN WITH BINARY", self.name, names.join(", "))
     }
 
-    /// An expression: one row as text, its values joined by `|`. Times are microseconds since 1970, whatever the
+    /// An expression: one row as text, its values joined by `|`. Bytes are hexadecimal, times are microseconds since 1970, whatever the
     /// session's style of dates.
     #[must_use]
     pub fn text_sql(&self) -> String {
         let value = |(name, kind): &(&str, &str)| {
             let text = if kind.starts_with("timestamp") {
                 format!("(extract(epoch FROM {name}) * 1000000)::int8::text")
+            } else if *kind == "bytea" || kind.starts_with("bytea ") {
+                format!("encode({name}, 'hex')")
             } else {
                 format!("{name}::text")
             };

@@ -4,6 +4,7 @@
 
 mod dataset;
 pub mod keys;
+pub mod kv;
 pub mod null;
 pub mod point_select;
 mod registry;
@@ -15,10 +16,7 @@ pub use dataset::{Dataset, Key, NULL_TEXT, Piece, RowWriter, Table, tables};
 pub use registry::{Parts, parts};
 pub use streams::{Streams, below};
 
-use crate::target::{
-    Statement,
-    postgres::{Batch, Reply},
-};
+use crate::target::{Session, Statement, postgres};
 use std::collections::BTreeMap;
 
 /// Index into [`Workload::operations`].
@@ -28,9 +26,9 @@ pub struct OperationId(pub u8);
 /// What an engine must do next for the operation in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Send the batch that was just filled (one round trip) and call [`Worker::step`] with its reply.
+    /// Send the request that was just filled (one round trip) and call [`Worker::step`] with its reply.
     Send,
-    /// The operation is over (nothing was put into the batch).
+    /// The operation is over (nothing was put into the request).
     Done(Completion),
 }
 
@@ -47,20 +45,20 @@ pub enum Completion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataError(pub String);
 
-/// An executor of operations, one at a time. Clients (who is due, and how often each was) are the engine's: a worker
+/// An executor of operations on a kind of session, one at a time. Clients (who is due, and how often each was) are the engine's: a worker
 /// serves whichever it is told.
-pub trait Worker: Send {
+pub trait Worker<S: Session = postgres::Connection>: Send {
     /// Draws an operation and all of its inputs, as functions of (seed, client, turn) alone: it does not matter which
     /// executor serves a client, nor what it drew before. A client's turns count from 0.
     fn draw(&mut self, client: u32, turn: u64) -> OperationId;
 
-    /// Advances the drawn operation: fills `batch` (empty on entry) with the next round trip, or says it is over.
-    /// `reply` is the answer to the batch of the step before; `None` starts the operation, and starts it again with
+    /// Advances the drawn operation: fills `request` (empty on entry) with the next round trip, or says it is over.
+    /// `reply` is the answer to the request of the step before; `None` starts the operation, and starts it again with
     /// the same inputs after an error.
     ///
     /// # Errors
     /// [`DataError`] when the rows contradict the workload's own data set.
-    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError>;
+    fn step(&mut self, reply: Option<&S::Reply>, request: &mut S::Request) -> Result<Step, DataError>;
 
     /// Whether the drawn operation only queues its work: it is over without a round trip, and
     /// [`Worker::draw_deferred`] takes the work up later.
@@ -175,12 +173,15 @@ pub struct ServerCounter {
     pub name: &'static str,
     /// Query returning one int8.
     pub sql: String,
-    /// The client's count: committed completions of this operation.
+    /// The client's count: committed completions of this operation …
     pub operation: OperationId,
+    /// … each of which adds so many.
+    pub each: u32,
 }
 
-/// A workload on an SQL target.
-pub trait Workload: Send + Sync {
+/// A workload on a kind of target. Statements, conditions and counters are those of targets that speak SQL; others have
+/// none.
+pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     /// Names of the operations, by [`OperationId`].
     fn operations(&self) -> &'static [&'static str];
     /// What the database needs beside the data set, in order: sent once before the first operation, by every generator
@@ -189,9 +190,11 @@ pub trait Workload: Send + Sync {
         Vec::new()
     }
     /// Everything it can send while running, by `StatementId`.
-    fn statements(&self) -> &[Statement];
+    fn statements(&self) -> &[Statement] {
+        &[]
+    }
     /// An executor in a run of so many clients.
-    fn worker(&self, clients: u32) -> Box<dyn Worker>;
+    fn worker(&self, clients: u32) -> Box<dyn Worker<S>>;
     /// Keying and think times, in a run of so many clients; `None` when a client is due as soon as it can be.
     fn waits(&self, _clients: u32) -> Option<Box<dyn Waits>> {
         None
@@ -203,9 +206,13 @@ pub trait Workload: Send + Sync {
     /// Judges the merged draws of a run of so many clients.
     fn audit(&self, clients: u32, draws: &Draws) -> Vec<AuditLine>;
     /// Conditions that must hold on the data set; empty when the workload has none.
-    fn conditions(&self) -> Vec<Condition>;
+    fn conditions(&self) -> Vec<Condition> {
+        Vec::new()
+    }
     /// Server-side counters to compare with the client's.
-    fn server_counters(&self) -> Vec<ServerCounter>;
+    fn server_counters(&self) -> Vec<ServerCounter> {
+        Vec::new()
+    }
     /// Constants in force, for the record (`c_load` and `c_run` of TPC-C's NURand).
     fn constants(&self) -> BTreeMap<&'static str, i64> {
         BTreeMap::new()

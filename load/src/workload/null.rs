@@ -1,12 +1,10 @@
-//! Nothing but round trips: one empty `Sync` each. It measures what the generator, the wire and the server's protocol can
+//! Nothing but round trips: one empty `Sync` each, or on RESP one PING. It measures what the generator, the wire and the server's protocol can
 //! do without any query, so that a rate measured otherwise can be held against it.
 
-use super::{
-    AuditLine, Completion, Condition, DataError, Dataset, Draws, OperationId, Piece, RowWriter, ServerCounter, Step,
-    Worker, Workload,
-};
+use super::{AuditLine, Completion, DataError, Dataset, Draws, OperationId, Piece, RowWriter, Step, Worker, Workload};
+use crate::target::Dialect;
 use crate::target::postgres::{Batch, Reply};
-use crate::target::{Dialect, Statement};
+use crate::target::resp::{self, Commands};
 use std::io;
 
 /// The workload, and its data set of no tables.
@@ -32,10 +30,6 @@ impl Workload for Null {
         &["sync"]
     }
 
-    fn statements(&self) -> &[Statement] {
-        &[]
-    }
-
     fn worker(&self, _: u32) -> Box<dyn Worker> {
         Box::new(Self)
     }
@@ -43,12 +37,36 @@ impl Workload for Null {
     fn audit(&self, _: u32, _: &Draws) -> Vec<AuditLine> {
         Vec::new()
     }
+}
 
-    fn conditions(&self) -> Vec<Condition> {
-        Vec::new()
+impl Worker<resp::Connection> for Null {
+    fn draw(&mut self, _: u32, _: u64) -> OperationId {
+        OperationId(0)
     }
 
-    fn server_counters(&self) -> Vec<ServerCounter> {
+    fn step(&mut self, reply: Option<&resp::Reply>, commands: &mut Commands) -> Result<Step, DataError> {
+        if reply.is_some() {
+            return Ok(Step::Done(Completion::Committed));
+        }
+        commands.all(&[b"PING"]);
+        Ok(Step::Send)
+    }
+
+    fn draws(&self) -> Draws {
+        Draws::default()
+    }
+}
+
+impl Workload<resp::Connection> for Null {
+    fn operations(&self) -> &'static [&'static str] {
+        &["ping"]
+    }
+
+    fn worker(&self, _: u32) -> Box<dyn Worker<resp::Connection>> {
+        Box::new(Self)
+    }
+
+    fn audit(&self, _: u32, _: &Draws) -> Vec<AuditLine> {
         Vec::new()
     }
 }

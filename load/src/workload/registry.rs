@@ -1,5 +1,6 @@
 //! From a spec to a workload: the one place that knows them all.
 
+use super::kv::{Kv, KvData};
 use super::null::Null;
 use super::point_select::{PointSelect, PointSelectData};
 use super::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
@@ -27,6 +28,7 @@ pub struct Parts {
 pub fn parts(spec: &Spec) -> Parts {
     let (dataset, stored_constants): (Arc<dyn Dataset>, _) = match &spec.workload {
         WorkloadSpec::PointSelect(select) => (Arc::new(PointSelectData::new(select.rows, spec.seed)), None),
+        WorkloadSpec::Kv(options) => (Arc::new(KvData::new(*options, spec.seed)), None),
         WorkloadSpec::Null(_) => (Arc::new(Null), None),
         WorkloadSpec::Tpcc(tpcc) => {
             let options = PopulationOptions::new(tpcc.warehouses, spec.seed);
@@ -45,6 +47,7 @@ impl Parts {
     pub fn workload(&self, stored: &TextRows) -> Result<Arc<dyn Workload>, Failure> {
         match &self.spec.workload {
             WorkloadSpec::PointSelect(select) => Ok(Arc::new(PointSelect::new(select.rows, self.spec.seed))),
+            WorkloadSpec::Kv(options) => Ok(Arc::new(Kv::new(*options, self.spec.seed, self.spec.target.dialect))),
             WorkloadSpec::Null(_) => Ok(Arc::new(Null)),
             WorkloadSpec::Tpcc(tpcc) => {
                 let stored =
@@ -61,7 +64,7 @@ impl Parts {
     pub fn workload_of_fresh_data(&self) -> Result<Arc<dyn Workload>, Failure> {
         match &self.spec.workload {
             WorkloadSpec::Null(_) => Ok(Arc::new(Null)),
-            WorkloadSpec::PointSelect(_) => self.workload(&TextRows::new()),
+            WorkloadSpec::PointSelect(_) | WorkloadSpec::Kv(_) => self.workload(&TextRows::new()),
             WorkloadSpec::Tpcc(tpcc) => self.tpcc(tpcc, &StoredConstants::new(tpcc.warehouses, self.spec.seed)),
         }
     }

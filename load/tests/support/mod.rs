@@ -6,6 +6,7 @@
 
 pub mod fake;
 pub mod program;
+pub mod redis;
 pub mod tls;
 
 use std::fs;

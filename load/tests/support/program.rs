@@ -51,7 +51,12 @@ pub fn point_select(action: &str, dsn: &str) -> Value {
 
 pub fn command() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nephoscope-load"));
-    command.env("PGPASSWORD", PASSWORD).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .env("PGPASSWORD", PASSWORD)
+        .env("REDISCLI_AUTH", super::redis::PASSWORD)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     command
 }
 

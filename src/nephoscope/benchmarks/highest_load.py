@@ -14,6 +14,7 @@ from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.kv import Kv
 from nephoscope.benchmarks.load_benchmark import CALIBRATION, LoadBenchmark
 from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.load_spec import LoadSpec
@@ -29,7 +30,7 @@ from nephoscope.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.frozen import Frozen
 from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
 
-WORKLOADS: dict[str, LoadBenchmark] = {one.name: one for one in (PointSelect(),)}
+WORKLOADS: dict[str, LoadBenchmark] = {one.name: one for one in (PointSelect(), Kv())}
 """Benchmarks whose workload can be driven at a rate."""
 PROBE = "search-probe"
 """Name of the raw output of the closed loop that places the search."""

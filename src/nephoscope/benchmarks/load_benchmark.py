@@ -4,16 +4,16 @@ import contextlib
 import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
 from nephoscope.benchmarks import load_contract as contract
 from nephoscope.benchmarks import load_output, load_spec
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.editions import Clients
 from nephoscope.benchmarks.load_metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
-from nephoscope.benchmarks.load_spec import LoadSpec, PostgresTarget
+from nephoscope.benchmarks.load_spec import AnyTarget, LoadSpec, PostgresTarget, RespTarget
 from nephoscope.benchmarks.saturation import saturation, saturation_measurements
 from nephoscope.databases.base import Endpoint, HasFixtures
 from nephoscope.errors import (
@@ -50,26 +50,6 @@ CHECK_BYTES_PER_S = 10 * MIB
 
 _COMPLETE = (contract.EXIT_FINISHED, contract.EXIT_RATE_NOT_KEPT, contract.EXIT_CONSISTENCY_BROKEN)
 """The data are complete: what they are worth is for the checks to say."""
-
-
-class RunParameters(Frozen):
-    """What a workload's parameters must hold: times, and how it is driven."""
-
-    ramp_s: float
-    duration_s: float
-    connections: int | None = Field(
-        default=None, ge=1, le=10_000, description="default: by the edition, else the configuration's"
-    )
-    workers: int | None = Field(
-        default=None, ge=1, description="concurrent clients; default: by the edition, else the load generator's"
-    )
-    threads: int | None = Field(
-        default=None, ge=1, le=1024, description="of the load generator; default: by CPUs and connections"
-    )
-    pin: bool = Field(default=False, description="each thread of the load generator to a CPU of its own")
-    isolation: load_spec.Isolation = "read committed"
-    dialect: load_spec.Dialect = Field(default="postgres", description="whose SQL: schema, loading, statements, checks")
-    retry: Literal["restart", "savepoint"] = Field(default="restart", description="savepoint: CockroachDB's protocol")
 
 
 class LoadBenchmark(ABC):
@@ -280,7 +260,11 @@ class LoadBenchmark(ABC):
         )
 
 
-def _target(endpoint: Endpoint, parameters: Any) -> PostgresTarget:
+def _target(endpoint: Endpoint, parameters: Any) -> AnyTarget:
+    """By the scheme of the endpoint's DSN."""
+    if endpoint.dsn.startswith(("redis://", "valkey://", "unix://")):
+        pipeline, cluster = getattr(parameters, "pipeline", 1), getattr(parameters, "cluster", False)
+        return RespTarget(dsn=endpoint.dsn, pipeline=pipeline, cluster=cluster)
     return PostgresTarget(
         dsn=endpoint.dsn, isolation=parameters.isolation, dialect=parameters.dialect, retry=parameters.retry
     )

@@ -43,6 +43,23 @@ class PostgresTarget(Concise):
     )
 
 
+class RespTarget(Concise):
+    """Redis or Valkey, for the workloads kv and null. The password comes from the environment (`REDISCLI_AUTH`)."""
+
+    kind: Literal["resp"] = "resp"
+    dsn: str = Field(description="redis://[user@]host:port/number, or unix:///path/of/socket; there is no TLS yet")
+    pipeline: int = Field(
+        default=1, ge=1, le=1_024, description="operations that may be under way on one connection at a time"
+    )
+    cluster: bool = Field(
+        default=False, description="the server is one of a cluster, whose masters share connections and keys"
+    )
+
+
+AnyTarget = PostgresTarget | RespTarget
+Target = Annotated[AnyTarget, Field(discriminator="kind")]
+
+
 class TpccWorkload(Concise):
     """TPC-C 5.11; warehouses are numbered from 1."""
 
@@ -64,7 +81,7 @@ class TpccWorkload(Concise):
 
 
 class NullWorkload(Concise):
-    """One empty Sync a round trip, no data set: what generator and wire can do without any query."""
+    """One empty Sync (or PING) a round trip, no data set: what generator and wire can do without any query."""
 
     kind: Literal["null"] = "null"
 
@@ -76,7 +93,30 @@ class PointSelectWorkload(Concise):
     rows: int = Field(ge=1)
 
 
-AnyWorkload = TpccWorkload | PointSelectWorkload | NullWorkload
+class KvWorkload(Concise):
+    """Rows of a key and a block of bytes, read and written by key: CockroachDB's kv0 to kv100."""
+
+    kind: Literal["kv"] = "kv"
+    rows: int = Field(ge=1, le=100_000_000_000, description="that are loaded; every key that is read is one of them")
+    read_percent: int = Field(default=95, ge=0, le=100, description="of the operations; the others write")
+    batch: int = Field(default=1, ge=1, le=1_000, description="rows of one operation, in one statement")
+    min_block_bytes: int = Field(
+        default=1, ge=1, le=16_777_216, description="length of a value; 1 measures the cost of a request alone"
+    )
+    max_block_bytes: int | None = Field(
+        default=None, ge=1, le=16_777_216, description="each length between is as likely; None: min_block_bytes"
+    )
+    distribution: Literal["uniform", "zipf"] = Field(default="uniform", description="which of the loaded rows")
+    zipf_exponent: float = Field(default=1.1, gt=0, le=10)
+    order: Literal["hashed", "sequential"] = Field(default="hashed", description="how rows lie among the keys")
+    writes: Literal["existing", "new"] = Field(
+        default="existing",
+        description="existing: the table keeps its size. new: as CockroachDB's kv; a second run on the same table "
+        "needs another seed",
+    )
+
+
+AnyWorkload = TpccWorkload | PointSelectWorkload | KvWorkload | NullWorkload
 Workload = Annotated[AnyWorkload, Field(discriminator="kind")]
 
 
@@ -130,7 +170,7 @@ class LoadSpec(Concise):
         description="load: create and fill the tables, then check. run: drive the workload, then check. "
         "check: only the consistency conditions."
     )
-    target: PostgresTarget
+    target: Target
     workload: Workload
     seed: int = Field(ge=0, lt=2**63)
     connections: int = Field(default=1, ge=1, le=10_000, description="for load: parallel COPY streams")
@@ -142,7 +182,8 @@ class LoadSpec(Concise):
         default=None,
         ge=1,
         description="concurrent clients (terminals). None: 10 x active warehouses for tpcc with wait = spec, else as "
-        "many as connections. A worker that is due and finds no free connection waits in a queue",
+        "many as connections, times the target's pipeline. A worker that is due and finds no free connection waits in "
+        "a queue",
     )
     pace: Pace = ClosedPace()
     ramp_s: float = Field(default=0, ge=0, description="driven but not measured")

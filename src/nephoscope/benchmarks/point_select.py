@@ -5,40 +5,24 @@ versions draw 'special' unless told otherwise).
 """
 
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
-from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import Field
 
 from nephoscope.benchmarks import load_output, load_spec
-from nephoscope.benchmarks.load_benchmark import LoadBenchmark, RunParameters
+from nephoscope.benchmarks.load_benchmark import LoadBenchmark
 from nephoscope.benchmarks.load_metrics import generator_metrics, latency_metrics, rate
+from nephoscope.benchmarks.load_parameters import PacedParameters
 from nephoscope.records import Direction, Measurement, Metric
 
 ROW_BYTES = 320
 """On disk with both indexes."""
 
 
-class PointSelectParameters(RunParameters):
+class PointSelectParameters(PacedParameters):
     """Parameters of `point-select`."""
 
     rows: int = Field(default=1_000_000, ge=1, le=2_000_000_000, description="of the one table")
-    pace: Literal["closed", "constant", "poisson"] = Field(
-        default="closed", description="when selects are due: when the one before has ended, or at a rate"
-    )
-    rate_per_s: float | None = Field(default=None, gt=0, description="needed by the paces constant and poisson")
-    ramp_s: float = Field(default=10, ge=0, description="driven before the measurement interval, not measured")
-    duration_s: float = Field(default=60, ge=1, description="the measurement interval")
-
-    @model_validator(mode="after")
-    def _an_open_pace_has_a_rate(self) -> "PointSelectParameters":
-        if self.pace == "closed" and self.rate_per_s is not None:
-            text = '`rate_per_s` needs the pace "constant" or "poisson": a closed pace has no rate of its own'
-            raise PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
-        if self.pace != "closed" and self.rate_per_s is None:
-            text = f'the pace "{self.pace}" needs `rate_per_s`'
-            raise PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
-        return self
 
 
 SELECTS = Metric(
@@ -69,11 +53,8 @@ class PointSelect(LoadBenchmark):
 
     def pace(self, parameters: Any) -> load_spec.AnyPace:
         """See `LoadBenchmark.pace`."""
-        if parameters.pace == "closed":
-            return load_spec.ClosedPace()
-        if parameters.pace == "constant":
-            return load_spec.ConstantPace(rate_per_s=parameters.rate_per_s)
-        return load_spec.PoissonPace(rate_per_s=parameters.rate_per_s)
+        pace: load_spec.AnyPace = parameters.spec_pace()
+        return pace
 
     def fixture_bytes(self, parameters: Any) -> int:
         """See `LoadBenchmark.fixture_bytes`."""
@@ -95,7 +76,4 @@ class PointSelect(LoadBenchmark):
 
     def notes(self, parameters: Any) -> list[str]:
         """See `HasNotes.notes`: the pace."""
-        if parameters.pace == "closed":
-            return ["Closed pace: a select is due when the one before has ended."]
-        offered = f"Open pace, {parameters.pace}, {parameters.rate_per_s:g} selects/s offered"
-        return [f"{offered}: response time counts from the moment each was due."]
+        return [parameters.pace_note("selects")]

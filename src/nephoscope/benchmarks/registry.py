@@ -9,6 +9,7 @@ from nephoscope.benchmarks.cpu_kernel import CpuKernel
 from nephoscope.benchmarks.fake import Fake
 from nephoscope.benchmarks.fio import Fio
 from nephoscope.benchmarks.highest_load import HighestLoad
+from nephoscope.benchmarks.kv import Kv
 from nephoscope.benchmarks.multi_stream import MultiStream
 from nephoscope.benchmarks.ping import Ping
 from nephoscope.benchmarks.point_select import PointSelect
@@ -31,6 +32,7 @@ _ALL: tuple[Benchmark, ...] = (
     Tpcc(),
     PointSelect(),
     HighestLoad(),
+    Kv(),
     Fake(),
 )
 

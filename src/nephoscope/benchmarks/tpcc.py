@@ -13,8 +13,9 @@ from pydantic_core import PydanticCustomError
 from nephoscope.benchmarks import load_output, load_spec
 from nephoscope.benchmarks.base import Site
 from nephoscope.benchmarks.editions import EDITIONS, Clients, ClusterSize, EditionName, clients, deviations, with_preset
-from nephoscope.benchmarks.load_benchmark import LoadBenchmark, RunParameters
+from nephoscope.benchmarks.load_benchmark import LoadBenchmark
 from nephoscope.benchmarks.load_metrics import generator_metrics, latency_metrics, rate
+from nephoscope.benchmarks.load_parameters import RunParameters
 from nephoscope.benchmarks.pass_rules import (
     MOST_TPMC_PER_WAREHOUSE,
     MOST_TPMC_PER_WAREHOUSE_OF_DECK,

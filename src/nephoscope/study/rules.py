@@ -13,7 +13,7 @@ _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _ROLES = ("database_machine", "load_machine")
-DRIVES_A_DATABASE = frozenset({"tpcc", "point-select", "highest-load"})
+DRIVES_A_DATABASE = frozenset({"tpcc", "point-select", "kv", "highest-load"})
 """Benchmarks that cannot do without one; the fake one may."""
 
 

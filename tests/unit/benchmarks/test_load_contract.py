@@ -9,11 +9,13 @@ from pydantic import ValidationError
 from nephoscope.benchmarks.load_spec import (
     ClosedPace,
     ConstantPace,
+    KvWorkload,
     LoadSpec,
     NullWorkload,
     PointSelectWorkload,
     PoissonPace,
     PostgresTarget,
+    RespTarget,
     Shard,
     TpccWorkload,
 )
@@ -42,6 +44,8 @@ def test_keys_at_their_defaults_are_not_written() -> None:
         {"pace": PoissonPace(rate_per_s=0.5), "workload": PointSelectWorkload(rows=7)},
         {"workload": NullWorkload(), "pace": ClosedPace(), "ramp_s": 0.5, "duration_s": 2, "check": "none"},
         {"workload": TpccWorkload(warehouses=9, active_warehouses=3, profile="proc", wait="spec", wait_factor=0.5)},
+        {"workload": KvWorkload(rows=9, read_percent=50, max_block_bytes=7, distribution="zipf", writes="new")},
+        {"target": RespTarget(dsn="redis://h:7000/1", pipeline=16, cluster=True), "workload": KvWorkload(rows=9)},
         {"target": PostgresTarget(dsn=DSN, isolation="serializable", dialect="cockroachdb", retry="savepoint")},
     ],
 )
@@ -55,6 +59,9 @@ def test_a_spec_reads_back_as_it_was_written(changes: dict[str, Any]) -> None:
     [
         ("workload", {"kind": "tpcc", "warehouses": 1, "profile": "fast"}),
         ("workload", {"kind": "null", "rows": 1}),
+        ("workload", {"kind": "kv", "rows": 9, "read_percent": 101}),
+        ("target", {"kind": "resp", "dsn": "redis://h", "isolation": "serializable"}),
+        ("target", {"kind": "postgres", "dsn": DSN, "pipeline": 2}),
         ("pace", {"kind": "constant"}),
         ("pace", {"kind": "poisson", "rate_per_s": 0}),
         ("shard", {"index": -1, "count": 2}),

@@ -1,7 +1,7 @@
 //! What is sent in one round trip.
 
 use super::value::encode_body;
-use crate::target::{StatementId, Value};
+use crate::target::{Request, StatementId, Value};
 use bytes::BytesMut;
 use clap::ValueEnum;
 use postgres_protocol::IsNull;
@@ -88,7 +88,15 @@ impl Batch {
     ///
     /// # Panics
     /// With more than 65,535 values, which the protocol cannot carry.
-    pub fn execute(&mut self, statement: StatementId, values: &[Value<'_>]) {
+    pub fn execute<'a>(&mut self, statement: StatementId, values: &[Value<'a>]) {
+        self.execute_each(statement, values.iter().copied());
+    }
+
+    /// The same with values that come one by one.
+    ///
+    /// # Panics
+    /// As [`Batch::execute`].
+    pub fn execute_each<'a>(&mut self, statement: StatementId, values: impl IntoIterator<Item = Value<'a>>) {
         let mut name = [0; StatementName::MAX_BYTES];
         self.bind_and_execute(StatementName::write(statement, &mut name), values);
         self.commands.push(Command::Execute(statement));
@@ -120,14 +128,8 @@ impl Batch {
     }
 
     fn control(&mut self, name: &str, command: Command) {
-        self.bind_and_execute(name, &[]);
+        self.bind_and_execute(name, []);
         self.commands.push(command);
-    }
-
-    /// Forgets every command and keeps the memory.
-    pub fn clear(&mut self) {
-        self.bytes.clear();
-        self.commands.clear();
     }
 
     /// Whether the answer, once it is there, means that something was committed: a COMMIT, or a statement outside a
@@ -169,18 +171,25 @@ impl Batch {
         (&self.bytes, &self.commands)
     }
 
-    fn bind_and_execute(&mut self, name: &str, values: &[Value<'_>]) {
-        let serialize = |value: &Value<'_>, out: &mut BytesMut| {
+    fn bind_and_execute<'a>(&mut self, name: &str, values: impl IntoIterator<Item = Value<'a>>) {
+        let serialize = |value: Value<'a>, out: &mut BytesMut| {
             // frontend::bind writes the length of each value itself.
             if matches!(value, Value::Null) {
                 return Ok(IsNull::Yes);
             }
-            encode_body(value, out);
+            encode_body(&value, out);
             Ok(IsNull::No)
         };
         let bound = frontend::bind("", name, [BINARY], values, serialize, [BINARY], &mut self.bytes);
         assert!(bound.is_ok(), "a Bind message must stay below 65,536 values and 2 GiB");
         frontend::execute("", 0, &mut self.bytes).expect("the unnamed portal has no zero byte in its name");
+    }
+}
+
+impl Request for Batch {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.commands.clear();
     }
 }
 

@@ -7,8 +7,8 @@ use super::dsn::Address;
 use super::inbox::is_asynchronous;
 use super::open::Opened;
 use super::reply::{Reply, TransactionStatus};
-use super::socket::Socket;
 use super::startup::Greeting;
+use crate::target::socket::Socket;
 use crate::target::{Dialect, Statement, StatementId, TargetError};
 use bytes::BytesMut;
 use clap::ValueEnum;
@@ -220,12 +220,6 @@ impl Connection {
             Ok(())
         })?;
         Ok(types)
-    }
-
-    /// Whether `batch` would commit something on this session as it is.
-    #[must_use]
-    pub fn commits(&self, batch: &Batch) -> bool {
-        batch.commits(self.status != TransactionStatus::Idle)
     }
 
     /// Sends a batch and waits for its answer. The batch must be cleared before it is filled again.

@@ -2,46 +2,27 @@
 
 use super::batch::Batch;
 use super::connection::Connection;
-use super::inbox::Filled;
 use super::reply::{Reply, TransactionStatus};
-use crate::target::TargetError;
+use crate::target::inbox::Filled;
+use crate::target::{Poll, Session, TargetError};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Whether an exchange is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Poll {
-    /// Something is still to be sent or to come.
-    Pending,
-    /// The answer is there: [`Connection::reply`].
-    Ready,
-}
+impl Session for Connection {
+    type Request = Batch;
+    type Reply = Reply;
 
-impl Connection {
-    /// From now on this session exchanges without waiting.
-    ///
-    /// # Errors
-    /// [`TargetError::Lost`].
-    pub fn set_nonblocking(&mut self) -> Result<(), TargetError> {
+    fn set_nonblocking(&mut self) -> Result<(), TargetError> {
         self.socket.set_nonblocking()
     }
 
-    /// Sends a batch, as much of it as the kernel takes. The batch must be neither changed nor cleared before
-    /// [`Connection::advance`] has said that the exchange is over.
-    ///
-    /// # Errors
-    /// [`TargetError::Lost`].
-    pub fn begin(&mut self, batch: &mut Batch) -> Result<(), TargetError> {
+    fn begin(&mut self, batch: &mut Batch) -> Result<(), TargetError> {
         batch.close();
         self.reply.expect();
         self.sent = 0;
         self.send_rest(batch)
     }
 
-    /// Goes on with the exchange of this batch, as far as that goes without waiting.
-    ///
-    /// # Errors
-    /// As [`Connection::exchange`].
-    pub fn advance(&mut self, batch: &Batch) -> Result<Poll, TargetError> {
+    fn advance(&mut self, batch: &Batch) -> Result<Poll, TargetError> {
         if self.wants_write(batch) {
             self.send_rest(batch)?;
         }
@@ -60,29 +41,16 @@ impl Connection {
         }
     }
 
-    /// Whether part of the batch under way must still be sent: then wait until the socket is writable, too.
-    #[must_use]
-    pub fn wants_write(&self, batch: &Batch) -> bool {
+    fn wants_write(&self, batch: &Batch) -> bool {
         self.sent < batch.bytes().len() || self.socket.wants_write()
     }
 
-    /// The answer to the exchange that was last over.
-    #[must_use]
-    pub fn reply(&self) -> &Reply {
+    fn reply(&self) -> &Reply {
         &self.reply
     }
 
-    /// Whether a transaction is open, or failed and not yet left.
-    #[must_use]
-    pub fn in_transaction(&self) -> bool {
-        self.status != TransactionStatus::Idle
-    }
-
-    /// Reads what came while nothing was asked: messages that mean nothing, or the server's farewell.
-    ///
-    /// # Errors
-    /// [`TargetError::Lost`], with the server's reason.
-    pub fn listen(&mut self) -> Result<(), TargetError> {
+    /// Messages that mean nothing, or the server's farewell.
+    fn listen(&mut self) -> Result<(), TargetError> {
         self.reply.expect();
         let filled = self.reply.inbox.try_fill(&mut self.socket);
         if self.reply.parse(&[])?.is_some() {
@@ -96,6 +64,24 @@ impl Connection {
         }
     }
 
+    fn commits(&self, batch: &Batch) -> bool {
+        batch.commits(self.status != TransactionStatus::Idle)
+    }
+
+    fn leave(&self, batch: &mut Batch, again: bool) -> bool {
+        if self.status == TransactionStatus::Idle {
+            return false;
+        }
+        if again {
+            batch.restart();
+        } else {
+            batch.abandon();
+        }
+        true
+    }
+}
+
+impl Connection {
     fn send_rest(&mut self, batch: &Batch) -> Result<(), TargetError> {
         while let Some(rest) = batch.bytes().get(self.sent..).filter(|rest| !rest.is_empty()) {
             match self.socket.try_send(rest)? {

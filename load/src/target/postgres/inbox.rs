@@ -1,13 +1,13 @@
 //! Bytes from the server, cut into messages in place.
 
-use super::socket::Socket;
 use crate::target::TargetError;
+use crate::target::inbox::Inbox;
+use crate::target::socket::Socket;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, ErrorFields, Header, Message};
 use std::ops::Range;
 
 const HEADER_BYTES: usize = 5;
-const INITIAL_BYTES: usize = 8 * 1024;
 /// No answer of a benchmark is larger: a greater length means that the stream is out of step.
 const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
@@ -18,46 +18,9 @@ pub(super) struct Frame {
     pub(super) body: Range<usize>,
 }
 
-/// What a read that does not wait came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Filled {
-    /// Nothing was there.
-    Nothing,
-    /// Everything that was there.
-    All,
-    /// Something, and more may be there: the socket need not become readable again for it.
-    PerhapsMore,
-}
-
-/// A growing buffer. Between two calls of [`Inbox::restart`] nothing moves, so that ranges stay valid.
-#[derive(Debug)]
-pub(super) struct Inbox {
-    bytes: Vec<u8>,
-    filled: usize,
-    parsed: usize,
-}
-
-impl Default for Inbox {
-    fn default() -> Self {
-        Self { bytes: vec![0; INITIAL_BYTES], filled: 0, parsed: 0 }
-    }
-}
-
 impl Inbox {
-    /// Drops the messages already read; ranges handed out before are void.
-    pub(super) fn restart(&mut self) {
-        self.bytes.copy_within(self.parsed..self.filled, 0);
-        self.filled -= self.parsed;
-        self.parsed = 0;
-    }
-
-    /// The bytes of a frame.
-    pub(super) fn get(&self, range: &Range<usize>) -> &[u8] {
-        &self.bytes[range.clone()]
-    }
-
     /// The next whole message, reading from the socket when needed.
-    pub(super) fn next(&mut self, socket: &mut Socket) -> Result<Frame, TargetError> {
+    pub(in crate::target::postgres) fn next(&mut self, socket: &mut Socket) -> Result<Frame, TargetError> {
         loop {
             if let Some(frame) = self.cut()? {
                 return Ok(frame);
@@ -66,32 +29,9 @@ impl Inbox {
         }
     }
 
-    /// Reads at least one byte.
-    pub(super) fn fill(&mut self, socket: &mut Socket) -> Result<(), TargetError> {
-        let read = socket.receive(self.space())?;
-        self.filled += read;
-        Ok(())
-    }
-
-    /// Reads what is there, if anything.
-    pub(super) fn try_fill(&mut self, socket: &mut Socket) -> Result<Filled, TargetError> {
-        let space = self.space();
-        let size = space.len();
-        let Some(read) = socket.try_receive(space)? else { return Ok(Filled::Nothing) };
-        self.filled += read;
-        Ok(if read == size { Filled::PerhapsMore } else { Filled::All })
-    }
-
-    fn space(&mut self) -> &mut [u8] {
-        if self.filled == self.bytes.len() {
-            self.bytes.resize(self.bytes.len() * 2, 0);
-        }
-        &mut self.bytes[self.filled..]
-    }
-
     /// Cuts the next message off what has been read, if it is whole.
-    pub(super) fn cut(&mut self) -> Result<Option<Frame>, TargetError> {
-        let unread = &self.bytes[self.parsed..self.filled];
+    pub(in crate::target::postgres) fn cut(&mut self) -> Result<Option<Frame>, TargetError> {
+        let unread = self.unread();
         let header = Header::parse(unread).map_err(|error| TargetError::Protocol(error.to_string()))?;
         let Some(header) = header else { return Ok(None) };
         let total = 1 + usize::try_from(header.len()).unwrap_or(usize::MAX - 1);
@@ -101,13 +41,12 @@ impl Inbox {
         if unread.len() < total {
             return Ok(None);
         }
-        let body = self.parsed + HEADER_BYTES..self.parsed + total;
-        self.parsed += total;
-        Ok(Some(Frame { tag: header.tag(), body }))
+        let whole = self.take(total);
+        Ok(Some(Frame { tag: header.tag(), body: whole.start + HEADER_BYTES..whole.end }))
     }
 
     /// Parses a frame into an owned message: for rare messages only, it copies.
-    pub(super) fn message(&self, frame: &Frame) -> Result<Message, TargetError> {
+    pub(in crate::target::postgres) fn message(&self, frame: &Frame) -> Result<Message, TargetError> {
         let whole = frame.body.start - HEADER_BYTES..frame.body.end;
         let mut copy = bytes::BytesMut::from(self.get(&whole));
         Message::parse(&mut copy)
@@ -116,7 +55,7 @@ impl Inbox {
     }
 
     /// The server's error in an `ErrorResponse` frame, and whether the server hangs up after it.
-    pub(super) fn error(&self, frame: &Frame) -> Result<ServerError, TargetError> {
+    pub(in crate::target::postgres) fn error(&self, frame: &Frame) -> Result<ServerError, TargetError> {
         match self.message(frame)? {
             Message::ErrorResponse(body) => ServerError::read(body.fields()),
             _ => Err(TargetError::Protocol("expected an error message".to_owned())),

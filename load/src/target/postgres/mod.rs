@@ -13,14 +13,13 @@ mod inbox;
 mod numeric;
 mod open;
 mod reply;
-mod socket;
 mod startup;
-mod tls;
+pub(super) mod tls;
 pub(crate) mod value;
 
 pub use batch::{Batch, Retry};
 pub use connection::{Canceller, Connection, Isolation, PrepareError, TextRows};
 pub use copy::{Copied, CopyWriter};
+pub(super) use dsn::unescape;
 pub use dsn::{Address, ChannelBinding, Dsn, DsnError, SessionAttributes, SslMode, redact};
-pub use exchange::Poll;
 pub use reply::{Reply, Row};

@@ -2,10 +2,10 @@
 
 use super::connection::Connection;
 use super::dsn::{Address, Dsn, SessionAttributes, SslMode};
-use super::inbox::Inbox;
-use super::socket::Socket;
 use super::startup::{self, Greeting};
 use crate::target::TargetError;
+use crate::target::inbox::Inbox;
+use crate::target::socket::Socket;
 use bytes::BytesMut;
 use postgres_protocol::message::frontend;
 use std::time::Duration;

@@ -1,10 +1,11 @@
 //! What came back in one round trip; rows are read where they lie in the receive buffer.
 
 use super::batch::Command;
-use super::inbox::{Frame, Inbox, ServerError, is_asynchronous};
+use super::inbox::{Frame, ServerError, is_asynchronous};
 use super::numeric;
-use super::socket::Socket;
-use super::value::{BPCHAR_OID, INT2_OID, INT4_OID, INT8_OID, NUMERIC_OID, TEXT_OID, VARCHAR_OID};
+use super::value::{BPCHAR_OID, BYTEA_OID, INT2_OID, INT4_OID, INT8_OID, NUMERIC_OID, TEXT_OID, VARCHAR_OID};
+use crate::target::inbox::Inbox;
+use crate::target::socket::Socket;
 use crate::target::{StatementId, TargetError};
 use postgres_protocol::message::backend;
 use std::ops::Range;
@@ -225,6 +226,12 @@ impl<'a> Row<'a> {
     #[must_use]
     pub fn text(&self, column: usize) -> Option<&'a str> {
         std::str::from_utf8(self.field(column, &[TEXT_OID, VARCHAR_OID, BPCHAR_OID])?).ok()
+    }
+
+    /// `bytea`.
+    #[must_use]
+    pub fn bytes(&self, column: usize) -> Option<&'a [u8]> {
+        self.field(column, &[BYTEA_OID])
     }
 
     /// `numeric` as an integer scaled by `10^scale`; `None` when it has more digits behind the point than `scale`.

@@ -1,9 +1,9 @@
 //! Start-up and authentication: trust, clear text, MD5 and SCRAM-SHA-256, bound to the TLS channel where there is one.
 
 use super::dsn::{ChannelBinding as Wanted, Dsn};
-use super::inbox::Inbox;
-use super::socket::Socket;
 use crate::target::TargetError;
+use crate::target::inbox::Inbox;
+use crate::target::socket::Socket;
 use bytes::BytesMut;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;

@@ -4,6 +4,7 @@ use super::numeric;
 use crate::target::Value;
 use bytes::{BufMut, BytesMut};
 
+pub(crate) const BYTEA_OID: u32 = 17;
 pub(crate) const INT8_OID: u32 = 20;
 pub(crate) const INT2_OID: u32 = 21;
 pub(crate) const INT4_OID: u32 = 23;
@@ -36,6 +37,7 @@ pub(crate) fn encode_body(value: &Value<'_>, out: &mut BytesMut) {
         Value::I32(number) => out.put_i32(number),
         Value::I64(number) => out.put_i64(number),
         Value::Text(text) => out.put_slice(text.as_bytes()),
+        Value::Bytes(bytes) => out.put_slice(bytes),
         Value::Numeric { unscaled, scale } => numeric::encode(unscaled, scale, out),
         Value::TimestampMicros(unix) => out.put_i64(unix - EPOCH_OFFSET_MICROS),
         Value::I32Array(numbers) => {

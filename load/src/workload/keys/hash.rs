@@ -36,9 +36,14 @@ fn permute(number: u64) -> u64 {
 /// The hash of YCSB's keys: FNV-1a of the number's eight bytes, the least significant first, without its sign.
 #[must_use]
 pub fn fnv_of(number: u64) -> u64 {
-    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
-    let hash = number.to_le_bytes().into_iter().fold(0xCBF2_9CE4_8422_2325, fold);
-    (hash as i64).unsigned_abs()
+    (fnv1a(&number.to_le_bytes()) as i64).unsigned_abs()
+}
+
+/// FNV-1a with 64 bits: `fnv64a` of CockroachDB.
+#[must_use]
+pub fn fnv1a(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3);
+    bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
 /// Where YCSB's scrambled distribution puts this rank, of so many items.

@@ -11,7 +11,7 @@ mod sysbench;
 mod zipf;
 
 pub use audit::{Bins, MOST_BINS};
-pub use hash::{Order, fnv_of, scramble};
+pub use hash::{Order, fnv_of, fnv1a, scramble};
 
 use gray::Gray;
 use rand_core::RngCore;

@@ -197,8 +197,14 @@ impl Workload for Tpcc {
                 name: "sum_d_next_o_id",
                 sql: "SELECT sum(d_next_o_id)::int8 FROM district".to_owned(),
                 operation: NEW_ORDER,
+                each: 1,
             },
-            ServerCounter { name: "count_history", sql: "SELECT count(*) FROM history".to_owned(), operation: PAYMENT },
+            ServerCounter {
+                name: "count_history",
+                sql: "SELECT count(*) FROM history".to_owned(),
+                operation: PAYMENT,
+                each: 1,
+            },
         ]
     }
 

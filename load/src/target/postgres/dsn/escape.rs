@@ -3,7 +3,7 @@
 use super::DsnError;
 
 /// Undoes percent-encoding of one part of a URL.
-pub(super) fn unescape(text: &str, part: &str) -> Result<String, DsnError> {
+pub(in crate::target) fn unescape(text: &str, part: &str) -> Result<String, DsnError> {
     // The text itself is not shown: it may be the password.
     let bad = || DsnError(format!("the DSN's {part} has a bad % escape (write % itself as %25)"));
     let mut bytes = Vec::with_capacity(text.len());

@@ -6,7 +6,7 @@ mod parameters;
 mod settings;
 
 use super::tls::TlsClient;
-use escape::unescape;
+pub(in crate::target) use escape::unescape;
 use parameters::Parameters;
 use std::fmt;
 use std::path::PathBuf;

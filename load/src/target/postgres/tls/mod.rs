@@ -19,7 +19,7 @@ use verify::{Roots, Verifier};
 
 /// Starts TLS sessions as a DSN wants them. Its files are read once, when the first session needs them.
 #[derive(Clone)]
-pub(super) struct TlsClient {
+pub(in crate::target) struct TlsClient {
     settings: TlsSettings,
     config: Arc<OnceLock<Result<Arc<ClientConfig>, String>>>,
 }
@@ -31,11 +31,11 @@ impl fmt::Debug for TlsClient {
 }
 
 impl TlsClient {
-    pub(super) fn new(settings: TlsSettings) -> Self {
+    pub(in crate::target::postgres) fn new(settings: TlsSettings) -> Self {
         Self { settings, config: Arc::default() }
     }
 
-    pub(super) fn settings(&self) -> &TlsSettings {
+    pub(in crate::target::postgres) fn settings(&self) -> &TlsSettings {
         &self.settings
     }
 
@@ -44,7 +44,7 @@ impl TlsClient {
     /// # Errors
     /// [`TargetError::Refused`] when one of the two does not trust the other or a file cannot be used,
     /// [`TargetError::Lost`] when the server is silent.
-    pub(super) fn start(&self, host: &str, stream: TcpStream) -> Result<TlsStream, TargetError> {
+    pub(in crate::target) fn start(&self, host: &str, stream: TcpStream) -> Result<TlsStream, TargetError> {
         let config = self.config.get_or_init(|| config(&self.settings).map(Arc::new));
         let config = config.as_ref().map_err(|why| TargetError::Refused(why.clone()))?;
         let name = ServerName::try_from(host.to_owned())
@@ -134,7 +134,7 @@ fn unreadable(file: &Path, error: &pem::Error) -> String {
 /// An encrypted connection. Reading and writing behave like the socket below: on a non-blocking one they say
 /// [`io::ErrorKind::WouldBlock`], and what was taken but not sent goes out with the next [`Write::flush`].
 #[derive(Debug)]
-pub(super) struct TlsStream {
+pub(in crate::target) struct TlsStream {
     stream: TcpStream,
     session: ClientConnection,
 }
@@ -150,18 +150,18 @@ impl TlsStream {
     }
 
     /// The socket below, for its timeouts and for epoll.
-    pub(super) fn socket(&self) -> &TcpStream {
+    pub(in crate::target) fn socket(&self) -> &TcpStream {
         &self.stream
     }
 
     /// Whether encrypted bytes wait for [`Write::flush`].
-    pub(super) fn wants_write(&self) -> bool {
+    pub(in crate::target) fn wants_write(&self) -> bool {
         self.session.wants_write()
     }
 
     /// What binds a login to this channel (`tls-server-end-point`): a hash of the server's certificate; `None` when
     /// its signature names no hash function.
-    pub(super) fn server_end_point(&self) -> Option<Vec<u8>> {
+    pub(in crate::target) fn server_end_point(&self) -> Option<Vec<u8>> {
         let certificate = self.session.peer_certificates()?.first()?;
         Certificate::parse(certificate).ok()?.end_point_hash(certificate)
     }

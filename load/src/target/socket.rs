@@ -1,8 +1,8 @@
 //! A byte stream to a server: TCP, TLS or a unix socket, with bounded waiting.
 
-use super::dsn::Address;
-use super::tls::{TlsClient, TlsStream};
-use crate::target::TargetError;
+use super::TargetError;
+use super::postgres::Address;
+use super::postgres::tls::{TlsClient, TlsStream};
 use std::io::{self, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};

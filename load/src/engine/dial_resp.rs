@@ -1,0 +1,52 @@
+//! Sessions of RESP that are ready for a workload.
+
+use super::dial::{DialError, Dialer};
+use crate::exit::{ExitCode, Failure};
+use crate::target::TargetError;
+use crate::target::resp::{Commands, Connection, Url};
+use std::time::Duration;
+
+/// Opens them.
+#[derive(Debug)]
+pub struct RespDialer {
+    /// One server, or the masters of a cluster: each serves a group of connections.
+    pub servers: Vec<Url>,
+    /// How many operations are under way on a connection at a time, at most.
+    pub pipeline: usize,
+}
+
+impl Dialer for RespDialer {
+    type Session = Connection;
+
+    fn groups(&self) -> usize {
+        self.servers.len()
+    }
+
+    fn depth(&self) -> usize {
+        self.pipeline
+    }
+
+    fn open(&self, group: usize, answer_timeout: Duration, most: Duration) -> Result<Connection, DialError> {
+        Ok(Connection::open_within(&self.servers[group], Some(answer_timeout), most)?)
+    }
+
+    fn request(&self) -> Commands {
+        Commands::default()
+    }
+
+    fn explain(&self, group: usize, error: DialError) -> Failure {
+        cannot_use(&self.servers[group], &error.error)
+    }
+}
+
+/// Nobody answers, or we are not let in.
+#[must_use]
+pub fn cannot_use(url: &Url, error: &TargetError) -> Failure {
+    let hint = match error {
+        TargetError::Database { sqlstate, .. } if sqlstate == "NOAUTH" || sqlstate == "WRONGPASS" => {
+            "; check the user, and the password in REDISCLI_AUTH"
+        }
+        _ => "",
+    };
+    Failure::new(ExitCode::CannotConnect, format!("cannot use {url}: {error}{hint}"))
+}

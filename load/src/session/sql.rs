@@ -1,0 +1,155 @@
+//! Carries a spec out on a target of the PostgreSQL wire.
+
+use super::Session;
+use crate::admin::Admin;
+use crate::check::{self, Moment};
+use crate::engine::PostgresDialer;
+use crate::exit::{Failure, worst};
+use crate::fingerprint;
+use crate::loader::Loader;
+use crate::spec::{Action, CheckSpec, LoadPart, Spec};
+use crate::target::postgres::Connection;
+use crate::tell;
+use crate::workload::{self, Parts, Workload};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A server may take so long to come back before its data is looked at.
+const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
+
+/// What the spec asks for, at this server.
+pub(super) fn act(session: &Session, admin: &Admin) -> Result<(), Failure> {
+    let parts = workload::parts(&session.spec);
+    let connected = admin.connect();
+    session.start(connected.as_ref().ok().and_then(|connection| connection.server_version()))?;
+    let connection = connected?;
+    let place = Place { session, admin };
+    match session.spec.action {
+        Action::Load => place.load(&parts, connection),
+        Action::Run => place.run(&parts, connection),
+        Action::Check => place.check(&parts, connection, Moment::Later),
+    }
+}
+
+struct Place<'a> {
+    session: &'a Session,
+    admin: &'a Admin,
+}
+
+impl Place<'_> {
+    fn load(&self, parts: &Parts, connection: Connection) -> Result<(), Failure> {
+        let tables = Loader {
+            dataset: parts.dataset.as_ref(),
+            dialect: self.session.spec.target.dialect,
+            admin: self.admin,
+            connections: self.session.spec.connections,
+            shard: self.session.spec.shard,
+            stop: &self.session.stop,
+            progress: &tell::progress,
+        }
+        .run(self.session.spec.load)?;
+        self.session.known().tables = tables;
+        if matches!(self.session.spec.load.part, LoadPart::Create | LoadPart::Rows) {
+            return Ok(());
+        }
+        self.check(parts, connection, Moment::AfterLoad)
+    }
+
+    fn check(&self, parts: &Parts, mut connection: Connection, moment: Moment) -> Result<(), Failure> {
+        let workload = self.workload(parts, &mut connection)?;
+        let checked = match self.session.spec.check {
+            CheckSpec::Conditions => self.check_conditions(workload.as_ref(), &mut connection, moment),
+            CheckSpec::None => Ok(()),
+        };
+        worst([checked, self.compare_fingerprints()])
+    }
+
+    /// Compares every table with what its seed makes, if that is asked for.
+    fn compare_fingerprints(&self) -> Result<(), Failure> {
+        if !self.session.spec.fingerprint {
+            return Ok(());
+        }
+        tell::progress("comparing fingerprints");
+        // The data set's own seed, where it keeps one: a run may have had another.
+        let stored = self.session.known().constants.get("data_seed").and_then(|seed| u64::try_from(*seed).ok());
+        let spec = Spec { seed: stored.unwrap_or(self.session.spec.seed), ..self.session.spec.clone() };
+        let parts = workload::parts(&spec);
+        let (dialect, connections) = (spec.target.dialect, spec.connections);
+        let results =
+            fingerprint::compare(parts.dataset.as_ref(), dialect, self.admin, connections, &self.session.stop)?;
+        let difference = fingerprint::judge(&results);
+        self.session.known().fingerprints = results;
+        difference.map_or(Ok(()), Err)
+    }
+
+    fn run(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
+        let workload = self.workload(parts, &mut connection)?;
+        let checked = self.session.spec.check == CheckSpec::Conditions;
+        for statement in workload.prepare() {
+            let failed = |error| Failure::target("the database cannot be prepared for the workload", &error);
+            connection.query(&statement).map_err(failed)?;
+        }
+        let counters = if checked { self.session.counters(workload.as_ref()) } else { Vec::new() };
+        let before = check::read_counters(&mut connection, &counters)?;
+        // Its session must not take one of the server's places from the load.
+        drop(connection);
+
+        let driven = self.session.drive(&workload, self.dialer(workload.as_ref()))?;
+        self.session.note_audit(workload.as_ref(), &driven);
+        let rate = self.session.judge_rate(&driven);
+        // Who interrupted does not want to wait. After anything else the data is looked at: a server that went away
+        // may be back, and what it lost is worth more than that it went.
+        if !checked || self.session.stop.interrupted() {
+            return rate;
+        }
+        let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
+        let counted = check::read_counters(&mut connection, &counters).and_then(|after| {
+            let results = check::compare_counters(&counters, &before, &after, &driven.ledger);
+            let disagreement = check::judge_counters(&results);
+            self.session.known().counters = results;
+            disagreement.map_or(Ok(()), Err)
+        });
+        worst([counted, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), rate])
+    }
+
+    /// Breaches that were found are not forgotten when a later condition cannot be checked.
+    fn check_conditions(
+        &self,
+        workload: &dyn Workload,
+        connection: &mut Connection,
+        moment: Moment,
+    ) -> Result<(), Failure> {
+        tell::progress("checking conditions");
+        let ended = check::conditions(connection, &workload.conditions(), moment, |found| {
+            self.session.known().conditions.push(found)
+        });
+        let broken = check::judge_conditions(&self.session.known().conditions);
+        worst([broken.map_or(Ok(()), Err), ended])
+    }
+
+    /// Builds the workload, on the constants that the data set was loaded with.
+    fn workload(&self, parts: &Parts, connection: &mut Connection) -> Result<Arc<dyn Workload>, Failure> {
+        let read = |sql: &str| {
+            connection
+                .query(sql)
+                .map_err(|error| Failure::target("the constants of the data set cannot be read", &error))
+        };
+        let stored = parts.stored_constants.map_or(Ok(Vec::new()), read)?;
+        let workload = parts.workload(&stored)?;
+        let mut known = self.session.known();
+        known.constants = workload.constants();
+        known.profile = self.session.spec.workload.profile().map(str::to_owned);
+        drop(known);
+        Ok(workload)
+    }
+
+    /// Opens sessions for the workload.
+    fn dialer(&self, workload: &dyn Workload) -> PostgresDialer {
+        PostgresDialer {
+            hosts: PostgresDialer::hosts(self.admin.dsn(), self.session.spec.connections),
+            isolation: self.session.spec.target.isolation,
+            retry: self.session.spec.target.retry,
+            statements: workload.statements().to_vec(),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Bytes from a server, read where they lie.
+
+use super::TargetError;
+use super::socket::Socket;
+use std::ops::Range;
+
+const INITIAL_BYTES: usize = 8 * 1024;
+
+/// What a read that does not wait came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Filled {
+    /// Nothing was there.
+    Nothing,
+    /// Everything that was there.
+    All,
+    /// Something, and more may be there: the socket need not become readable again for it.
+    PerhapsMore,
+}
+
+/// A growing buffer. Between two calls of [`Inbox::restart`] nothing moves, so that ranges stay valid.
+#[derive(Debug)]
+pub(super) struct Inbox {
+    bytes: Vec<u8>,
+    filled: usize,
+    parsed: usize,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        Self { bytes: vec![0; INITIAL_BYTES], filled: 0, parsed: 0 }
+    }
+}
+
+impl Inbox {
+    /// Drops what was already read; ranges handed out before are void.
+    pub(super) fn restart(&mut self) {
+        self.bytes.copy_within(self.parsed..self.filled, 0);
+        self.filled -= self.parsed;
+        self.parsed = 0;
+    }
+
+    /// The bytes of a range.
+    pub(super) fn get(&self, range: &Range<usize>) -> &[u8] {
+        &self.bytes[range.clone()]
+    }
+
+    /// What has come and was not taken.
+    pub(super) fn unread(&self) -> &[u8] {
+        &self.bytes[self.parsed..self.filled]
+    }
+
+    /// Takes so many bytes of what is unread; where they lie.
+    pub(super) fn take(&mut self, count: usize) -> Range<usize> {
+        let taken = self.parsed..self.parsed + count;
+        self.parsed = taken.end;
+        taken
+    }
+
+    /// Reads at least one byte.
+    pub(super) fn fill(&mut self, socket: &mut Socket) -> Result<(), TargetError> {
+        let read = socket.receive(self.space())?;
+        self.filled += read;
+        Ok(())
+    }
+
+    /// Reads what is there, if anything.
+    pub(super) fn try_fill(&mut self, socket: &mut Socket) -> Result<Filled, TargetError> {
+        let space = self.space();
+        let size = space.len();
+        let Some(read) = socket.try_receive(space)? else { return Ok(Filled::Nothing) };
+        self.filled += read;
+        Ok(if read == size { Filled::PerhapsMore } else { Filled::All })
+    }
+
+    fn space(&mut self) -> &mut [u8] {
+        if self.filled == self.bytes.len() {
+            self.bytes.resize(self.bytes.len() * 2, 0);
+        }
+        &mut self.bytes[self.filled..]
+    }
+}

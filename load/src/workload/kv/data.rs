@@ -1,0 +1,137 @@
+//! The rows that are loaded, and the blocks of bytes in them.
+
+use super::plan::KvOptions;
+use crate::target::{Dialect, Value};
+use crate::workload::keys::{Order, below};
+use crate::workload::{Dataset, Key, Piece, RowWriter, Streams, Table};
+use rand_core::RngCore;
+use std::io;
+use std::ops::RangeInclusive;
+
+/// Purposes of random streams.
+const POOL_STREAM: u64 = 0x6B_76_01;
+const ROW_STREAM: u64 = 0x6B_76_02;
+/// Version of the population: raised when the same seed would no longer give the same rows.
+const POPULATION_VERSION: u32 = 1;
+const TABLE: Table = Table {
+    name: "kv",
+    columns: &[("k", "int8 NOT NULL"), ("v", "bytea NOT NULL")],
+    key: Key::Primary("k"),
+    fill_factor: None,
+};
+const ROWS_PER_PIECE: u64 = 50_000;
+/// Long enough that no compression finds a block again within its window, short enough for a processor's cache.
+const POOL_BYTES: u64 = 1 << 20;
+
+/// Random bytes that blocks are cut from: they cannot be compressed.
+#[derive(Debug)]
+pub struct Blocks {
+    pool: Vec<u8>,
+    min: u32,
+    max: u32,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Block {
+    from: u32,
+    pub(super) bytes: u32,
+}
+
+impl Blocks {
+    /// Of a seed, with lengths from `min` to `max`, each as likely as another.
+    #[must_use]
+    pub fn new(seed: u64, min: u32, max: u32) -> Self {
+        let mut pool = vec![0; POOL_BYTES as usize + max as usize];
+        Streams::new(seed).stream(POOL_STREAM, 0).fill_bytes(&mut pool);
+        Self { pool, min, max }
+    }
+
+    /// Draws one.
+    pub fn draw(&self, random: &mut impl RngCore) -> Block {
+        let bytes = self.min + below(random, u64::from(self.max - self.min) + 1) as u32;
+        Block { from: below(random, POOL_BYTES) as u32, bytes }
+    }
+
+    /// Its bytes.
+    #[must_use]
+    pub fn get(&self, block: &Block) -> &[u8] {
+        &self.pool[block.from as usize..(block.from + block.bytes) as usize]
+    }
+
+    /// Mean and standard deviation of a length.
+    pub(super) fn moments(&self) -> (f64, f64) {
+        let lengths = f64::from(self.max - self.min) + 1.0;
+        (f64::midpoint(self.min.into(), self.max.into()), ((lengths * lengths - 1.0) / 12.0).sqrt())
+    }
+}
+
+/// The table: every row is a function of (seed, number).
+#[derive(Debug)]
+pub struct KvData {
+    rows: u64,
+    order: Order,
+    seed: u64,
+    streams: Streams,
+    blocks: Blocks,
+}
+
+impl KvData {
+    /// Rows as the workload with these options reads them.
+    #[must_use]
+    pub fn new(options: KvOptions, seed: u64) -> Self {
+        let blocks = Blocks::new(seed, options.min_block_bytes, options.max_block_bytes());
+        Self { rows: options.rows, order: options.order, seed, streams: Streams::new(seed), blocks }
+    }
+
+    /// Lengths that blocks may have.
+    #[must_use]
+    pub fn block_bytes(&self) -> RangeInclusive<u64> {
+        u64::from(self.blocks.min)..=u64::from(self.blocks.max)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    /// Row `number`.
+    #[must_use]
+    pub fn row(&self, number: u64) -> (i64, &[u8]) {
+        let block = self.blocks.draw(&mut self.streams.stream(ROW_STREAM, number));
+        (self.order.key(number), self.blocks.get(&block))
+    }
+}
+
+impl Dataset for KvData {
+    fn identity(&self) -> String {
+        let Self { rows, order, seed, blocks: Blocks { min, max, .. }, .. } = self;
+        format!("kv, {rows} rows, {order:?}, blocks of {min} to {max} bytes, seed {seed}, version {POPULATION_VERSION}")
+    }
+
+    fn create(&self, dialect: Dialect) -> Vec<String> {
+        vec![TABLE.drop_sql(), TABLE.create_sql(dialect)]
+    }
+
+    fn pieces(&self) -> Vec<Piece> {
+        (0..self.rows.div_ceil(ROWS_PER_PIECE) as u32).map(|index| Piece { table: &TABLE, index }).collect()
+    }
+
+    fn write(&self, piece: &Piece, writer: &mut dyn RowWriter) -> io::Result<()> {
+        let first = u64::from(piece.index) * ROWS_PER_PIECE;
+        for number in first..self.rows.min(first + ROWS_PER_PIECE) {
+            let (key, value) = self.row(number);
+            writer.row(&[Value::I64(key), Value::Bytes(value)])?;
+        }
+        Ok(())
+    }
+
+    fn index(&self, dialect: Dialect) -> Vec<String> {
+        TABLE.key_sql(dialect).into_iter().collect()
+    }
+
+    fn finish(&self, _: Dialect) -> Vec<String> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,310 @@
+//! What operations there are, and on which rows: functions of (seed, client, turn).
+
+use super::data::{Block, Blocks};
+use super::{READ, WRITE};
+use crate::workload::keys::{Bins, MOST_BINS, Order, Ranks, Shape, below};
+use crate::workload::{AuditLine, Draws, OperationId, Streams, Tally, statistic};
+use clap::{Args, ValueEnum};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The purpose of the streams that operations are drawn from.
+const CLIENT_STREAM: u64 = 0x6B_76_00;
+const READ_SHARE: &str = "read_share";
+const RANKS: &str = "key_ranks";
+const BLOCK_BYTES: &str = "mean_block_bytes";
+/// So many numbers are kept for each seed's new rows …
+const NUMBERS_OF_A_SEED: u32 = 40;
+/// … of so many seeds, so that no number has a sign.
+const SEEDS: u64 = (1 << 23) - 1;
+/// After so many draws of rows that the batch already has, the next row is taken.
+const MOST_REPEATS: u32 = 8;
+
+/// Which of the loaded rows is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Distribution {
+    /// Each as likely as another.
+    #[default]
+    Uniform,
+    /// By Zipf's law: row 0 is the hottest.
+    Zipf,
+}
+
+/// Which rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Writes {
+    /// Loaded rows, by the same distribution as reads: the table keeps its size.
+    #[default]
+    Existing,
+    /// Rows that were not there, as CockroachDB's kv does. A second run on the same table needs another seed.
+    New,
+}
+
+/// Parameters of the workload: keys of a spec, and options on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Args)]
+#[serde(deny_unknown_fields)]
+pub struct KvOptions {
+    /// Rows that are loaded.
+    #[arg(long)]
+    pub rows: u64,
+    /// Of 100 operations, how many read.
+    #[arg(long, default_value_t = default_read_percent())]
+    #[serde(default = "default_read_percent")]
+    pub read_percent: u8,
+    /// Rows of an operation.
+    #[arg(long, default_value_t = 1)]
+    #[serde(default = "one")]
+    pub batch: u32,
+    /// Least length of a value. One byte measures the cost of a request alone.
+    #[arg(long, default_value_t = 1)]
+    #[serde(default = "one")]
+    pub min_block_bytes: u32,
+    /// Greatest length of a value; as the least when absent.
+    #[arg(long)]
+    #[serde(default)]
+    pub max_block_bytes: Option<u32>,
+    /// Which of the loaded rows.
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub distribution: Distribution,
+    /// Of Zipf's law.
+    #[arg(long, default_value_t = default_zipf_exponent())]
+    #[serde(default = "default_zipf_exponent")]
+    pub zipf_exponent: f64,
+    /// How rows lie among the keys.
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub order: Order,
+    /// Which rows are written.
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub writes: Writes,
+}
+
+fn default_read_percent() -> u8 {
+    95
+}
+
+fn default_zipf_exponent() -> f64 {
+    1.1
+}
+
+fn one() -> u32 {
+    1
+}
+
+impl KvOptions {
+    /// On so many rows, with the default of everything else.
+    #[must_use]
+    pub fn new(rows: u64) -> Self {
+        Self {
+            rows,
+            read_percent: default_read_percent(),
+            batch: one(),
+            min_block_bytes: one(),
+            max_block_bytes: None,
+            distribution: Distribution::default(),
+            zipf_exponent: default_zipf_exponent(),
+            order: Order::default(),
+            writes: Writes::default(),
+        }
+    }
+
+    /// Greatest length of a value.
+    #[must_use]
+    pub fn max_block_bytes(&self) -> u32 {
+        self.max_block_bytes.unwrap_or(self.min_block_bytes)
+    }
+}
+
+/// What all executors share.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) options: KvOptions,
+    seed: u64,
+    streams: Streams,
+    ranks: Ranks,
+    bins: Bins,
+    pub(super) blocks: Blocks,
+}
+
+impl Plan {
+    pub(super) fn new(options: KvOptions, seed: u64) -> Self {
+        let shape = match options.distribution {
+            Distribution::Uniform => Shape::Uniform,
+            Distribution::Zipf => Shape::Zipf { exponent: options.zipf_exponent },
+        };
+        let ranks = Ranks::new(shape, options.rows);
+        let bins = Bins::of(&ranks);
+        let blocks = Blocks::new(seed, options.min_block_bytes, options.max_block_bytes());
+        Self { options, seed, streams: Streams::new(seed), ranks, bins, blocks }
+    }
+
+    fn stream(&self, client: u32, turn: u64) -> Xoshiro256PlusPlus {
+        // Streams repeat after 2^32 turns of a client.
+        self.streams.stream(CLIENT_STREAM, u64::from(client) << 32 | u64::from(turn as u32))
+    }
+
+    /// What a client does at a turn.
+    fn operation(&self, random: &mut Xoshiro256PlusPlus) -> OperationId {
+        if below(random, 100) < u64::from(self.options.read_percent) { READ } else { WRITE }
+    }
+
+    /// The first new row of a client's turn.
+    fn first_new(&self, clients: u32, client: u32, turn: u64) -> u64 {
+        let index = (turn * u64::from(clients) + u64::from(client)) * u64::from(self.options.batch);
+        (1 + self.seed % SEEDS) << NUMBERS_OF_A_SEED | index & ((1 << NUMBERS_OF_A_SEED) - 1)
+    }
+
+    /// The first key of a client's turn, as it will be drawn.
+    pub(super) fn first_key(&self, clients: u32, client: u32, turn: u64) -> i64 {
+        let mut random = self.stream(client, turn);
+        let adds = self.operation(&mut random) == WRITE && self.options.writes == Writes::New;
+        let number = if adds { self.first_new(clients, client, turn) } else { self.ranks.draw(&mut random) };
+        self.options.order.key(number)
+    }
+
+    pub(super) fn audit(&self, draws: &Draws) -> Vec<AuditLine> {
+        let tally = |name: &str| draws.tallies.get(name).copied().unwrap_or_default();
+        let share = f64::from(self.options.read_percent) / 100.0;
+        let mut lines = vec![statistic::mean(READ_SHARE, tally(READ_SHARE), share, (share * (1.0 - share)).sqrt())];
+        if draws.bins.contains_key(RANKS) {
+            lines.push(self.bins.audit(RANKS, draws.bins.get(RANKS)));
+        }
+        if draws.tallies.contains_key(BLOCK_BYTES) {
+            let (mean, deviation) = self.blocks.moments();
+            lines.push(statistic::mean(BLOCK_BYTES, tally(BLOCK_BYTES), mean, deviation));
+        }
+        lines
+    }
+}
+
+/// Draws operations, one at a time.
+#[derive(Debug)]
+pub(super) struct Drawer {
+    pub(super) plan: Arc<Plan>,
+    hand: Hand,
+}
+
+/// The operation that was drawn, and counts of all.
+#[derive(Debug)]
+struct Hand {
+    clients: u32,
+    operation: OperationId,
+    /// The rows of the operation, in the order of their keys, so that no two operations wait for each other in a circle.
+    keys: Vec<i64>,
+    /// What is written into them.
+    written: Vec<Block>,
+    operations: u64,
+    reads: u64,
+    ranks: [u64; MOST_BINS],
+    blocks: Tally,
+}
+
+impl Drawer {
+    pub(super) fn new(plan: Arc<Plan>, clients: u32) -> Self {
+        let batch = plan.options.batch as usize;
+        let hand = Hand {
+            clients,
+            operation: READ,
+            keys: Vec::with_capacity(batch),
+            written: Vec::with_capacity(batch),
+            operations: 0,
+            reads: 0,
+            ranks: [0; MOST_BINS],
+            blocks: Tally::default(),
+        };
+        Self { plan, hand }
+    }
+
+    pub(super) fn draw(&mut self, client: u32, turn: u64) -> OperationId {
+        self.hand.draw(&self.plan, client, turn);
+        self.hand.operation
+    }
+
+    /// Whether the operation reads.
+    pub(super) fn reads(&self) -> bool {
+        self.hand.operation == READ
+    }
+
+    /// The keys of the operation, in their order.
+    pub(super) fn keys(&self) -> &[i64] {
+        &self.hand.keys
+    }
+
+    /// What is to be written.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (i64, &[u8])> {
+        let Hand { keys, written, .. } = &self.hand;
+        keys.iter().zip(written).map(|(&key, block)| (key, self.plan.blocks.get(block)))
+    }
+
+    pub(super) fn draws(&self) -> Draws {
+        let Hand { reads, operations, ranks, blocks, .. } = &self.hand;
+        let mut draws = Draws::default();
+        draws.tallies.insert(READ_SHARE, Tally { sum: *reads as f64, draws: *operations });
+        if blocks.draws > 0 {
+            draws.tallies.insert(BLOCK_BYTES, *blocks);
+        }
+        let counted = ranks.iter().zip(0..).filter(|(count, _)| **count > 0);
+        let bins: BTreeMap<i32, u64> = counted.map(|(&count, bin)| (bin, count)).collect();
+        if !bins.is_empty() {
+            draws.bins.insert(RANKS, bins);
+        }
+        draws
+    }
+}
+
+impl Hand {
+    fn draw(&mut self, plan: &Plan, client: u32, turn: u64) {
+        let mut random = plan.stream(client, turn);
+        self.operation = plan.operation(&mut random);
+        self.operations += 1;
+        self.reads += u64::from(self.operation == READ);
+        self.keys.clear();
+        if self.operation == WRITE && plan.options.writes == Writes::New {
+            let first = plan.first_new(self.clients, client, turn);
+            let new = first..first + u64::from(plan.options.batch);
+            self.keys.extend(new.map(|number| plan.options.order.key(number)));
+        } else {
+            self.draw_rows(plan, &mut random);
+        }
+        self.keys.sort_unstable();
+        self.written.clear();
+        if self.operation == WRITE {
+            self.draw_blocks(plan, &mut random);
+        }
+    }
+
+    fn draw_blocks(&mut self, plan: &Plan, random: &mut Xoshiro256PlusPlus) {
+        for _ in 0..self.keys.len() {
+            let block = plan.blocks.draw(random);
+            self.blocks.sum += f64::from(block.bytes);
+            self.blocks.draws += 1;
+            self.written.push(block);
+        }
+    }
+
+    /// Loaded rows, no two the same.
+    fn draw_rows(&mut self, plan: &Plan, random: &mut Xoshiro256PlusPlus) {
+        let KvOptions { batch, rows, order, .. } = plan.options;
+        for _ in 0..batch {
+            let mut repeats = 0;
+            let mut number = self.draw_row(plan, random);
+            while self.keys.contains(&order.key(number)) {
+                repeats += 1;
+                number = if repeats < MOST_REPEATS { self.draw_row(plan, random) } else { (number + 1) % rows };
+            }
+            self.keys.push(order.key(number));
+        }
+    }
+
+    fn draw_row(&mut self, plan: &Plan, random: &mut Xoshiro256PlusPlus) -> u64 {
+        let rank = plan.ranks.draw(random);
+        self.ranks[plan.bins.bin(rank)] += 1;
+        rank
+    }
+}

@@ -1,0 +1,137 @@
+//! On targets that speak SQL.
+
+use super::plan::{Drawer, KvOptions, Plan, Writes};
+use super::{OPERATIONS, WRITE};
+use crate::target::postgres::{Batch, Reply};
+use crate::target::{Dialect, Statement, StatementId, Value};
+use crate::workload::{
+    AuditLine, Completion, Condition, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload,
+};
+use std::sync::Arc;
+
+/// The workload.
+#[derive(Debug)]
+pub struct Kv {
+    plan: Arc<Plan>,
+    statements: [Statement; 2],
+}
+
+impl Kv {
+    /// With these options, on a server of this dialect.
+    #[must_use]
+    pub fn new(options: KvOptions, seed: u64, dialect: Dialect) -> Self {
+        let statements = [
+            Statement { name: "read", sql: read_sql(options.batch) },
+            Statement { name: "write", sql: write_sql(options.batch, dialect) },
+        ];
+        Self { plan: Arc::new(Plan::new(options, seed)), statements }
+    }
+}
+
+/// As CockroachDB's workload has it: one list, whatever the batch.
+fn read_sql(batch: u32) -> String {
+    let keys: Vec<String> = (1..=batch).map(|key| format!("${key}")).collect();
+    format!("SELECT k, v FROM kv WHERE k IN ({})", keys.join(", "))
+}
+
+/// UPSERT writes blindly, where there is one; elsewhere the row that is there is found first.
+fn write_sql(batch: u32, dialect: Dialect) -> String {
+    let rows: Vec<String> = (1..=batch).map(|row| format!("(${}, ${})", 2 * row - 1, 2 * row)).collect();
+    let rows = rows.join(", ");
+    match dialect {
+        Dialect::Cockroachdb => format!("UPSERT INTO kv (k, v) VALUES {rows}"),
+        Dialect::Postgres | Dialect::Yugabytedb => {
+            format!("INSERT INTO kv (k, v) VALUES {rows} ON CONFLICT (k) DO UPDATE SET v = excluded.v")
+        }
+    }
+}
+
+impl Workload for Kv {
+    fn operations(&self) -> &'static [&'static str] {
+        &OPERATIONS
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn worker(&self, clients: u32) -> Box<dyn Worker> {
+        Box::new(KvWorker(Drawer::new(Arc::clone(&self.plan), clients)))
+    }
+
+    fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
+        self.plan.audit(draws)
+    }
+
+    fn conditions(&self) -> Vec<Condition> {
+        let rows = self.plan.options.rows;
+        let condition = |number, text, sql: String, only_after_load| Condition { number, text, sql, only_after_load };
+        let counted = format!("count(*)::text || ' rows, {rows} were loaded' FROM kv");
+        vec![
+            condition(
+                1,
+                "kv has at least the rows that were loaded",
+                format!("SELECT greatest({rows} - count(*), 0)::int8, {counted}"),
+                false,
+            ),
+            condition(
+                2,
+                "kv has no other rows right after loading",
+                format!("SELECT greatest(count(*) - {rows}, 0)::int8, {counted}"),
+                true,
+            ),
+        ]
+    }
+
+    fn server_counters(&self) -> Vec<ServerCounter> {
+        let adds = self.plan.options.writes == Writes::New;
+        vec![ServerCounter {
+            name: "rows_added",
+            sql: "SELECT count(*) FROM kv".to_owned(),
+            operation: WRITE,
+            each: if adds { self.plan.options.batch } else { 0 },
+        }]
+    }
+}
+
+struct KvWorker(Drawer);
+
+impl Worker for KvWorker {
+    fn draw(&mut self, client: u32, turn: u64) -> OperationId {
+        self.0.draw(client, turn)
+    }
+
+    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
+        let Self(drawer) = self;
+        match reply {
+            None if drawer.reads() => {
+                batch.execute_each(StatementId(0), drawer.keys().iter().map(|&key| Value::I64(key)));
+                Ok(Step::Send)
+            }
+            None => {
+                let row = |(key, value)| [Value::I64(key), Value::Bytes(value)];
+                batch.execute_each(StatementId(1), drawer.rows().flat_map(row));
+                Ok(Step::Send)
+            }
+            Some(reply) if drawer.reads() => check(reply, drawer.keys()),
+            Some(_) => Ok(Step::Done(Completion::Committed)),
+        }
+    }
+
+    fn draws(&self) -> Draws {
+        self.0.draws()
+    }
+}
+
+/// Every row that was asked for must be there, with a value.
+fn check(reply: &Reply, keys: &[i64]) -> Result<Step, DataError> {
+    let rows = (0..reply.row_count(0)).filter_map(|row| reply.row(0, row));
+    let found = rows.filter(|row| {
+        let key = row.i64(0).is_some_and(|key| keys.binary_search(&key).is_ok());
+        key && row.bytes(1).is_some()
+    });
+    match found.count() {
+        count if count == keys.len() => Ok(Step::Done(Completion::Committed)),
+        count => Err(DataError(format!("kv has {count} of the {} rows that begin with key {}", keys.len(), keys[0]))),
+    }
+}
