@@ -185,6 +185,60 @@ fn shards_load_and_drive_one_data_set() {
     assert_eq!(conditions(&part("finish", 0)), [(1, true), (2, true), (3, true)]);
 }
 
+/// Three masters that know each other and share the slots.
+fn cluster() -> Option<Vec<Redis>> {
+    let bus = support::free_port;
+    let start = |_| redis(&["--cluster-enabled", "yes", "--cluster-port", &bus().to_string()]);
+    let masters: Vec<Redis> = (0..3).filter_map(start).collect();
+    if masters.len() < 3 {
+        return None;
+    }
+    let ranges: [(&[u8], &[u8]); 3] = [(b"0", b"5000"), (b"5001", b"10000"), (b"10001", b"16383")];
+    for (master, (first, last)) in masters.iter().zip(ranges) {
+        master.connect().call(&[b"CLUSTER", b"ADDSLOTSRANGE", first, last]).unwrap();
+    }
+    for other in &masters[1..] {
+        let nodes = other.connect().text(&[b"CLUSTER", b"NODES"]).unwrap();
+        let bus = nodes.split('@').nth(1).and_then(|rest| rest.split([' ', ',']).next()).expect("a bus port");
+        let port = other.port.to_string();
+        masters[0].connect().call(&[b"CLUSTER", b"MEET", b"127.0.0.1", port.as_bytes(), bus.as_bytes()]).unwrap();
+    }
+    let is_up = |master: &Redis| master.connect().text(&[b"CLUSTER", b"INFO"]).unwrap().contains("cluster_state:ok");
+    let knows_all = |master: &Redis| master.connect().text(&[b"CLUSTER", b"NODES"]).unwrap().lines().count() == 3;
+    for _ in 0..300 {
+        if masters.iter().all(|master| is_up(master) && knows_all(master)) {
+            return Some(masters);
+        }
+        thread::sleep(Duration::from_millis(100));
+    }
+    panic!("the cluster does not come up");
+}
+
+#[test]
+fn a_cluster_is_loaded_and_driven_each_key_at_its_master() {
+    let Some(masters) = cluster() else { return };
+    let spec = |action: &str, asked: usize| {
+        let mut spec = kv(action, &masters[asked]);
+        spec["target"]["cluster"] = json!(true);
+        spec["connections"] = json!(6);
+        spec
+    };
+    assert_eq!(conditions(&exec(&spec("load", 1)).expect(0)), [(1, true), (2, true), (3, true)]);
+    for pace in [json!({"kind": "closed"}), json!({"kind": "poisson", "rate_per_s": 1_000})] {
+        let mut run = spec("run", 2);
+        (run["pace"], run["target"]["pipeline"]) = (pace, json!(4));
+        let ended = exec(&run).expect(0);
+        let counters = ended.finished()["counters"].as_array().unwrap();
+        let told: Vec<u64> = counters.iter().map(|counter| counter["server"].as_u64().unwrap()).collect();
+        assert_eq!(told, committed(&ended));
+        assert_eq!(ended.finished()["errors"], json!([]));
+    }
+    for master in &masters {
+        let keys = master.connect().text(&[b"INFO", b"keyspace"]).unwrap();
+        assert!(keys.contains("db0:keys="), "every master has its part: {keys}");
+    }
+}
+
 #[test]
 fn a_server_that_dies_is_told() {
     let Some(mut redis) = redis(&[]) else { return };
