@@ -123,7 +123,7 @@ class Kv(LoadBenchmark):
 
     def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:  # noqa: ARG002
         """Operations per second."""
-        return rate(RATE, output, 1, None)
+        return rate(RATE, output, 1, *OPERATIONS)
 
     def notes(self, parameters: Any) -> list[str]:
         """See `HasNotes.notes`: the pace, and what the values are."""
