@@ -10,6 +10,7 @@ import asyncio
 import secrets
 import signal as signals
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -69,6 +70,7 @@ class SshRemote:
         self._carried = frozenset(carried)
         self._carrying = asyncio.Lock()
         self._there: dict[str, str] = {}
+        self._starts: Counter[str] = Counter()
         self._look: jobs.HostLook | None = None
         self._session = session.replace("/", ".")
         self._patience_s = patience_s
@@ -127,10 +129,16 @@ class SshRemote:
         environment: Mapping[str, str] | None = None,
         pinned: bool = True,
     ) -> Background:
-        """See `Remote.start`. Its output comes here when it has ended: nothing crosses the wire while it runs."""
-        spec = await self._spec(argv, SERVER_DEADLINE_S, b"", environment, pinned=pinned, name=None)
+        """See `Remote.start`. Its output comes here when it has ended: nothing crosses the wire while it runs.
+
+        In a session the n-th start with a log is begun once, too: the next controller, which does the same, finds it.
+        """
+        number = self._starts[log.name]
+        self._starts[log.name] += 1
+        name = f"{log.name}.{number}"
+        spec = await self._spec(argv, SERVER_DEADLINE_S, b"", environment, pinned=pinned, name=name)
         await self._begin(spec, wait=False)
-        return _SshBackground(self, spec.folder, log, errors or log)
+        return _SshBackground(self, spec.folder, log, errors or log, append=number > 0)
 
     async def upload(self, local: Path, remote: str) -> None:
         """See `Remote.upload`: to a temporary name, compared by SHA-256, then renamed.
@@ -333,7 +341,8 @@ def _without_libraries(program: Path) -> Path:
 class _SshBackground:
     """A job that goes on. It is watched by its lock, and its output comes at its end."""
 
-    def __init__(self, remote: SshRemote, folder: str, log: Path, errors: Path) -> None:
+    def __init__(self, remote: SshRemote, folder: str, log: Path, errors: Path, *, append: bool) -> None:
+        self._append = append
         self._remote = remote
         self._folder = folder
         self._log = log
@@ -366,6 +375,6 @@ class _SshBackground:
 
     async def _watch(self) -> jobs.JobEnd:
         end = await self._remote._end_of(self._folder, SERVER_DEADLINE_S)  # noqa: SLF001
-        store(self._log, end.stdout, append=True)
-        store(self._errors, end.stderr, append=True)
+        store(self._log, end.stdout, append=self._append)
+        store(self._errors, end.stderr, append=self._append or self._errors == self._log)
         return end

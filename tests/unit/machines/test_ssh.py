@@ -186,6 +186,21 @@ asyncio.run(remote.execute(["bash", "-c", script], timeout_s=20, save_as=Path(fo
 """
 
 
+def test_a_server_is_found_again_and_its_log_is_whole_and_stands_there_once(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        log = tmp_path / "server.log"
+        for remote in (remote_to(server.address, tmp_path / "there") for _ in range(2)):
+            first = await remote.start(["bash", "-c", "echo 1; sleep 1"], log=log)
+            await _until(lambda first=first: not first.running())  # type: ignore[misc]
+            second = await remote.start(["echo", "2"], log=log)
+            await _until(lambda second=second: not second.running())  # type: ignore[misc]
+            assert log.read_text() == "1\n2\n"
+            await remote.close()
+        assert len(list((tmp_path / "there/jobs").iterdir())) == 2
+
+    asyncio.run(scenario())
+
+
 def test_the_job_of_a_killed_controller_is_found_by_the_next_one(server: Server, tmp_path: Path) -> None:
     starts = tmp_path / "starts"
     script = f"echo start >>{starts}; sleep 2; echo done"
