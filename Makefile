@@ -23,6 +23,20 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lock \
 	$(shell find src load/src -name __pycache__ -prune -o -type f -print)
 
+# Both suites beside each other, since each alone leaves a part of two cores idle. $(1) are arguments of cargo test, $(2)
+# of pytest, whose longest tests come first. Pytest is seen as it goes; of cargo only what failed.
+define TESTS
+mkdir -p build; echo "== pytest, and beside it cargo test, which writes build/cargo-test.txt"; \
+(cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --quiet $(1)) >build/cargo-test.txt 2>&1 & \
+cargo=$$!; trap 'kill $$cargo 2>/dev/null || true' EXIT; \
+pytest=0; $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(2) $(PYTEST) || pytest=$$?; \
+rust=0; wait $$cargo || rust=$$?; \
+if [ $$rust != 0 ]; then cat build/cargo-test.txt; fi; \
+awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " passed+0 " passed, " failed+0 " failed" }' \
+	build/cargo-test.txt; \
+[ $$pytest = 0 ] && [ $$rust = 0 ]
+endef
+
 .PHONY: help report test test-all lint bench static setup setup-dev tools browser server lock clean
 
 help: ## say what there is
@@ -36,12 +50,10 @@ setup: $(DONE)/wheel ## make .venv with nephoscope in it
 setup-dev: $(DONE)/dev $(DONE)/wheel ## the same, with the tools of `make test` and `make lint`
 
 test: tools browser server setup-dev ## all tests but the slow ones and the ones that need root
-	@echo "== cargo test" && cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" cargo test --locked --quiet
-	@echo "== pytest" && $(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not root" $(PYTEST)
+	@$(call TESTS,,-m "not slow and not root")
 
 test-all: lint tools browser server setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
-	@echo "== cargo test" && cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" cargo test --locked --quiet -- --include-ignored
-	@echo "== pytest" && $(BIN)/python -m pytest -n 2 --dist loadfile $(PYTEST)
+	@$(call TESTS,-- --include-ignored,)
 
 lint: setup-dev ## style, types, arrows between packages, clippy
 	$(BIN)/ruff check .
