@@ -45,7 +45,7 @@ fn a_hundred_thousand_waiting_terminals_fit_in_300_mb() {
     let ended = exec(&spec).expect(0);
     let finished = ended.finished();
     assert!(finished["peak_memory_bytes"].as_u64().unwrap() <= 300_000_000, "{}", finished["peak_memory_bytes"]);
-    let done = finished["operations"].as_array().unwrap().iter().map(|total| total["all"].as_u64().unwrap());
-    // 100,000 terminals begin a cycle of 20.7 s each.
-    assert!((90_000..105_000).contains(&done.sum::<u64>()), "{}", finished["operations"]);
+    let done: u64 = finished["operations"].as_array().unwrap().iter().map(|total| total["all"].as_u64().unwrap()).sum();
+    // 100,000 terminals, a cycle of 20.7 s, 40 s: 193,000 in the long run, and first cycles that begin at random.
+    assert!((150_000..260_000).contains(&done), "{done}");
 }
