@@ -179,6 +179,7 @@ class ValkeyDatabase:
         started = clock()
         while True:
             try:
+                await self._command(cluster, endpoint, "PING")  # refused while data is loaded; INFO is not
                 return _version(await self._command(cluster, endpoint, "INFO", "server"))
             except (ToolFailed, ToolTimedOut) as error:
                 allowed_s = LOADING_TIMEOUT_S if "LOADING" in error.message else START_TIMEOUT_S

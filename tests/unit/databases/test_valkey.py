@@ -59,6 +59,18 @@ def test_each_trial_begins_with_the_sealed_data(tmp_path: Path, appends: str) ->
     with_server(tmp_path, story, appendonly=appends)
 
 
+def test_a_server_that_still_loads_its_data_is_waited_for(tmp_path: Path) -> None:
+    async def story(database: ValkeyDatabase, cluster: Cluster, endpoint: Endpoint, ask: Ask) -> None:
+        await database.create_fixture(cluster, endpoint, "some")
+        await ask("DEBUG", "POPULATE", "20", "key", "1000000")  # it answers once in 2 MiB while it loads
+        await database.seal_fixture(cluster, endpoint, "some")
+        await database.clone_fixture(cluster, endpoint, "some")
+        assert (await ask("DBSIZE")).split()[-1] == "20"
+
+    slow = {"enable-debug-command": "yes", "rdbcompression": "no", "key-load-delay": "50000"}  # microseconds a key
+    with_server(tmp_path, story, **slow)
+
+
 def test_what_is_in_force_is_told_and_no_secret(tmp_path: Path) -> None:
     async def story(database: ValkeyDatabase, cluster: Cluster, endpoint: Endpoint, _: Ask) -> None:
         assert isinstance(database, HasSettings)
