@@ -90,7 +90,7 @@ enum Command {
         /// At once; each runs the whole kernel.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
         threads: u16,
-        /// About how long.
+        /// At least this long: the round that is under way is finished.
         #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=86_400))]
         duration_s: u32,
     },
