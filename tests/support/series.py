@@ -8,8 +8,11 @@ from numpy.typing import NDArray
 
 from nephoscope.stats.change_points import plateaus
 
+Floats = NDArray[np.float64]
+
 KINDS = ("fall", "last tenth", "dip", "rise")
 _SETTLE = 50
+_ORACLE_STEADY = 1000
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class Noise:
     dependence: float
     spread: float
 
-    def draw(self, chance: np.random.Generator) -> NDArray[np.float64]:
+    def draw(self, chance: np.random.Generator) -> Floats:
         shocks = chance.normal(0, 1, self.length + _SETTLE)
         values = np.zeros(shocks.size)
         for at in range(1, shocks.size):
@@ -28,7 +31,7 @@ class Noise:
         return np.asarray(1000 * (1 + self.spread * values[_SETTLE:] * np.sqrt(1 - self.dependence**2)))
 
 
-def with_outliers(values: NDArray[np.float64], chance: np.random.Generator) -> NDArray[np.float64]:
+def with_outliers(values: Floats, chance: np.random.Generator) -> Floats:
     """One to three single values at a fraction or a multiple."""
     found = values.copy()
     count = int(chance.integers(1, 4))
@@ -36,9 +39,7 @@ def with_outliers(values: NDArray[np.float64], chance: np.random.Generator) -> N
     return found
 
 
-def stepped(
-    values: NDArray[np.float64], kind: str, size: float, chance: np.random.Generator
-) -> tuple[NDArray[np.float64], list[int]]:
+def stepped(values: Floats, kind: str, size: float, chance: np.random.Generator) -> tuple[Floats, list[int]]:
     """With a change of `size` that lasts a tenth of the series or longer; and where it changes."""
     length = values.size
     tenth = -(-length // 10)
@@ -75,5 +76,46 @@ def hits(noise: Noise, repeats: int, seed: int, *, size: float = 0.10) -> int:
     return found
 
 
-def _list(values: NDArray[np.float64]) -> Sequence[float]:
+def oracle_hits(noise: Noise, repeats: int, seed: int, *, size: float = 0.10) -> int:
+    """How many of the same changes the best possible detector finds: the limit of what these series hold.
+
+    It knows dependence and spread of the noise and the two shapes that may come (one change anywhere, or a dip of a
+    tenth), holds each shape at each place against the series (generalised least squares), and its threshold lets 5 % of
+    steady series through.
+    """
+    shapes, places = _shapes(noise.length)
+    flat = _new(np.ones(noise.length), noise)
+    flat /= np.linalg.norm(flat)
+    known = np.array([_new(shape, noise) for shape in shapes])
+    known -= np.outer(known @ flat, flat)
+    known /= np.linalg.norm(known, axis=1)[:, None]
+    chance = np.random.default_rng(seed + 1)
+    steady = [float(np.max(np.abs(known @ _new(noise.draw(chance), noise)))) for _ in range(_ORACLE_STEADY)]
+    threshold = float(np.quantile(steady, 0.95))
+    chance, found = np.random.default_rng(seed), 0
+    for repeat in range(repeats):
+        values, at = stepped(noise.draw(chance), KINDS[repeat % len(KINDS)], size, chance)
+        match = np.abs(known @ _new(values, noise))
+        said = places[int(np.argmax(match))]
+        near = all(min(abs(one - two) for two in said) <= 0.02 * noise.length for one in at)
+        found += bool(np.max(match) > threshold) and near
+    return found
+
+
+def _shapes(length: int) -> tuple[list[Floats], list[list[int]]]:
+    """Unit steps and dips, and where they change."""
+    tenth = -(-length // 10)
+    places = [[at] for at in range(tenth, length - tenth + 1)]
+    places += [[at, at + tenth] for at in range(tenth, length - 2 * tenth)]
+    at = np.arange(length)
+    return [((at >= one[0]) & (at < (one[1] if len(one) > 1 else length))).astype(np.float64) for one in places], places
+
+
+def _new(values: Floats, noise: Noise) -> Floats:
+    """What is new in each value: independent, and of equal spread."""
+    first = values[:1] * np.sqrt(1 - noise.dependence**2)
+    return np.concatenate([first, values[1:] - noise.dependence * values[:-1]])
+
+
+def _list(values: Floats) -> Sequence[float]:
     return [float(value) for value in values]

@@ -17,13 +17,12 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from nephoscope.checks.thresholds import EFFECTIVE_CPUS_MISSING
+from nephoscope.checks.thresholds import EFFECTIVE_CPUS_MISSING, STRESS_LENGTH, STRESS_START
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
 from nephoscope.frozen import Frozen
 from nephoscope.records import Verdict, VerdictKind
 from nephoscope.units import GIB
 
-_LIMIT = EFFECTIVE_CPUS_MISSING.value
 _ROUNDED = 0.005
 """Newer versions of lscpu print 35.8 MiB for 36608 KiB; the closest two sizes of the table differ by 8 %."""
 
@@ -42,8 +41,9 @@ LOG_CHECKS = {
     "cpu-cache": "Refuses a last-level cache that no CPU of the labelled type has, where the provider documents the "
     "CPU. Elsewhere it decides nothing: hypervisors show other sizes than the CPU has.",
     "cpu-model": "Refuses a CPU model that the provider does not list for the labelled type.",
-    "cpu-lines": "Refuses another number of vCPUs, printed by lscpu or /proc/cpuinfo, than the labelled type has. "
-    "Sockets decide nothing: hypervisors show one for each vCPU, or one for all.",
+    "cpu-lines": "Refuses another number of vCPUs, printed by lscpu or /proc/cpuinfo, than the labelled type has, or "
+    "half of it where they are one for each core: then hyperthreads are off. Sockets decide nothing: hypervisors show "
+    "one for each vCPU, or one for all.",
     "cache-served": "Refuses file reads, and nothing else of the log, when the page cache could hold all files.",
 }
 """Name -> what it refuses, in the order in which they are asked."""
@@ -63,11 +63,18 @@ class LogFacts(Frozen):
     cpu_models: tuple[str, ...] = ()
     vcpus: int | None = None
     sockets: int | None = None
+    threads_per_core: int | None = None
 
     @property
     def effective_cpus(self) -> float:
         """How many CPUs the stressors kept busy."""
         return self.user_s / self.real_s
+
+    @property
+    def limit(self) -> float:
+        """Share of the CPUs that may be missing."""
+        short = STRESS_START.value / self.real_s if self.real_s < STRESS_LENGTH.value else 0.0
+        return EFFECTIVE_CPUS_MISSING.value + short
 
 
 class MachineType(Frozen):
@@ -75,11 +82,19 @@ class MachineType(Frozen):
 
     name: str
     vcpus: int | None
+    vcpus_of_size: int | None = Field(default=None, description="where `vcpus` is what CPU options left of it")
     memory_gib: float | None
     cpu_words: tuple[str, ...] = Field(description="one of them is in the name of each CPU that the provider lists")
     l3_kib: tuple[int, ...] = Field(description="one instance of the last-level cache")
     l3_documented: bool = Field(description="False: only seen elsewhere on this type")
     sockets_seen: int | None
+
+    def vcpus_for(self, shown: LogFacts) -> int | None:
+        """How many vCPUs a machine of this type has, as far as its log tells of hyperthreads and CPU options."""
+        seen = shown.vcpus if shown.vcpus is not None else round(shown.effective_cpus)
+        if self.vcpus and shown.threads_per_core == 1 and 2 * seen == self.vcpus:
+            return seen
+        return seen if seen == self.vcpus_of_size else self.vcpus
 
 
 class Sibling(Frozen):
@@ -144,26 +159,27 @@ def judge_reads(files_bytes: int, open_flags: str, known: MachineType | None) ->
 
 def _contention(shown: LogFacts) -> Verdict:
     name, effective = "cpu-contention", shown.effective_cpus
-    whole = max(1, math.ceil(effective * (1 - _LIMIT)))
+    whole = max(1, math.ceil(effective * (1 - shown.limit)))
     missing = 1 - effective / whole
-    if missing > _LIMIT:
+    if missing > shown.limit:
         return invalid(name, f"{effective:.2f} effective CPUs: the CPUs were shared with others, or throttled")
     return valid(name, f"{effective:.2f} effective CPUs, within {percent(abs(missing))} of {whole}")
 
 
 def _effective(shown: LogFacts, known: MachineType) -> Verdict:
     name, effective = "effective-cpus", shown.effective_cpus
-    if known.vcpus is None:
+    vcpus = known.vcpus_for(shown)
+    if vcpus is None:
         return unknown(name, f"the number of vCPUs of {known.name} is not known")
-    said = f"{effective:.2f} effective CPUs of {known.vcpus} vCPUs"
-    if effective > known.vcpus * (1 + _LIMIT):
+    said = f"{effective:.2f} effective CPUs of {vcpus} vCPUs"
+    if effective > vcpus * (1 + shown.limit):
         return invalid(name, f"{said}: more than {known.name} has")
-    if effective >= known.vcpus * (1 - _LIMIT):
+    if effective >= vcpus * (1 - shown.limit):
         return valid(name, said)
-    if shown.workers < known.vcpus and effective >= shown.workers * (1 - _LIMIT):
-        return unknown(name, f"{shown.workers} stressors cannot keep {known.vcpus} vCPUs busy")
+    if shown.workers < vcpus and effective >= shown.workers * (1 - shown.limit):
+        return unknown(name, f"{shown.workers} stressors cannot keep {vcpus} vCPUs busy")
     whole = round(effective)
-    if whole and abs(effective / whole - 1) <= _LIMIT:
+    if whole and abs(effective / whole - 1) <= shown.limit:
         said += f": a machine with {whole}, or one that was held to {whole}"
     return invalid(name, said)
 
@@ -197,9 +213,11 @@ def _model(shown: LogFacts, known: MachineType) -> Verdict | None:
 
 def _lines(shown: LogFacts, known: MachineType) -> Verdict | None:
     name = "cpu-lines"
-    if shown.vcpus is not None and known.vcpus is not None and shown.vcpus != known.vcpus:
+    if shown.vcpus is not None and known.vcpus is not None and shown.vcpus != known.vcpus_for(shown):
         return invalid(name, f"{shown.vcpus} vCPUs are listed; {known.name} has {known.vcpus}")
     said = f"{shown.vcpus} vCPUs are listed" if shown.vcpus is not None else ""
+    if said and known.vcpus and shown.threads_per_core == 1 and known.vcpus_for(shown) != known.vcpus:
+        said += f", one for each core: the hyperthreads of {known.name} are off"
     if shown.sockets is not None and known.sockets_seen is not None and shown.sockets != known.sockets_seen:
         other = f"{shown.sockets} sockets are listed, {known.sockets_seen} was seen on {known.name}: not judged"
         said = f"{said}; {other}" if said else other

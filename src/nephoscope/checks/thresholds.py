@@ -100,6 +100,12 @@ STRESS_LENGTH = Threshold(
     "starting the workers takes up to 0.05 s on each CPU, and of ten seconds that is half a percent",
     words="10 s",
 )
+STRESS_START = Threshold(
+    0.05,
+    "of a CPU-bound phase shorter than that, which may be missing on top: the time to start its workers",
+    "see above. A phase of 1 s with 93 % of its CPUs is no contended one",
+    words="0.05 s",
+)
 ERRORS = Threshold(
     0.001,
     "of the operations attempted",
@@ -172,6 +178,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "cache-latency": CACHE_LATENCY,
     "device-bandwidth": DEVICE_BANDWIDTH,
     "stress-length": STRESS_LENGTH,
+    "stress-start": STRESS_START,
     "errors": ERRORS,
     "rate-kept": RATE_KEPT,
     "thread-busy": THREAD_BUSY,

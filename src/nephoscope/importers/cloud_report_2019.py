@@ -7,6 +7,7 @@ hold them nowhere else; so they are kept as a label: a claim, which the gate hol
 
 import csv
 import hashlib
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from nephoscope.checks.logs import (
     judge_log,
     judge_reads,
 )
+from nephoscope.checks.thresholds import STRESS_LENGTH
 from nephoscope.checks.verdicts import overall
 from nephoscope.errors import InputError, OutputUnreadable
 from nephoscope.frozen import Frozen
@@ -40,10 +42,11 @@ from nephoscope.importers.measured import (
 from nephoscope.parsers.cpu_lines import parse_cpu_lines
 from nephoscope.parsers.iperf2 import parse_iperf_client
 from nephoscope.parsers.ping import parse_ping
-from nephoscope.parsers.stress_ng import parse_stress_ng_log
+from nephoscope.parsers.stress_ng import StressNgLog, parse_stress_ng_runs
 from nephoscope.parsers.sysbench_fileio import parse_fileio_load, parse_fileio_run
 from nephoscope.records import Verdict, VerdictKind
 from nephoscope.results import ImportedRow
+from nephoscope.units import MIB
 
 T = TypeVar("T")
 
@@ -62,6 +65,8 @@ _LOAD, _READ, _WRITE = "io-load-results.log", "io-rd-results.log", "io-wr-result
 _LOGS = (_CPU, _PING, _IPERF, _LOAD, _READ, _WRITE)
 _CLAIM = "run-data.csv"
 _LABEL_PARTS = 4
+_MOST_BYTES = 64 * MIB
+"""Of an unpacked log; real ones have some KiB."""
 
 
 class Label(Frozen):
@@ -157,7 +162,7 @@ def _folders(tree: Path) -> Iterator[tuple[Path, dict[str, Path]]]:
     """Folders with logs, and the logs by the name they have in later runs."""
     by_folder: dict[Path, dict[str, Path]] = {}
     for path in tree.rglob("*"):
-        name = path.name.casefold().replace("_", "-")
+        name = path.name.casefold().replace("_", "-").removesuffix(".gz")
         deep_enough = len(path.relative_to(tree).parts) > _LABEL_PARTS
         if name in {*_LOGS, _CLAIM} and deep_enough and path.is_file():
             by_folder.setdefault(path.parent, {})[name] = path
@@ -202,7 +207,7 @@ def _of_the_machine(run: ImportedRun) -> VerdictKind:
 
 
 def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
-    contents = {name: files[name].read_bytes() for name in sorted(files)}
+    contents = {name: _content(files[name]) for name in sorted(files)}
     label = Label.model_validate(dict(zip(Label.model_fields, folder.parts[-_LABEL_PARTS:], strict=True)))
     known = machine_type_of(label.provider, label.machine_type)
     logs = _Logs({name: content.decode(errors="replace") for name, content in contents.items()})
@@ -221,6 +226,18 @@ def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
         measurements=len(measured),
     )
     return _Read(run, measured, _marks(logs))
+
+
+def _content(path: Path) -> bytes:
+    """What a log holds, also where it was packed; a damaged pack is as far as it can be read."""
+    content = path.read_bytes()
+    if path.suffix.casefold() != ".gz":
+        return content
+    unpacked = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+    try:
+        return unpacked.decompress(content, _MOST_BYTES)
+    except zlib.error:
+        return b""
 
 
 def _marks(logs: "_Logs") -> dict[str, str]:
@@ -245,7 +262,7 @@ def _measured(logs: "_Logs", known: MachineType | None) -> list[ImportedMeasurem
         ]
 
     readers: Mapping[str, Callable[[str], list[ImportedMeasurement]]] = {
-        _CPU: lambda text: cpu_measurements(parse_stress_ng_log(text)),
+        _CPU: lambda text: cpu_measurements(_judged(text)),
         _PING: lambda text: ping_measurements(parse_ping(text)),
         _IPERF: lambda text: throughput_measurements(parse_iperf_client(text)),
         _LOAD: lambda text: load_measurements(parse_fileio_load(text)),
@@ -307,11 +324,18 @@ class _Logs:
             return None
 
 
-def _shown(text: str) -> LogFacts:
-    log, lines = parse_stress_ng_log(text), parse_cpu_lines(text)
-    row = log.rows[0]
-    if len(log.rows) > 1:
+def _judged(text: str) -> StressNgLog:
+    """Of several runs in a log the one with the least CPU time for its length; of a short one only where all are."""
+    runs = parse_stress_ng_runs(text)
+    if any(len(run.rows) > 1 for run in runs):
         raise OutputUnreadable("several stressors at once: their CPU time says nothing about the machine")
+    long = [run for run in runs if run.rows[0].real_s >= STRESS_LENGTH.value]
+    return min(long or runs, key=lambda run: run.rows[0].user_s / run.rows[0].real_s)
+
+
+def _shown(text: str) -> LogFacts:
+    log, lines = _judged(text), parse_cpu_lines(text)
+    row = log.rows[0]
     return LogFacts(
         stressor=row.stressor,
         workers=row.workers,
@@ -321,6 +345,7 @@ def _shown(text: str) -> LogFacts:
         cpu_models=lines.models,
         vcpus=lines.vcpus,
         sockets=lines.sockets,
+        threads_per_core=lines.threads_per_core,
     )
 
 

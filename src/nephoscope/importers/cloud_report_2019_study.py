@@ -21,7 +21,7 @@ from nephoscope.importers.cloud_report_2019 import (
     record_of,
 )
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, machine, safe_name
-from nephoscope.importers.machine_types import machine_type_of
+from nephoscope.importers.machine_types import machine_type_of, provider_of
 from nephoscope.importers.measured import ImportedMeasurement
 from nephoscope.records import ImportedBenchmark, Measurement, Metric, Verdict
 
@@ -74,7 +74,8 @@ def study_of(tree: Path) -> tuple[ImportRecord, ImportedStudy]:
 def _machine(run: ImportedRun) -> ImportedMachine:
     label = run.label
     known = machine_type_of(label.provider, label.machine_type)
-    named = machine(label.provider, label.machine_type, PRICED_IN.get(label.provider))
+    provider = provider_of(label.provider)
+    named = machine(provider, label.machine_type, PRICED_IN.get(provider))
     return named.model_copy(update={"machine_type": known.name if known else label.machine_type})
 
 
@@ -108,8 +109,8 @@ def _name(one: ImportedMeasurement) -> str:
 def _raw(folder: Path, benchmark: str) -> dict[str, bytes]:
     """The log that a benchmark was read from, whatever the case and dashes of its name."""
     stems = next((stems for prefix, stems in _LOG_OF.items() if benchmark.startswith(prefix)), ())
-    paths = sorted(path for path in folder.iterdir() if path.suffix == ".log")
-    return {path.name: path.read_bytes() for path in paths if path.stem.casefold().replace("_", "-") in stems}
+    names = {path: path.name.casefold().replace("_", "-").removesuffix(".gz") for path in sorted(folder.iterdir())}
+    return {path.name: path.read_bytes() for path, name in names.items() if name in {f"{stem}.log" for stem in stems}}
 
 
 def _benchmarks(trials: Iterable[ImportedTrial], measured: Iterable[ImportedMeasurement]) -> list[ImportedBenchmark]:

@@ -50,7 +50,7 @@ def parse_cpuinfo(text: str) -> CpuInfo:
         key, value = match["key"].strip(), (match["value"] or "").strip()
         if key == "processor" and re.fullmatch(INTEGER, value):
             blocks.append({})
-        if blocks and value:
+        if blocks and value not in {"", "unknown"}:
             blocks[-1].setdefault(key, value)
     numbers = [block["processor"] for block in blocks]
     if not blocks or len(set(numbers)) < len(numbers):

@@ -18,8 +18,9 @@ _HANDLE = re.compile(rf"Handle (0x[0-9A-F]{{4,8}}), DMI type ({INTEGER}), {INTEG
 _FIELD = re.compile(r"\t([^\t:][^:]{0,60}):(?: (.*))?")
 _ITEM = re.compile(r"\t\t(.+)")
 _NOTHING = {"not specified", "not provided", "unknown", "none", "not present", "no module installed", "n/a"}
-_SIZE = re.compile(rf"({INTEGER}) (bytes|kB|KB|MB|GB|TB)")
-_POWER = {"bytes": 0, "kB": 1, "KB": 1, "MB": 2, "GB": 3, "TB": 4}
+_SIZE = re.compile(rf"({INTEGER}) (bytes|[kKMGT]i?B)")
+_POWER = "bkMGT"
+"""By the unit's first letter, powers of 1024, whatever their name."""
 _SYSTEM, _PROCESSOR, _MEMORY_DEVICE = 1, 4, 17
 
 
@@ -95,4 +96,4 @@ def _bytes(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if not match:
         raise OutputUnreadable(f"{_WHAT}: Size: {shown(text)} is no size")
-    return int(int(match[1]) * KIB ** _POWER[match[2]])
+    return int(int(match[1]) * KIB ** _POWER.index(match[2][0].replace("K", "k")))

@@ -20,6 +20,8 @@ _WHAT = "fio JSON"
 _NS, _US, _MS = 1e-9, 1e-6, 1000.0
 _ROUNDED = 0.01
 _LATENCIES = ("slat", "clat", "lat")
+_NOT_A_NUMBER = re.compile(r"(?<=: )-?(?:nan|inf)(?=\s*[,}\n])")
+"""fio prints it for means of nothing, though JSON has no such thing."""
 
 
 class FioLatency(Frozen):
@@ -55,6 +57,7 @@ class FioJob(Frozen):
     read: FioSide | None
     write: FioSide | None
     trim: FioSide | None
+    mixed: FioSide | None = Field(default=None, description="all directions at once, of `unified_rw_reporting`")
     sync: FioLatency | None = Field(description="of fsync and fdatasync")
     depth_found: int | None = Field(default=None, ge=0, description="queue depth that kept to a latency target")
 
@@ -109,6 +112,7 @@ class _Job(Part):
     read: _Side | None = None
     write: _Side | None = None
     trim: _Side | None = None
+    mixed: _Side | None = None
     sync: _Sync | None = None
     latency_depth: int | None = Field(default=None, ge=0)
 
@@ -126,7 +130,7 @@ def parse_fio(text: str) -> FioReport:
     Raises:
         OutputUnreadable: no JSON of fio's, damaged JSON, no job, no I/O done, or numbers that contradict each other.
     """
-    document = json_in(text, _WHAT)
+    document = json_in(_NOT_A_NUMBER.sub("null", text), _WHAT)
     if not isinstance(document, dict) or "fio version" not in document:
         raise OutputUnreadable(f"{_WHAT}: no 'fio version' in it")
     found = checked(_Document, document, _WHAT)
@@ -144,7 +148,7 @@ def parse_fio(text: str) -> FioReport:
 
 def _job(job: _Job, common: Mapping[str, str], *, recent: bool) -> FioJob:
     where = f"{_WHAT}: job {job.jobname[:60]!r}"
-    sides = {name: _side(getattr(job, name), f"{where}: {name}", recent=recent) for name in ("read", "write", "trim")}
+    sides = {name: _side(getattr(job, name), f"{where}: {name}", recent=recent) for name in _SIDES}
     if not any(sides.values()) and not job.error:
         raise OutputUnreadable(f"{where}: no I/O was done")
     sync = job.sync and (_latency(job.sync.lat_ns, _NS, where) or _latency(job.sync.lat, _US, where))
@@ -232,6 +236,7 @@ class FioLogRow(Frozen):
     direction: Literal["read", "write", "trim"]
 
 
+_SIDES = ("read", "write", "trim", "mixed")
 _DIRECTIONS: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "trim")
 
 

@@ -57,7 +57,8 @@ _MARKS: Mapping[str, str] = MappingProxyType(
         "stress-ng": r"^stress-ng: ",
         "coremark": r"^CoreMark Size|^CoreMark 1\.0 :|performance run parameters for coremark",
         "sockperf": r"^sockperf(?::|\[)",
-        "netperf": r"(?:TEST|Test) from \S+ .*AF_INET|^THROUGHPUT=|^Interim result:|^[0-9.]+,10\^[369]bits/s",
+        "netperf": r"(?:TEST|Test) (?:from \S+ .*AF_INET|to \S+$)|^THROUGHPUT=|^Interim result:"
+        r"|^[0-9.]+,10\^[369]bits/s",
         "ping": r"^(?:PING6?[ (]|--- \S+ ping statistics ---)",
         "iperf2": r"^(?:Client connecting to|Server listening on (?:TCP|UDP) port)",
         "iperf2-csv": r"^[0-9]{14}(?:\.[0-9]+)?(?:[+-][0-9]{4})?,[0-9a-f.:]+,[0-9]+,",
@@ -65,7 +66,7 @@ _MARKS: Mapping[str, str] = MappingProxyType(
         "sysbench-fileio": r"^Extra file open flags: (?:.*\n)*?Doing ",
         "sysbench-fileio-prepare": r"^(?:No bytes written\.|[0-9]+ bytes written in )",
         "dmidecode": r"^# dmidecode |^Handle 0x[0-9A-F]{4}, DMI type",
-        "cpuinfo": r"^processor\t+: 0$",
+        "cpuinfo": r"^processor\t+: [0-9]+$",
     }
 )
 

@@ -25,7 +25,8 @@ _LOSS = re.compile(rf" +(?P<jitter>{DECIMAL}) ms +(?P<lost>-?{INTEGER})/ *(?P<da
 _ENDS = re.compile(rf"{_LINE.pattern.removesuffix('(?P<more>.*)')}(?:{_LOSS.pattern.removesuffix('.*')})? *")
 _CSV = re.compile(
     rf"[^,]{{0,40}},[^,]{{0,60}},{INTEGER},(?P<server>[^,]{{0,60}}),{INTEGER},(?P<stream>-?{INTEGER}),"
-    rf"(?P<start>{DECIMAL})-(?P<end>{DECIMAL}),(?P<bytes>{INTEGER}),(?P<rate>{DECIMAL})(?P<more>(?:,.*)?)"
+    rf"(?P<start>{DECIMAL})-(?P<end>{DECIMAL}),(?P<bytes>{INTEGER}),(?P<rate>{DECIMAL})"
+    rf"(?:,(?P<jitter>{DECIMAL}),(?P<lost>-?{INTEGER}),(?P<datagrams>{INTEGER})(?:,.*)?|,.*)?"
 )
 _BYTES = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
 _BITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
@@ -111,29 +112,43 @@ def parse_iperf_server(text: str) -> tuple[IperfStream, ...]:
 
 
 def parse_iperf_csv(text: str) -> Iperf:
-    """Reads the lines of `-y C`, of a client.
+    """Reads the lines of `-y C`, of a client; the last one of UDP is what the server reports, with its own address.
 
     Raises:
         OutputUnreadable: nothing, cut off, another line, or as `parse_iperf_client`.
     """
     lines = [line for line in whole_lines(text, _WHAT) if line.strip()]
     matches = [_CSV.fullmatch(line) for line in lines]
-    rows: list[tuple[str, IperfInterval]] = []
-    servers: set[str] = set()
     for line, match in zip(lines, matches, strict=True):
         if match is None:
             raise OutputUnreadable(f"{_WHAT}: unreadable line {shown(line)}")
-        servers.add(match["server"])
-        start_s, end_s, rate = float(match["start"]), float(match["end"]), float(match["rate"])
-        row = made(IperfInterval, _WHAT, start_s=start_s, end_s=end_s, bits_per_s=rate)
-        if end_s <= start_s:
-            raise OutputUnreadable(f"{_WHAT}: an interval from {start_s:g} to {end_s:g} s")
-        relative = 0.001 + 2 * _TENTH_S / (end_s - start_s)
-        agree(rate, int(match["bytes"]) * 8 / (end_s - start_s), relative=relative, absolute=10, what=_WHAT)
-        rows.append(("SUM" if match["stream"].startswith("-") else match["stream"], row))
+    found = [match for match in matches if match]
+    reported = found[-1:] if len(found) > 1 and found[-1]["datagrams"] and not found[0]["datagrams"] else []
+    sent = found[: len(found) - len(reported)]
+    servers = {match["server"] for match in sent}
     if len(servers) > 1:
         raise OutputUnreadable(f"{_WHAT}: lines of {len(servers)} servers")
-    return _iperf(next(iter(servers), None), rows, None, needs_sum=False)
+    rows = [("SUM" if match["stream"].startswith("-") else match["stream"], _csv_row(match)) for match in sent]
+    received = _csv_row(reported[0]) if reported else None
+    return _iperf(next(iter(servers), None), rows, received, needs_sum=False)
+
+
+def _csv_row(match: re.Match[str]) -> IperfInterval:
+    start_s, end_s, rate = float(match["start"]), float(match["end"]), float(match["rate"])
+    if end_s <= start_s:
+        raise OutputUnreadable(f"{_WHAT}: an interval from {start_s:g} to {end_s:g} s")
+    relative = 0.001 + 2 * _TENTH_S / (end_s - start_s)
+    agree(rate, int(match["bytes"]) * 8 / (end_s - start_s), relative=relative, absolute=10, what=_WHAT)
+    return made(
+        IperfInterval,
+        _WHAT,
+        start_s=start_s,
+        end_s=end_s,
+        bits_per_s=rate,
+        jitter_s=float(match["jitter"]) / 1000 if match["jitter"] else None,
+        lost=int(match["lost"]) if match["lost"] else None,
+        datagrams=int(match["datagrams"]) if match["datagrams"] else None,
+    )
 
 
 def _iperf(

@@ -1,7 +1,8 @@
 """iperf3's JSON (`--json`, and the lines of `--json-stream`), of client or server, TCP or UDP.
 
 What the sender says of itself can be wrong: it counts bytes that were handed to the kernel. The rate that counts is the
-receiver's. A side that does not know the other's numbers writes 0 there; here they are None.
+receiver's. A side that does not know the other's numbers writes 0 there; here they are None. Before 3.8 a client of UDP
+knows only what it sent and how many datagrams were lost: all are of one size, so the received rate follows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,6 +40,8 @@ class Iperf3(Frozen):
     duration_s: float = Field(gt=0)
     sent_bits_per_s: float | None = Field(gt=0)
     received_bits_per_s: float | None = Field(gt=0)
+    back_sent_bits_per_s: float | None = Field(gt=0, description="of `--bidir`: what the server sent at the same time")
+    back_received_bits_per_s: float | None = Field(gt=0, description="of it, what arrived here")
     retransmits: int | None = Field(ge=0)
     jitter_s: float | None = Field(ge=0, description="of UDP")
     lost: int | None = Field(ge=0, description="datagrams")
@@ -83,6 +86,8 @@ class _End(Part):
     sum_: _Sum | None = Field(default=None, alias="sum")
     sum_sent: _Sum | None = None
     sum_received: _Sum | None = None
+    sum_sent_bidir_reverse: _Sum | None = None
+    sum_received_bidir_reverse: _Sum | None = None
     cpu: _Cpu | None = Field(default=None, alias="cpu_utilization_percent")
     sender_tcp_congestion: str | None = None
 
@@ -119,7 +124,7 @@ def parse_iperf3(text: str) -> Iperf3:
     end = found.end
     sent, received, datagrams = end.sum_sent, end.sum_received, end.sum_ if end.sum_ and end.sum_.packets else None
     if datagrams and received is None:
-        received = datagrams
+        sent, received = datagrams, _arrived(datagrams)
     known = [one for one in (received, sent) if one and one.bytes_]
     if not known:
         raise OutputUnreadable(f"{_WHAT}: end: nothing was sent or received")
@@ -132,8 +137,10 @@ def parse_iperf3(text: str) -> Iperf3:
         streams=test.num_streams,
         reverse=bool(test.reverse),
         duration_s=known[0].seconds,
-        sent_bits_per_s=sent.rate if sent else None,
-        received_bits_per_s=received.rate if received else None,
+        sent_bits_per_s=_rate(sent),
+        received_bits_per_s=_rate(received),
+        back_sent_bits_per_s=_rate(end.sum_sent_bidir_reverse),
+        back_received_bits_per_s=_rate(end.sum_received_bidir_reverse),
         retransmits=sent.retransmits if sent and sent.bytes_ else None,
         jitter_s=datagrams.jitter_ms / _MS if datagrams and datagrams.jitter_ms is not None else None,
         lost=datagrams.lost_packets if datagrams else None,
@@ -143,6 +150,17 @@ def parse_iperf3(text: str) -> Iperf3:
         congestion_control=end.sender_tcp_congestion,
         intervals=tuple(_interval(one.sum_) for one in found.intervals),
     )
+
+
+def _rate(one: _Sum | None) -> float | None:
+    return one.rate if one else None
+
+
+def _arrived(sent: _Sum) -> _Sum:
+    """What of datagrams that were sent was not lost; late ones may make the loss negative."""
+    share = 1 - min(max((sent.lost_packets or 0) / (sent.packets or 1), 0.0), 1.0)
+    scaled = {"bytes_": round(sent.bytes_ * share), "bits_per_second": sent.bits_per_second * share}
+    return sent.model_copy(update=scaled)
 
 
 def _interval(one: _Sum) -> Iperf3Interval:

@@ -1,7 +1,8 @@
 """`lscpu`: its JSON (`-J`, flat or nested, with or without `-B`) and its text, in English.
 
-A cache of newer versions is the sum of its instances, and that of versions before 2.37 one instance; `instances` is
-None there. Fields that are missing, empty or '-' are None: on ARM a virtual machine has no sockets to tell of.
+Before 2.34 it prints the size of one instance of a cache ('1024K'), from then on the sum of all ('1 MiB'), from 2.37 on
+with their number ('1 MiB (4 instances)'). Fields that are missing, empty or '-' are None: on ARM a virtual machine has
+no sockets to tell of.
 """
 
 import re
@@ -19,14 +20,16 @@ _WHAT = "lscpu output"
 _CACHE = re.compile(r"(L[1-4][di]?)(?: cache)?")
 _NODE = re.compile(rf"NUMA node({INTEGER}) CPU\(s\)")
 _LINE = re.compile(r"(?P<field> *[A-Z][^:]{0,60}):(?: +(?P<value>.*))?")
+_OF_ONE = re.compile(r"[0-9.,]+[KMG]")
 _MOST_CPUS = 65_536
 
 
 class LscpuCache(Frozen):
-    """One level. `total_bytes` is of all instances; of one where `instances` is None."""
+    """One level."""
 
-    total_bytes: int = Field(gt=0)
-    instances: int | None = Field(ge=1)
+    size_bytes: int = Field(gt=0)
+    of_one: bool = Field(description="the size is of one instance; else of all together")
+    instances: int | None = Field(ge=1, description="None: not printed (before 2.37)")
 
 
 class Lscpu(Frozen):
@@ -137,8 +140,8 @@ def _text_fields(text: str) -> dict[str, str]:
 
 
 def _put(found: dict[str, str], name: str, value: str) -> None:
-    """The first of a name counts: hybrid CPUs and BIOS lines repeat some below it."""
-    if value.strip() not in {"", "-"}:
+    """The first of a name counts: hybrid CPUs and BIOS lines repeat some below it. A NUMA node may have no CPUs."""
+    if value.strip() not in {"", "-"} or _NODE.fullmatch(name):
         found.setdefault(name, value.strip())
 
 
@@ -164,7 +167,8 @@ def _caches(fields: Mapping[str, str]) -> dict[str, LscpuCache]:
     found: dict[str, LscpuCache] = {}
     for name, value in fields.items():
         if match := _CACHE.fullmatch(name):
-            total_bytes, instances = size_of(value, f"{_WHAT}: {name}")
+            size_bytes, instances = size_of(value, f"{_WHAT}: {name}")
             told = instances if "instance" in value else None
-            found[match[1]] = made(LscpuCache, f"{_WHAT}: {name}", total_bytes=total_bytes, instances=told)
+            of_one = _OF_ONE.fullmatch(value) is not None
+            found[match[1]] = made(LscpuCache, f"{_WHAT}: {name}", size_bytes=size_bytes, of_one=of_one, instances=told)
     return found

@@ -14,11 +14,11 @@ from nephoscope.parsers.netperf_forms import WHAT, fields_of
 from nephoscope.parsers.text import DECIMAL, INTEGER, made, one_or_none, only, shown, whole_lines
 
 _BANNER = re.compile(
-    r"(?:MIGRATED )?(?P<test>(?:TCP|UDP|SCTP|DCCP|OMNI|STREAM|DG|DLPI)[A-Za-z/ _-]{0,60}?) ?TEST(?: from .*)?"
+    r"(?:MIGRATED )?(?P<test>(?:TCP|UDP|SCTP|DCCP|OMNI|STREAM|DG|DLPI)[A-Za-z/ _-]{0,60}?) ?TEST(?: (?:from|to) .*)?"
     r"|(?P<omni>OMNI Send TEST.*)",
     re.IGNORECASE,
 )
-_TO = re.compile(r" to (?P<host>\S{1,255}) ?\(")
+_TO = re.compile(r" to (?P<host>\S{1,255})(?: ?\(|$)")
 _INTERIM = re.compile(
     rf"Interim result: +(?P<rate>{DECIMAL}) +(?P<unit>\S{{1,20}}) over (?P<length>{DECIMAL}) seconds"
     rf"(?: ending at (?P<end>{DECIMAL}))?"

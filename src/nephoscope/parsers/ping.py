@@ -14,10 +14,17 @@ from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, one_or_none, 
 
 _WHAT = "ping log"
 _MS = 1000.0
-_HEAD = re.compile(r"PING6?(?: |\()(?P<host>[^\s():]\S*?|::\S*?)\)?(?:[ (:].*)? (?:data )?bytes(?: of data\.?)?.*")
+_POINT = DECIMAL.replace(r"\.", "[.,]")
+"""inetutils writes the decimal point of the language."""
+_HEAD = re.compile(
+    rf"PING6?\({INTEGER}=[0-9+]+ bytes\) \S+ --> (?P<to>\S{{1,255}})"
+    r"|PING6? (?P<host>[^\s(]{1,255}?)(?: ?\(.{1,300}\))?(?: from .{1,200}|:)? .{0,100}bytes.{0,100}"
+)
+"""Host and address behind it; macOS and FreeBSD write only addresses for IPv6."""
 _REPLY = re.compile(
     rf"(?:\[[0-9.]+\] )?{INTEGER} bytes from .+?[:,] (?:icmp_[rs]eq|seq)=(?P<sequence>{INTEGER})"
-    rf"(?: (?:ttl|hlim)=-?{INTEGER})?(?: time=(?P<time>{DECIMAL}) ms)?(?P<more>.*)"
+    rf"(?: ident={INTEGER})?(?: (?:ttl|hlim)=-?{INTEGER})?"
+    rf"(?: time=(?P<time>{_POINT}) ms)?(?P<more>(?!.*time=).*)"
 )
 _ANY_REPLY = re.compile(rf"(?:\[[0-9.]+\] )?{INTEGER} bytes from .*")
 _COUNTS = re.compile(
@@ -28,7 +35,7 @@ _COUNTS = re.compile(
 _MORE = re.compile(rf"({INTEGER}) (errors|duplicates|corrupted)")
 _TIMES = re.compile(
     rf"(?:rtt|round-trip) min/avg/max(?:/(?:mdev|stddev|std-dev))? = "
-    rf"(?P<low>{DECIMAL})/(?P<mean>{DECIMAL})/(?P<high>{DECIMAL})(?:/(?P<deviation>{DECIMAL}))? ms(?:, .*)?"
+    rf"(?P<low>{_POINT})/(?P<mean>{_POINT})/(?P<high>{_POINT})(?:/(?P<deviation>{_POINT}))? ms(?:, .*)?"
 )
 _DIGIT = 0.0011
 """Summaries have three decimals of a millisecond; ping rounds down and up in different versions."""
@@ -64,27 +71,27 @@ def parse_ping(text: str) -> Ping:
         OutputUnreadable: nothing, cut off, other lines between the replies, or statistics that do not follow from them.
     """
     lines = [line.removeprefix("^C").rstrip() for line in whole_lines(text, _WHAT, ends=_TIMES)]
-    host = only((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")["host"]
+    head = only((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")
     counts = only((_COUNTS.fullmatch(line) for line in lines), f"{_WHAT} with counts")
     sent, received = int(counts["sent"]), int(counts["received"])
     more = {name: int(count) for count, name in _MORE.findall(counts["more"])}
     if received > sent or sent == 0:
         raise OutputUnreadable(f"{_WHAT}: {received} received of {sent}")
-    lost_percent = float(counts["loss"].replace(",", "."))
+    lost_percent = _number(counts["loss"])
     agree(lost_percent, 100 * (sent - received) / sent, relative=0.01, absolute=1, what=_WHAT)
     replies = [match for line in lines if (match := _REPLY.fullmatch(line))]
     first = [match for match in replies if "DUP" not in match["more"]]
     damaged = sum(bool(_ANY_REPLY.match(line)) for line in lines) - len(replies)
     if damaged or (replies and len(first) != received):
         raise OutputUnreadable(f"{_WHAT}: {len(first)} whole replies of {received} received")
-    timed = [float(match["time"]) / _MS for match in replies if match["time"]]
+    timed = [_number(match["time"]) / _MS for match in replies if match["time"]]
     if timed and len(timed) != len(replies):
         raise OutputUnreadable(f"{_WHAT}: {len(timed)} whole replies of {len(replies)}")
     times = _times(lines, timed, expected=received > 0 and len(timed) == len(replies))
     return made(
         Ping,
         _WHAT,
-        host=host,
+        host=head["host"] or head["to"],
         sent=sent,
         received=received,
         duplicates=more.get("duplicates", 0),
@@ -94,13 +101,17 @@ def parse_ping(text: str) -> Ping:
     )
 
 
+def _number(text: str) -> float:
+    return float(text.replace(",", "."))
+
+
 def _times(lines: list[str], timed: list[float], *, expected: bool) -> PingTimes | None:
     found = one_or_none((_TIMES.fullmatch(line) for line in lines), f"{_WHAT} with times")
     if found is None and expected:
         raise OutputUnreadable(f"no lines of {_WHAT} with times")
     if found is None:
         return None
-    low, mean, high = (float(found[name]) for name in ("low", "mean", "high"))
+    low, mean, high = (_number(found[name]) for name in ("low", "mean", "high"))
     if not low <= mean <= high:
         raise OutputUnreadable(f"{_WHAT}: its mean is outside its extremes")
     if timed:
@@ -117,5 +128,5 @@ def _times(lines: list[str], timed: list[float], *, expected: bool) -> PingTimes
         minimum_s=low / _MS,
         mean_s=mean / _MS,
         maximum_s=high / _MS,
-        deviation_s=None if deviation is None else float(deviation) / _MS,
+        deviation_s=None if deviation is None else _number(deviation) / _MS,
     )

@@ -12,7 +12,7 @@ from nephoscope.frozen import Frozen
 from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
 
 _WHAT = "stress-ng log"
-_OURS = re.compile(r"stress-ng: +(?:[0-9:.]{5,20} +)?(?:info|metrc): +\[[0-9]+\] (?P<said>.*)")
+_OURS = re.compile(r"stress-ng: +(?:[0-9:.]{5,20} +)?(?:info|metrc|debug): +\[[0-9]+\] (?P<said>.*)")
 _HOGS = re.compile(r"dispatching hogs: (?P<hogs>.+)")
 _HOG = re.compile(rf"({INTEGER}) ([a-z0-9-]+)")
 _CACHE = re.compile(rf"cache allocate: (?:default|shared)[a-z ]* size: ({INTEGER})K")
@@ -69,6 +69,25 @@ def parse_stress_ng_log(text: str) -> StressNgLog:
     return made(
         StressNgLog, _WHAT, rows=tuple(_row(match, hogs) for match in matches), cache_kib=next(iter(caches), None)
     )
+
+
+def parse_stress_ng_runs(text: str) -> tuple[StressNgLog, ...]:
+    """Reads a log of one or more runs, one after the other, each from the line that names its stressors on.
+
+    Raises:
+        OutputUnreadable: as `parse_stress_ng_log`, of any of them.
+    """
+    runs: list[list[str]] = [[]]
+    for line in whole_lines(text, _WHAT, ends=_ENDS):
+        if _names_stressors(line) and any(map(_names_stressors, runs[-1])):
+            runs.append([])
+        runs[-1].append(line)
+    return tuple(parse_stress_ng_log("\n".join([*lines, ""])) for lines in runs)
+
+
+def _names_stressors(line: str) -> bool:
+    ours = _OURS.fullmatch(line)
+    return ours is not None and _HOGS.fullmatch(ours["said"].strip()) is not None
 
 
 def _row(match: re.Match[str], hogs: dict[str, int]) -> StressNgRow:

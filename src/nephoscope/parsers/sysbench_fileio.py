@@ -17,10 +17,10 @@ from nephoscope.units import GIB, KIB, MIB
 _WHAT = "sysbench fileio log"
 _MS = 1000.0
 _UNITS = {
-    "": 1, "B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": 1024 * GIB, "Kb": KIB, "Mb": MIB, "Gb": GIB,
+    "": 1, "b": 1, "B": 1, "KiB": KIB, "MiB": MIB, "GiB": GIB, "TiB": 1024 * GIB, "Kb": KIB, "Mb": MIB, "Gb": GIB,
     "Tb": 1024 * GIB,
 }  # fmt: skip
-_SIZE = rf"({DECIMAL})(B|KiB|MiB|GiB|TiB|Kb|Mb|Gb|Tb|)"
+_SIZE = rf"({DECIMAL})(b|B|KiB|MiB|GiB|TiB|Kb|Mb|Gb|Tb|)"
 BEGIN = re.compile(r"(?P<name>sysbench) (?P<version>[0-9][0-9.]{0,20})(?:-\S+)?(?: \(.*\)|: +multi-threaded .*)")
 _WRITTEN = re.compile(rf"({INTEGER}) bytes written in ({DECIMAL}) seconds \(({DECIMAL}) (?:MiB|MB)/sec\)\.")
 _MODES = r"random read|random write|random r/w|sequential read|sequential write \(creation\)|sequential rewrite"
@@ -33,9 +33,11 @@ _KEYS = {
     "time": rf" +(?:total time|time elapsed): +({DECIMAL})s",
     "events": rf" +total number of events: +({INTEGER})",
     "longest": rf" +max: +({DECIMAL})(?:ms)?",
-    "p95": rf" +(?:approx\. +)?95(?:th)? percentile: +({DECIMAL})(?:ms)?",
     "end": rf" +execution time \(avg/stddev\): +({DECIMAL})/({DECIMAL})",
 }
+_PERCENTILE = re.compile(
+    rf" +(?:approx\. +)?({INTEGER})(?:th)? percentile: +({DECIMAL})(?:ms)?| +percentile stats: +disabled"
+)
 _SUM = rf" +sum: +({DECIMAL})"
 _SUM_OF_0_4 = rf" +total time taken by event execution: +({DECIMAL})s?"
 _RATES = {
@@ -83,7 +85,7 @@ class FileioSection(Frozen):
     read_bytes_per_s: float | None = Field(gt=0)
     written_bytes_per_s: float | None = Field(gt=0)
     latency_mean_s: float = Field(gt=0)
-    latency_p95_s: float | None = Field(gt=0, description="None: below what is printed, 0.01 ms")
+    latency_p95_s: float | None = Field(gt=0, description="None: below what is printed, 0.01 ms, or another was asked")
     latency_maximum_s: float | None = Field(gt=0)
 
     @property
@@ -211,9 +213,14 @@ def _section(lines: Sequence[str]) -> FileioSection:
         read_bytes_per_s=rates["read"] * MIB or None,
         written_bytes_per_s=rates["written"] * MIB or None,
         latency_mean_s=latency_s / number["events"],
-        latency_p95_s=number["p95"] / _MS or None,
+        latency_p95_s=_p95_s(lines),
         latency_maximum_s=number["longest"] / _MS or None,
     )
+
+
+def _p95_s(lines: Sequence[str]) -> float | None:
+    match = only((_PERCENTILE.fullmatch(line) for line in lines), f"{_WHAT} for the percentile")
+    return float(match[2]) / _MS or None if match[1] == "95" else None
 
 
 def _all_latency_s(lines: Sequence[str]) -> float:

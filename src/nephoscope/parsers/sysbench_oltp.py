@@ -34,6 +34,10 @@ _INTERVAL = re.compile(
     rf"\[ +({INTEGER})s ?\] thds: ({INTEGER}) tps: ({DECIMAL}) qps: ({DECIMAL}) \(r/w/o: [0-9./]{{5,60}}\)"
     rf" lat \(ms, ?({INTEGER})%\): ({DECIMAL}) err/s:? ({DECIMAL}) reconn/s: ({DECIMAL})"
 )
+_INTERVAL_OF_0_5 = re.compile(
+    rf"\[ *({INTEGER})s\] threads: ({INTEGER}), tps: ({DECIMAL}), reads(?:/s)?: {DECIMAL}, writes(?:/s)?: {DECIMAL},"
+    rf" response time: ({DECIMAL})ms \(({INTEGER})%\)(?:, errors: ({DECIMAL}), reconnects: +{DECIMAL})?"
+)
 _ENDS = re.compile(rf" +execution time \(avg/stddev\): +{DECIMAL}/[0-9]+\.[0-9]{{2}}")
 _ROUNDED = 0.0051
 
@@ -44,10 +48,10 @@ class OltpInterval(Frozen):
     at_s: int = Field(gt=0, description="end of the interval")
     threads: int = Field(ge=0)
     transactions_per_s: float = Field(ge=0)
-    queries_per_s: float = Field(ge=0)
+    queries_per_s: float | None = Field(ge=0, description="None: not printed (0.5)")
     latency_percent: int = Field(ge=1, le=100)
     latency_s: float = Field(ge=0)
-    errors_per_s: float = Field(ge=0)
+    errors_per_s: float | None = Field(ge=0)
 
 
 class SysbenchOltp(Frozen):
@@ -126,22 +130,28 @@ def parse_sysbench_oltp(text: str) -> SysbenchOltp:
 
 
 def _intervals(lines: Sequence[str]) -> tuple[OltpInterval, ...]:
-    rows = tuple(
-        made(
-            OltpInterval,
-            _WHAT,
-            at_s=int(match[1]),
-            threads=int(match[2]),
-            transactions_per_s=float(match[3]),
-            queries_per_s=float(match[4]),
-            latency_percent=int(match[5]),
-            latency_s=float(match[6]) / _MS,
-            errors_per_s=float(match[7]),
-        )
-        for line in lines
-        if (match := _INTERVAL.fullmatch(line))
-    )
+    rows = tuple(row for line in lines if (row := _interval(line)))
     times = [row.at_s for row in rows]
     if times != sorted(set(times)):
         raise OutputUnreadable(f"{_WHAT}: intermediate lines out of order")
     return rows
+
+
+def _interval(line: str) -> OltpInterval | None:
+    if match := _INTERVAL.fullmatch(line):
+        at, threads, rate, queries, percent, latency, errors = match.groups()[:7]
+    elif match := _INTERVAL_OF_0_5.fullmatch(line):
+        (at, threads, rate, latency, percent, errors), queries = match.groups(), None
+    else:
+        return None
+    return made(
+        OltpInterval,
+        _WHAT,
+        at_s=int(at),
+        threads=int(threads),
+        transactions_per_s=float(rate),
+        queries_per_s=None if queries is None else float(queries),
+        latency_percent=int(percent),
+        latency_s=float(latency) / _MS,
+        errors_per_s=None if errors is None else float(errors),
+    )

@@ -1,12 +1,14 @@
 """Where a series of rates changes its level: burst level, sustained level, time to throttle.
 
-Optimal partitioning (Jackson et al. 2005; what PELT computes, Killick, Fearnhead and Eckley, JASA 2012) of a series
-into plateaus by least squares. Three things keep it quiet on a steady machine:
+Optimal partitioning (Jackson et al. 2005; what PELT computes, Killick, Fearnhead and Eckley, JASA 2012) into plateaus,
+not of the values but of what is new in each: of v(t) - d v(t-1), where d says how much neighbours depend on each other
+(AR(1); Chakar et al., Bernoulli 2017). There a change of level stands out by its jump, however slowly the noise around
+it wanders. The value at a jump belongs to no plateau. Three things keep it quiet on a steady machine:
 
 - A single outlier is replaced by the median around it before it is looked at (Hampel's filter). Levels are medians of
   the values as they were measured.
-- The penalty of a change point is 3 ln n long-run variances. The long-run variance of neighbours that depend on each
-  other (AR(1)) comes from their differences over one and two steps of time, which a few changes of level do not move.
+- The penalty of a change point is 3 ln n variances of what is new. Dependence and variance come from differences over
+  one and two steps of time, which a few changes of level do not move, and again from what the plateaus leave over.
 - Neighbouring plateaus closer than `LEAST_CHANGE` are one: a machine that is a few percent slower was not throttled.
 """
 
@@ -32,7 +34,12 @@ _HAMPEL_SIGMAS = 5.0
 _MAD_TO_SIGMA = 1.4826
 _CUT_SIGMAS = 3.5
 _MOST_DEPENDENT = 0.85
-"""A stronger dependence cannot be told from a change of level in a series of this length."""
+"""By differences: a stronger dependence cannot be told from a change of level."""
+_MOST_DEPENDENT_AROUND = 0.95
+"""Around plateaus."""
+
+_ROUNDS = 2
+"""The second one knows the noise better."""
 
 Floats = NDArray[np.float64]
 
@@ -71,8 +78,11 @@ def plateaus(values: Sequence[float]) -> tuple[Plateau, ...]:
     width = math.ceil(raw.size / _MOST_BINS)
     bins = _binned(quiet, width)
     shortest = max(3, math.ceil(_SHORTEST_SHARE * bins.size))
-    penalty = _PENALTY * _long_run_variance(quiet) / width * math.log(bins.size)
-    bounds = [0, *(bound * width for bound in _partition(bins, penalty, shortest)), raw.size]
+    noise = _noise_by_differences(bins)
+    for _ in range(_ROUNDS):
+        found = _placed(bins, _partition(bins, noise, shortest), noise.dependence)
+        noise = _noise_around(bins, found)
+    bounds = [0, *(bound * width for bound in found), raw.size]
     return _merged(raw, [_plateau(raw, start, end) for start, end in pairwise(bounds)])
 
 
@@ -110,13 +120,30 @@ def _binned(values: Floats, width: int) -> Floats:
     return np.asarray(whole.reshape(-1, width).mean(axis=1))
 
 
-def _long_run_variance(values: Floats) -> float:
-    """Of an AR(1) whose level steps now and then, from differences over one and over two steps of time."""
+@dataclass(frozen=True)
+class _Noise:
+    """AR(1): how much of a value its successor keeps, and the variance of what is new in each."""
+
+    dependence: float
+    variance: float
+
+
+def _noise_by_differences(values: Floats) -> _Noise:
+    """Of a series whose level steps now and then, from differences over one and over two steps of time."""
     one, two = _mean_square(values[1:] - values[:-1]), _mean_square(values[2:] - values[:-2])
-    if one == 0:
-        return 0.0
-    dependence = min(max(two / one - 1, 0.0), _MOST_DEPENDENT)
-    return one / (2 * (1 - dependence)) * (1 + dependence) / (1 - dependence)
+    dependence = min(max(two / one - 1, 0.0), _MOST_DEPENDENT) if one > 0 else 0.0
+    return _Noise(dependence, one * (1 + dependence) / 2)
+
+
+def _noise_around(values: Floats, bounds: Sequence[int]) -> _Noise:
+    """Of what is left over when each plateau's mean is taken away."""
+    rest = np.concatenate(
+        [values[start:end] - values[start:end].mean() for start, end in pairwise([0, *bounds, values.size])]
+    )
+    total = float(np.dot(rest, rest))
+    dependence = float(np.dot(rest[1:], rest[:-1])) / total if total > 0 else 0.0
+    dependence = min(max(dependence, 0.0), _MOST_DEPENDENT_AROUND)
+    return _Noise(dependence, float(np.mean(np.square(rest[1:] - dependence * rest[:-1]))))
 
 
 def _mean_square(differences: Floats) -> float:
@@ -126,17 +153,21 @@ def _mean_square(differences: Floats) -> float:
     return float(np.mean(np.square(np.clip(differences, -limit, limit))))
 
 
-def _partition(values: Floats, penalty: float, shortest: int) -> list[int]:
-    """Change points of the partition with the least sum of squares plus penalties."""
+def _partition(values: Floats, noise: _Noise, shortest: int) -> list[int]:
+    """Change points of the partition with the least sum of squares of what is new, plus penalties."""
     count = values.size
-    centred = values - values.mean()
+    penalty = _PENALTY * noise.variance * math.log(count)
+    new = values[1:] - noise.dependence * values[:-1]
+    centred = np.concatenate([[0.0], new - new.mean()])
     sums, squares = (np.concatenate([[0.0], np.cumsum(each)]) for each in (centred, np.square(centred)))
     best = np.full(count + 1, np.inf)
     best[0] = -penalty
     last = np.zeros(count + 1, dtype=np.int64)
     for end in range(shortest, count + 1):
         starts = np.arange(0, end - shortest + 1)
-        within = squares[end] - squares[starts] - np.square(sums[end] - sums[starts]) / (end - starts)
+        # What is new in a plateau's first value is its jump: left out.
+        inside = starts + 1
+        within = squares[end] - squares[inside] - np.square(sums[end] - sums[inside]) / (end - inside)
         total = best[starts] + within + penalty
         last[end] = int(np.argmin(total))
         best[end] = total[last[end]]
@@ -146,6 +177,25 @@ def _partition(values: Floats, penalty: float, shortest: int) -> list[int]:
         found.append(at)
         at = int(last[at])
     return found[::-1]
+
+
+def _placed(values: Floats, bounds: Sequence[int], dependence: float) -> list[int]:
+    """Each bound where the jump from the one level to the other fits best: a value further or back."""
+    edges = [0, *bounds, values.size]
+    return [
+        _place(values[begin:end], at - begin, dependence) + begin
+        for begin, at, end in zip(edges, bounds, edges[2:], strict=False)
+    ]
+
+
+def _place(values: Floats, at: int, dependence: float) -> int:
+    before, after = np.median(values[:at]), np.median(values[at + 1 :])
+
+    def misfit(place: int) -> float:
+        rest = values - np.where(np.arange(values.size) < place, before, after)
+        return float(np.sum(np.square(rest[1:] - dependence * rest[:-1])))
+
+    return min((at, at - 1, at + 1), key=misfit)
 
 
 def _plateau(raw: Floats, start: int, end: int) -> Plateau:

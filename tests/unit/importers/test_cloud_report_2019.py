@@ -1,5 +1,6 @@
 """The tree of 2019: labels are claims, what is damaged is told, what does not count stays in the data as such."""
 
+import gzip
 import re
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -167,6 +168,10 @@ def test_the_name_of_an_unknown_type_tells_its_vcpus_and_nothing_else() -> None:
     for provider, label, vcpus in (
         ("aws", "m6g.2xlarge", 8),
         ("aws", "m6g.xlarge-ebs", 4),
+        ("ec2", "c5.large", 2),
+        ("aws", "c4.8xlarge", 36),
+        ("gce", "n2-custom-12-65536", 12),
+        ("azure", "F8s_v2", 8),
         ("gcp", "e2-standard-8", 8),
         ("azure", "Standard_E32s_v4", 32),
     ):
@@ -174,6 +179,9 @@ def test_the_name_of_an_unknown_type_tells_its_vcpus_and_nothing_else() -> None:
         assert known
         assert (known.vcpus, known.memory_gib, known.cpu_words, known.l3_kib) == (vcpus, None, (), ())
     assert machine_type_of("aws", "m5.metal") is None
+    held = machine_type_of("aws", "i3en.6xlarge")
+    assert held
+    assert (held.vcpus, held.vcpus_of_size) == (16, 24), "the Cloud Report held it to 16"
     assert machine_type_of("azure", "Standard_D4_v2") is None, "its number is no count"
 
 
@@ -199,6 +207,35 @@ def test_a_contended_run_says_nothing_of_its_siblings(tmp_path: Path) -> None:
     write_run(tmp_path, "aws/c5.4xlarge/20190909/1", {"network-ping.log": ping})
     runs = import_tree(tmp_path)[0].runs
     assert [str(run.verdict) for run in runs] == ["invalid", "unknown"]
+
+
+def test_logs_of_other_forms_are_judged_as_well(tmp_path: Path) -> None:
+    packed = gzip.compress(cpu_log().encode())
+    cases: dict[str, tuple[bytes, str, str]] = {
+        "aws/c5.4xlarge/20190912/0": (packed, "cpu.log.gz", "valid"),
+        "aws/c5.4xlarge/20190912/1": (packed[: len(packed) // 2], "cpu.log.gz", "unknown"),
+        "aws/c5.4xlarge/20190912/2": (b"no pack", "cpu.log.gz", "unknown"),
+        "aws/c5.4xlarge/20190912/3": (cpu_log().replace("\n", "\r\n").encode(), "CPU.log", "valid"),
+        "aws/c5.4xlarge/20190912/4": ((cpu_log() + cpu_log(effective=4)).encode(), "cpu.log", "invalid"),
+        "aws/c5.4xlarge/20190912/5": ((short_log() + cpu_log()).encode(), "cpu.log", "valid"),
+        "AWS/c5.large/20190912/0": (cpu_log().encode(), "cpu.log", "invalid"),
+        "AWS/c5.large/20190912/1": (cpu_log(effective=2, workers=2).encode(), "cpu.log", "valid"),
+        "gce/n1-standard-16/20190912/0": (cpu_log(effective=4).encode(), "cpu.log", "invalid"),
+        "azure/D16s_v3_premium/20190912/0": (cpu_log(effective=8).encode(), "cpu.log", "invalid"),
+        "oracle/VM.Standard2.8/20190912/0": (cpu_log(effective=3.6).encode(), "cpu.log", "invalid"),
+    }
+    for path, (content, name, _) in cases.items():
+        (tmp_path / path).mkdir(parents=True)
+        (tmp_path / path / name).write_bytes(content)
+    runs = import_tree(tmp_path)[0].runs
+    assert {run.folder: str(run.verdict) for run in runs} == {path: verdict for path, (_, _, verdict) in cases.items()}
+
+
+def short_log() -> str:
+    """A warm-up of half a second, in which half of the time went into starting the workers."""
+    said = "stress-ng: info:  [1] "
+    row = f"{'cpu':<16}{1000:>10}{0.5:10.2f}{4.0:10.2f}{0:10.2f}{2000:15.2f}{250:15.2f}"
+    return f"{said}dispatching hogs: 16 cpu\n{said}successful run completed in 0.51s\n{said}{row}\n"
 
 
 @pytest.fixture(scope="module")

@@ -40,7 +40,7 @@ def test_every_lscpu_and_lsblk_of_the_inspector_is_read() -> None:
         value = parse_any(path.read_text())
         if isinstance(value, Lscpu):
             assert 1 <= value.vcpus <= 512, path
-            assert value.caches["L3"].total_bytes >= 2**20, path
+            assert value.caches["L3"].size_bytes >= 2**20, path
             assert value.numa_nodes
             assert sum(map(len, value.node_cpus.values())) == value.vcpus
 

@@ -343,14 +343,14 @@ def test_lscpu_says_the_same_in_all_its_forms() -> None:
     )
     for one in (text, plain, exact):
         assert (one.vcpus, one.sockets, one.numa_nodes, one.node_cpus) == (2, 1, 1, {0: (0, 1)})
-        assert (one.caches["L3"].total_bytes, one.caches["L3"].instances) == (32 * MIB, 1)
+        assert (one.caches["L3"].size_bytes, one.caches["L3"].instances) == (32 * MIB, 1)
     assert plain.caches == exact.caches
 
 
 def test_an_lscpu_before_2_37_tells_of_one_instance() -> None:
     old = "Architecture: x86_64\nCPU(s): 32\nSocket(s): -\nCPU MHz: 2.00\nL3 cache:  56320K\n"
     found = parse_lscpu(old)
-    assert (found.caches["L3"].total_bytes, found.caches["L3"].instances, found.sockets) == (56320 * KIB, None, None)
+    assert (found.caches["L3"].size_bytes, found.caches["L3"].instances, found.sockets) == (56320 * KIB, None, None)
     assert parse_lscpu(old.replace("2.00", "2799,998")).mhz == 2799.998
 
 

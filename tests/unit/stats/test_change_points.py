@@ -4,18 +4,22 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.stats.change_points import LEAST_VALUES, Plateau, plateaus, throttling
-from tests.support.series import Noise, alarms, hits
+from tests.support.series import Noise, alarms, hits, oracle_hits
 from tests.support.shared_data import shared
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "concepts" / "detectors.md"
-CELLS = [Noise(length, dependence, 0.02) for length in (240, 1440) for dependence in (0.0, 0.5, 0.7)]
-CELLS += [Noise(1440, dependence, 0.05) for dependence in (0.0, 0.5, 0.7)]
+CELLS = [Noise(length, dependence, 0.02) for length in (60, 120, 240) for dependence in (0.0, 0.5, 0.7)]
+CELLS += [Noise(length, dependence, 0.05) for length in (240, 1440) for dependence in (0.0, 0.5, 0.7)]
+CELLS += [Noise(1440, 0.7, 0.02)]
 REPEATS = 200
+_ORACLE_UP_TO = 240
+"""Values: beyond, a matrix of all shapes is large, and nothing is lost there."""
 
 
 def a_day_of(name: str) -> list[float]:
@@ -37,29 +41,34 @@ def test_a_day_of_a_throttled_machine_tells_minute_and_level() -> None:
     assert found.sustained_level == pytest.approx(458, rel=0.01)
 
 
-@pytest.mark.parametrize("noise", [Noise(240, 0.0, 0.02), Noise(240, 0.5, 0.02), Noise(600, 0.7, 0.02)], ids=str)
+@pytest.mark.parametrize("noise", [Noise(240, 0.0, 0.02), Noise(240, 0.5, 0.02), Noise(240, 0.7, 0.02)], ids=str)
 def test_few_alarms_and_nearly_all_steps(noise: Noise) -> None:
     assert alarms(noise, 60, seed=1) <= 3
     assert hits(noise, 60, seed=2) >= 57
+
+
+def test_a_change_in_values_that_depend_on_each_other_is_found_at_its_jump() -> None:
+    """By sums of squares alone the wandering of the noise hides it."""
+    noise = Noise(240, 0.7, 0.02)
+    values = noise.draw(np.random.default_rng(5)) * np.where((np.arange(240) >= 100) & (np.arange(240) < 124), 0.9, 1.0)
+    assert [one.start for one in plateaus(values.tolist())] == [0, 100, 124]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", CELLS, ids=str)
 def test_the_page_shows_what_the_simulation_gives(noise: Noise) -> None:
     false, found = alarms(noise, REPEATS, seed=1), hits(noise, REPEATS, seed=2)
-    row = f"| {noise.length} | {noise.dependence:g} | {noise.spread * 100:g} % | {false} | {found} |"
+    possible = "" if noise.length > _ORACLE_UP_TO else str(oracle_hits(noise, REPEATS, seed=2))
+    row = f"| {noise.length} | {noise.dependence:g} | {noise.spread * 100:g} % | {false} | {found} | {possible} |"
     assert row in PAGE.read_text(), row
-    assert false <= 0.05 * REPEATS
-    if noise.length >= 1440 or noise.dependence < 0.7:
-        assert found >= 0.95 * REPEATS
 
 
 def test_the_page_keeps_what_was_asked_for() -> None:
-    rows = re.findall(r"^\| (\d+) \| ([\d.]+) \| [\d.]+ % \| (\d+) \| (\d+) \|$", PAGE.read_text(), re.MULTILINE)
+    rows = re.findall(r"^\| (\d+) \| [\d.]+ \| ([\d.]+) % \| (\d+) \| (\d+) \| \d* \|$", PAGE.read_text(), re.MULTILINE)
     assert len(rows) == len(CELLS)
-    for length, dependence, false, found in rows:
+    for length, spread_percent, false, found in rows:
         assert int(false) <= 0.05 * REPEATS
-        if int(length) >= 1440 or float(dependence) < 0.7:
+        if int(length) >= 1440 or (int(length) >= 240 and float(spread_percent) <= 2):
             assert int(found) >= 0.95 * REPEATS
 
 
