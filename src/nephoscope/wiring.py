@@ -1,7 +1,9 @@
 """Puts the real parts together: the only place that knows them all."""
 
+import getpass
 import os
 import shutil
+import socket
 import sys
 from collections.abc import Mapping
 from importlib import resources
@@ -18,7 +20,10 @@ from nephoscope.databases.postgres_binaries import embedded_folder, find_binarie
 from nephoscope.databases.valkey import ValkeyDatabase, find_valkey
 from nephoscope.errors import InputError
 from nephoscope.machines.facts import gather_facts
+from nephoscope.providers.aws import AwsCloud
 from nephoscope.providers.base import Provider
+from nephoscope.providers.cloud import CloudProvider
+from nephoscope.providers.cloud_ssh import SshConnect
 from nephoscope.providers.emulated import EmulatedProvider
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.providers.local import LocalProvider
@@ -37,7 +42,10 @@ def load_program() -> str:
 
 def real_world(listener: Listener) -> World:
     """The world of a command line."""
+    clock = SystemClock()
+    connect, owner = SshConnect([load_program()], clock), f"{getpass.getuser()}@{socket.gethostname()}"
     providers: Mapping[str, Provider] = {
+        "aws": CloudProvider(AwsCloud(clock), connect, clock, owner),
         "local": LocalProvider(),
         "emulated": EmulatedProvider(),
         "ssh": SshProvider([load_program()]),
@@ -53,7 +61,7 @@ def real_world(listener: Listener) -> World:
         databases=databases,
         benchmarks=BENCHMARKS,
         observe=gather_facts,
-        clock=SystemClock(),
+        clock=clock,
         listener=listener,
         load_program=load_program(),
         version=nephoscope.__version__,

@@ -38,7 +38,9 @@ def test_no_page_names_a_place_of_a_machine(page: Path) -> None:
 def test_lines_are_short_enough_to_read_in_a_diff(page: Path) -> None:
     by_hand = pages.with_generated(TEXTS[page], dict.fromkeys(pages.generated_names(TEXTS[page]), ""))
     text = re.sub(r"^ *```.*?^ *```$", "", by_hand, flags=re.MULTILINE | re.DOTALL)
-    prose = [line for line in text.splitlines() if not line.startswith(("|", "A study is a [TOML]"))]
+    prose = [  # headings of tables are generated
+        line for line in text.splitlines() if not line.startswith(("|", "A study is a [TOML]", "## `["))
+    ]
     assert [line for line in prose if len(line) > 120] == []
 
 

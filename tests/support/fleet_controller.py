@@ -4,12 +4,16 @@ import random
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from nephoscope import cli
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.console import LiveProgress, talk
 from nephoscope.errors import CapacityLacking, NephoscopeError
-from nephoscope.providers.base import ClusterRequest
+from nephoscope.providers.aws import AwsCloud
+from nephoscope.providers.base import ClusterRequest, Provider
+from nephoscope.providers.cloud import CloudProvider
+from nephoscope.providers.cloud_order import CLUSTER, ROLE
 from nephoscope.providers.fake_cloud import FakeCloud
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.conductor import Rules
@@ -21,6 +25,7 @@ from nephoscope.stages import load, plan
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.wiring import real_world
 from tests.support.fake_world import observe_at_once
+from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, tag_in
 
 CAPACITY_ERRORS = 0.15
 IMPATIENT = Patience(first_wait_s=0.05, longest_wait_s=0.2)
@@ -34,7 +39,27 @@ def cloud(folder: Path) -> FakeCloud:
     return FakeCloud(folder, {PROGRAM: fake_program}, failure)
 
 
-def main(study_file: str, out: str, cloud_folder: str, clusters: str, max_usd: str, state_url: str) -> int:
+def aws_on_moto(url: str, folder: Path) -> CloudProvider:
+    """AWS as moto's server plays it, lacking capacity now and then; its machines answer from a folder."""
+
+    def refuse(operation: str, arguments: dict[str, Any]) -> str | None:
+        if operation != "RunInstances":
+            return None
+        asked = tag_in(arguments, CLUSTER).partition("/")[2], tag_in(arguments, ROLE)
+        return "InsufficientInstanceCapacity" if random.Random(repr(asked)).random() < CAPACITY_ERRORS else None
+
+    clock = SystemClock()
+    connect = FakeConnect(folder, {PROGRAM: fake_program})
+    return CloudProvider(AwsCloud(clock, client_of(url, refuse), REGIONS), connect, clock, "rehearsal")
+
+
+def provider_of(where: str) -> Provider:
+    """A folder, or the URL of moto's server and a folder."""
+    url, _, folder = where.rpartition(" ")
+    return aws_on_moto(url, Path(folder)) if url else cloud(Path(folder))
+
+
+def main(study_file: str, out: str, where: str, clusters: str, max_usd: str, state_url: str) -> int:
     text = Path(study_file).read_text()
     study = load(text, study_file)
     folder = ResultsFolder(Path(out))
@@ -43,7 +68,8 @@ def main(study_file: str, out: str, cloud_folder: str, clusters: str, max_usd: s
         adopt_plan(folder, text, planned, replan=False)
         with LiveProgress(talk(), SystemClock(), len(planned.trials), 1.0) as progress:
             world = real_world(progress)
-            world = replace(world, providers={"fake": cloud(Path(cloud_folder))}, observe=observe_at_once)
+            provider = provider_of(where)
+            world = replace(world, providers={provider.name: provider}, observe=observe_at_once)
             conduct = Conduct(
                 limits=Limits(max_clusters=int(clusters), max_usd=float(max_usd) or None),
                 rules=Rules(study.placement, IMPATIENT),

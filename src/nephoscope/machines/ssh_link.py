@@ -132,6 +132,11 @@ class Link:
                 await connection.wait_closed()
         self._connection = self._jump = None
 
+    @property
+    def host_key(self) -> str | None:
+        """The key that the host is pinned to; None: it was not met yet."""
+        return self._address.host_key or self._pins.get(self._address)
+
     async def _up(self) -> "asyncssh.SSHClientConnection":
         async with self._making:
             if self._connection is None or self._connection.is_closed():

@@ -127,8 +127,9 @@ def _compared(cells: Collection[Cell], entries: Mapping[str, "_Resolved"]) -> in
 _NOT_MEASURED: dict[str, Any] = {
     **dict.fromkeys(("price_usd_per_hour", "price_basis", "priced_as"), True),
     "ssh": {"key_file": True, "jump": True, "host_keys": True, "inventory": True},
+    "cloud": {"ingress": True, "reach": True, "user": True},
 }
-"""Prices, and by which way a host is entered."""
+"""Prices, and by which way a machine is entered."""
 
 
 def trial_id(configuration: Configuration, use: BenchmarkUse, *, replicate: int, seed: int) -> str:

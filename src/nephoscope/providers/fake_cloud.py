@@ -45,8 +45,10 @@ class FakeCloud:
         configuration = request.configuration
         asked, load = configuration.database_machine, configuration.load_machine
         cpus = CPUS_OF_ALL if isinstance(asked.cpus, str) else asked.cpus
-        machines = [_machine(f"fake-{number}", home, self._programs, cpus) for number in range(1, asked.count + 1)]
-        client = _machine("fake-load", home, self._programs, CPUS_OF_ALL) if load else machines[0]
+        machines = [
+            machine_of_answers(f"fake-{number}", home, self._programs, cpus) for number in range(1, asked.count + 1)
+        ]
+        client = machine_of_answers("fake-load", home, self._programs, CPUS_OF_ALL) if load else machines[0]
         return Cluster(request.key, tuple(machines), client)
 
     async def list(self, study: str) -> list[str]:
@@ -79,7 +81,8 @@ class FakeCloud:
         }
 
 
-def _machine(name: str, home: Path, programs: Mapping[str, AnswerTo], cpus: int) -> MachineHandle:
+def machine_of_answers(name: str, home: Path, programs: Mapping[str, AnswerTo], cpus: int) -> MachineHandle:
+    """A machine whose commands are kept below `home`: each is begun once, whoever asks for it."""
     remote = _CloudRemote({**idle_looks(cpus), **programs}, home / "jobs", name)
     return MachineHandle(name, remote, "192.0.2.1", tuple(range(cpus)), f"/fake/{home.name}")
 

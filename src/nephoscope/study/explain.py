@@ -73,7 +73,7 @@ def _sentence(path: Path, errors: Sequence[ErrorDetails], data: Any, schema: Sch
         return unknown_key(key, errors[0]["input"], wanted.keys(schema, path[:-1]))
     if kind in _OWN_WORDS:
         return str(errors[0].get("ctx", {}).get("error", errors[0]["msg"]))
-    if kind.startswith("dsn_") or kind == "parameters_do_not_fit":
+    if kind.startswith(("dsn_", "ingress_")) or kind == "parameters_do_not_fit":
         return errors[0]["msg"]
     rules = wanted.find(schema, path)
     words = wanted.in_words(schema, rules, _key_with_unit(path)) if rules is not None else errors[0]["msg"]

@@ -7,9 +7,20 @@ from pydantic_core import PydanticCustomError
 
 from nephoscope.frozen import Frozen
 from nephoscope.study.address import names_one_server
+from nephoscope.study.cloud import Cloud
 from nephoscope.study.names import Name
 from nephoscope.study.places import MachineType, Ssh
 from nephoscope.study.secrets import holds_password
+
+
+class Volume(Frozen):
+    """A volume of each machine of a role, as it is ordered."""
+
+    kind: str = Field(min_length=1, description="as the price book names it: 'gp3', 'pd-ssd'")
+    size: float = Field(gt=0, description="GB or GiB, as the provider counts it")
+    iops: float = Field(default=0, ge=0, description="all provisioned IOPS, with what the price includes")
+    throughput: float = Field(default=0, ge=0, description="all provisioned MiB/s or MB/s, as the provider counts it")
+    count: int = Field(default=1, ge=1, le=128, description="equal volumes")
 
 
 class Machine(Frozen):
@@ -29,6 +40,26 @@ class Machine(Frozen):
     )
     emulated: MachineType | None = Field(
         default=None, description="for emulated alone; default: what [[machine_types]] says of `type`"
+    )
+    image: str | None = Field(default=None, description="for clouds alone; default: that of the table `cloud`")
+    volumes: list[Volume] | None = Field(
+        default=None,
+        min_length=1,
+        description="for clouds alone: made with the machine, hold its data folder, striped when they are several; "
+        "default: the data folder is on the image's disk",
+    )
+    local_ssds: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description="for clouds alone: the data folder is on so many local SSDs, striped when they are several; on gcp "
+        "they are attached, elsewhere the type must have them",
+    )
+    threads_per_core: Literal[1, 2] | None = Field(
+        default=None, description="for clouds alone; default: the type's own"
+    )
+    cpu_platform: str | None = Field(
+        default=None, description="for gcp alone: the oldest CPU platform, as 'Intel Ice Lake'; default: any"
     )
     region: str | None = Field(default=None, description="of a load machine elsewhere; default: the configuration's")
     cpus: Annotated[int, Field(ge=1, le=4096)] | Literal["all"] = Field(
@@ -96,16 +127,6 @@ class Database(Frozen):
         return dsn
 
 
-class Volume(Frozen):
-    """A volume of each database machine, as it is ordered, for its price."""
-
-    kind: str = Field(min_length=1, description="as the price book names it: 'gp3', 'pd-ssd'")
-    size: float = Field(gt=0, description="GB or GiB, as the provider counts it")
-    iops: float = Field(default=0, ge=0, description="all provisioned IOPS, with what the price includes")
-    throughput: float = Field(default=0, ge=0, description="all provisioned MiB/s or MB/s, as the provider counts it")
-    count: int = Field(default=1, ge=1, le=128, description="equal volumes")
-
-
 class PricedAs(Frozen):
     """What a configuration is sold as: for machines that nephoscope did not order, as the one it runs on."""
 
@@ -122,8 +143,9 @@ class Configuration(Frozen):
     provider: Literal["local", "emulated", "ssh", "fake", "aws", "azure", "gcp", "other"] = Field(
         default="local",
         description="where machines come from; local: this one, emulated: several made of this one (root), ssh: yours, "
-        "by `hosts`, fake: none at all, for a rehearsal; clouds: cannot be run yet, only planned and imported",
+        "by `hosts`, fake: none at all, for a rehearsal; clouds: by `cloud`; other: only planned and imported",
     )
+    cloud: Cloud | None = Field(default=None, description="for clouds alone: how machines are made there")
     ssh: Ssh | None = Field(default=None, description="for ssh alone: how hosts are entered")
     region: str | None = Field(default=None, description="the provider's region; not for local")
     zone: str | None = Field(default=None, description="the provider's zone; not for local")

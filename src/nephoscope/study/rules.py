@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.explain import Problem
 from nephoscope.study.locate import Path, line_of
 from nephoscope.study.suggest import nearest, shown
@@ -12,6 +13,7 @@ from nephoscope.study.suggest import nearest, shown
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
+_CLOUDS_ALONE = f"has a meaning with {', '.join(sorted(CLOUDS))} alone"
 _ROLES = ("database_machine", "load_machine")
 DRIVES_A_DATABASE = frozenset({"tpcc", "point-select", "kv", "highest-load"})
 """Benchmarks that cannot do without one; the fake one may."""
@@ -122,11 +124,23 @@ def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> It
             yield Problem(place, f'provider "ssh" needs `hosts` for `{role}`: hosts = ["user@host"]')
         if provider == "ssh" and "count" in machine:
             yield Problem((*path, role, "count"), "there are as many machines as `hosts`; leave it out")
-        for key, where in (("hosts", "ssh"), ("emulated", "emulated")):
+        for key, where in (("hosts", "ssh"), ("emulated", "emulated"), ("cpu_platform", "gcp")):
             if key in machine and provider != where:
                 yield Problem((*path, role, key), f'has a meaning with provider "{where}" alone; leave it out')
+        yield from _ordered((*path, role), machine, provider)
+    if "cloud" in configuration and provider not in CLOUDS:
+        yield Problem((*path, "cloud"), f"{_CLOUDS_ALONE}; leave it out")
     if "ssh" in configuration and provider != "ssh":
         yield Problem((*path, "ssh"), 'has a meaning with provider "ssh" alone; leave it out')
+
+
+def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:
+    """What only somebody who makes machines can be asked for."""
+    for key in ("image", "volumes", "local_ssds", "threads_per_core"):
+        if key in machine and provider not in CLOUDS:
+            yield Problem((*path, key), f"{_CLOUDS_ALONE}; leave it out")
+    if "volumes" in machine and "local_ssds" in machine:
+        yield Problem((*path, "local_ssds"), "the data folder is on `volumes` or on local SSDs; leave one of them out")
 
 
 def _database_needed(data: Mapping[str, Any]) -> bool:

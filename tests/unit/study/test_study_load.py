@@ -1,11 +1,13 @@
 """What a person reads when a study is wrong: place, value, what is allowed, what to try."""
 
+import re
 import tomllib
 
 import pytest
 
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.errors import StudyError
+from nephoscope.plan.expand import expand
 from nephoscope.study.load import load_study
 from nephoscope.study.rules import DRIVES_A_DATABASE
 from tests.unit.study.study_example import LAPTOP, MINIMAL, MODELS, ROOT
@@ -320,3 +322,33 @@ def test_hosts_are_counted_for_ssh() -> None:
     text = with_configuration('name = "a"\nprovider = "ssh"\ndatabase_machine.hosts = ["x", "y"]')
     (configuration,) = load_study(text, "", MODELS).configurations
     assert configuration.database_machine.count == 2
+
+
+AWS = 'name = "a"\nprovider = "aws"\n'
+
+
+@pytest.mark.parametrize(
+    ("configuration", "problem"),
+    [
+        ('name = "a"\ncloud = { image = "i", ingress = "10.0.0.0/16" }', "has a meaning with aws, azure, gcp alone"),
+        ('name = "a"\ndatabase_machine.volumes = [{ kind = "gp3", size = 1 }]', "has a meaning with aws, azure, gcp"),
+        (f'{AWS}database_machine.cpu_platform = "x"', 'has a meaning with provider "gcp" alone'),
+        (f'{AWS}cloud = {{ image = "i", ingress = "0.0.0.0/0" }}', "lets in more than 65,536 addresses"),
+        (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is no IPv4 network"),
+        (
+            f'{AWS}database_machine = {{ local_ssds = 1, volumes = [{{ kind = "gp3", size = 1 }}] }}',
+            "the data folder is on `volumes` or on local SSDs",
+        ),
+    ],
+)
+def test_what_a_cloud_is_asked_for_is_asked_of_a_cloud_and_makes_sense(configuration: str, problem: str) -> None:
+    with pytest.raises(StudyError, match=re.escape(problem)):
+        load_study(with_configuration(configuration), "", MODELS)
+
+
+def test_by_which_way_a_machine_is_entered_is_no_part_of_a_trials_id() -> None:
+    def ids(ingress: str) -> list[str]:
+        text = with_configuration(f'{AWS}cloud = {{ image = "i", ingress = "{ingress}" }}')
+        return [trial.intent.id for trial in expand(load_study(text, "", MODELS), BENCHMARKS).trials]
+
+    assert ids("203.0.113.7/32") == ids("198.51.100.1/32")

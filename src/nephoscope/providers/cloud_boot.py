@@ -1,0 +1,136 @@
+"""The script that a cloud's machine runs as root when it comes up first; pure.
+
+It first sets the timer that ends the machine, as whatever follows may fail. Then a user with our key, the disks, the
+packages. How it went stands in `DONE`: `ready`, or what failed.
+"""
+
+import shlex
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+DATA = "/mnt/data"
+DONE = "/var/lib/nephoscope/boot"
+LOG = "/var/lib/nephoscope/boot.log"
+
+
+@dataclass(frozen=True)
+class BootPlan:
+    """What the script does."""
+
+    user: str
+    public_key: str
+    expires_unix_ms: int | None
+    packages: tuple[str, ...] = ()
+    volumes: int = 0
+    """Disks that were attached; the data folder is on them."""
+    local_ssds: int = 0
+    """Disks that the machine has by itself; the data folder is on them, and there are no volumes."""
+
+
+def boot_script(plan: BootPlan) -> str:
+    """A POSIX shell script; started a second time, after a restart of the machine, it does nothing."""
+    wanted, kind = (plan.local_ssds, "local") if plan.local_ssds else (plan.volumes, "volume")
+    parts = [
+        _HEAD,
+        _timer(plan.expires_unix_ms) if plan.expires_unix_ms is not None else "",
+        _USER.format(user=plan.user, key=shlex.quote(plan.public_key)),
+        _DISKS.format(wanted=wanted, kind=kind) if wanted else f"mkdir -p {DATA}\n",
+        f"mkdir -p {DATA}/nephoscope/data\nchown -R {plan.user}: {DATA}/nephoscope\n",
+        _QUIET,
+        _PACKAGES.format(names=" ".join(map(shlex.quote, plan.packages))) if plan.packages else "",
+        f"trap - EXIT\necho ready >{DONE}\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _timer(expires_unix_ms: int) -> str:
+    moment = datetime.fromtimestamp(expires_unix_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return _TIMER.format(moment=moment)
+
+
+_HEAD = f"""\
+#!/bin/sh
+mkdir -p {DONE.rpartition("/")[0]}
+[ ! -e {DONE} ] || exit 0
+exec >>{LOG} 2>&1
+set -eux
+trap 'tail -n 6 {LOG} >{DONE}.failed; mv {DONE}.failed {DONE}' EXIT
+"""
+
+# A unit and not `shutdown +60`: it is there again after a restart, and acts at once when its moment has passed.
+_TIMER = """\
+cat >/etc/systemd/system/nephoscope-expires.service <<'END'
+[Service]
+Type=oneshot
+ExecStart=/bin/systemctl poweroff --force
+END
+cat >/etc/systemd/system/nephoscope-expires.timer <<'END'
+[Timer]
+OnCalendar={moment}
+Persistent=true
+AccuracySec=1s
+[Install]
+WantedBy=timers.target
+END
+systemctl daemon-reload
+systemctl enable --now nephoscope-expires.timer
+"""
+
+_USER = """\
+id -u {user} || useradd --create-home --shell /bin/sh {user}
+home=$(getent passwd {user} | cut -d: -f6)
+mkdir -p "$home/.ssh"
+grep -qxF {key} "$home/.ssh/authorized_keys" || printf '%s\\n' {key} >>"$home/.ssh/authorized_keys"
+chmod 700 "$home/.ssh"
+chmod 600 "$home/.ssh/authorized_keys"
+chown -R {user}: "$home/.ssh"
+"""
+
+# Whole disks that nothing is on. Local SSDs are known by their model: AWS "Amazon EC2 NVMe Instance Storage", GCP
+# "nvme_card…" (its volumes are "nvme_card-pd"), Azure "Microsoft NVMe Direct Disk".
+_DISKS = """\
+empty() {{
+    lsblk --noheadings --nodeps --paths --output NAME,TYPE,MODEL | while read -r disk type model; do
+        case "$type $disk" in "disk /dev/fd"*|"disk /dev/zram"*) continue ;; "disk "*) ;; *) continue ;; esac
+        case "$model" in
+            "nvme_card-pd"*) kind=volume ;;
+            *"Instance Storage"*|"nvme_card"*|*"Direct Disk"*) kind=local ;;
+            *) kind=volume ;;
+        esac
+        [ "$kind" = {kind} ] || continue
+        [ "$(lsblk --noheadings --output NAME "$disk" | wc -l)" -eq 1 ] || continue
+        [ -z "$(blkid -p -o value "$disk" || true)" ] || continue
+        echo "$disk"
+    done
+}}
+if ! mountpoint -q /mnt/data; then
+    tries=0
+    while [ "$(empty | wc -l)" -lt {wanted} ] && [ $tries -lt 120 ]; do tries=$((tries + 1)); sleep 1; done
+    disks=$(empty)
+    set -- $disks
+    [ $# -eq {wanted} ] || {{ echo "{wanted} disks ({kind}) were asked for, there are $#: $*"; exit 1; }}
+    device=$1
+    if [ $# -gt 1 ]; then
+        device=/dev/md/nephoscope
+        mdadm --create "$device" --run --level=0 --raid-devices=$# "$@"
+    fi
+    mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$device"
+    mkdir -p /mnt/data
+    mount -o noatime "$device" /mnt/data
+fi
+"""
+
+# What images do by themselves once a day would be foreign load.
+_QUIET = """\
+systemctl stop apt-daily.timer apt-daily-upgrade.timer unattended-upgrades.service 2>/dev/null || true
+"""
+
+_PACKAGES = """\
+if command -v apt-get; then
+    export DEBIAN_FRONTEND=noninteractive
+    apt-get -o DPkg::Lock::Timeout=300 update
+    apt-get -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends {names}
+else
+    dnf install --assumeyes {names}
+fi
+"""

@@ -1,0 +1,109 @@
+"""EC2 by moto's server: real HTTP and the real SDK, no account. What it lacks is injected: capacity, quota, throttling.
+
+moto ignores ClientToken, drops IOPS and throughput given in RunInstances, never lacks capacity, knows no placement
+groups and starts no sshd.
+"""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, unquote
+
+from nephoscope.machines.fake import AnswerTo
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.providers.base import ClusterRequest
+from nephoscope.providers.cloud import CloudMachine
+from nephoscope.providers.fake_cloud import machine_of_answers
+from nephoscope.study.model import Machine
+
+REGIONS = ("us-east-1", "us-west-2")
+KEYS = {"aws_access_key_id": "moto", "aws_secret_access_key": "moto"}
+
+Refuse = Callable[[str, dict[str, Any]], str | None]
+"""Operation and its arguments -> the error code that it is refused with; `None`: it goes to moto."""
+
+
+@contextmanager
+def moto_server() -> Iterator[str]:
+    """The server's URL; nothing of an earlier one is in it."""
+    from moto.core.models import DEFAULT_ACCOUNT_ID
+    from moto.ec2.models import ec2_backends
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer(port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    for region in REGIONS:
+        ec2_backends[DEFAULT_ACCOUNT_ID][region].reset()
+    try:
+        yield f"http://{host}:{port}"
+    finally:
+        server.stop()
+
+
+def client_of(url: str, refuse: Refuse = lambda _operation, _arguments: None) -> Callable[[str | None], Any]:
+    """Clients whose calls are refused as asked, before they are sent: as EC2 answers, by the SDK's own events."""
+    from botocore.awsrequest import AWSResponse
+    from botocore.config import Config
+
+    def make(region: str | None) -> Any:
+        config = Config(retries={"total_max_attempts": 1})
+        client = _session().client("ec2", region_name=region or REGIONS[0], endpoint_url=url, config=config)
+
+        def before_call(model: Any, params: dict[str, Any], **_: Any) -> tuple[Any, dict[str, Any]] | None:
+            code = refuse(model.name, params["body"])
+            if code is None:
+                return None
+            answer = {"Error": {"Code": code, "Message": "injected"}, "ResponseMetadata": {"HTTPStatusCode": 400}}
+            return AWSResponse(url, 400, {}, None), answer
+
+        client.meta.events.register("before-call.ec2", before_call)
+        return client
+
+    return make
+
+
+@cache
+def _session() -> Any:
+    """One for all: it keeps the description of EC2, which takes half a second to read."""
+    import boto3
+
+    return boto3.session.Session(**KEYS)
+
+
+class FakeConnect:
+    """Machines of moto have no sshd: this one answers for them, by what is installed (`programs`).
+
+    Commands that are kept are begun once for each machine, and go on without their controller.
+    """
+
+    def __init__(self, folder: Path, programs: dict[str, AnswerTo]) -> None:
+        self._folder = folder
+        self._programs = programs
+
+    async def key(self, scratch: Path) -> str:
+        return "ssh-ed25519 AAAA fake"
+
+    async def __call__(self, machine: CloudMachine, asked: Machine, request: ClusterRequest) -> MachineHandle:
+        cpus = 8 if isinstance(asked.cpus, str) else asked.cpus
+        home = self._folder / f"{quote(request.key, safe='')}.{machine.id}"
+        (home / "jobs").mkdir(parents=True, exist_ok=True)
+        return machine_of_answers(machine.name, home, self._programs, cpus)
+
+    def begun(self, name: str) -> Counter[str]:
+        """Cluster's key -> how often a command of that name was begun on its machines."""
+        counts: Counter[str] = Counter()
+        for home in self._folder.iterdir():
+            counts[unquote(home.name.rpartition(".")[0])] += len(list((home / "jobs").glob(f"{name}@*")))
+        return counts
+
+
+def tag_in(arguments: dict[str, Any], key: str) -> str:
+    """A tag's value in the arguments of a call, as they go over the wire."""
+    where = next(name for name, value in arguments.items() if value == key)
+    return str(arguments[f"{where.removesuffix('.Key')}.Value"])

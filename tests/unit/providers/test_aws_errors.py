@@ -1,0 +1,78 @@
+"""EC2's error codes as errors of ours; the codes are those of its API reference."""
+
+import subprocess
+import sys
+
+import pytest
+from botocore import exceptions as sdk
+
+from nephoscope.errors import (
+    CapacityLacking,
+    EnvironmentProblem,
+    InfrastructureFailure,
+    InputError,
+    MachineUnsupported,
+    QuotaReached,
+    Throttled,
+)
+from nephoscope.providers.aws import typed
+from nephoscope.providers.aws_errors import NotAllowed, of_code
+
+
+@pytest.mark.parametrize(
+    ("code", "meaning"),
+    [
+        ("InsufficientInstanceCapacity", CapacityLacking),
+        ("VcpuLimitExceeded", QuotaReached),
+        ("MaxSpotInstanceCountExceeded", QuotaReached),
+        ("RequestLimitExceeded", Throttled),
+        ("Unsupported", MachineUnsupported),
+        ("InvalidInstanceType", MachineUnsupported),
+        ("InternalError", InfrastructureFailure),
+        ("InvalidGroup.NotFound", InfrastructureFailure),
+        ("UnauthorizedOperation", NotAllowed),
+        ("InvalidAMIID.NotFound", InputError),
+        ("NeverHeardOf", EnvironmentProblem),
+    ],
+)
+def test_a_code_has_its_class_and_is_told(code: str, meaning: type[Exception]) -> None:
+    said = typed(sdk.ClientError({"Error": {"Code": code, "Message": "so it is"}}, "RunInstances"))
+    assert type(said) is meaning
+    assert code in str(said)
+    assert "so it is" in str(said)
+    assert type(of_code(code, "")) is meaning
+
+
+@pytest.mark.parametrize(
+    ("error", "meaning"),
+    [
+        (sdk.EndpointConnectionError(endpoint_url="x"), InfrastructureFailure),
+        (sdk.ReadTimeoutError(endpoint_url="x"), InfrastructureFailure),
+        (sdk.NoCredentialsError(), EnvironmentProblem),
+        (sdk.ParamValidationError(report="x"), InputError),
+    ],
+)
+def test_what_the_sdk_says_itself_has_its_class(error: Exception, meaning: type[Exception]) -> None:
+    assert type(typed(error)) is meaning
+
+
+def test_an_error_of_ours_is_none_of_the_sdks() -> None:
+    assert typed(ValueError("ours")) is None
+
+
+def test_without_the_sdk_the_extra_to_install_is_named_and_nothing_else_needs_it() -> None:
+    script = """
+import sys
+sys.modules["boto3"] = None
+import nephoscope.wiring
+from nephoscope.errors import ToolMissing
+from nephoscope.providers.aws import boto3_client
+try:
+    boto3_client("us-east-1")
+except ToolMissing as error:
+    print(error)
+print("botocore" in sys.modules)
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "pip install 'nephoscope[aws]'" in said
+    assert said.endswith("False\n")

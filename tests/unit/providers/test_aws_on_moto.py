@@ -1,0 +1,219 @@
+"""The provider against moto's EC2 over HTTP by the real SDK, with what moto lacks injected; machines are fake ones."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from nephoscope.errors import CapacityLacking, InfrastructureFailure, NephoscopeError, QuotaReached, Throttled
+from nephoscope.providers.aws import AwsCloud
+from nephoscope.providers.aws_plan import group_call
+from nephoscope.providers.cloud import CloudProvider
+from nephoscope.providers.cloud_order import order_of
+from nephoscope.run.clock import FakeClock
+from tests.support.made_cloud import AtOnce, request_of
+from tests.support.moto_ec2 import REGIONS, Refuse, client_of, moto_server
+
+run = asyncio.run
+WEST: dict[str, Any] = {"region": "us-west-2", "zone": "us-west-2a"}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with moto_server() as url:
+        yield url
+
+
+@pytest.fixture
+def url(server: str) -> Iterator[str]:
+    yield server
+    assert {region: there(server, region) for region in REGIONS} == dict.fromkeys(REGIONS, (0, 0, 0))
+
+
+class Leaping(FakeClock):
+    """Ten minutes for every wait."""
+
+    def elapse(self, seconds: float) -> None:
+        super().elapse(600.0 if seconds else 0.0)
+
+
+def nothing(_operation: str, _arguments: dict[str, Any]) -> str | None:
+    return None
+
+
+def provider(url: str, refuse: Refuse = nothing, clock: FakeClock | None = None) -> CloudProvider:
+    clock = clock or FakeClock()
+    return CloudProvider(AwsCloud(clock, client_of(url, refuse), REGIONS), AtOnce(), clock, "me@here")
+
+
+@cache
+def ec2_of(url: str, region: str = REGIONS[0]) -> Any:
+    return client_of(url)(region)
+
+
+def there(url: str, region: str = REGIONS[0]) -> tuple[int, int, int]:
+    """Machines, volumes (moto gives one to a machine that asks for none) and groups that exist."""
+    ec2 = ec2_of(url, region)
+    alive = [{"Name": "instance-state-name", "Values": ["pending", "running", "stopping", "stopped"]}]
+    ours = [{"Name": "tag-key", "Values": ["nephoscope-cluster"]}]
+    instances = [one for page in ec2.describe_instances(Filters=alive)["Reservations"] for one in page["Instances"]]
+    return (
+        len(instances),
+        len(ec2.describe_volumes()["Volumes"]),
+        len(ec2.describe_security_groups(Filters=ours)["SecurityGroups"]),
+    )
+
+
+def test_created_twice_is_one_cluster_also_by_the_next_controller_and_deleted_twice_is_no_error(url: str) -> None:
+    first, second = provider(url), provider(url)
+    cluster = run(first.create(request_of()))
+    assert [machine.name for machine in cluster.machines] == ["database-1", "database-2", "database-3", "load"]
+    assert there(url) == (4, 4, 1)
+    again = run(second.create(request_of()))
+    assert [machine.name for machine in again.machines] == [machine.name for machine in cluster.machines]
+    assert there(url) == (4, 4, 1)
+    run(second.delete(cluster.key))
+    run(first.delete(cluster.key))
+    run(provider(url).delete(cluster.key))
+
+
+def test_clusters_are_listed_by_tags_in_every_region_and_another_study_does_not_see_them(url: str) -> None:
+    clouds = provider(url)
+    east, west = request_of("a"), request_of("b", **WEST)
+    run(clouds.create(east))
+    run(clouds.create(west))
+    assert run(provider(url).list("study-1")) == [east.key, west.key]
+    assert run(provider(url).list("study")) == []
+    for key in run(provider(url).list("study-1")):
+        run(provider(url).delete(key))
+    assert run(provider(url).list("study-1")) == []
+
+
+def answers(operation: str, codes: list[str | None], that: Callable[[dict[str, Any]], bool] = lambda _: True) -> Refuse:
+    """The first calls of an operation end so, in order; later ones go through."""
+
+    def refuse(called: str, arguments: dict[str, Any]) -> str | None:
+        return codes.pop(0) if called == operation and that(arguments) and codes else None
+
+    return refuse
+
+
+@pytest.mark.parametrize(
+    ("code", "meaning"),
+    [
+        ("InsufficientInstanceCapacity", CapacityLacking),
+        pytest.param("VcpuLimitExceeded", QuotaReached, marks=pytest.mark.slow),
+    ],
+)
+def test_what_the_second_role_lacks_undoes_the_first(url: str, code: str, meaning: type[NephoscopeError]) -> None:
+    clouds = provider(url, answers("RunInstances", [None, code]))
+    with pytest.raises(meaning):
+        run(clouds.create(request_of()))
+    assert there(url) == (0, 0, 0)
+    cluster = run(clouds.create(request_of()))  # the same again, once there is some
+    assert there(url) == (4, 4, 1)
+    run(clouds.delete(cluster.key))
+
+
+def test_throttling_is_waited_for_at_every_call(url: str) -> None:
+    operations = ["CreateSecurityGroup", "AuthorizeSecurityGroupIngress", "RunInstances", "DescribeInstances"]
+    operations += ["TerminateInstances", "DeleteSecurityGroup", "DescribeVolumes"]
+    left = dict.fromkeys(operations, 2)
+
+    def refuse(called: str, _arguments: dict[str, Any]) -> str | None:
+        left[called] = left.get(called, 0) - 1
+        return "RequestLimitExceeded" if left[called] >= 0 else None
+
+    clouds = provider(url, refuse)
+    cluster = run(clouds.create(request_of()))
+    assert there(url) == (4, 4, 1)
+    run(clouds.delete(cluster.key))
+    assert max(left.values()) < 0
+
+
+@pytest.mark.slow
+def test_an_account_that_is_throttled_for_long_ends_the_attempt_and_leaves_nothing(url: str) -> None:
+    clouds = provider(url, answers("RunInstances", ["RequestLimitExceeded"] * 99))
+    with pytest.raises(Throttled):
+        run(clouds.create(request_of()))
+    assert there(url) == (0, 0, 0)
+
+
+@pytest.mark.slow
+def test_what_cannot_be_deleted_yet_is_tried_until_it_can(url: str) -> None:
+    clouds = provider(url, answers("DeleteSecurityGroup", ["DependencyViolation"] * 3))
+    run(clouds.delete(run(clouds.create(request_of())).key))
+    assert there(url) == (0, 0, 0)
+
+
+@pytest.mark.slow
+def test_what_cannot_be_deleted_at_all_is_told_with_its_name(url: str) -> None:
+    clouds = provider(url, answers("DeleteSecurityGroup", ["DependencyViolation"] * 999), Leaping())
+    cluster = run(clouds.create(request_of()))
+    with pytest.raises(InfrastructureFailure, match=r"sg-"):
+        run(clouds.delete(cluster.key))
+    run(provider(url).delete(cluster.key))
+
+
+@pytest.mark.slow
+def test_a_volume_that_outlived_its_machine_is_found_and_deleted(url: str) -> None:
+    cluster = run(provider(url).create(request_of()))
+    ec2 = ec2_of(url)
+    (volume, *_) = ec2.describe_volumes()["Volumes"]
+    attached = volume["Attachments"][0]
+    ec2.detach_volume(VolumeId=volume["VolumeId"], InstanceId=attached["InstanceId"])
+    run(provider(url).delete(cluster.key))
+    assert there(url) == (0, 0, 0)
+
+
+@pytest.mark.slow
+def test_a_region_that_credentials_may_not_enter_is_passed_over(url: str) -> None:
+    west = client_of(url, lambda _operation, _arguments: "UnauthorizedOperation")
+    clouds = CloudProvider(
+        AwsCloud(FakeClock(), lambda region: (west if region == REGIONS[1] else client_of(url))(region), REGIONS),
+        AtOnce(),
+        FakeClock(),
+        "me@here",
+    )
+    request = request_of()
+    run(clouds.create(request))
+    assert run(clouds.list("study-1")) == [request.key]
+    run(clouds.delete(request.key))
+
+
+@pytest.mark.slow
+def test_ec2_was_told_of_type_zone_image_volumes_and_what_a_shutdown_does(url: str) -> None:
+    clouds = provider(url)
+    request = request_of()
+    run(clouds.create(request))
+    ec2 = ec2_of(url)
+    instances = [one for page in ec2.describe_instances()["Reservations"] for one in page["Instances"]]
+    alive = [one for one in instances if one["State"]["Name"] == "running"]
+    assert sorted(one["InstanceType"] for one in alive) == ["c6i.2xlarge", *["m6i.2xlarge"] * 3]
+    assert {one["Placement"]["AvailabilityZone"] for one in alive} == {"us-east-1a"}
+    assert {one["ImageId"] for one in alive} == {"ami-12c6146b"}
+    for one in alive:
+        said = ec2.describe_instance_attribute(
+            InstanceId=one["InstanceId"], Attribute="instanceInitiatedShutdownBehavior"
+        )
+        assert said["InstanceInitiatedShutdownBehavior"]["Value"] == "terminate"
+        for disk in one["BlockDeviceMappings"]:
+            assert disk["Ebs"]["DeleteOnTermination"] is True
+    volumes = ec2.describe_volumes()["Volumes"]
+    kinds = sorted((one["VolumeType"], one["Size"]) for one in volumes if one["VolumeType"] == "gp3")
+    assert kinds == [("gp3", 100)] * 3
+    assert all({"Key": "nephoscope-cluster", "Value": request.key} in one["Tags"] for one in volumes)
+    run(clouds.delete(request.key))
+
+
+@pytest.mark.slow
+def test_a_group_whose_making_was_not_answered_is_found_and_used(url: str) -> None:
+    clouds = provider(url)
+    ec2, request = ec2_of(url), request_of()
+    call = group_call(order_of(request, "me@here", "ssh-ed25519 AAAA test"), None)
+    ec2.create_security_group(**call.arguments)
+    run(clouds.create(request))
+    assert there(url) == (4, 4, 1)
+    run(clouds.delete(request.key))

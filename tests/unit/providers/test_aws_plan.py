@@ -1,0 +1,210 @@
+"""What EC2 is asked for, held against its API reference, and what its answers mean."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nephoscope.errors import CapacityLacking, InputError, MachineLost, QuotaReached
+from nephoscope.providers.aws_plan import (
+    Left,
+    ending_calls,
+    group_call,
+    ingress_call,
+    left_of,
+    machine_of,
+    machines_call,
+    placement_call,
+)
+from nephoscope.providers.cloud import Life
+from nephoscope.providers.cloud_order import ClusterOrder, order_of
+from tests.support.made_cloud import request_of
+
+ROOT = Path(__file__).resolve().parents[3]
+CLOUD = {"image": "ami-12c6146b", "ingress": "203.0.113.7/32"}
+
+
+def order(**more: Any) -> ClusterOrder:
+    return order_of(request_of(**more), "me@here", "ssh-ed25519 AAAA test")
+
+
+def run_instances(asked: ClusterOrder, role: int = 0, cores: int | None = None) -> dict[str, Any]:
+    return dict(machines_call(asked, asked.roles[role], "sg-1", cores).arguments)
+
+
+def test_machines_of_a_role_are_made_all_or_none_in_one_zone() -> None:
+    asked = run_instances(order())
+    assert (asked["MinCount"], asked["MaxCount"]) == (3, 3)
+    assert asked["InstanceType"] == "m6i.2xlarge"
+    assert asked["ImageId"] == "ami-12c6146b"
+    assert asked["Placement"] == {"AvailabilityZone": "us-east-1a"}
+    assert run_instances(order(), role=1)["InstanceType"] == "c6i.2xlarge"
+
+
+def test_volumes_are_exact_and_go_with_their_machine() -> None:
+    (disk,) = run_instances(order())["BlockDeviceMappings"]
+    assert disk == {
+        "DeviceName": "/dev/sdf",
+        "Ebs": {
+            "VolumeType": "gp3",
+            "VolumeSize": 100,
+            "Iops": 8000,
+            "Throughput": 500,
+            "DeleteOnTermination": True,
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("volume", "told"),
+    [
+        ({"kind": "gp2", "size": 100, "iops": 300}, set()),
+        ({"kind": "io2", "size": 100, "iops": 32000}, {"Iops"}),
+        ({"kind": "gp3", "size": 100}, set()),
+    ],
+)
+def test_ec2_is_told_only_what_a_kind_of_volume_takes(volume: dict[str, Any], told: set[str]) -> None:
+    machine = {"type": "m6i.large", "volumes": [volume]}
+    (disk,) = run_instances(order(database_machine=machine))["BlockDeviceMappings"]
+    assert disk["Ebs"].keys() - {"VolumeType", "VolumeSize", "DeleteOnTermination"} == told
+
+
+def test_several_volumes_have_devices_of_their_own_and_too_many_are_refused() -> None:
+    volume = {"kind": "gp3", "size": 10, "count": 11}
+    asked = run_instances(order(database_machine={"type": "m6i.large", "volumes": [volume]}))
+    assert len({disk["DeviceName"] for disk in asked["BlockDeviceMappings"]}) == 11
+    with pytest.raises(InputError):
+        run_instances(order(database_machine={"type": "m6i.large", "volumes": [volume, volume]}))
+
+
+def test_every_resource_is_tagged_at_creation() -> None:
+    asked = order()
+    group = group_call(asked, None).arguments
+    for where in (*run_instances(asked)["TagSpecifications"], *group["TagSpecifications"]):
+        tags = {tag["Key"]: tag["Value"] for tag in where["Tags"]}
+        assert tags["nephoscope-study"] == "study-1"
+        assert tags["nephoscope-cluster"] == "study-1/m6i/abc-1"
+        assert tags["nephoscope-trial"] == "abc"
+        assert tags["nephoscope-attempt"] == "1"
+        assert tags["nephoscope-owner"] == "me@here"
+        assert tags["nephoscope-expires"] == "2027-01-15T08:00:00Z"
+    kinds = [where["ResourceType"] for where in run_instances(asked)["TagSpecifications"]]
+    assert kinds == ["instance", "volume"]
+
+
+def test_a_machine_that_powers_off_is_gone() -> None:
+    asked = run_instances(order())
+    assert asked["InstanceInitiatedShutdownBehavior"] == "terminate"
+    assert "OnCalendar=2027-01-15 08:00:00 UTC" in asked["UserData"]
+    assert len(asked["UserData"]) < 16_384  # of EC2, before base64
+
+
+def test_ssh_is_let_in_from_the_controller_alone() -> None:
+    ssh, among = ingress_call(order(), "sg-1").arguments["IpPermissions"]
+    assert (ssh["FromPort"], ssh["ToPort"], ssh["IpProtocol"]) == (22, 22, "tcp")
+    assert [one["CidrIp"] for one in ssh["IpRanges"]] == ["203.0.113.7/32"]
+    assert among["UserIdGroupPairs"] == [{"GroupId": "sg-1"}]
+    assert "IpRanges" not in among
+
+
+def test_a_call_that_is_made_again_has_its_token_and_a_later_cluster_another_one() -> None:
+    token = run_instances(order())["ClientToken"]
+    assert token == run_instances(order())["ClientToken"]
+    assert token != run_instances(order(), role=1)["ClientToken"]
+    assert token != run_instances(order(attempt=2))["ClientToken"]
+    assert len(token) <= 64
+
+
+def test_spot_placement_subnet_and_threads_are_asked_for_when_wished_for() -> None:
+    plain = run_instances(order())
+    assert not {"InstanceMarketOptions", "NetworkInterfaces", "CpuOptions"} & plain.keys()
+    assert plain["SecurityGroupIds"] == ["sg-1"]
+    cloud = {**CLOUD, "spot": True, "placement_group": "cluster", "subnet": "subnet-1", "reach": "private"}
+    wished = order(cloud=cloud, database_machine={"type": "m6i.2xlarge", "threads_per_core": 1})
+    asked = run_instances(wished, cores=4)
+    assert asked["InstanceMarketOptions"]["MarketType"] == "spot"
+    assert asked["InstanceMarketOptions"]["SpotOptions"]["InstanceInterruptionBehavior"] == "terminate"
+    assert asked["CpuOptions"] == {"CoreCount": 4, "ThreadsPerCore": 1}
+    (network,) = asked["NetworkInterfaces"]
+    assert network["SubnetId"] == "subnet-1"
+    assert network["AssociatePublicIpAddress"] is False
+    assert "SecurityGroupIds" not in asked
+    placement = placement_call(wished)
+    assert placement is not None
+    assert placement.arguments["Strategy"] == "cluster"
+    assert asked["Placement"]["GroupName"] == placement.arguments["GroupName"]
+    assert placement_call(order()) is None
+
+
+def instance(state: str, **more: Any) -> dict[str, Any]:
+    tags = {"nephoscope-role": "database", "nephoscope-count": "3"}
+    return {
+        "InstanceId": "i-1",
+        "AmiLaunchIndex": 1,
+        "State": {"Name": state},
+        "Placement": {"AvailabilityZone": "us-east-1a"},
+        "Tags": [{"Key": key, "Value": value} for key, value in tags.items()],
+        **more,
+    }
+
+
+def test_a_machine_is_read_from_what_ec2_tells() -> None:
+    machine = machine_of(instance("running", PublicIpAddress="198.51.100.1", PrivateIpAddress="10.0.0.1"))
+    assert (machine.name, machine.role, machine.life) == ("database-2", "database", Life.RUNNING)
+    assert (machine.public_address, machine.private_address) == ("198.51.100.1", "10.0.0.1")
+    assert machine_of(instance("pending", PublicIpAddress="")).public_address is None
+    assert machine_of(instance("pending")).life is Life.STARTING
+
+
+@pytest.mark.parametrize(
+    ("code", "meaning"),
+    [
+        ("Server.InsufficientInstanceCapacity", CapacityLacking),
+        ("Client.VolumeLimitExceeded", QuotaReached),
+        ("Server.SpotInstanceTermination", MachineLost),
+        ("Client.InstanceInitiatedShutdown", MachineLost),
+        ("", MachineLost),
+    ],
+)
+@pytest.mark.parametrize("state", ["shutting-down", "terminated", "stopping", "stopped"])
+def test_why_a_machine_ended_is_told(code: str, meaning: type[Exception], state: str) -> None:
+    machine = machine_of(instance(state, StateReason={"Code": code, "Message": "so"}))
+    assert machine.life is Life.ENDED
+    assert type(machine.why) is meaning
+
+
+def operations(left: Left) -> list[str]:
+    return [call.operation for call in ending_calls(left)]
+
+
+def test_machines_end_before_volumes_and_these_before_groups() -> None:
+    groups = {"sg-1": "nephoscope-1"}
+    assert operations(Left({"i-1": "running", "i-2": "shutting-down"}, {"vol-1": "available"}, groups)) == [
+        "terminate_instances"
+    ]
+    assert operations(Left({"i-2": "shutting-down"}, {"vol-1": "available"}, groups)) == []
+    assert operations(Left({}, {"vol-1": "available", "vol-2": "in-use"}, groups)) == ["delete_volume"]
+    assert operations(Left({}, {}, groups)) == ["delete_placement_group", "delete_security_group"]
+    assert operations(Left({}, {}, {"sg-1": ""})) == ["delete_security_group"]
+    (call,) = ending_calls(Left({"i-1": "running", "i-2": "shutting-down"}, {}, groups))
+    assert call.arguments == {"InstanceIds": ["i-1"]}
+
+
+def test_what_is_terminated_or_being_deleted_is_not_left() -> None:
+    volumes = [{"VolumeId": "vol-1", "State": "deleting"}, {"VolumeId": "vol-2", "State": "in-use"}]
+    left = left_of([instance("terminated")], volumes, [])
+    assert left == Left({}, {"vol-2": "in-use"}, {})
+    assert not left.nothing
+    assert left_of([instance("terminated")], [], []).nothing
+
+
+def test_the_policy_in_the_manual_allows_what_is_asked_and_nothing_else() -> None:
+    sources = "".join((ROOT / "src/nephoscope/providers" / name).read_text() for name in ("aws.py", "aws_plan.py"))
+    asked = set(re.findall(r'(?:Call\(\s*|_pages\(region, )"([a-z_]+)"', sources))
+    page = (ROOT / "docs/how-to/run-on-aws.md").read_text()
+    policy = json.loads(page.partition("<!-- the policy of run-on-aws -->\n```json\n")[2].partition("```")[0])
+    actions = [statement["Action"] for statement in policy["Statement"]]
+    allowed = {one for action in actions for one in ([action] if isinstance(action, str) else action)}
+    assert allowed == {f"ec2:{operation.title().replace('_', '')}" for operation in asked} | {"ec2:CreateTags"}

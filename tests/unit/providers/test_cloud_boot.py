@@ -1,0 +1,118 @@
+"""The script that a machine runs when it comes up: read by a real shell, with programs of ours for those of root."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nephoscope.providers.cloud_boot import BootPlan, boot_script
+
+KEY = "ssh-ed25519 AAAAC3 it's a key"
+PLAN = BootPlan(user="nephoscope", public_key=KEY, expires_unix_ms=1_800_000_000_000)
+
+PROGRAMS = {
+    "lsblk": 'case $* in *--nodeps*) cat "$ROOT/disks";; *) cat "$ROOT/parts-${4##*/}" 2>/dev/null || echo 1;; esac',
+    "blkid": 'test ! -e "$ROOT/used-${4##*/}" || echo ext4',
+    "mountpoint": "exit 1",
+    "id": "exit 1",
+    "getent": 'echo "u:x:1:1::$ROOT/home:/bin/sh"',
+    "sleep": "exit 0",
+    **{name: f'echo "{name} $*" >>"$ROOT/done"' for name in ("systemctl", "useradd", "mkfs.ext4", "mdadm", "mount")},
+    **{name: f'echo "{name} $*" >>"$ROOT/done"' for name in ("chown", "apt-get")},
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name, body in PROGRAMS.items():
+        (programs / name).write_text(f"#!/bin/sh\n{body}\n")
+        (programs / name).chmod(0o755)
+    (tmp_path / "etc/systemd/system").mkdir(parents=True)
+    (tmp_path / "home").mkdir()
+    return tmp_path
+
+
+def booted(root: Path, plan: BootPlan) -> tuple[str, str]:
+    """What stands in the mark of its end, and what it did: folders of the machine are below `root`."""
+    script = re.sub(r"(?<![\w.$/\"}])/(etc|var|mnt)\b", rf"{root}/\1", boot_script(plan))
+    path = f"{root}/bin:{os.environ['PATH']}"
+    subprocess.run(["sh"], input=script, text=True, env={"PATH": path, "ROOT": str(root)}, check=False, timeout=60)
+    done = root / "done"
+    return (root / "var/lib/nephoscope/boot").read_text().strip(), done.read_text() if done.exists() else ""
+
+
+def test_the_first_thing_is_the_timer_that_ends_the_machine(root: Path) -> None:
+    said, done = booted(root, PLAN)
+    assert said == "ready"
+    timer = (root / "etc/systemd/system/nephoscope-expires.timer").read_text()
+    assert "OnCalendar=2027-01-15 08:00:00 UTC" in timer
+    assert "Persistent=true" in timer
+    service = (root / "etc/systemd/system/nephoscope-expires.service").read_text()
+    assert "poweroff" in service
+    assert done.splitlines()[:2] == ["systemctl daemon-reload", "systemctl enable --now nephoscope-expires.timer"]
+
+
+def test_our_key_is_let_in_once(root: Path) -> None:
+    booted(root, PLAN)
+    assert (root / "home/.ssh/authorized_keys").read_text() == f"{KEY}\n"
+    assert (root / "home/.ssh").stat().st_mode & 0o777 == 0o700
+
+
+def test_started_again_it_does_nothing(root: Path) -> None:
+    booted(root, PLAN)
+    before = (root / "done").read_text()
+    assert booted(root, PLAN) == ("ready", before)
+
+
+DISKS = """\
+/dev/loop0 loop
+/dev/fd0 disk
+/dev/nvme0n1 disk Amazon Elastic Block Store
+/dev/nvme1n1 disk Amazon Elastic Block Store
+/dev/nvme2n1 disk Amazon EC2 NVMe Instance Storage
+/dev/nvme3n1 disk Amazon EC2 NVMe Instance Storage
+/dev/sdb disk PersistentDisk
+"""
+
+
+@pytest.mark.parametrize(
+    ("plan", "device"),
+    [
+        ({"volumes": 1}, "/dev/nvme1n1"),
+        ({"local_ssds": 2}, "/dev/md/nephoscope"),
+    ],
+)
+def test_the_data_folder_is_on_the_disks_that_are_asked_for(root: Path, plan: dict[str, Any], device: str) -> None:
+    (root / "disks").write_text(DISKS)
+    (root / "parts-nvme0n1").write_text("nvme0n1\nnvme0n1p1\n")  # the image's own
+    (root / "used-sdb").touch()  # something is on it
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, **plan))
+    assert said == "ready"
+    assert re.search(rf"^mkfs.ext4 .* {device}$", done, re.MULTILINE)
+    assert f"mount -o noatime {device} {root}/mnt/data" in done
+    if plan == {"local_ssds": 2}:
+        assert "--level=0 --raid-devices=2 /dev/nvme2n1 /dev/nvme3n1" in done
+    assert "/dev/fd0" not in done
+    assert "/dev/sdb" not in done
+
+
+def test_a_disk_that_does_not_come_is_said_and_not_replaced_by_another(root: Path) -> None:
+    (root / "disks").write_text(DISKS)
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, local_ssds=3))
+    assert "3 disks (local) were asked for, there are 2" in said
+    assert "mkfs" not in done
+
+
+def test_packages_are_installed_and_a_failure_is_told(root: Path) -> None:
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, packages=("fio", "stress-ng")))
+    assert said == "ready"
+    assert "install --yes --no-install-recommends fio stress-ng" in done
+    (root / "var/lib/nephoscope/boot").unlink()
+    (root / "bin/apt-get").write_text("#!/bin/sh\necho Unable to locate package\nexit 100\n")
+    said, _ = booted(root, BootPlan("nephoscope", KEY, None, packages=("fio",)))
+    assert "Unable to locate package" in said

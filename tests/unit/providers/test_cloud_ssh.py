@@ -1,0 +1,124 @@
+"""How a machine that comes up is entered, on a real sshd; what its boot script would do, a test does meanwhile."""
+
+import asyncio
+import getpass
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nephoscope.errors import EnvironmentProblem, InputError, MachineLost
+from nephoscope.machines.ssh import SshRemote
+from nephoscope.providers.base import ClusterRequest
+from nephoscope.providers.cloud import CloudMachine, Life
+from nephoscope.providers.cloud_ssh import SshConnect
+from nephoscope.run.clock import FakeClock
+from nephoscope.study.model import Machine
+from tests.support.made_cloud import request_of
+from tests.support.sshd import Server, sshd
+
+MACHINE = CloudMachine("database-1", "database", "i-1", Life.RUNNING, "a", "127.0.0.1", "10.0.0.7")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with sshd(tmp_path / "sshd") as running:
+        (running.folder / "authorized_keys").unlink()  # its boot script brings the key
+        yield running
+
+
+class Booting(FakeClock):
+    """Something happens on the machine at each look."""
+
+    def __init__(self, steps: list[Callable[[], object]]) -> None:
+        super().__init__()
+        self._steps = steps
+
+    def elapse(self, seconds: float) -> None:
+        super().elapse(seconds if self._steps else 1000.0)
+        if self._steps:
+            self._steps.pop(0)()
+
+
+def connect(server: Server, path: Path, steps: list[Callable[[], object]]) -> SshConnect:
+    port, mark = server.address.port, str(path / "boot")
+    return SshConnect([], Booting(steps), port=port, boot_mark=mark, folder=str(path / "there"))
+
+
+def request(path: Path) -> ClusterRequest:
+    cloud = {"image": "ami-1", "ingress": "203.0.113.7/32", "user": getpass.getuser()}
+    return replace(request_of(cloud=cloud), scratch=path / "scratch")
+
+
+def let_in(server: Server, key: str) -> None:
+    (server.folder / "authorized_keys").write_text(f"{key}\n")
+
+
+def test_a_machine_is_entered_once_its_script_brought_the_key_and_ended(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        key = await connect(server, tmp_path, []).key(tmp_path / "scratch")
+        steps: list[Callable[[], object]] = [
+            lambda: None,
+            lambda: let_in(server, key),
+            lambda: (tmp_path / "boot").write_text("ready\n"),
+        ]
+        machine = await connect(server, tmp_path, steps)(MACHINE, Machine(cpus=1), request(tmp_path))
+        assert steps == []
+        assert (machine.name, machine.address, machine.cpus) == ("database-1", "10.0.0.7", (0,))
+        assert isinstance(machine.remote, SshRemote)
+        said = await machine.remote.execute(["echo", "here"], timeout_s=10)
+        assert said.stdout == b"here\n"
+        await machine.remote.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_the_script_failed_of_is_told(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        known = connect(server, tmp_path, [])
+        let_in(server, await known.key(tmp_path / "scratch"))
+        (tmp_path / "boot").write_text("E: Unable to locate package fio\n")
+        with pytest.raises(EnvironmentProblem, match="Unable to locate package fio"):
+            await known(MACHINE, Machine(), request(tmp_path))
+
+    asyncio.run(scenario())
+
+
+def test_a_machine_that_lets_nobody_in_is_lost(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        known = connect(server, tmp_path, [])
+        await known.key(tmp_path / "scratch")
+        with pytest.raises(MachineLost, match=r"cannot be used after 900 s: .* lets us not in"):
+            await known(MACHINE, Machine(), request(tmp_path))
+
+    asyncio.run(scenario())
+
+
+def test_a_machine_of_fewer_cpus_than_asked_for_is_refused(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        known = connect(server, tmp_path, [])
+        let_in(server, await known.key(tmp_path / "scratch"))
+        (tmp_path / "boot").write_text("ready\n")
+        with pytest.raises(InputError):
+            await known(MACHINE, Machine(cpus=4096), request(tmp_path))
+
+    asyncio.run(scenario())
+
+
+def test_a_machine_without_an_address_from_outside_says_what_to_do(tmp_path: Path) -> None:
+    inside = replace(MACHINE, public_address=None)
+    with pytest.raises(EnvironmentProblem, match="no public address") as told:
+        asyncio.run(SshConnect([], FakeClock())(inside, Machine(), request(tmp_path)))
+    assert "subnet" in told.value.hint
+
+
+def test_a_study_has_one_key_whoever_asks_first_and_nobody_else_may_read_it(tmp_path: Path) -> None:
+    async def several() -> list[str]:
+        return await asyncio.gather(*(SshConnect([], FakeClock()).key(tmp_path) for _ in range(8)))
+
+    keys = set(asyncio.run(several()))
+    assert len(keys) == 1
+    assert keys.pop().startswith("ssh-ed25519 ")
+    assert [file.name for file in (tmp_path / "ssh").iterdir()] == ["id_ed25519"]
+    assert (tmp_path / "ssh/id_ed25519").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,176 @@
+"""AWS as moto plays it, and a controller killed with -9: every machine and volume was given back, nothing overspent."""
+
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nephoscope import stages, stages_fleet
+from nephoscope.store import lock
+from nephoscope.store.folder import ResultsFolder
+from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, moto_server
+
+STUDY = """
+name = "fleet"
+seed = 3
+replicates = 4
+
+[[configurations]]
+name = "small"
+provider = "aws"
+region = "us-east-1"
+zone = "us-east-1a"
+other_zones = ["us-east-1b"]
+cloud = { image = "ami-12c6146b", ingress = "203.0.113.7/32" }
+price_usd_per_hour = 360.0
+database_machine = { type = "m6i.large", count = 3, volumes = [{ kind = "gp3", size = 100, iops = 8000 }] }
+load_machine = { type = "m6i.large" }
+database = { system = "fake" }
+
+[[configurations]]
+name = "large"
+provider = "aws"
+region = "us-west-2"
+zone = "us-west-2a"
+cloud = { image = "ami-12c6146b", ingress = "203.0.113.7/32" }
+price_usd_per_hour = 720.0
+database_machine = { type = "m6i.2xlarge", count = 3, volumes = [{ kind = "gp3", size = 100, iops = 8000 }] }
+load_machine = { type = "m6i.2xlarge" }
+database = { system = "fake" }
+
+[[benchmarks]]
+uses = "fake"
+parameters = { duration_s = 3.0, database = true }
+"""
+
+
+@dataclass
+class Fleet:
+    """A study on moto, worked on by controllers that may die."""
+
+    path: Path
+    url: str
+    max_usd: float = 100.0
+
+    @property
+    def folder(self) -> ResultsFolder:
+        return ResultsFolder(self.path / "out")
+
+    @property
+    def machines(self) -> Path:
+        return self.path / "machines"
+
+    def start(self) -> subprocess.Popen[str]:
+        self.machines.mkdir(exist_ok=True)
+        file = self.path / "study.toml"
+        file.write_text(STUDY)
+        argv = [sys.executable, "-m", "tests.support.fleet_controller", str(file), str(self.folder.path)]
+        argv += [f"{self.url} {self.machines}", "2", str(self.max_usd), ""]
+        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def killed_after(self, seconds: float) -> None:
+        """Seconds count from when it holds the folder."""
+        process = self.start()
+        self.until_held(process)
+        time.sleep(seconds)
+        process.kill()
+        process.communicate()
+
+    def until_held(self, process: subprocess.Popen[str]) -> None:
+        while not lock.held(self.folder.path / "lock"):
+            assert process.poll() is None, process.communicate()
+            time.sleep(0.01)
+
+    def loads_by_trial(self) -> Counter[str]:
+        counts: Counter[str] = Counter()
+        for key, begun in FakeConnect(self.machines, {}).begun("fake").items():
+            counts[key.rpartition("/")[2].partition("-")[0]] += begun
+        return counts
+
+
+@dataclass
+class Account:
+    """What moto has of us, in all regions."""
+
+    created: int
+    terminated: int
+    volumes: int
+    groups: int
+
+
+def account(url: str) -> Account:
+    found = Account(0, 0, 0, 0)
+    for region in REGIONS:
+        ec2 = client_of(url)(region)
+        pages = ec2.get_paginator("describe_instances").paginate()
+        instances: list[dict[str, Any]] = [
+            one for page in pages for reservation in page["Reservations"] for one in reservation["Instances"]
+        ]
+        found.created += len(instances)
+        found.terminated += sum(one["State"]["Name"] == "terminated" for one in instances)
+        found.volumes += len(ec2.describe_volumes()["Volumes"])
+        groups = ec2.describe_security_groups(Filters=[{"Name": "tag-key", "Values": ["nephoscope-cluster"]}])
+        found.groups += len(groups["SecurityGroups"])
+    return found
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Iterator[Fleet]:
+    with moto_server() as url:
+        yield Fleet(tmp_path, url)
+
+
+@pytest.mark.slow
+def test_four_kills_and_capacity_that_lacks_leave_no_machine_no_volume_and_no_load_begun_twice(fleet: Fleet) -> None:
+    draws = random.Random(7)
+    for _ in range(4):
+        fleet.killed_after(draws.uniform(2.0, 9.0))
+    last = fleet.start()
+    fleet.until_held(last)
+    second = fleet.start()
+    _, talk = second.communicate(timeout=120)
+    assert second.returncode == 5, talk
+    said, talk = last.communicate(timeout=600)
+    assert said == "finished 8 valid 8 refused 0\n", talk
+    left = account(fleet.url)
+    spent_usd = stages_fleet.standing(fleet.folder, 0).spent_usd
+    sys.stdout.write(
+        f"created {left.created} terminated {left.terminated} left {left.created - left.terminated} "
+        f"volumes {left.volumes} groups {left.groups} spent ${spent_usd:.2f} of ${fleet.max_usd:.2f}\n"
+    )
+    assert left.created == left.terminated >= 8 * 4
+    assert (left.volumes, left.groups) == (0, 0)
+    assert fleet.loads_by_trial() == {row.trial: 1 for row in stages.status(fleet.folder)}
+    assert spent_usd is not None
+    assert 0 < spent_usd <= fleet.max_usd
+    lacked = [
+        attempt.status()
+        for _, trial in fleet.folder.planned()
+        for attempt in trial.attempts()
+        if (status := attempt.status()) is not None and status.failure_class == "capacity"
+    ]
+    assert lacked, "no capacity error was met: the rehearsal rehearses less than it says"
+
+
+@pytest.mark.slow
+def test_a_budget_that_is_too_small_is_kept(fleet: Fleet) -> None:
+    fleet.max_usd = 3.0
+    process = fleet.start()
+    said, talk = process.communicate(timeout=600)
+    assert process.returncode == 0, talk
+    finished, refused = (int(said.split()[place]) for place in (1, 5))
+    assert refused > 0
+    assert finished + refused == 8
+    spent_usd = stages_fleet.standing(fleet.folder, 0).spent_usd
+    assert spent_usd is not None
+    assert spent_usd <= fleet.max_usd
+    left = account(fleet.url)
+    assert left.created == left.terminated
+    assert left.volumes == 0
