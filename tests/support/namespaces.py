@@ -3,53 +3,11 @@
 import contextlib
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from nephoscope.machines.local import LocalRemote
-from nephoscope.machines.remote import Background, Completed, MachineHandle
-
-
-class NamespaceRemote(LocalRemote):
-    """This machine, with the network of a namespace."""
-
-    def __init__(self, namespace: str, cpus: Sequence[int] = (0,)) -> None:
-        super().__init__(cpus)
-        self._inside = ("ip", "netns", "exec", namespace)
-
-    async def execute(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        save_as: Path | None = None,
-        on_line: Callable[[str], None] | None = None,
-        pinned: bool = True,
-    ) -> Completed:
-        return await super().execute(
-            [*self._inside, *argv],
-            timeout_s=timeout_s,
-            stdin=stdin,
-            environment=environment,
-            save_as=save_as,
-            on_line=on_line,
-            pinned=pinned,
-        )
-
-    async def start(
-        self,
-        argv: Sequence[str],
-        *,
-        log: Path,
-        errors: Path | None = None,
-        environment: Mapping[str, str] | None = None,
-        pinned: bool = True,
-    ) -> Background:
-        return await super().start(
-            [*self._inside, *argv], log=log, errors=errors, environment=environment, pinned=pinned
-        )
+from nephoscope.machines.remote import MachineHandle
 
 
 def _ip(*arguments: str) -> None:
@@ -75,9 +33,10 @@ def machines(count: int, data_dir: Path) -> Iterator[tuple[MachineHandle, ...]]:
             _ip("-n", name, "addr", "add", f"10.213.7.{number}/24", "dev", "eth0")
             for link in ("lo", "eth0"):
                 _ip("-n", name, "link", "set", link, "up")
+        inside = {name: LocalRemote((0,), ("ip", "netns", "exec", name)) for name in names}
         yield tuple(
-            MachineHandle(f"machine-{number}", NamespaceRemote(name), f"10.213.7.{number}", (0,), str(data_dir))
-            for number, name in enumerate(names, 1)
+            MachineHandle(f"machine-{number}", remote, f"10.213.7.{number}", (0,), str(data_dir))
+            for number, remote in enumerate(inside.values(), 1)
         )
     finally:
         for name in made:

@@ -18,6 +18,7 @@ const KEEPALIVE_PROBES: u32 = 3;
 /// Bytes on the way that nobody acknowledges for so long end the connection too: keep-alive asks only when nothing is
 /// under way. The kernel's own patience is a quarter of an hour.
 const UNACKNOWLEDGED_MS: u32 = 60_000;
+const RECEIVING: &str = "waiting for an answer";
 
 /// A connected stream.
 #[derive(Debug)]
@@ -117,33 +118,30 @@ impl Socket {
 
     /// Reads what is there; `None` when that is nothing.
     pub(super) fn try_receive(&mut self, into: &mut [u8]) -> Result<Option<usize>, TargetError> {
-        loop {
-            let read = match self {
-                Self::Tcp(stream) => stream.read(into),
-                Self::Unix(stream) => stream.read(into),
-                Self::Tls(stream) => stream.read(into),
-            };
-            match read {
-                Ok(0) => return Err(TargetError::Lost("the server closed the connection".to_owned())),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                outcome => return if_ready(outcome, "waiting for an answer"),
-            }
+        match self.read(into) {
+            Ok(0) => Err(closed()),
+            outcome => if_ready(outcome, RECEIVING),
         }
     }
 
     /// Reads what is there, at least one byte.
     pub(super) fn receive(&mut self, into: &mut [u8]) -> Result<usize, TargetError> {
+        match self.read(into) {
+            Ok(0) => Err(closed()),
+            outcome => outcome.map_err(|error| lost(RECEIVING, &error)),
+        }
+    }
+
+    /// One read, begun again where a signal cut it short.
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match self {
                 Self::Tcp(stream) => stream.read(into),
                 Self::Unix(stream) => stream.read(into),
                 Self::Tls(stream) => stream.read(into),
             };
-            match read {
-                Ok(0) => return Err(TargetError::Lost("the server closed the connection".to_owned())),
-                Ok(count) => return Ok(count),
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(lost("waiting for an answer", &error)),
+            if !matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
+                return read;
             }
         }
     }
@@ -157,6 +155,10 @@ impl AsFd for Socket {
             Self::Tls(stream) => stream.socket().as_fd(),
         }
     }
+}
+
+fn closed() -> TargetError {
+    TargetError::Lost("the server closed the connection".to_owned())
 }
 
 fn if_ready(outcome: io::Result<usize>, doing: &str) -> Result<Option<usize>, TargetError> {

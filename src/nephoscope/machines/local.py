@@ -25,8 +25,15 @@ _READ_BYTES = 1 << 16
 class LocalRemote:
     """Runs commands here, pinned to `cpus` where asked."""
 
-    def __init__(self, cpus: Sequence[int]) -> None:
+    def __init__(self, cpus: Sequence[int], inside: Sequence[str] = ()) -> None:
+        """It.
+
+        Args:
+            cpus: ids of the CPUs that commands may use.
+            inside: a program that runs another one, with its arguments, as `ip netns exec NAME`.
+        """
         self._cpus = tuple(cpus)
+        self._inside = tuple(inside)
 
     async def execute(
         self,
@@ -112,6 +119,7 @@ class LocalRemote:
         return await asyncio.create_subprocess_exec(
             *("setpriv", "--pdeathsig", "KILL", "--"),
             *pin,
+            *self._inside,
             *argv,
             stdin=asyncio.subprocess.PIPE if stdout is asyncio.subprocess.PIPE else asyncio.subprocess.DEVNULL,
             stdout=stdout,

@@ -6,14 +6,14 @@ that was begun. Each is made or moved by one atomic call of the file system, so 
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from nephoscope.errors import NephoscopeError
 from nephoscope.machines.fake import AnswerTo, FakeRemote
-from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.fake import CPUS_OF_ALL, idle_looks
 
@@ -102,30 +102,9 @@ class _CloudRemote(FakeRemote):
         self._jobs = jobs
         self._machine = machine
 
-    async def execute(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        save_as: Path | None = None,
-        on_line: Callable[[str], None] | None = None,
-        pinned: bool = True,
-    ) -> Completed:
-        """See `Remote.execute`."""
+    async def _work(self, seconds: float, save_as: Path | None) -> None:
         if save_as is not None:
             job = self._jobs / f"{save_as.name}@{self._machine}"
             with suppress(FileExistsError):
                 job.mkdir()
-            ends_s = job.stat().st_mtime + self._answer(argv, stdin).takes_s
-            await asyncio.sleep(max(0.0, ends_s - time.time()))
-        return await super().execute(
-            argv,
-            timeout_s=timeout_s,
-            stdin=stdin,
-            environment=environment,
-            save_as=save_as,
-            on_line=on_line,
-            pinned=pinned,
-        )
+            await asyncio.sleep(max(0.0, job.stat().st_mtime + seconds - time.time()))
