@@ -27,7 +27,7 @@ SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lo
 # of pytest, whose longest tests come first. Pytest is seen as it goes; of cargo only what failed.
 define TESTS
 mkdir -p build; echo "== pytest, and beside it cargo test, which writes build/cargo-test.txt"; \
-(cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --quiet $(1)) >build/cargo-test.txt 2>&1 & \
+(cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --quiet --no-fail-fast $(1)) >build/cargo-test.txt 2>&1 & \
 cargo=$$!; trap 'kill $$cargo 2>/dev/null || true' EXIT; \
 pytest=0; $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(2) $(PYTEST) || pytest=$$?; \
 rust=0; wait $$cargo || rust=$$?; \

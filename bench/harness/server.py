@@ -43,7 +43,7 @@ class Server:
         initdb = [self.program("initdb"), "-D", str(data), "-U", USER, "-E", "UTF8", "--locale=C", "--auth=trust"]
         checked(run(as_server_user(initdb)), "initdb")
         settings = [word for name, value in SETTINGS.items() for word in ("-c", f"{name}={value}")]
-        command = [self.program("postgres"), "-D", str(data), "-p", str(self.port), "-k", str(self.folder), *settings]
+        command = [self.program("postgres"), "-D", str(data), "-p", str(self.port), "-k", "", *settings]
         with (self.folder / "log").open("wb") as log:
             self._process = subprocess.Popen(as_server_user(command), stdout=log, stderr=log)
         deadline = time.monotonic() + _START_TIMEOUT_S

@@ -142,7 +142,12 @@ def test_ten_kills_at_random_moments_and_machines_that_lack(tmp_path: Path) -> N
 @pytest.mark.slow
 def test_deleting_the_queues_database_loses_nothing(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, replicates=2, duration_s=1.0)
-    fleet.killed_after(2.5)
+    process = fleet.start()
+    while fleet.loads_going_on() < 1:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.kill()
+    process.communicate()
     fleet.folder.conductor_path.unlink()
     fleet.run()
     require_all_is_well(fleet)

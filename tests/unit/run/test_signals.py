@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,12 @@ from nephoscope.run.signals import Stopped, run_until_stopped, to_its_end
 
 
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGHUP, 129), (signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_signal_runs_every_finally_and_has_the_shells_exit_code(number: int, exit_code: int) -> None:
+def test_a_signal_runs_every_finally_and_has_the_shells_exit_code(
+    number: signal.Signals, exit_code: int, request: pytest.FixtureRequest
+) -> None:
     done: list[str] = []
+    # Under nohup, SIGHUP is ignored from the start, and stays so: below.
+    request.addfinalizer(partial(signal.signal, number, signal.signal(number, signal.SIG_DFL)))
 
     async def work() -> None:
         try:
