@@ -11,7 +11,7 @@ from pydantic import Field
 from nephoscope.frozen import Frozen
 from nephoscope.records import Direction, Facts, Metric, Plan, SourceRecord, VerdictKind
 from nephoscope.results_costs import ClaimRow, CostLineRow, CostRow, EditionRow, PricePerformance, RankRow
-from nephoscope.results_types import ComparisonVerdict, ConfigurationRow, FamilyComparison, GateRow, WanFloor
+from nephoscope.results_types import ComparisonVerdict, ConfigurationRow, FamilyComparison, GateRow, GrowthRow, WanFloor
 
 __all__ = [
     "ClaimRow",
@@ -22,6 +22,7 @@ __all__ = [
     "EditionRow",
     "FamilyComparison",
     "GateRow",
+    "GrowthRow",
     "PricePerformance",
     "RankRow",
     "WanFloor",
@@ -248,6 +249,7 @@ class AnalysedStudy(Frozen):
     family_comparisons: list[FamilyComparison] = []
     gate: list[GateRow] = []
     wan_floors: list[WanFloor] = []
+    growth: list[GrowthRow] = []
     source: SourceRecord | None = Field(default=None, description="of imported results; None: measured here")
     inputs_digest: str | None = Field(default=None, description="of all that it was made from; None: not known")
 

@@ -1,6 +1,7 @@
 """Rows about machine types and families of them, and about what the checks changed; `results` hands them on."""
 
 from enum import StrEnum
+from typing import Literal
 
 from pydantic import Field
 
@@ -75,6 +76,26 @@ class GateRow(Frozen):
     change_percent: float | None
     reasons: list[str] = Field(description="'check count' of those kept out; a trial may have several")
     trials: list[str] = Field(description="kept out")
+
+
+class GrowthRow(Frozen):
+    """A rate over the number of machines, of configurations that differ in nothing else."""
+
+    group: str = Field(description="'valkey on small': the database, and the machine type where one is named")
+    system: str
+    benchmark: str
+    metric: str
+    unit: str
+    configurations: list[str] = Field(description="fewest machines first")
+    machines: list[int] = Field(description="of each of them")
+    medians: list[float] = Field(description="of each of them")
+    exponent: float = Field(description="of the power law value = at_one * machines ** exponent")
+    at_one: float
+    low: float | None = Field(description="of the exponent's interval; None: too few trials for one")
+    high: float | None
+    coverage: float | None
+    growth: Literal["linear", "sub-linear", "none", "not decided"]
+    trials: list[str]
 
 
 class WanFloor(Frozen):

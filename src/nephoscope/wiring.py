@@ -17,7 +17,8 @@ from nephoscope.databases.base import Database
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.databases.postgres import PostgresDatabase
 from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
-from nephoscope.databases.valkey import ValkeyDatabase, find_valkey
+from nephoscope.databases.valkey import ValkeyDatabase
+from nephoscope.databases.valkey_binaries import find_valkey
 from nephoscope.errors import InputError
 from nephoscope.machines.facts import gather_facts
 from nephoscope.providers.aws import AwsCloud

@@ -29,7 +29,9 @@ class Recorder:
         allowed: Sequence[int] = (),
     ) -> Completed:
         self.ran.append((name, list(argv)))
-        return await machine.remote.execute(argv, timeout_s=timeout_s, stdin=stdin, save_as=self.raw_dir / name)
+        return await machine.remote.execute(
+            argv, timeout_s=timeout_s, stdin=stdin, environment=environment, save_as=self.raw_dir / name
+        )
 
 
 def site_here(folder: Path, cpus: tuple[int, ...] = (0,)) -> tuple[Site, Recorder]:

@@ -12,6 +12,7 @@ from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.families import families_of
 from nephoscope.analysis.gate import gate_of
+from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.price_performance import price_performance_of
@@ -65,6 +66,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         configurations=configurations,
         family_comparisons=families_of(configurations, statistics, metrics, margin_percent=margin_percent),
         gate=gate_of(trials, measurements, metrics),
+        growth=growth_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, cells),
         ranks=ordered([*performance_ranks(statistics, comparisons, metrics), *priced.ranks], RankRow),
         costs=costs.rows,
         cost_lines=costs.lines,
@@ -112,6 +114,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         configurations=configurations,
         family_comparisons=findings.family_comparisons,
         gate=findings.gate,
+        growth=list(findings.growth),
         wan_floors=wan_floors_of(inputs.study, {row.configuration: original[row.trial] for row in trials}),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,

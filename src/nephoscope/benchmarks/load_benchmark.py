@@ -264,7 +264,7 @@ def _target(endpoint: Endpoint, parameters: Any) -> AnyTarget:
     """By the scheme of the endpoint's DSN."""
     if endpoint.dsn.startswith(("redis://", "valkey://", "unix://")):
         pipeline, cluster = getattr(parameters, "pipeline", 1), getattr(parameters, "cluster", False)
-        return RespTarget(dsn=endpoint.dsn, pipeline=pipeline, cluster=cluster)
+        return RespTarget(dsn=endpoint.dsn, pipeline=pipeline, cluster=cluster or endpoint.sharded)
     return PostgresTarget(
         dsn=endpoint.dsn, isolation=parameters.isolation, dialect=parameters.dialect, retry=parameters.retry
     )

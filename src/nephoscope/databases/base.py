@@ -17,6 +17,8 @@ class Endpoint:
     version: str
     origin: str
     """Where the server came from: 'user', 'embedded', 'system', 'fake'."""
+    sharded: bool = False
+    """Of RESP: one of several masters that share the keys, and asks for clients that know the others."""
 
 
 class Database(Protocol):

@@ -14,6 +14,7 @@ from nephoscope.results import (
     CostRow,
     FamilyComparison,
     GateRow,
+    GrowthRow,
     Insight,
     MachineRow,
     MeasurementRow,
@@ -42,6 +43,7 @@ class Findings:
     configurations: Sequence[ConfigurationRow] = ()
     family_comparisons: Sequence[FamilyComparison] = ()
     gate: Sequence[GateRow] = ()
+    growth: Sequence[GrowthRow] = ()
     ranks: Sequence[RankRow] = ()
     costs: Sequence[CostRow] = ()
     cost_lines: Sequence[CostLineRow] = ()

@@ -46,6 +46,11 @@ def rough(value: float) -> str:
     return significant(value, 2)
 
 
+def signed(value: float) -> str:
+    """A number around zero, as an exponent is: two decimals."""
+    return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "\N{MINUS SIGN}")
+
+
 def probability(value: float) -> str:
     """A p-value, two significant digits."""
     return significant(value, 2)
@@ -88,6 +93,7 @@ STYLES: Mapping[str, Callable[[float], str]] = {
     "probability": probability,
     "money": money,
     "rough": rough,
+    "signed": signed,
 }
 """Name of a style in a template -> how it writes. `quantity:<unit>` is the one more."""
 

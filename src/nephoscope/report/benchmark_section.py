@@ -7,6 +7,7 @@ from nephoscope.records import Direction, Metric
 from nephoscope.report import charts, panels, theme
 from nephoscope.report import format as people
 from nephoscope.report.errors_section import errors_table, round_trips
+from nephoscope.report.growth_figures import growth_figures
 from nephoscope.report.latency import latency_figures
 from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.network_figures import has_ranges
@@ -75,7 +76,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         title=row.title,
         facts=" · ".join(fact for fact in facts if fact),
         notes=row.notes,
-        headline=[figures for figures in (*headline, curve_figures(book, row)) if figures],
+        headline=[figures for figures in (*headline, growth_figures(book, row), curve_figures(book, row)) if figures],
         latency=latency_figures(book, row),
         series=[
             _series(book, row, metric)

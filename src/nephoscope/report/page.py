@@ -60,6 +60,7 @@ QUESTIONS = {
     "answer": "Which is best",
     "leaders": "Which is best",
     "per_cpu": "For each CPU",
+    "growth": "More machines",
     "price_leaders": "For a dollar",
     "storage": "Storage",
     "families": "Families of machine types",

@@ -1,0 +1,55 @@
+"""More machines: does a database do more with them, and how much of what it would do if it grew linearly?"""
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, say
+from nephoscope.results import GrowthRow, Insight
+
+NAME = "growth"
+ONE_WRITER = frozenset({"postgres"})
+"""Databases of which one machine takes every write, and the others keep copies."""
+_ENDINGS = {
+    "linear": ": it grows linearly.",
+    "sub-linear": ": it grows, and less than linearly.",
+    "none": ": it does not grow with its machines.",
+    "not decided": ": whether it grows linearly is not decided.",
+}
+
+
+def growth(findings: Findings) -> list[Insight]:
+    """One sentence for each rate over the number of machines."""
+    return [_sentence(findings, row) for row in findings.growth]
+
+
+def _sentence(findings: Findings, row: GrowthRow) -> Insight:
+    numbers: dict[str, float] = {"exponent": row.exponent}
+    parts = []
+    for index, (machines, median) in enumerate(zip(row.machines, row.medians, strict=True)):
+        key = "abcdefghijklmnopqrstuvwxyz"[index % 26] * (1 + index // 26)
+        numbers |= {f"machines_{key}": machines, f"median_{key}": median}
+        parts.append(f"{{median_{key}:quantity:{row.unit}}} on {{machines_{key}:count}}")
+    interval = "too few trials for an interval"
+    if row.low is not None and row.high is not None and row.coverage is not None:
+        numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}
+        interval = "{coverage:coverage} % interval {low:signed} to {high:signed}"
+    copies = " One machine takes every write, the others keep copies." if _keeps_copies(row) else ""
+    return say(
+        NAME,
+        "answer",
+        "{benchmark_name}, {group}: {title}, "
+        + enumeration(parts)
+        + " machines, is the number of machines to the power of {exponent:signed} ("
+        + interval
+        + ")"
+        + _ENDINGS[row.growth]
+        + copies,
+        numbers=numbers,
+        trials=row.trials,
+        benchmark=row.benchmark,
+        benchmark_name=row.benchmark,
+        group=row.group,
+        title=findings.title(row.benchmark, row.metric),
+    )
+
+
+def _keeps_copies(row: GrowthRow) -> bool:
+    return row.system in ONE_WRITER and row.growth in {"none", "sub-linear", "not decided"}

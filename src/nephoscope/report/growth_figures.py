@@ -1,0 +1,132 @@
+"""A rate over the number of machines: every trial, the power law through them, and what linear growth would give."""
+
+from typing import Any
+
+import altair as alt
+
+from nephoscope.records import Metric
+from nephoscope.report import format as people
+from nephoscope.report import theme
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell
+from nephoscope.report.spec import Spec, by_counting, data, finished
+from nephoscope.report.wording import metric_title, unit_text
+from nephoscope.results import BenchmarkRow, GrowthRow
+
+_HEIGHT = 230
+_STEPS = 24
+"""Points of a fitted curve."""
+
+
+def growth_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """One for each headline rate; empty where no configurations differ in the number of their machines alone."""
+    found = []
+    for metric in row.metrics:
+        rows = [one for one in book.lookup.study.growth if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
+        if rows:
+            found.append(_figure(book, row, metric, rows))
+    return found
+
+
+def _figure(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow]) -> Figure:
+    scale = people.scale_for(metric.unit, [median for one in rows for median in one.medians], metric=metric.name)
+    drawn = [
+        (one.group, f"{metric_title(metric)} of {one.group} over {one.machines} machines: {one.growth}.",
+         _chart(book, one, scale))
+        for one in rows
+    ]  # fmt: skip
+    return book.figure(
+        f"{row.benchmark}: {metric_title(metric).lower()} over the number of machines",
+        f"{unit_text(scale)}, higher is better",
+        "Each sign is one trial. The line is a power law through them; the dashed one what linear growth would give, "
+        "from the median of the fewest machines. Both axes start at zero.",
+        drawn,
+        key=(
+            KeyEntry("●", "var(--ink)", "a trial that counts"),
+            KeyEntry("─", "var(--c1)", "power law"),
+            KeyEntry("┄", "var(--muted)", "linear growth"),
+        ),
+        table=_table(book, row, metric, rows, scale),
+        columns=min(2, len(drawn)),
+    )
+
+
+def _chart(book: Book, row: GrowthRow, scale: people.Scale) -> Spec:
+    machines = dict(zip(row.configurations, row.machines, strict=True))
+    points: list[dict[str, Any]] = [
+        {
+            "machines": machines[value.configuration],
+            "value": scale.value(value.value),
+            "text": scale.text(value.value),
+            "configuration": value.configuration,
+            "trial": value.trial,
+            "counts": value.valid,
+        }
+        for value in book.lookup.values.get((row.benchmark, row.metric), [])
+        if value.configuration in machines
+    ]
+    first, last = row.machines[0], row.machines[-1]
+    ends = [(at, row.medians[0] * at / first) for at in (first, last)]
+    steps = [first * (last / first) ** (step / _STEPS) for step in range(_STEPS + 1)]
+    fitted = [(at, row.at_one * at**row.exponent) for at in steps]
+    lines = {
+        name: [{"machines": at, "value": scale.value(value)} for at, value in many]
+        for name, many in (("linear", ends), ("fitted", fitted))
+    }
+    x = alt.X(
+        "machines:Q",
+        title="machines",
+        scale=alt.Scale(domain=[0, last * 1.08], nice=False),
+        axis=alt.Axis(grid=False, values=sorted(set(row.machines)), format="d"),
+    )
+    y = alt.Y(
+        "value:Q",
+        title=unit_text(scale),
+        scale=alt.Scale(zero=True),
+        axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+    )
+    signs = alt.Chart(data("points")).encode(
+        x=x,
+        y=y,
+        tooltip=[alt.Tooltip(f"{name}:N") for name in ("configuration", "text", "trial")],
+    )
+    layers = [
+        alt.Chart(data("linear")).mark_line(**_dashed()).encode(x=x, y=y),
+        alt.Chart(data("fitted")).mark_line(strokeWidth=1.8, color="var(--c1)").encode(x=x, y=y),
+        *by_counting(
+            points,
+            signs.mark_point(filled=True, size=55, color="var(--ink)", opacity=0.9),
+            signs.mark_point(filled=False, size=55, color="var(--muted)"),
+        ),
+    ]
+    return finished(alt.layer(*layers), _HEIGHT, points=points, **lines)
+
+
+def _dashed() -> dict[str, Any]:
+    return {("color" if key == "stroke" else key): value for key, value in theme.REFERENCE.items()}
+
+
+def _table(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow], scale: people.Scale) -> Table:
+    columns = (
+        Column("Group", hint="Configurations that differ in the number of their machines alone."),
+        Column("Machines"),
+        Column(f"Medians, {unit_text(scale)}", numeric=True),
+        Column("Exponent", numeric=True, hint="1: linear; 0: no growth. Median of all slopes, on logarithms."),
+        Column("Its interval", numeric=True),
+        Column("Coverage", numeric=True),
+        Column("Growth"),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(one.group, tone="name"),
+                Cell(", ".join(map(str, one.machines))),
+                Cell(", ".join(scale.number(median) for median in one.medians)),
+                evidence_cell(book, f"{one.exponent:.2f}", one.trials, f"growth of {one.group}"),
+                Cell(people.MISSING if one.low is None else f"{one.low:.2f} \N{EN DASH} {one.high:.2f}"),
+                Cell(people.coverage(one.coverage)),
+                Cell(one.growth),
+            )
+        )
+        for one in rows
+    )
+    return Table(f"{row.benchmark}: {metric_title(metric)} over machines", columns, body, compact=True)

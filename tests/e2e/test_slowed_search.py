@@ -1,0 +1,107 @@
+"""The search for the highest load on a real server that is slowed meanwhile: it never keeps the level it had."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nephoscope.benchmarks.base import Site
+from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters, Search, read_search
+from nephoscope.benchmarks.search.levels import Outcome, Purpose
+from nephoscope.databases.valkey import ValkeyDatabase
+from nephoscope.databases.valkey_binaries import find_valkey
+from nephoscope.providers.base import Cluster
+from nephoscope.study.model import Database as DatabaseSettings
+from nephoscope.wiring import load_program
+from tests.support.cpu_share import CpuShare, cpu_share
+from tests.support.local_remote import this_machine
+from tests.support.real_parts import needs
+from tests.support.site import raw_of, site_here
+
+pytestmark = [pytest.mark.slow, needs("redis-server", "nephoscope-load")]
+
+PARAMETERS = HighestLoadParameters(
+    benchmark="kv",
+    parameters={"rows": 20_000, "min_block_bytes": 100, "connections": 4},
+    rule="p90(all) < 40 ms",  # a server with a quota stands still for a part of every 100 ms
+    point_s=4,
+    confirmation_s=6,
+    ramp_s=0.5,
+    settle_s=0,
+    resolution_percent=10,
+)
+SHARE = 0.3
+"""Of a CPU: the limit is the server's, whatever else this machine does."""
+STALL_S = 2.0
+
+Slow = Callable[[CpuShare, int], Awaitable[None]]
+"""What befalls the server of this process id."""
+
+
+async def stall(_: CpuShare, server: int) -> None:
+    os.kill(server, signal.SIGSTOP)
+    await asyncio.sleep(STALL_S)
+    os.kill(server, signal.SIGCONT)
+
+
+async def halve(share: CpuShare, _: int) -> None:
+    share.limit(SHARE / 2)
+
+
+@pytest.mark.parametrize("slow", [stall, halve], ids=["stopped for 2 s once", "half of its CPU time"])
+def test_a_server_slowed_in_a_confirmation_does_not_keep_its_level(tmp_path: Path, slow: Slow) -> None:
+    search = asyncio.run(_searched(tmp_path, slow))
+    first = next(one.ask.level for one in search.points if one.ask.purpose is Purpose.CONFIRM)
+    ended = search.ended
+    told = [(one.ask.purpose.value, one.ask.level, one.reasons) for one in search.points]
+    assert ended.outcome in (Outcome.FOUND, Outcome.UNSTABLE, Outcome.BELOW_MIN), told
+    assert ended.level is None or ended.level < first, told
+    if slow is halve and ended.level is not None:
+        assert ended.level <= 0.75 * first, told
+
+
+async def _searched(folder: Path, slow: Slow) -> Search:
+    """Slowed once, one second into the first confirmation."""
+    slowed: list[asyncio.Task[None]] = []
+    async with _site(folder) as (site, server):
+        with cpu_share(server, SHARE) as share:
+
+            def progress(said: str) -> None:
+                if ", confirm" in said and not slowed:
+                    slowed.append(asyncio.ensure_future(_after(1.0, slow(share, server))))
+
+            await HighestLoad().run(replace(site, progress=progress), PARAMETERS)
+    assert slowed
+    await slowed[0]
+    return read_search(raw_of(site), PARAMETERS)
+
+
+async def _after(seconds: float, what: Awaitable[None]) -> None:
+    await asyncio.sleep(seconds)
+    await what
+
+
+@asynccontextmanager
+async def _site(folder: Path) -> AsyncIterator[tuple[Site, int]]:
+    """With a loaded server, and its process id."""
+    site, _ = site_here(folder)
+    server, load = (
+        replace(this_machine(folder / "data", (cpu,)), name=name) for cpu, name in enumerate(("db", "load"))
+    )
+    cluster, database = Cluster("slowed", (server,), load), ValkeyDatabase(find_valkey)
+    try:
+        endpoint = await database.start(cluster, DatabaseSettings(connections=4), folder / "log")
+        site = replace(
+            site, cluster=cluster, connections=4, load_program=load_program(), database=database, endpoint=endpoint
+        )
+        endpoint = await HighestLoad().prepare(site, PARAMETERS) or endpoint
+        said = await database._command(cluster, endpoint, "INFO", "server")
+        (pid,) = (int(line.split(":")[1]) for line in said.split() if line.startswith("process_id:"))
+        yield replace(site, endpoint=endpoint), pid
+    finally:
+        await database.stop(cluster)
