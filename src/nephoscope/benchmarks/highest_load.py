@@ -4,8 +4,6 @@ A closed-loop probe places the search; then each level is one call of the load g
 state machine of `search` has an outcome. What it found is recomputed from the raw output alone.
 """
 
-import asyncio
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,10 +15,9 @@ from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.kv import Kv
 from nephoscope.benchmarks.load_benchmark import CALIBRATION, LoadBenchmark
 from nephoscope.benchmarks.load_output import LoadOutput
-from nephoscope.benchmarks.load_spec import LoadSpec
 from nephoscope.benchmarks.point_select import PointSelect
-from nephoscope.benchmarks.search import measurements
-from nephoscope.benchmarks.search.levels import Ask, Ended, Purpose, Settings
+from nephoscope.benchmarks.search import measurements, trail
+from nephoscope.benchmarks.search.levels import Ask, Ended, Point, Purpose, Settings
 from nephoscope.benchmarks.search.machine import State, advance, begin
 from nephoscope.benchmarks.search.observe import ALL, ENDED, Judge, Observed
 from nephoscope.benchmarks.search.rule import DEFAULT, Rule, RuleError, parse_rule
@@ -34,9 +31,7 @@ WORKLOADS: dict[str, LoadBenchmark] = {one.name: one for one in (PointSelect(), 
 """Benchmarks whose workload can be driven at a rate."""
 PROBE = "search-probe"
 """Name of the raw output of the closed loop that places the search."""
-CONDITIONS = "search.json"
-"""Name of the raw file that says where the search took place."""
-
+_UNIT = "/s"
 _OWN = ("pace", "rate_per_s", "ramp_s", "duration_s")
 """Parameters of the workload that the search gives."""
 _USUAL_SHORT, _USUAL_LONG = 13, 7
@@ -140,13 +135,6 @@ def _wrong(text: str) -> PydanticCustomError:
     return PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
 
 
-class Conditions(Frozen):
-    """Where a search took place, as far as its judgements rest on it."""
-
-    schema_: Literal["nephoscope/search/1"] = Field(default="nephoscope/search/1", alias="schema")
-    co_located: bool
-
-
 @dataclass(frozen=True)
 class Search:
     """A search as its raw output tells it."""
@@ -162,9 +150,7 @@ class Search:
         Raises:
             OutputUnreadable: it was not finished.
         """
-        if isinstance(self.state.next, Ask):
-            raise OutputUnreadable(f"the search was not finished: it would have gone on at {self.state.next.level:g}/s")
-        return self.state.next
+        return trail.ended(self.state, _UNIT)
 
     @property
     def decisive(self) -> list[Observed]:
@@ -208,25 +194,21 @@ class HighestLoad:
         """Measures level after level; each leaves `point-<number>.stdout`."""
         if site.endpoint is None:
             raise DatabaseFailed(f"{self.name} was given no database")
-        conditions = Conditions(co_located=site.cluster.co_located)
-        text = conditions.model_dump_json(by_alias=True)
-        (site.raw_dir / CONDITIONS).write_text(text + "\n", encoding="utf-8")
+        conditions = trail.note_conditions(site)
         workload, closed = parameters.workload, parameters.closed()
         site.progress("probing in the closed loop")
         probe = await workload.drive(site, PROBE, workload.run_spec(site, site.endpoint, closed), closed)
         raw = {f"{CALIBRATION}.stdout": (site.raw_dir / f"{CALIBRATION}.stdout").read_bytes()}
-        judge = _judge(raw, parameters, conditions)
-        state = begin(parameters.settings(_per_s(probe)))
-        threads = _threads(probe)
-        while isinstance(state.next, Ask):
-            ask = state.next
-            site.progress(f"point {len(state.points) + 1}: {ask.level:,.0f}/s, {ask.purpose}{_so_far(state)}")
-            await asyncio.sleep(parameters.settle_s)
+        judge, threads = _judge(raw, parameters, conditions), trail.threads_of(probe)
+        endpoint = site.endpoint
+
+        async def measure(ask: Ask, name: str) -> Point:
             at = parameters.for_ask(ask)
-            spec = _spec(ask, workload.run_spec(site, site.endpoint, at), threads)
-            output = await workload.drive(site, _name(len(state.points)), spec, at)
-            state = advance(state, judge(ask, output).point)
-        site.progress(f"{state.next.outcome}: {state.next.reason}")
+            spec = trail.spec_for(ask, workload.run_spec(site, endpoint, at), threads)
+            return judge(ask, await workload.drive(site, name, spec, at)).point
+
+        state = begin(parameters.settings(_per_s(probe)))
+        await trail.searched(site, state, measure, settle_s=parameters.settle_s, unit=_UNIT)
 
     def parse(self, raw: RawOutput, parameters: HighestLoadParameters) -> list[Measurement]:
         """See `Benchmark.parse`: the search is made again from the points that were measured."""
@@ -287,58 +269,29 @@ def read_search(raw: RawOutput, parameters: HighestLoadParameters) -> Search:
     Raises:
         OutputUnreadable: points are missing, damaged, or are not those that this version would have asked for.
     """
-    try:
-        conditions = Conditions.model_validate_json(raw.get(CONDITIONS, b""))
-    except ValidationError as error:
-        raise OutputUnreadable(f"{CONDITIONS} is missing or damaged: {error.errors()[0]['msg']}") from error
+    conditions = trail.conditions_of(raw)
     probe = load_output.read(raw.get(f"{PROBE}.stdout", b""))
     judge, state = _judge(raw, parameters, conditions), begin(parameters.settings(_per_s(probe)))
     points: list[Observed] = []
-    for output in _points(raw):
-        points.append(_judged(state, judge, output))
+    for output in trail.outputs(raw):
+        points.append(judge(trail.asked_for(state, _level(output), _UNIT), output))
         state = advance(state, points[-1].point)
     return Search(state, probe, tuple(points))
 
 
-def _points(raw: RawOutput) -> Iterator[LoadOutput]:
-    """In the order they were measured."""
-    index = 0
-    while f"{_name(index)}.stdout" in raw:
-        yield load_output.read(raw[f"{_name(index)}.stdout"])
-        index += 1
-
-
-def _judged(state: State, judge: Judge, output: LoadOutput) -> Observed:
+def _level(output: LoadOutput) -> float | None:
+    """At which it was measured; None: in the closed loop."""
     pace = output.started.spec.pace
-    measured = None if pace.kind == "closed" else pace.rate_per_s
-    if isinstance(state.next, Ended) or measured != state.next.level:
-        wanted = f"ended with {state.next.outcome}" if isinstance(state.next, Ended) else f"{state.next.level:g}/s"
-        raise OutputUnreadable(
-            f"point {len(state.points) + 1} was measured at {measured}/s, and this version's search wanted: {wanted}",
-            hint="the points were measured by another version of the search: run the trial again",
-        )
-    return judge(state.next, output)
+    return None if pace.kind == "closed" else pace.rate_per_s
 
 
-def _judge(raw: RawOutput, parameters: HighestLoadParameters, conditions: Conditions) -> Judge:
+def _judge(raw: RawOutput, parameters: HighestLoadParameters, conditions: trail.Conditions) -> Judge:
     rule: Rule = parse_rule(parameters.rule)
     return Judge(rule, parameters.workload.kinds, _output(raw, CALIBRATION), conditions.co_located)
 
 
 def _output(raw: RawOutput, name: str) -> LoadOutput:
     return load_output.read(raw.get(f"{name}.stdout", b""))
-
-
-def _spec(ask: Ask, spec: LoadSpec, threads: int) -> LoadSpec:
-    """The larger client has twice the threads; only confirmations look at the data afterwards."""
-    client = {"threads": min(2 * threads, spec.connections)} if ask.purpose is Purpose.LARGER_CLIENT else {}
-    check = {} if ask.purpose is Purpose.CONFIRM else {"check": "none"}
-    return spec.model_copy(update={**client, **check})
-
-
-def _threads(output: LoadOutput) -> int:
-    """Of the load generator, as it chose."""
-    return max((len(interval.client.threads) for interval in output.measured), default=1) or 1
 
 
 def _per_s(output: LoadOutput) -> float:
@@ -351,13 +304,3 @@ def _per_s(output: LoadOutput) -> float:
     if not ended:
         raise OutputUnreadable("no operation ended in the closed-loop probe: there is no level to begin with")
     return ended / output.measured_s
-
-
-def _name(index: int) -> str:
-    return f"point-{index + 1:03d}"
-
-
-def _so_far(state: State) -> str:
-    ends: Sequence[tuple[str, float | None]] = (("holds", state.low), ("fails", state.high))
-    known = [f"{level:,.0f}/s {word}" for word, level in ends if level is not None]
-    return f" ({', '.join(known)})" if known else ""

@@ -26,6 +26,7 @@ from nephoscope.report.parts import (
 from nephoscope.report.search_figures import curve_figures, is_of_curve
 from nephoscope.report.spec import axis_note
 from nephoscope.report.statistics_tables import figure_table, metrics_table, section_anchor
+from nephoscope.report.warehouse_figures import warehouse_figures
 from nephoscope.report.wording import (
     axis_title,
     direction_arrow,
@@ -68,7 +69,12 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
     count = sum(trial.counts for trial in trials)
     version = f"{row.uses}, version {row.version}" if row.uses != row.benchmark else f"version {row.version}"
     table = metrics_table(book, row)
-    headline = [_headline(book, row, metric) for metric in headlines(row)]
+    headline = [
+        *(_headline(book, row, metric) for metric in headlines(row)),
+        growth_figures(book, row),
+        curve_figures(book, row),
+        warehouse_figures(book, row),
+    ]
     facts = [version, f"{count} of {people.plural(len(trials), 'trial')} count", round_trips(book, row)]
     return BenchmarkSection(
         anchor=section_anchor(row.benchmark),

@@ -50,7 +50,7 @@ def _points(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
                 point |= {metric.name: one.value, "trial": one.trial}
     by_configuration: dict[str, list[Point]] = {}
     for name in lookup.configurations:
-        mine = [point for (configuration, _, _), point in found.items() if configuration == name]
+        mine = [point for (configuration, _, _), point in found.items() if configuration == name and OFFERED in point]
         if mine:
             by_configuration[name] = sorted(mine, key=lambda point: float(point[OFFERED]))
     return by_configuration

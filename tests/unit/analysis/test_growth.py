@@ -78,9 +78,7 @@ def test_what_is_told(study: AnalysedStudy) -> None:
     assert shards.startswith(
         "kv95, valkey on small: reads and writes per second, 30,150 1/s on 3 and 60,300 1/s on 6 machines"
     )
-    assert copies.endswith(
-        "it does not grow with its machines. One machine takes every write, the others keep copies."
-    )
+    assert copies.endswith("it does not grow with its machines. One machine takes every write, the others keep copies.")
     assert "\N{MINUS SIGN}0.11" in copies
 
 

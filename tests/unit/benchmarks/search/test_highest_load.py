@@ -11,11 +11,12 @@ import pytest
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
-from nephoscope.benchmarks.highest_load import CONDITIONS, HighestLoad, HighestLoadParameters, read_search
+from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters, read_search
 from nephoscope.benchmarks.load_benchmark import CALIBRATION
 from nephoscope.benchmarks.load_output import read
 from nephoscope.benchmarks.search.levels import Outcome, Purpose
 from nephoscope.benchmarks.search.observe import backlog_grows
+from nephoscope.benchmarks.search.trail import CONDITIONS
 from nephoscope.checks.operations import PassRule, RateKept, SearchEnded
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import OutputUnreadable

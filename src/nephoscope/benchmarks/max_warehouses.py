@@ -1,0 +1,305 @@
+"""The most active warehouses of TPC-C at which a rule of response times and efficiency holds, with wait times.
+
+The same search as that of `highest-load`, over whole warehouses: each level is one trial of TPC-C on a data set that is
+loaded once, at its largest. Models: CockroachDB's `tpccbench`, and the Cloud Reports 2020 and 2021.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
+
+from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.load_benchmark import CALIBRATION
+from nephoscope.benchmarks.load_metrics import rate
+from nephoscope.benchmarks.load_output import LoadOutput
+from nephoscope.benchmarks.load_spec import TpccWorkload
+from nephoscope.benchmarks.pass_rules import CR2020, CR2021, SPEC, TPCCBENCH, PassRule, requirements
+from nephoscope.benchmarks.saturation import saturation
+from nephoscope.benchmarks.search import trail, warehouses
+from nephoscope.benchmarks.search.levels import Ask, Ended, Point, Purpose, Settings
+from nephoscope.benchmarks.search.machine import State, advance, begin
+from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters, headline
+from nephoscope.checks.generator import signs_of_saturation
+from nephoscope.checks.thresholds import ERRORS
+from nephoscope.databases.base import Endpoint
+from nephoscope.errors import DatabaseFailed
+from nephoscope.frozen import Frozen
+from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
+from nephoscope.units import SECONDS_PER_MINUTE
+
+RuleName = Literal["tpc-c", "tpccbench", "cloud-report-2020", "cloud-report-2021"]
+RULES: Mapping[RuleName, PassRule] = MappingProxyType(
+    {"tpc-c": SPEC, "tpccbench": TPCCBENCH, "cloud-report-2020": CR2020, "cloud-report-2021": CR2021}
+)
+_UNIT = " warehouses"
+_OWN = ("warehouses", "active_warehouses", "active_warehouses_per_cpu", "edition", "wait", "wait_factor",
+        "ramp_s", "duration_s")  # fmt: skip
+"""Parameters of `tpcc` that the search gives."""
+_USUAL_SHORT, _USUAL_LONG = 9, 7
+"""Points of a search on a server with a sharp limit."""
+_FIRST = 8
+"""The first level is this part of the warehouses that are loaded."""
+
+
+class MaxWarehousesParameters(Frozen):
+    """Parameters of `max-warehouses`."""
+
+    warehouses: int = Field(default=1_000, ge=2, le=100_000, description="loaded once: no more than these are found")
+    rule: RuleName = Field(default="tpc-c", description="what a level must hold")
+    parameters: dict[str, Any] = Field(default={}, description="of `tpcc`, without warehouses, waits and times")
+    first: int | None = Field(default=None, ge=1, description="warehouses; default: an eighth of those loaded")
+    least: int = Field(default=1, ge=1, description="warehouses: the lowest level worth knowing")
+    ramp_s: float = Field(default=60, ge=0, description="driven before each measurement interval, not measured")
+    point_s: float = Field(default=300, ge=10, description="the measurement interval of a level")
+    confirmation_s: float = Field(default=600, ge=10, description="the same where the outcome rests on it")
+    confirmations: int = Field(default=3, ge=3, le=20, description="of the level that is found")
+    resolution_percent: float = Field(
+        default=2, ge=0.5, le=50, description="the search ends when the levels that hold and fail differ by less"
+    )
+    settle_s: float = Field(default=15, ge=0, description="between two points")
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "MaxWarehousesParameters":
+        given = [name for name in _OWN if name in self.parameters]
+        if given:
+            raise _wrong(f"`parameters` holds `{given[0]}`, which the search gives; take it out")
+        if self.least > self.warehouses or (self.first or 1) > self.warehouses:
+            raise _wrong(f"`first` and `least` must not be above `warehouses` {self.warehouses}")
+        try:
+            self.at(self.warehouses, self.point_s)
+        except ValidationError as error:
+            raise _wrong(f"`parameters` of tpcc: {error.errors()[0]['msg']}") from error
+        return self
+
+    def at(self, level: float, duration_s: float) -> TpccParameters:
+        """Parameters of `tpcc` for one level."""
+        times = {"ramp_s": self.ramp_s, "duration_s": duration_s, "wait": "spec"}
+        warehouses = {"warehouses": self.warehouses, "active_warehouses": int(level)}
+        return TpccParameters.model_validate({**self.parameters, **times, **warehouses})
+
+    def for_ask(self, ask: Ask) -> TpccParameters:
+        """The same for what the search asks for."""
+        return self.at(ask.level, self.confirmation_s if ask.long else self.point_s)
+
+    @property
+    def most(self) -> TpccParameters:
+        """The same for all that are loaded."""
+        return self.at(self.warehouses, self.point_s)
+
+    @property
+    def settings(self) -> Settings:
+        """Where to search."""
+        return Settings(
+            floor=self.least,
+            first=max(self.least, self.first or self.warehouses // _FIRST),
+            ceiling=self.warehouses,
+            resolution=self.resolution_percent / 100,
+            confirmations=self.confirmations,
+            whole=True,
+        )
+
+
+def _wrong(text: str) -> PydanticCustomError:
+    return PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
+
+
+@dataclass(frozen=True)
+class Observed:
+    """A point with what was seen of it."""
+
+    ask: Ask
+    output: LoadOutput
+    asked: tuple[Requirement, ...]
+    """Every limit of the rule beside what was observed."""
+    tpmc: float
+    signs: tuple[str, ...]
+    """Of a load generator that was the limit."""
+
+    @property
+    def held(self) -> bool:
+        """No limit is broken, and New-Order's can be judged: rarer transactions may be too few for theirs."""
+        judged = any(one.met for one in self.asked if one.what.startswith("new order"))
+        return judged and all(one.met is not False for one in self.asked)
+
+    @property
+    def point(self) -> Point:
+        """For the state machine: warehouses are no rate, so what was achieved is the level itself."""
+        return Point(self.ask.level, self.ask.purpose, self.held, bool(self.signs), self.ask.level)
+
+
+@dataclass(frozen=True)
+class WarehouseSearch:
+    """A search as its raw output tells it."""
+
+    state: State
+    points: tuple[Observed, ...]
+
+    @property
+    def ended(self) -> Ended:
+        """Its result.
+
+        Raises:
+            OutputUnreadable: it was not finished.
+        """
+        return trail.ended(self.state, _UNIT)
+
+    @property
+    def decisive(self) -> list[Observed]:
+        """The points that the result rests on: confirmations of the level found; where none was, what held at all."""
+        level = self.ended.level
+        confirmed = [one for one in self.points if (one.ask.purpose, one.ask.level) == (Purpose.CONFIRM, level)]
+        return confirmed or [one for one in self.points if one.held] or list(self.points[-1:])
+
+
+class MaxWarehouses:
+    """See the module's text."""
+
+    name = "max-warehouses"
+    version = 1
+    title = "Most warehouses of TPC-C"
+    parameters = MaxWarehousesParameters
+    _tpcc = Tpcc()
+
+    def metrics(self, parameters: MaxWarehousesParameters) -> tuple[Metric, ...]:
+        """See `Benchmark.metrics`: the level found, the curve, and what `tpcc` says at that level."""
+        return warehouses.metrics(self._tpcc.metrics(parameters.most), RULES[parameters.rule])
+
+    def needs(self, parameters: MaxWarehousesParameters) -> Needs:
+        """See `Benchmark.needs`."""
+        return self._tpcc.needs(parameters.most)
+
+    def expected_duration_s(self, parameters: MaxWarehousesParameters) -> float:
+        """See `Benchmark.expected_duration_s`: of a server with a sharp limit."""
+        points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * parameters.confirmation_s
+        return float(points + (_USUAL_SHORT + _USUAL_LONG) * (parameters.ramp_s + parameters.settle_s))
+
+    def connections(self, site: Site, parameters: MaxWarehousesParameters) -> int:
+        """See `HasConnections.connections`."""
+        return self._tpcc.connections(site, parameters.most)
+
+    async def prepare(self, site: Site, parameters: MaxWarehousesParameters) -> Endpoint | None:
+        """See `Benchmark.prepare`: all warehouses, loaded once."""
+        return await self._tpcc.prepare(site, parameters.most)
+
+    async def run(self, site: Site, parameters: MaxWarehousesParameters) -> None:
+        """Measures level after level; each leaves `point-<number>.stdout`."""
+        if site.endpoint is None:
+            raise DatabaseFailed(f"{self.name} was given no database")
+        conditions, endpoint = trail.note_conditions(site), site.endpoint
+        raw = {f"{CALIBRATION}.stdout": (site.raw_dir / f"{CALIBRATION}.stdout").read_bytes()}
+        judge, threads = _Judge(parameters, _calibration(raw), conditions.co_located), 1
+
+        async def measure(ask: Ask, name: str) -> Point:
+            nonlocal threads
+            at = parameters.for_ask(ask)
+            spec = trail.spec_for(ask, self._tpcc.run_spec(site, endpoint, at), threads)
+            output = await self._tpcc.drive(site, name, spec, at)
+            threads = trail.threads_of(output)
+            return judge(ask, output).point
+
+        await trail.searched(site, begin(parameters.settings), measure, settle_s=parameters.settle_s, unit=_UNIT)
+
+    def parse(self, raw: RawOutput, parameters: MaxWarehousesParameters) -> list[Measurement]:
+        """See `Benchmark.parse`: the search is made again from the points that were measured."""
+        search = read_search(raw, parameters)
+        ended, rule = search.ended, RULES[parameters.rule]
+        points = [warehouses.CurvePoint(one.ask, one.point.passed, one.tpmc, one.output) for one in search.points]
+        found = [*warehouses.of_result(ended, points), *warehouses.curve(points, rule), *warehouses.limits(rule)]
+        if ended.level is not None:
+            joined = load_output.joined([one.output for one in search.decisive])
+            at_level = self._tpcc.numbers(joined, parameters.at(ended.level, parameters.confirmation_s))
+            found += [row for row in at_level if row.at_s is None]
+        return found
+
+    def operations(
+        self, raw: RawOutput, parameters: MaxWarehousesParameters, client_cpus: int | None
+    ) -> OperationEvidence:
+        """See `HasOperations.operations`: of the points that the result rests on."""
+        search = read_search(raw, parameters)
+        ended = search.ended
+        joined = load_output.joined([one.output for one in search.decisive])
+        evidence = self._tpcc.evidence(joined, _calibration(raw), parameters.most, client_cpus)
+        found = SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)
+        return evidence.model_copy(update={"search": found, "requirements": _asked(joined, RULES[parameters.rule])})
+
+    def notes(self, parameters: MaxWarehousesParameters) -> list[str]:
+        """See `HasNotes.notes`: the rule."""
+        rule = RULES[parameters.rule]
+        held = f"A level holds when {rule.text()} ({rule.source}), at most {ERRORS.percent} of transactions fail, and"
+        loaded = f"{parameters.warehouses:,} warehouses are loaded once; each level drives as many of them as it says"
+        return [
+            f"{held} the load generator is not the limit. A limit that too few transactions support is not judged.",
+            f"{loaded}, with the wait times of the specification.",
+            f"The level found was confirmed at least {parameters.confirmations} times.",
+            *self._tpcc.notes(parameters.most),
+        ]
+
+
+def read_search(raw: RawOutput, parameters: MaxWarehousesParameters) -> WarehouseSearch:
+    """Makes a search again from its raw output; pure.
+
+    Raises:
+        OutputUnreadable: points are missing, damaged, or are not those that this version would have asked for.
+    """
+    judge = _Judge(parameters, _calibration(raw), trail.conditions_of(raw).co_located)
+    state, points = begin(parameters.settings), list[Observed]()
+    for output in trail.outputs(raw):
+        points.append(judge(trail.asked_for(state, _active(output), _UNIT), output))
+        state = advance(state, points[-1].point)
+    return WarehouseSearch(state, tuple(points))
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """What all points of a search are judged by."""
+
+    parameters: MaxWarehousesParameters
+    calibration: LoadOutput
+    co_located: bool
+
+    def __call__(self, ask: Ask, output: LoadOutput) -> Observed:
+        seen = saturation(output, self.calibration)
+        signs = signs_of_saturation(seen, co_located=self.co_located) if seen else []
+        asked = [*_asked(output, RULES[self.parameters.rule]), *_errors(output)]
+        return Observed(ask, output, tuple(asked), _tpmc(output), tuple(signs))
+
+
+def _asked(output: LoadOutput, rule: PassRule) -> list[Requirement]:
+    responses = load_output.responses(output)
+    return requirements(rule, tpmc=_tpmc(output), active_warehouses=_active(output) or 1, responses=responses)
+
+
+def _errors(output: LoadOutput) -> Iterator[Requirement]:
+    ended, failed = (load_output.count(output, outcomes=(which,)) for which in ("committed", "failed"))
+    if ended + failed:
+        yield Requirement(
+            what="errors",
+            observed=failed / (ended + failed),
+            relation="at most",
+            limit=ERRORS.value,
+            unit="1",
+            source="every search",
+        )
+
+
+def _tpmc(output: LoadOutput) -> float:
+    (first, *_) = rate(headline(_WITH_WAITS), output, SECONDS_PER_MINUTE, "new_order")
+    return first.value
+
+
+_WITH_WAITS = TpccParameters(wait="spec")
+
+
+def _active(output: LoadOutput) -> int | None:
+    """Active warehouses, as driven; None: an output of another workload."""
+    workload = output.started.spec.workload
+    return workload.active_warehouses or workload.warehouses if isinstance(workload, TpccWorkload) else None
+
+
+def _calibration(raw: RawOutput) -> LoadOutput:
+    return load_output.read(raw.get(f"{CALIBRATION}.stdout", b""))

@@ -1,0 +1,118 @@
+"""A search on a site: level after level is measured and left behind, so that it can be made again from raw output."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks.base import RawOutput, Site
+from nephoscope.benchmarks.load_output import LoadOutput
+from nephoscope.benchmarks.load_spec import LoadSpec
+from nephoscope.benchmarks.search.levels import Ask, Ended, Point, Purpose
+from nephoscope.benchmarks.search.machine import State, advance
+from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import Frozen
+
+CONDITIONS = "search.json"
+"""Name of the raw file that says where the search took place."""
+
+Measure = Callable[[Ask, str], Awaitable[Point]]
+"""Measures a level, with its raw output under this name."""
+
+
+class Conditions(Frozen):
+    """Where a search took place, as far as its judgements rest on it."""
+
+    schema_: Literal["nephoscope/search/1"] = Field(default="nephoscope/search/1", alias="schema")
+    co_located: bool
+
+
+def note_conditions(site: Site) -> Conditions:
+    """Of this site; written to `CONDITIONS`."""
+    conditions = Conditions(co_located=site.cluster.co_located)
+    text = conditions.model_dump_json(by_alias=True)
+    (site.raw_dir / CONDITIONS).write_text(text + "\n", encoding="utf-8")
+    return conditions
+
+
+def conditions_of(raw: RawOutput) -> Conditions:
+    """As they were noted.
+
+    Raises:
+        OutputUnreadable: they were not, or are damaged.
+    """
+    try:
+        return Conditions.model_validate_json(raw.get(CONDITIONS, b""))
+    except ValidationError as error:
+        raise OutputUnreadable(f"{CONDITIONS} is missing or damaged: {error.errors()[0]['msg']}") from error
+
+
+async def searched(site: Site, state: State, measure: Measure, *, settle_s: float, unit: str) -> State:
+    """Carries a search to its end. `unit` follows a level: '/s', ' warehouses'."""
+    while isinstance(state.next, Ask):
+        ask = state.next
+        known = _so_far(state, unit)
+        site.progress(f"point {len(state.points) + 1}: {ask.level:,.0f}{unit}, {ask.purpose}{known}")
+        await asyncio.sleep(settle_s)
+        state = advance(state, await measure(ask, _name(len(state.points))))
+    site.progress(f"{state.next.outcome}: {state.next.reason}")
+    return state
+
+
+def outputs(raw: RawOutput) -> Iterator[LoadOutput]:
+    """Of the points, in the order they were measured."""
+    index = 0
+    while f"{_name(index)}.stdout" in raw:
+        yield load_output.read(raw[f"{_name(index)}.stdout"])
+        index += 1
+
+
+def asked_for(state: State, measured: float | None, unit: str) -> Ask:
+    """What the search wants next, where this level was measured.
+
+    Raises:
+        OutputUnreadable: it wants nothing, or another level.
+    """
+    if isinstance(state.next, Ended) or measured != state.next.level:
+        wanted = f"ended with {state.next.outcome}" if isinstance(state.next, Ended) else f"{state.next.level:g}{unit}"
+        raise OutputUnreadable(
+            f"point {len(state.points) + 1} was measured at {measured}{unit}, and this version's search wanted: "
+            f"{wanted}",
+            hint="the points were measured by another version of the search: run the trial again",
+        )
+    return state.next
+
+
+def ended(state: State, unit: str) -> Ended:
+    """The result of a search.
+
+    Raises:
+        OutputUnreadable: it was not finished.
+    """
+    if isinstance(state.next, Ask):
+        raise OutputUnreadable(f"the search was not finished: it would have gone on at {state.next.level:g}{unit}")
+    return state.next
+
+
+def spec_for(ask: Ask, spec: LoadSpec, threads: int) -> LoadSpec:
+    """The larger client has twice the threads; only confirmations look at the data afterwards."""
+    client = {"threads": min(2 * threads, spec.connections)} if ask.purpose is Purpose.LARGER_CLIENT else {}
+    check = {} if ask.purpose is Purpose.CONFIRM else {"check": "none"}
+    return spec.model_copy(update={**client, **check})
+
+
+def threads_of(output: LoadOutput) -> int:
+    """Of the load generator, as it chose."""
+    return max((len(interval.client.threads) for interval in output.measured), default=1) or 1
+
+
+def _name(index: int) -> str:
+    return f"point-{index + 1:03d}"
+
+
+def _so_far(state: State, unit: str) -> str:
+    ends: Sequence[tuple[str, float | None]] = (("holds", state.low), ("fails", state.high))
+    known = [f"{level:,.0f}{unit} {word}" for word, level in ends if level is not None]
+    return f" ({', '.join(known)})" if known else ""

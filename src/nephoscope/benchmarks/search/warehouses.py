@@ -1,0 +1,133 @@
+"""What a search for the most warehouses reports: the level, and its curve, one row of numbers a point."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks.load_output import LoadOutput
+from nephoscope.benchmarks.pass_rules import PassRule
+from nephoscope.benchmarks.search.levels import Ask, Ended, Purpose
+from nephoscope.benchmarks.search.measurements import CONFIRMATIONS, CONFIRMING, PASSED, POINTS
+from nephoscope.records import Direction, Measurement, Metric
+
+MOST = Metric(
+    name="most_warehouses",
+    unit="warehouses",
+    direction=Direction.HIGHER,
+    title="most active warehouses",
+    clock="the highest number that was confirmed, each terminal with the wait times of the specification",
+    headline=True,
+    per_cpu=True,
+)
+FAILING = Metric(
+    name="least_failing_warehouses",
+    unit="warehouses",
+    direction=Direction.HIGHER,
+    title="fewest warehouses that failed",
+    clock="the lowest number above which none held: the other end of the bracket",
+)
+WAREHOUSES = Metric(
+    name="point.warehouses",
+    unit="warehouses",
+    direction=Direction.HIGHER,
+    title="active warehouses of a point",
+    clock="as driven",
+)
+TPMC = Metric(
+    name="point.tpmc",
+    unit="1/min",
+    direction=Direction.HIGHER,
+    title="tpmC at a point",
+    clock="New-Orders that ended in its measurement interval / minutes",
+)
+EFFICIENCY = Metric(
+    name="point.efficiency",
+    unit="%",
+    direction=Direction.HIGHER,
+    title="efficiency at a point",
+    clock="100 x tpmC / (the rule's most tpmC per warehouse x active warehouses)",
+)
+RESPONSE = Metric(
+    name="point.new_order_response",
+    unit="s",
+    direction=Direction.LOWER,
+    title="response time of New-Order at a point, by the rule's percentile",
+    clock="from the end of the think time to the last byte read",
+)
+LEAST_EFFICIENCY = Metric(
+    name="limit.efficiency",
+    unit="%",
+    direction=Direction.HIGHER,
+    title="least efficiency of the rule",
+    clock="the rule's own, or what its tpmC per warehouse comes to",
+)
+LONGEST_RESPONSE = Metric(
+    name="limit.new_order_response",
+    unit="s",
+    direction=Direction.LOWER,
+    title="limit of New-Order's response time",
+    clock="the rule's own",
+)
+_OF_A_POINT = (WAREHOUSES, TPMC, EFFICIENCY, RESPONSE, PASSED, CONFIRMING)
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """A level with what is told of it."""
+
+    ask: Ask
+    passed: bool
+    tpmc: float
+    output: LoadOutput
+
+
+def metrics(of_tpcc: Iterable[Metric], rule: PassRule) -> tuple[Metric, ...]:
+    """All that a search may report; metrics of `tpcc` are told of the level found."""
+    told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_tpcc]
+    asked = [LEAST_EFFICIENCY, *([LONGEST_RESPONSE] if "new_order" in (rule.limits_s or {}) else [])]
+    return (MOST, FAILING, CONFIRMATIONS, POINTS, *asked, *told, *_OF_A_POINT)
+
+
+def of_result(ended: Ended, points: Sequence[CurvePoint]) -> list[Measurement]:
+    """Of the whole search. What was not found is left out."""
+    confirmed = sum((one.ask.purpose, one.ask.level) == (Purpose.CONFIRM, ended.level) for one in points)
+    found: list[tuple[Metric, float | None]] = [
+        (MOST, ended.level),
+        (FAILING, ended.failing),
+        (CONFIRMATIONS, float(confirmed) if confirmed else None),
+        (POINTS, float(len(points))),
+    ]
+    return [_row(metric, value) for metric, value in found if value is not None]
+
+
+def limits(rule: PassRule) -> Iterator[Measurement]:
+    """What the rule asks of efficiency and of New-Order."""
+    yield _row(LEAST_EFFICIENCY, least_efficiency(rule))
+    if "new_order" in (rule.limits_s or {}):
+        yield _row(LONGEST_RESPONSE, (rule.limits_s or {})["new_order"])
+
+
+def least_efficiency(rule: PassRule) -> float:
+    """In percent; of a rule that asks for tpmC per warehouse, what that comes to; 0 when it asks for neither."""
+    if rule.least_efficiency_percent is not None:
+        return rule.least_efficiency_percent
+    return 100 * (rule.least_tpmc_per_warehouse or 0.0) / rule.most_tpmc
+
+
+def curve(points: Sequence[CurvePoint], rule: PassRule) -> Iterator[Measurement]:
+    """Every point, as rows of one moment: seconds of measurement up to its end, so that rows sort as measured."""
+    at_s = 0.0
+    for one in points:
+        at_s += one.output.measured_s
+        yield _row(WAREHOUSES, one.ask.level, at_s)
+        yield _row(TPMC, one.tpmc, at_s)
+        yield _row(EFFICIENCY, 100 * one.tpmc / (rule.most_tpmc * one.ask.level), at_s)
+        yield _row(PASSED, float(one.passed), at_s)
+        yield _row(CONFIRMING, float(one.ask.purpose is Purpose.CONFIRM), at_s)
+        seen = load_output.responses(one.output).get("new_order")
+        if seen is not None and rule.quantile.name in seen.quantiles_s:
+            yield _row(RESPONSE, seen.quantiles_s[rule.quantile.name], at_s)
+
+
+def _row(metric: Metric, value: float, at_s: float | None = None) -> Measurement:
+    return Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)

@@ -1,0 +1,94 @@
+"""TPC-C with wait times on a server that is simulated: enough for so many warehouses, and slower beyond."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nephoscope.machines.remote import Completed, MachineHandle
+from tests.support.simulated_load import exactly, finished
+
+PER_WAREHOUSE_PER_MIN = {
+    "new_order": 12.6,
+    "payment": 12.6,
+    "order_status": 1.26,
+    "delivery": 1.26,
+    "stock_level": 1.26,
+}
+"""Transactions of one warehouse's ten terminals, by the deck of cards."""
+CYCLE_S = 21.0
+"""Of one terminal: keying, response, thinking."""
+RESPONSE_S = 0.05
+
+Capacity = Callable[[int], float]
+"""Number of calls so far -> warehouses that the server can do."""
+
+
+class SimulatedTpcc:
+    """The `Execute` of a site on which nothing runs."""
+
+    def __init__(self, raw_dir: Path, capacity: Capacity):
+        self.raw_dir = raw_dir
+        self.capacity = capacity
+        self.specs: list[tuple[str, dict[str, Any]]] = []
+
+    async def __call__(
+        self,
+        machine: MachineHandle,
+        name: str,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        on_line: Callable[[str], None] | None = None,
+        allowed: Sequence[int] = (),
+    ) -> Completed:
+        spec = json.loads(stdin)
+        self.specs.append((name, spec))
+        lines = self.lines(spec, self.capacity(len(self.specs)))
+        text = b"\n".join(json.dumps(line).encode() for line in lines) + b"\n"
+        (self.raw_dir / f"{name}.stdout").write_bytes(text)
+        return Completed(tuple(argv), 0, text, b"", 0.0)
+
+    def lines(self, spec: dict[str, Any], capacity: float) -> Iterator[dict[str, Any]]:
+        """Beyond its capacity a closed loop of terminals waits: rates stay, response times grow."""
+        seconds, workload = int(spec.get("duration_s", 10)), spec["workload"]
+        active = workload.get("active_warehouses", workload["warehouses"])
+        response_s = RESPONSE_S + CYCLE_S * max(0.0, active / capacity - 1)
+        driven = active * min(1.0, capacity / active)
+        counts = {name: round(driven * rate / 60) for name, rate in PER_WAREHOUSE_PER_MIN.items()}
+        started = {"event": "started", "schema": "nephoscope/load-output/1", "version": "simulated", "spec": spec}
+        yield started | {"at_unix_ms": 0, "server_version": None}
+        for index in range(seconds):
+            yield {
+                "event": "interval",
+                "index": index,
+                "phase": "measure",
+                "at_unix_ms": 1000 * index,
+                "start_s": index,
+                "end_s": index + 1,
+                "operations": [_operation(name, count, response_s) for name, count in counts.items() if count],
+                "errors": [],
+                "offered": None,
+                "client": {
+                    "cpu_s": 0.2,
+                    "in_flight": 0,
+                    "threads": [{"cpu_s": 0.2, "run_queue_s": 0.0, "involuntary_switches": 0}],
+                },
+            }
+        totals = [
+            {"operation": name, "outcome": "committed", "measured": count * seconds, "all": count * seconds}
+            for name, count in counts.items()
+            if count
+        ]
+        yield finished(seconds, sum(counts.values()) * seconds, None, 0) | {"operations": totals, "not_sent": None}
+
+
+def _operation(name: str, count: int, response_s: float) -> dict[str, Any]:
+    histograms = {
+        "queue": exactly(count, max(response_s - RESPONSE_S, 1e-9)),
+        "service": exactly(count, RESPONSE_S),
+        "response": exactly(count, response_s),
+    }
+    return {"operation": name, "outcome": "committed", "count": count, "histograms": histograms}
