@@ -217,6 +217,17 @@ class SearchEvidence(Frozen):
     reason: str = Field(description="for people")
 
 
+class SustainedEvidence(Frozen):
+    """What the confirmations of a search cost the database beside response times. None: it does not say."""
+
+    seconds: float = Field(gt=0, description="of all confirmations, set-up included")
+    free_bytes: int | None = Field(description="after the last one, on the machine that has least")
+    free_lost_per_s: float | None = Field(description="negative: space came free")
+    log_per_s: float | None
+    cache_hit_share: float | None
+    debt_per_s: float | None = Field(description="growth of what is left to compact or to defragment")
+
+
 class OperationEvidence(Frozen):
     """What a database benchmark says of itself, for the checks."""
 
@@ -238,6 +249,7 @@ class OperationEvidence(Frozen):
     requirements: list[Requirement] = []
     saturation: Saturation | None = Field(default=None, description="None: its output does not say")
     search: SearchEvidence | None = Field(default=None, description="None: a load was given, and not searched")
+    sustained: SustainedEvidence | None = Field(default=None, description="None: nobody looked")
     exit_code: int
     message: str = ""
 

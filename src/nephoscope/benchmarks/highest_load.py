@@ -16,7 +16,7 @@ from nephoscope.benchmarks.kv import Kv
 from nephoscope.benchmarks.load_benchmark import CALIBRATION, LoadBenchmark
 from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.point_select import PointSelect
-from nephoscope.benchmarks.search import measurements, trail
+from nephoscope.benchmarks.search import measurements, sustained, trail
 from nephoscope.benchmarks.search.levels import Ask, Ended, Point, Purpose, Settings
 from nephoscope.benchmarks.search.machine import State, advance, begin
 from nephoscope.benchmarks.search.observe import ALL, ENDED, Judge, Observed
@@ -218,6 +218,7 @@ class HighestLoad:
             *measurements.of_result(ended, search.points, _per_s(search.probe)),
             *measurements.limits(parse_rule(parameters.rule)),
             *measurements.curve(search.points),
+            *sustained.measured(sustained.sustained(raw)),
         ]
         if ended.level is not None:
             joined = load_output.joined([one.output for one in search.decisive])
@@ -235,7 +236,8 @@ class HighestLoad:
         evidence = workload.evidence(joined, _output(raw, CALIBRATION), parameters.closed(), client_cpus)
         found = SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)
         asked = [] if parameters.operations_per_row is None else [_per_row(parameters, evidence.attempted)]
-        return evidence.model_copy(update={"search": found, "requirements": [*evidence.requirements, *asked]})
+        more = {"search": found, "sustained": sustained.sustained(raw)}
+        return evidence.model_copy(update={**more, "requirements": [*evidence.requirements, *asked]})
 
     def notes(self, parameters: HighestLoadParameters) -> list[str]:
         """See `HasNotes.notes`: the rule."""

@@ -20,7 +20,7 @@ from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.load_spec import TpccWorkload
 from nephoscope.benchmarks.pass_rules import CR2020, CR2021, SPEC, TPCCBENCH, PassRule, requirements
 from nephoscope.benchmarks.saturation import saturation
-from nephoscope.benchmarks.search import trail, warehouses
+from nephoscope.benchmarks.search import sustained, trail, warehouses
 from nephoscope.benchmarks.search.levels import Ask, Ended, Point, Purpose, Settings
 from nephoscope.benchmarks.search.machine import State, advance, begin
 from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters, headline
@@ -210,6 +210,7 @@ class MaxWarehouses:
         ended, rule = search.ended, RULES[parameters.rule]
         points = [warehouses.CurvePoint(one.ask, one.point.passed, one.tpmc, one.output) for one in search.points]
         found = [*warehouses.of_result(ended, points), *warehouses.curve(points, rule), *warehouses.limits(rule)]
+        found += sustained.measured(sustained.sustained(raw))
         if ended.level is not None:
             joined = load_output.joined([one.output for one in search.decisive])
             at_level = self._tpcc.numbers(joined, parameters.at(ended.level, parameters.confirmation_s))
@@ -225,7 +226,8 @@ class MaxWarehouses:
         joined = load_output.joined([one.output for one in search.decisive])
         evidence = self._tpcc.evidence(joined, _calibration(raw), parameters.most, client_cpus)
         found = SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)
-        return evidence.model_copy(update={"search": found, "requirements": _asked(joined, RULES[parameters.rule])})
+        more = {"search": found, "sustained": sustained.sustained(raw)}
+        return evidence.model_copy(update={**more, "requirements": _asked(joined, RULES[parameters.rule])})
 
     def notes(self, parameters: MaxWarehousesParameters) -> list[str]:
         """See `HasNotes.notes`: the rule."""

@@ -18,6 +18,7 @@ from nephoscope.checks.operations import (
     RateKept,
     SearchEnded,
 )
+from nephoscope.checks.sustained import Sustained
 from nephoscope.checks.tools import ToolExit
 from nephoscope.checks.verdicts import overall, unknown
 from nephoscope.records import Evidence, Verdict
@@ -46,6 +47,7 @@ CHECKS: tuple[Check, ...] = (
     RateKept(),
     PassRule(),
     SearchEnded(),
+    Sustained(),
     GeneratorBound(),
 )
 

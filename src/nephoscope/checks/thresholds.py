@@ -32,6 +32,14 @@ MEMORY_MISSING = Threshold(
     "of the memory asked for",
     "firmware, kernel and hypervisor keep a few percent of what a machine type advertises; a tenth is another machine",
 )
+DISK_LASTS = Threshold(
+    3600.0,
+    "until the disk is full, at the rate of a search's confirmations",
+    "a judgement: a write-ahead log is recycled and an append-only file rewritten, so that confirmations of a minute "
+    "overstate what an hour takes; a disk that lasts no hour even so is no basis for a qualification",
+    is_share=False,
+    words="1 h",
+)
 QUOTA_OFF = Threshold(
     0.01,
     "of the CPU quota that makes an emulated machine",
@@ -180,6 +188,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "stress-length": STRESS_LENGTH,
     "stress-start": STRESS_START,
     "errors": ERRORS,
+    "disk-lasts": DISK_LASTS,
     "rate-kept": RATE_KEPT,
     "thread-busy": THREAD_BUSY,
     "calibration": CALIBRATION,

@@ -4,6 +4,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+from pydantic import Field
+
+from nephoscope.frozen import Frozen
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 
@@ -19,6 +22,16 @@ class Endpoint:
     """Where the server came from: 'user', 'embedded', 'system', 'fake'."""
     sharded: bool = False
     """Of RESP: one of several masters that share the keys, and asks for clients that know the others."""
+
+
+class Upkeep(Frozen):
+    """What a database says of itself at one moment. None: it does not say, or has no such thing."""
+
+    free_bytes: int | None = Field(default=None, description="of the file system of its data, where it is least")
+    log_bytes: float | None = Field(default=None, description="written to its log, from any origin")
+    cache_hits: float | None = Field(default=None, description="reads that its own cache served, from any origin")
+    cache_misses: float | None = Field(default=None, description="the others")
+    debt_bytes: float | None = Field(default=None, description="left to compact or to defragment")
 
 
 class Database(Protocol):
@@ -71,6 +84,15 @@ class CanAttach(Protocol):
         Raises:
             TargetLost: it is not up.
         """
+        ...
+
+
+@runtime_checkable
+class HasUpkeep(Protocol):
+    """Can tell what sustained load costs it."""
+
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
+        """At this moment."""
         ...
 
 

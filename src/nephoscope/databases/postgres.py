@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
-from nephoscope.databases import postgres_remote
-from nephoscope.databases.base import Endpoint
+from nephoscope.databases import postgres_remote, upkeep
+from nephoscope.databases.base import Endpoint, Upkeep
 from nephoscope.databases.postgres_binaries import Binaries, as_server_user, major_version
 from nephoscope.databases.postgres_folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
 from nephoscope.databases.postgres_settings import STATEMENT, stored_settings
@@ -152,6 +152,13 @@ class PostgresDatabase:
             standbys = json.loads(await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
             found |= {f"standby {name}": state for name, state in standbys.items()}
         return found
+
+    # HasUpkeep
+
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
+        """See `HasUpkeep.upkeep`; of a server of the user's, the disk is not ours to look at."""
+        free = await upkeep.free_bytes(cluster) if endpoint.origin != "user" else None
+        return upkeep.of_postgres(await self._sql(cluster, endpoint, upkeep.POSTGRES), free)
 
     # how
 

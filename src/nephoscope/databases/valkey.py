@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from nephoscope.databases import valkey_cluster
-from nephoscope.databases.base import Endpoint
+from nephoscope.databases import upkeep, valkey_cluster
+from nephoscope.databases.base import Endpoint, Upkeep
 from nephoscope.databases.valkey_binaries import ValkeyBinaries, binaries_on
 from nephoscope.errors import DatabaseFailed, InputError, ToolFailed, ToolTimedOut
 from nephoscope.machines.local import LocalRemote
@@ -152,6 +152,16 @@ class ValkeyDatabase:
         said = json.loads(await self._command(cluster, endpoint, "--json", "CONFIG", "GET", "*"))
         found = {name: str(said[name]) for name in sorted(said) if not any(part in name for part in _NOT_STORED)}
         return found | ({"masters": str(len(self._running[cluster.key]))} if endpoint.sharded else {})
+
+    # HasUpkeep
+
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:  # noqa: ARG002
+        """See `HasUpkeep.upkeep`; of all servers together. Its data set is its memory: there is no cache to miss."""
+        free, found = await upkeep.free_bytes(cluster), []
+        for server in self._running[cluster.key]:
+            said = await self._command(cluster, server.endpoint, "INFO", "persistence")
+            found.append(upkeep.of_valkey(said, free))
+        return upkeep.together(found)
 
     # how
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from nephoscope.checks.registry import CHECKS
-from nephoscope.records import Disk, Evidence, Expected, Facts, SearchEvidence
+from nephoscope.records import Disk, Evidence, Expected, Facts, SearchEvidence, SustainedEvidence
 from nephoscope.units import GIB, MIB
 from tests.support.evidence import (
     command,
@@ -50,6 +50,18 @@ def saturated(**changes: Any) -> dict[str, Any]:
 
 def searched(outcome: Any, reason: str = "") -> dict[str, Any]:
     return {"operations": operations(search=SearchEvidence(outcome=outcome, reason=reason))}
+
+
+def kept_up(**changes: Any) -> dict[str, Any]:
+    found = SustainedEvidence(
+        seconds=30,
+        free_bytes=10_000 * MIB,
+        free_lost_per_s=float(MIB),
+        log_per_s=2.0 * MIB,
+        cache_hit_share=0.9,
+        debt_per_s=None,
+    )
+    return {"operations": operations(sustained=found.model_copy(update=changes))}
 
 
 CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
@@ -278,6 +290,18 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("search-ended", searched("below min"), "invalid", "below min: "),
     ("search-ended", {"operations": operations()}, None, ""),
     ("search-ended", {"operations": None}, None, ""),
+    (
+        "sustained",
+        kept_up(),
+        "valid",
+        "free space lasts 2.8 h at the rate of the confirmations; log 2 MiB/s; the cache",
+    ),
+    ("sustained", kept_up(free_lost_per_s=3 * MIB), "invalid", "lasts 0.93 h at the rate of the confirmations, under"),
+    ("sustained", kept_up(free_lost_per_s=-1.0), "valid", "no free space was lost"),
+    ("sustained", kept_up(free_bytes=None), "unknown", "the free space is not known; log 2 MiB/s"),
+    ("sustained", kept_up(debt_per_s=MIB), "valid", "left to compact grew by 1 MiB/s"),
+    ("sustained", {"operations": operations()}, None, ""),
+    ("sustained", {"operations": None}, None, ""),
     ("pass-rule", {}, "valid", "TPC-C: 1 limits kept"),
     (
         "pass-rule",

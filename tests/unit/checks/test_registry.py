@@ -18,6 +18,7 @@ from nephoscope.records import (
     Facts,
     OperationEvidence,
     SearchEvidence,
+    SustainedEvidence,
     TelemetrySample,
     Verdict,
     VerdictKind,
@@ -88,7 +89,10 @@ def test_nothing_checked_is_unknown(checks: list[Silent]) -> None:
 
 def test_good_evidence_is_valid() -> None:
     found = SearchEvidence(outcome="found", reason="9000 was confirmed")
-    verdicts = run_checks(evidence(operations=operations(search=found)))
+    kept_up = SustainedEvidence(
+        seconds=30, free_bytes=1, free_lost_per_s=0.0, log_per_s=None, cache_hit_share=None, debt_per_s=None
+    )
+    verdicts = run_checks(evidence(operations=operations(search=found, sustained=kept_up)))
     assert [verdict.check for verdict in verdicts] == [check.name for check in CHECKS]
     assert overall(verdicts) is VerdictKind.VALID
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from nephoscope.benchmarks.histograms import latencies, merged
+from nephoscope.benchmarks.search import sustained
 from nephoscope.benchmarks.search.levels import Ended, Purpose
 from nephoscope.benchmarks.search.observe import Observed
 from nephoscope.benchmarks.search.rule import Condition, Rule
@@ -123,7 +124,7 @@ def metrics(of_workload: Iterable[Metric], rule: Rule) -> tuple[Metric, ...]:
     """
     told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_workload]
     asked = tuple(_limit(one) for one in _least_limits(rule))
-    return (HIGHEST, FAILING, CLOSED_LOOP, CONFIRMATIONS, POINTS, *asked, *told, *_OF_A_POINT)
+    return (HIGHEST, FAILING, CLOSED_LOOP, CONFIRMATIONS, POINTS, *asked, *told, *sustained.METRICS, *_OF_A_POINT)
 
 
 def operations_of(of_workload: Iterable[Metric]) -> set[str]:

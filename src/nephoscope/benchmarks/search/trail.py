@@ -1,6 +1,7 @@
 """A search on a site: level after level is measured and left behind, so that it can be made again from raw output."""
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Literal
 
@@ -12,6 +13,7 @@ from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.load_spec import LoadSpec
 from nephoscope.benchmarks.search.levels import Ask, Ended, Point, Purpose
 from nephoscope.benchmarks.search.machine import State, advance
+from nephoscope.benchmarks.search.sustained import look
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
 
@@ -56,7 +58,13 @@ async def searched(site: Site, state: State, measure: Measure, *, settle_s: floa
         known = _so_far(state, unit)
         site.progress(f"point {len(state.points) + 1}: {ask.level:,.0f}{unit}, {ask.purpose}{known}")
         await asyncio.sleep(settle_s)
-        state = advance(state, await measure(ask, _name(len(state.points))))
+        name, looks = _name(len(state.points)), ask.purpose is Purpose.CONFIRM
+        if looks:
+            await look(site, name, "before", time.monotonic())
+        point = await measure(ask, name)
+        if looks:
+            await look(site, name, "after", time.monotonic())
+        state = advance(state, point)
     site.progress(f"{state.next.outcome}: {state.next.reason}")
     return state
 

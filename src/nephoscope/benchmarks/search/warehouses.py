@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.pass_rules import PassRule
+from nephoscope.benchmarks.search import sustained
 from nephoscope.benchmarks.search.levels import Ask, Ended, Purpose
 from nephoscope.benchmarks.search.measurements import CONFIRMATIONS, CONFIRMING, PASSED, POINTS
 from nephoscope.records import Direction, Measurement, Metric
@@ -85,7 +86,7 @@ def metrics(of_tpcc: Iterable[Metric], rule: PassRule) -> tuple[Metric, ...]:
     """All that a search may report; metrics of `tpcc` are told of the level found."""
     told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_tpcc]
     asked = [LEAST_EFFICIENCY, *([LONGEST_RESPONSE] if "new_order" in (rule.limits_s or {}) else [])]
-    return (MOST, FAILING, CONFIRMATIONS, POINTS, *asked, *told, *_OF_A_POINT)
+    return (MOST, FAILING, CONFIRMATIONS, POINTS, *asked, *told, *sustained.METRICS, *_OF_A_POINT)
 
 
 def of_result(ended: Ended, points: Sequence[CurvePoint]) -> list[Measurement]:

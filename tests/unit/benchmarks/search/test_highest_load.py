@@ -18,7 +18,7 @@ from nephoscope.benchmarks.search.levels import Outcome, Purpose
 from nephoscope.benchmarks.search.observe import backlog_grows
 from nephoscope.benchmarks.search.trail import CONDITIONS
 from nephoscope.checks.operations import PassRule, RateKept, SearchEnded
-from nephoscope.databases.base import Endpoint
+from nephoscope.databases.base import Database, Endpoint
 from nephoscope.errors import OutputUnreadable
 from nephoscope.records import VerdictKind
 from tests.support.evidence import evidence
@@ -34,12 +34,13 @@ CALIBRATED = {"workload": {"kind": "null"}, "duration_s": 2}
 
 
 def searched(
-    folder: Path, parameters: HighestLoadParameters = PARAMETERS, **load: Any
+    folder: Path, parameters: HighestLoadParameters = PARAMETERS, *, database: Database | None = None, **load: Any
 ) -> tuple[Site, RawOutput, SimulatedLoad]:
     """A search on a simulated server of 50,000 operations per second, unless told otherwise."""
     site, _ = site_here(folder)
     execute = SimulatedLoad(folder / "raw", load.pop("capacity", lambda *_: 50_000), **load)
-    site = replace(site, execute=execute, endpoint=Endpoint("postgresql://nobody@127.0.0.1/x", {}, "18", "fake"))
+    endpoint = Endpoint("postgresql://nobody@127.0.0.1/x", {}, "18", "fake")
+    site = replace(site, execute=execute, endpoint=endpoint, database=database)
     spec = {"schema": "nephoscope/load-spec/1", "action": "run", "target": {"kind": "postgres", "dsn": "x"}, "seed": 1}
     lines = execute.lines({**spec, **CALIBRATED}, 1e6)
     text = "\n".join(json.dumps(line) for line in lines)

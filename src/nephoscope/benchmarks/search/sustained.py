@@ -1,0 +1,118 @@
+"""What the confirmations of a search cost the database beside response times: looked at before and after each."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from nephoscope.benchmarks.base import RawOutput, Site
+from nephoscope.databases.base import HasUpkeep, Upkeep
+from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import Frozen
+from nephoscope.records import Direction, Measurement, Metric, SustainedEvidence
+
+UPKEEP = "upkeep.jsonl"
+"""Name of the raw file: a line before and a line after each confirmation."""
+
+LOG_RATE = Metric(
+    name="log_written_per_s",
+    unit="B/s",
+    direction=Direction.LOWER,
+    title="log written in the confirmations",
+    clock="growth of the server's own count of its log / seconds of the confirmations, set-up included",
+)
+CACHE_HITS = Metric(
+    name="cache_hit_share",
+    unit="1",
+    direction=Direction.HIGHER,
+    title="reads that the server's cache served in the confirmations",
+    clock="hits / (hits + misses), by the server's own count",
+)
+SPACE_LOST = Metric(
+    name="free_space_lost_per_s",
+    unit="B/s",
+    direction=Direction.LOWER,
+    title="free space lost in the confirmations",
+    clock="of the file system of the data, on the machine that has least / seconds of the confirmations",
+)
+METRICS = (LOG_RATE, CACHE_HITS, SPACE_LOST)
+
+
+class Look(Frozen):
+    """What a database said at one moment."""
+
+    point: str = Field(description="name of the point's raw output")
+    when: Literal["before", "after"]
+    at_s: float = Field(description="on a clock that only goes forward")
+    upkeep: Upkeep
+
+
+async def look(site: Site, point: str, when: Literal["before", "after"], at_s: float) -> None:
+    """Adds a line to `UPKEEP`; nothing for a database that says nothing of it."""
+    if site.endpoint is None or not isinstance(site.database, HasUpkeep):
+        return
+    found = Look(point=point, when=when, at_s=at_s, upkeep=await site.database.upkeep(site.cluster, site.endpoint))
+    with (site.raw_dir / UPKEEP).open("a", encoding="utf-8") as file:
+        file.write(found.model_dump_json() + "\n")
+
+
+def sustained(raw: RawOutput) -> SustainedEvidence | None:
+    """Of all confirmations together; None: nobody looked.
+
+    Raises:
+        OutputUnreadable: a line is damaged, or a confirmation has no second look.
+    """
+    pairs = list(_pairs(raw))
+    if not pairs:
+        return None
+    seconds = sum(after.at_s - before.at_s for before, after in pairs)
+    log, lost = _grown(pairs, "log_bytes"), _grown(pairs, "free_bytes")
+    hits, misses, debt = (_grown(pairs, name) for name in ("cache_hits", "cache_misses", "debt_bytes"))
+    touched = None if hits is None or misses is None else hits + misses
+    return SustainedEvidence(
+        seconds=seconds,
+        free_bytes=pairs[-1][1].upkeep.free_bytes,
+        free_lost_per_s=None if lost is None else -lost / seconds,
+        log_per_s=None if log is None or log < 0 else log / seconds,
+        cache_hit_share=hits / touched if touched and hits is not None else None,
+        debt_per_s=None if debt is None else debt / seconds,
+    )
+
+
+def measured(found: SustainedEvidence | None) -> Iterator[Measurement]:
+    """What is known of it, as numbers."""
+    if found is not None:
+        values = ((LOG_RATE, found.log_per_s), (CACHE_HITS, found.cache_hit_share), (SPACE_LOST, found.free_lost_per_s))
+        for metric, value in values:
+            if value is not None:
+                yield Measurement(metric=metric.name, unit=metric.unit, value=value, role="database", at_s=None)
+
+
+def _pairs(raw: RawOutput) -> Iterator[tuple[Look, Look]]:
+    looks = list(_looks(raw))
+    if len(looks) % 2:
+        raise OutputUnreadable(f"{UPKEEP} ends before the second look at {looks[-1].point}")
+    for before, after in zip(looks[::2], looks[1::2], strict=True):
+        if (before.point, before.when, after.when) != (after.point, "before", "after") or after.at_s <= before.at_s:
+            raise OutputUnreadable(f"{UPKEEP}: the looks at {before.point} are no pair")
+        yield before, after
+
+
+def _looks(raw: RawOutput) -> Iterator[Look]:
+    for line in raw.get(UPKEEP, b"").splitlines():
+        try:
+            yield Look.model_validate(json.loads(line))
+        except (ValidationError, ValueError) as error:
+            raise OutputUnreadable(f"{UPKEEP} holds a damaged line: {line[:100]!r}") from error
+
+
+def _grown(pairs: Iterable[tuple[Look, Look]], name: str) -> float | None:
+    """Sum over the pairs; None where a look does not say."""
+    total = 0.0
+    for before, after in pairs:
+        first, last = getattr(before.upkeep, name), getattr(after.upkeep, name)
+        if first is None or last is None:
+            return None
+        total += last - first
+    return total

@@ -1,0 +1,45 @@
+"""Can the load that was found go on? What its confirmations cost the database beside response times."""
+
+from nephoscope.checks.thresholds import DISK_LASTS
+from nephoscope.checks.verdicts import invalid, percent, unknown, valid
+from nephoscope.records import Evidence, SustainedEvidence, Verdict
+from nephoscope.units import MIB
+
+_SECONDS_PER_HOUR = 3600
+
+
+class Sustained:
+    """A level at which the disk is full within the hour is none that can be kept."""
+
+    name = "sustained"
+    text = (
+        f"Refuses a highest load at which the disk would be full within {DISK_LASTS.words}, at the rate of its "
+        "confirmations. What they wrote to the log, what the cache served and what is left to compact is told."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Free space over what is lost in a second; None where nothing was searched, or the database tells nothing."""
+        found = evidence.operations.sustained if evidence.operations else None
+        if found is None:
+            return None
+        told = _told(found)
+        if found.free_bytes is None or found.free_lost_per_s is None:
+            return unknown(self.name, "; ".join(["the free space is not known", *told]))
+        if found.free_lost_per_s > 0:
+            lasts_s = found.free_bytes / found.free_lost_per_s
+            said = f"free space lasts {lasts_s / _SECONDS_PER_HOUR:.2g} h at the rate of the confirmations"
+            if lasts_s < DISK_LASTS.value:
+                return invalid(self.name, "; ".join([f"{said}, under {DISK_LASTS.words}", *told]))
+            return valid(self.name, "; ".join([said, *told]))
+        return valid(self.name, "; ".join(["no free space was lost in the confirmations", *told]))
+
+
+def _told(found: SustainedEvidence) -> list[str]:
+    said = []
+    if found.log_per_s is not None:
+        said.append(f"log {found.log_per_s / MIB:.3g} MiB/s")
+    if found.cache_hit_share is not None:
+        said.append(f"the cache served {percent(found.cache_hit_share)} of reads")
+    if found.debt_per_s is not None:
+        said.append(f"what is left to compact grew by {found.debt_per_s / MIB:.3g} MiB/s")
+    return said

@@ -1,0 +1,67 @@
+"""What sustained load costs beside response times, by what a database says of itself: log, cache, debt, free space."""
+
+from collections.abc import Sequence
+
+from nephoscope.databases.base import Upkeep
+from nephoscope.errors import OutputUnreadable
+from nephoscope.providers.base import Cluster
+
+POSTGRES = (
+    "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0'), blks_hit, blks_read FROM pg_stat_database "
+    "WHERE datname = current_database()"
+)
+_LOOK_TIMEOUT_S = 30.0
+
+
+def of_postgres(said: str, free_bytes: int | None) -> Upkeep:
+    """From the row that `POSTGRES` gives.
+
+    Raises:
+        OutputUnreadable: it is no such row.
+    """
+    try:
+        log, hits, misses = (float(word) for word in said.split("|"))
+    except ValueError as error:
+        raise OutputUnreadable(f"the server's counters cannot be read: {said[:200]!r}") from error
+    return Upkeep(free_bytes=free_bytes, log_bytes=log, cache_hits=hits, cache_misses=misses)
+
+
+def of_valkey(persistence: str, free_bytes: int) -> Upkeep:
+    """From INFO persistence; a server that appends nothing has no log."""
+    said = dict(line.strip().partition(":")[::2] for line in persistence.splitlines())
+    appended = [float(said[name]) for name in ("aof_current_size", "aof_base_size") if name in said]
+    return Upkeep(
+        free_bytes=free_bytes,
+        log_bytes=appended[0] if len(appended) == 2 else None,
+        debt_bytes=appended[0] - appended[1] if len(appended) == 2 else None,
+    )
+
+
+def together(many: Sequence[Upkeep]) -> Upkeep:
+    """Of several servers: sums, and of free space the least."""
+    log, debt = ([getattr(one, name) for one in many] for name in ("log_bytes", "debt_bytes"))
+    free = [one.free_bytes for one in many if one.free_bytes is not None]
+    return Upkeep(
+        free_bytes=min(free, default=None),
+        log_bytes=None if None in log else sum(log),
+        debt_bytes=None if None in debt else sum(debt),
+    )
+
+
+async def free_bytes(cluster: Cluster) -> int:
+    """Of the file system of the data folder, on the database machine that has least.
+
+    Raises:
+        OutputUnreadable: a machine does not say.
+        ToolFailed, ToolTimedOut: nor does it answer.
+    """
+    return min([await _free_on(cluster, index) for index in range(len(cluster.database))])
+
+
+async def _free_on(cluster: Cluster, index: int) -> int:
+    machine = cluster.database[index]
+    argv = ["df", "--output=avail", "-B1", machine.data_dir]
+    said = (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require().stdout.split()
+    if len(said) != 2 or not said[1].isdigit():
+        raise OutputUnreadable(f"df on {machine.name} says {said!r}")
+    return int(said[1])
