@@ -90,10 +90,8 @@ async def _after(seconds: float, what: Awaitable[None]) -> None:
 async def _site(folder: Path) -> AsyncIterator[tuple[Site, int]]:
     """With a loaded server, and its process id."""
     site, _ = site_here(folder)
-    server, load = (
-        replace(this_machine(folder / "data", (cpu,)), name=name) for cpu, name in enumerate(("db", "load"))
-    )
-    cluster, database = Cluster("slowed", (server,), load), ValkeyDatabase(find_valkey)
+    machine = this_machine(folder / "data", (0, 1))  # shared with the load, whose waiting for a CPU is not judged then
+    cluster, database = Cluster("slowed", (machine,), machine), ValkeyDatabase(find_valkey)
     try:
         endpoint = await database.start(cluster, DatabaseSettings(connections=4), folder / "log")
         site = replace(

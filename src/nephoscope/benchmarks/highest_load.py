@@ -108,6 +108,12 @@ class HighestLoadParameters(Frozen):
         sizing = self.sizing
         return {**self.parameters, **({"rows": sizing.rows, "min_block_bytes": sizing.value_bytes} if sizing else {})}
 
+    @property
+    def data_size(self) -> tuple[int | None, int | None]:
+        """Rows, and bytes of a value; None: the workload has no such parameter."""
+        closed = self.closed()
+        return getattr(closed, "rows", None), getattr(closed, "min_block_bytes", None)
+
     def at(self, level: float, duration_s: float) -> Any:
         """The same for one level."""
         times = {"pace": self.pace, "rate_per_s": level, "ramp_s": self.ramp_s, "duration_s": duration_s}
@@ -217,6 +223,7 @@ class HighestLoad:
         found = [
             *measurements.of_result(ended, search.points, _per_s(search.probe)),
             *measurements.limits(parse_rule(parameters.rule)),
+            *measurements.of_data(*parameters.data_size),
             *measurements.curve(search.points),
             *sustained.measured(sustained.sustained(raw)),
         ]

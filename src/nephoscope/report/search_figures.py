@@ -201,7 +201,9 @@ def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
         Column("Coverage", numeric=True),
         Column("Lowest that failed", numeric=True),
         *(Column(_short(one), numeric=True, hint="Median, at the level found.") for one in shown),
-        Column("Objects"),
+        Column("Object size", numeric=True, hint="Bytes of a value."),
+        Column("Objects", numeric=True, hint="Rows loaded before the search."),
+        Column("Disk", hint="Of the data, as observed."),
         Column("Price"),
     )
     types = {one.configuration: one.machine_type for one in book.lookup.study.configurations}
@@ -218,7 +220,9 @@ def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
                     Cell(f"{one.coverage:.1%}"),
                     Cell(scale.number(failing[0].median) if failing else people.MISSING),
                     *(Cell(_time(book, row, each, one.configuration)) for each in shown),
-                    Cell(_objects(row)),
+                    Cell(_number(book, row, "object_bytes", one.configuration, " B")),
+                    Cell(_number(book, row, "objects", one.configuration)),
+                    Cell(_disk(book, one.configuration)),
                     Cell(_price(book, one.configuration)),
                 )
             )
@@ -236,12 +240,19 @@ def _time(book: Book, row: BenchmarkRow, metric: Metric, configuration: str) -> 
     return people.scale_for("s", [found[0].median]).text(found[0].median) if found else people.MISSING
 
 
-def _objects(row: BenchmarkRow) -> str:
-    """How many, and how large, as far as the parameters say."""
-    given = row.parameters.get("parameters", {})
-    rows = f"{given['rows']:,}" if "rows" in given else people.MISSING
-    size = given.get("min_block_bytes")
-    return f"{rows} of {size} bytes" if size else rows
+def _number(book: Book, row: BenchmarkRow, metric: str, configuration: str, unit: str = "") -> str:
+    found = _of(book, row, metric, configuration)
+    return f"{people.integer(found[0].median)}{unit}" if found else people.MISSING
+
+
+def _disk(book: Book, configuration: str) -> str:
+    """Size and kind of the disk of the data, on the first machine that told them."""
+    disks = [one.facts.disk for one in book.lookup.study.machines if one.configuration == configuration]
+    disk = next((one for one in disks if one is not None and one.size_bytes), None)
+    if disk is None:
+        return people.MISSING
+    kind = {True: " HDD", False: " SSD", None: ""}[disk.rotational]
+    return f"{people.byte_size(disk.size_bytes)}{kind}"
 
 
 def _price(book: Book, configuration: str) -> str:

@@ -9,12 +9,14 @@ import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters
+from nephoscope.records import Disk
 from nephoscope.report.benchmark_section import benchmark_section
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.search_figures import curve_figures
 from nephoscope.results import AnalysedStudy, MeasurementRow, TrialRow
-from tests.unit.analysis.study_builder import inputs, measurement, trial
+from nephoscope.units import GIB
+from tests.unit.analysis.study_builder import inputs, measurement, observed, trial
 
 GIVEN: dict[str, Any] = {
     "parameters": {"rows": 1000},
@@ -56,7 +58,8 @@ def searched() -> AnalysedStudy:
                 measurement(row, one.value * (factor if one.unit == "1/s" else 1), by_name[one.metric], at_s=one.at_s)
                 for one in found
             ]
-    built = inputs((trials, measurements), {"qualify": metrics})
+    disk = Disk(size_bytes=100 * GIB, rotational=False)
+    built = inputs((trials, measurements), {"qualify": metrics}, machines=[observed(row, disk=disk) for row in trials])
     rows = [row.model_copy(update={"uses": "highest-load", "parameters": GIVEN}) for row in built.benchmarks]
     return analyse(replace(built, benchmarks=rows))
 
@@ -114,6 +117,8 @@ def test_the_qualification_table_says_what_is_published_and_how_sure_it_is(figur
     assert rows["large"][2] == "23,780"
     assert rows["small"][4] == "50.0%"
     assert rows["small"][heads.index("Objects")] == "1,000"
+    assert rows["small"][heads.index("Object size")] == "\N{EN DASH}"
+    assert rows["small"][heads.index("Disk")] == "100 GiB SSD"
 
 
 def test_points_are_no_seconds(book: Book) -> None:

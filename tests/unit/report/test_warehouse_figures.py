@@ -58,7 +58,7 @@ def test_the_table_says_the_level_and_what_was_measured_at_it(book: Book) -> Non
     most = {name: float(cells[1].replace(",", "")) for name, cells in rows.items()}
     assert most["large"] == pytest.approx(2 * most["small"], rel=0.05)
     assert float(rows["small"][4]) > 70
-    assert "\N{EM DASH}" not in rows["small"]
+    assert "\N{EN DASH}" not in rows["small"]
 
 
 def test_a_section_has_them_and_no_curve_of_rates(book: Book) -> None:

@@ -46,6 +46,20 @@ POINTS = Metric(
     title="points measured",
     clock="calls of the load generator, the probe left out",
 )
+OBJECTS = Metric(
+    name="objects",
+    unit="1",
+    direction=Direction.HIGHER,
+    title="objects of the data set",
+    clock="rows loaded before the search",
+)
+OBJECT_BYTES = Metric(
+    name="object_bytes",
+    unit="B",
+    direction=Direction.HIGHER,
+    title="size of an object",
+    clock="bytes of its value, without key and overhead; of several sizes the least",
+)
 OFFERED = Metric(
     name="point.offered_per_s",
     unit="1/s",
@@ -124,7 +138,8 @@ def metrics(of_workload: Iterable[Metric], rule: Rule) -> tuple[Metric, ...]:
     """
     told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_workload]
     asked = tuple(_limit(one) for one in _least_limits(rule))
-    return (HIGHEST, FAILING, CLOSED_LOOP, CONFIRMATIONS, POINTS, *asked, *told, *sustained.METRICS, *_OF_A_POINT)
+    of_search = (HIGHEST, FAILING, CLOSED_LOOP, CONFIRMATIONS, POINTS, OBJECTS, OBJECT_BYTES)
+    return (*of_search, *asked, *told, *sustained.METRICS, *_OF_A_POINT)
 
 
 def operations_of(of_workload: Iterable[Metric]) -> set[str]:
@@ -144,6 +159,12 @@ def of_result(ended: Ended, points: Sequence[Observed], probe_per_s: float) -> l
         (POINTS, float(len(points))),
     ]
     return [_row(metric, value) for metric, value in found if value is not None]
+
+
+def of_data(rows: int | None, value_bytes: int | None) -> list[Measurement]:
+    """How many objects, and how large, as far as the workload says."""
+    found = ((OBJECTS, rows), (OBJECT_BYTES, value_bytes))
+    return [_row(metric, float(value)) for metric, value in found if value is not None]
 
 
 def curve(points: Sequence[Observed]) -> Iterator[Measurement]:
