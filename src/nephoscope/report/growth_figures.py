@@ -9,10 +9,11 @@ from nephoscope.report import format as people
 from nephoscope.report import theme
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell
 from nephoscope.report.spec import Spec, by_counting, data, finished
-from nephoscope.report.wording import metric_title, unit_text
+from nephoscope.report.wording import metric_title, percentile_of, unit_text
 from nephoscope.results import BenchmarkRow, GrowthRow
 
 _HEIGHT = 230
+_PERCENTILES = ("p50", "p99")
 _STEPS = 24
 """Points of a fitted curve."""
 
@@ -23,7 +24,8 @@ def growth_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     for metric in row.metrics:
         rows = [one for one in book.lookup.study.growth if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
         if rows:
-            found.append(_figure(book, row, metric, rows))
+            latency = _latency(book, row, rows)
+            found += [_figure(book, row, metric, rows), *([latency] if latency else [])]
     return found
 
 
@@ -99,6 +101,58 @@ def _chart(book: Book, row: GrowthRow, scale: people.Scale) -> Spec:
         ),
     ]
     return finished(alt.layer(*layers), _HEIGHT, points=points, **lines)
+
+
+def _latency(book: Book, row: BenchmarkRow, groups: list[GrowthRow]) -> Figure | None:
+    """Median and tail of every operation over the number of machines: more machines may cost time."""
+    medians: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for group in groups:
+        machines = dict(zip(group.configurations, group.machines, strict=True))
+        for metric in row.metrics:
+            operation, percentile = percentile_of(metric) or ("", "")
+            if percentile in _PERCENTILES:
+                for one in book.lookup.statistics_of(row.benchmark, metric.name):
+                    if one.configuration in machines:
+                        at = {"machines": machines[one.configuration], "seconds": one.median, "series": percentile}
+                        medians.setdefault((group.group, operation.replace("_", " ")), []).append(at)
+    if not medians:
+        return None
+    scale = people.scale_for("s", [one["seconds"] for many in medians.values() for one in many])
+    drawn = []
+    for (group_name, operation), many in medians.items():
+        rows = [{**one, "value": scale.value(one["seconds"])} for one in many]
+        spoken = f"{' and '.join(_PERCENTILES)} of {operation} of {group_name} over machines."
+        drawn.append((f"{group_name}: {operation}", spoken, _lines(rows, scale.unit)))
+    return book.figure(
+        f"{row.benchmark}: times over the number of machines",
+        f"{scale.unit}, lower is better",
+        "Medians over the trials that count. Both axes start at zero, each panel has its own.",
+        drawn,
+        key=[KeyEntry(theme.GLYPHS[place], theme.PERCENTILE_COLOURS[place], name)
+             for place, name in enumerate(_PERCENTILES)],
+        columns=min(2, len(drawn)),
+    )  # fmt: skip
+
+
+def _lines(rows: list[dict[str, Any]], unit: str) -> Spec:
+    """A line for each percentile."""
+    shown = list(_PERCENTILES)
+    base = alt.Chart(data("rows")).encode(
+        x=alt.X(
+            "machines:Q",
+            title="machines",
+            scale=alt.Scale(zero=True),
+            axis=alt.Axis(grid=False, values=sorted({row["machines"] for row in rows}), format="d"),
+        ),
+        y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=True), axis=alt.Axis(titleX=0, titleY=-14)),
+        color=alt.Color(
+            "series:N", legend=None, scale=alt.Scale(domain=shown, range=list(theme.PERCENTILE_COLOURS[: len(shown)]))
+        ),
+        tooltip=[alt.Tooltip("series:N"), alt.Tooltip("value:Q", title=unit, format=",.4~r")],
+    )
+    shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=shown, range=list(theme.SHAPES[: len(shown)])))
+    layers = [base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=55, opacity=1).encode(shape=shape)]
+    return finished(alt.layer(*layers), _HEIGHT, rows=rows)
 
 
 def _dashed() -> dict[str, Any]:

@@ -13,7 +13,7 @@ from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
 from nephoscope.results import AnalysedStudy
 from nephoscope.study.model import Study
-from tests.unit.analysis.study_builder import inputs, rows
+from tests.unit.analysis.study_builder import inputs, measurement, rows
 
 RATE = Metric(
     name="operations_per_s",
@@ -23,6 +23,12 @@ RATE = Metric(
     headline=True,
     per_cpu=True,
 )
+TIMES_MS = {"p50": 1.0, "p99": 4.0}
+TIMES = [
+    Metric(name=f"read.service_{which}", unit="s", direction=Direction.LOWER, title=f"read, {which}")
+    for which in TIMES_MS
+]
+SYSTEMS = ("postgres", "valkey")
 SPREAD = (0.98, 0.99, 1.0, 1.01, 1.02, 1.03)
 MEDIAN = 1.005
 
@@ -42,10 +48,14 @@ def grown(values: dict[str, float], configurations: list[dict[str, Any]]) -> Ana
     found = rows(
         {name: [value * factor for factor in SPREAD] for name, value in values.items()}, benchmark="kv95", metric=RATE
     )
+    for row in found[0]:
+        found[1].extend(
+            measurement(row, ms / 1000, metric) for metric, ms in zip(TIMES, TIMES_MS.values(), strict=True)
+        )
     study = Study.model_validate(
         {"name": "s", "configurations": configurations, "benchmarks": [{"uses": "kv", "name": "kv95"}]}
     )
-    return analyse(replace(inputs(found, {"kv95": [RATE]}), study=study))
+    return analyse(replace(inputs(found, {"kv95": [RATE, *TIMES]}), study=study))
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +119,7 @@ def test_what_differs_in_more_than_machines_is_not_fitted(other: dict[str, Any])
 
 def test_trials_fit_and_linear_growth_are_drawn(study: AnalysedStudy) -> None:
     book = Book(Lookup.of(study))
-    (figure,) = growth_figures(book, book.lookup.study.benchmarks[0])
+    figure, times = growth_figures(book, book.lookup.study.benchmarks[0])
     assert [panel.title for panel in figure.panels] == ["postgres on small", "valkey on small"]
     shards = json.loads(figure.panels[1].script)["datasets"]
     assert [point["machines"] for point in shards["points"]] == [3] * 6 + [6] * 6
@@ -118,5 +128,13 @@ def test_trials_fit_and_linear_growth_are_drawn(study: AnalysedStudy) -> None:
         (6, pytest.approx(60e3 * MEDIAN)),
     ]
     assert shards["fitted"][-1]["value"] == pytest.approx(60e3 * MEDIAN, rel=1e-4)
+    assert [panel.title for panel in times.panels] == [f"{name} on small: read service" for name in SYSTEMS]
+    drawn = json.loads(times.panels[1].script)["datasets"]["rows"]
+    assert [(one["series"], one["machines"], one["value"]) for one in drawn] == [
+        ("p50", 3, pytest.approx(TIMES_MS["p50"])),
+        ("p50", 6, pytest.approx(TIMES_MS["p50"])),
+        ("p99", 3, pytest.approx(TIMES_MS["p99"])),
+        ("p99", 6, pytest.approx(TIMES_MS["p99"])),
+    ]
     assert figure.table is not None
     assert [row.cells[-1].text for row in figure.table.rows] == ["none", "linear"]
