@@ -1,5 +1,7 @@
 """What a benchmark's output shows besides its numbers, as evidence for the checks."""
 
+from typing import Literal
+
 from pydantic import Field
 
 from nephoscope.frozen import Frozen
@@ -38,3 +40,21 @@ class Observations(Frozen):
 
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []
+
+
+class SearchEvidence(Frozen):
+    """How a search for the highest load ended."""
+
+    outcome: Literal["found", "lower bound", "generator bound", "unstable", "below min"]
+    reason: str = Field(description="for people")
+
+
+class SustainedEvidence(Frozen):
+    """What the confirmations of a search cost the database beside response times. None: it does not say."""
+
+    seconds: float = Field(gt=0, description="of all confirmations, set-up included")
+    free_bytes: int | None = Field(description="after the last one, on the machine that has least")
+    free_lost_per_s: float | None = Field(description="negative: space came free")
+    log_per_s: float | None
+    cache_hit_share: float | None
+    debt_per_s: float | None = Field(description="growth of what is left to compact or to defragment")

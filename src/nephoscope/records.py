@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from nephoscope.frozen import Frozen
-from nephoscope.observations import CpuPhase, Reads, Series
+from nephoscope.observations import CpuPhase, Reads, SearchEvidence, Series, SustainedEvidence
 
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
@@ -208,24 +208,6 @@ class Saturation(Frozen):
         description="empty round trips per second on as many connections, before the trial"
     )
     calibration_thread_cpu_share: float | None = Field(description="as `thread_cpu_share`, while it was calibrated")
-
-
-class SearchEvidence(Frozen):
-    """How a search for the highest load ended."""
-
-    outcome: Literal["found", "lower bound", "generator bound", "unstable", "below min"]
-    reason: str = Field(description="for people")
-
-
-class SustainedEvidence(Frozen):
-    """What the confirmations of a search cost the database beside response times. None: it does not say."""
-
-    seconds: float = Field(gt=0, description="of all confirmations, set-up included")
-    free_bytes: int | None = Field(description="after the last one, on the machine that has least")
-    free_lost_per_s: float | None = Field(description="negative: space came free")
-    log_per_s: float | None
-    cache_hit_share: float | None
-    debt_per_s: float | None = Field(description="growth of what is left to compact or to defragment")
 
 
 class OperationEvidence(Frozen):

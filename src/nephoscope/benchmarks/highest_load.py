@@ -25,7 +25,8 @@ from nephoscope.benchmarks.search.sizing import Sizing
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
+from nephoscope.observations import SearchEvidence
+from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement
 
 WORKLOADS: dict[str, LoadBenchmark] = {one.name: one for one in (PointSelect(), Kv())}
 """Benchmarks whose workload can be driven at a rate."""

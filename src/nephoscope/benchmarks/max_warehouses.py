@@ -29,7 +29,8 @@ from nephoscope.checks.thresholds import ERRORS
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import DatabaseFailed
 from nephoscope.frozen import Frozen
-from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
+from nephoscope.observations import SearchEvidence
+from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement
 from nephoscope.units import SECONDS_PER_MINUTE
 
 RuleName = Literal["tpc-c", "tpccbench", "cloud-report-2020", "cloud-report-2021"]

@@ -2,7 +2,8 @@
 
 from nephoscope.checks.thresholds import DISK_LASTS
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
-from nephoscope.records import Evidence, SustainedEvidence, Verdict
+from nephoscope.observations import SustainedEvidence
+from nephoscope.records import Evidence, Verdict
 from nephoscope.units import MIB
 
 _SECONDS_PER_HOUR = 3600

@@ -10,7 +10,8 @@ from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.databases.base import HasUpkeep, Upkeep
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
-from nephoscope.records import Direction, Measurement, Metric, SustainedEvidence
+from nephoscope.observations import SustainedEvidence
+from nephoscope.records import Direction, Measurement, Metric
 
 UPKEEP = "upkeep.jsonl"
 """Name of the raw file: a line before and a line after each confirmation."""
