@@ -12,7 +12,7 @@ from nephoscope.stats.scaling import power_law
 from nephoscope.study.model import Configuration, Study
 
 _RATES = ("/s", "/min")
-_PER_MACHINE = {
+_PER_MACHINE: Mapping[str, bool | set[str]] = {
     "name": True,
     "price_usd_per_hour": True,
     "price_basis": True,
@@ -52,7 +52,7 @@ def growth_of(study: Study, names: Mapping[str, str], cells: Sequence[Cell]) -> 
 
 def _same(configuration: Configuration) -> str:
     """Equal for configurations that differ in the number of their machines alone."""
-    said = configuration.model_dump(mode="json", exclude=_PER_MACHINE)
+    said = configuration.model_dump(mode="json", exclude=dict(_PER_MACHINE))
     if said["load_machine"] is not None:
         said["load_machine"] = "some"
     return json.dumps(said, sort_keys=True)
