@@ -13,6 +13,7 @@ from nephoscope.records import VerdictKind
 from nephoscope.results import AnalysedStudy, ComparisonVerdict, Insight
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, Rows, inputs, measurement, observed, rows, trial
+from tests.unit.analysis.test_growth import configuration, grown
 
 UNITS = ("USD", "New-Orders/min", "s")
 WIDTHS = {"narrow": 0.002, "wide": 0.03}
@@ -170,6 +171,7 @@ STUDIES: dict[str, AnalysedStudy] = {
     "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
     "capped": capped(),
     "restless": restless(),
+    "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),
     "empty": analyse(inputs(([], []))),
 }
 ALL = [(name, insight) for name, study in STUDIES.items() for insight in study.insights]
