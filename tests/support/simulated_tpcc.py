@@ -52,37 +52,36 @@ class SimulatedTpcc:
         return Completed(tuple(argv), 0, text, b"", 0.0)
 
     def lines(self, spec: dict[str, Any], capacity: float) -> Iterator[dict[str, Any]]:
-        """Beyond its capacity a closed loop of terminals waits: rates stay, response times grow."""
+        """One interval. Beyond its capacity a closed loop of terminals waits: rates stay, response times grow."""
         seconds, workload = int(spec.get("duration_s", 10)), spec["workload"]
         active = workload.get("active_warehouses", workload["warehouses"])
         response_s = RESPONSE_S + CYCLE_S * max(0.0, active / capacity - 1)
         driven = active * min(1.0, capacity / active)
-        counts = {name: round(driven * rate / 60) for name, rate in PER_WAREHOUSE_PER_MIN.items()}
+        counts = {name: round(driven * rate * seconds / 60) for name, rate in PER_WAREHOUSE_PER_MIN.items()}
         started = {"event": "started", "schema": "nephoscope/load-output/1", "version": "simulated", "spec": spec}
         yield started | {"at_unix_ms": 0, "server_version": None}
-        for index in range(seconds):
-            yield {
-                "event": "interval",
-                "index": index,
-                "phase": "measure",
-                "at_unix_ms": 1000 * index,
-                "start_s": index,
-                "end_s": index + 1,
-                "operations": [_operation(name, count, response_s) for name, count in counts.items() if count],
-                "errors": [],
-                "offered": None,
-                "client": {
-                    "cpu_s": 0.2,
-                    "in_flight": 0,
-                    "threads": [{"cpu_s": 0.2, "run_queue_s": 0.0, "involuntary_switches": 0}],
-                },
-            }
+        yield {
+            "event": "interval",
+            "index": 0,
+            "phase": "measure",
+            "at_unix_ms": 0,
+            "start_s": 0,
+            "end_s": seconds,
+            "operations": [_operation(name, count, response_s) for name, count in counts.items() if count],
+            "errors": [],
+            "offered": None,
+            "client": {
+                "cpu_s": 0.2,
+                "in_flight": 0,
+                "threads": [{"cpu_s": 0.2, "run_queue_s": 0.0, "involuntary_switches": 0}],
+            },
+        }
         totals = [
-            {"operation": name, "outcome": "committed", "measured": count * seconds, "all": count * seconds}
+            {"operation": name, "outcome": "committed", "measured": count, "all": count}
             for name, count in counts.items()
             if count
         ]
-        yield finished(seconds, sum(counts.values()) * seconds, None, 0) | {"operations": totals, "not_sent": None}
+        yield finished(seconds, sum(counts.values()), None, 0) | {"operations": totals, "not_sent": None}
 
 
 def _operation(name: str, count: int, response_s: float) -> dict[str, Any]:

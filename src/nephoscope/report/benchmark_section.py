@@ -82,7 +82,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         title=row.title,
         facts=" · ".join(fact for fact in facts if fact),
         notes=row.notes,
-        headline=[figures for figures in (*headline, growth_figures(book, row), curve_figures(book, row)) if figures],
+        headline=[figures for figures in headline if figures],
         latency=latency_figures(book, row),
         series=[
             _series(book, row, metric)

@@ -8,6 +8,7 @@ import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.records import Direction, Metric
+from nephoscope.report.benchmark_section import benchmark_section
 from nephoscope.report.growth_figures import growth_figures
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
@@ -115,6 +116,14 @@ def test_what_differs_in_more_than_machines_is_not_fitted(other: dict[str, Any])
     study = grown({"valkey-3": 30e3, "valkey-6": 60e3}, [configuration("valkey", 3), other])
     assert study.growth == []
     assert told(study) == []
+
+
+def test_a_section_has_each_figure_once(study: AnalysedStudy) -> None:
+    book = Book(Lookup.of(study))
+    section = benchmark_section(book, book.lookup.study.benchmarks[0])
+    titles = [figure.title for figures in section.headline for figure in figures]
+    assert "kv95: times over the number of machines" in titles
+    assert len(set(titles)) == len(titles)
 
 
 def test_trials_fit_and_linear_growth_are_drawn(study: AnalysedStudy) -> None:

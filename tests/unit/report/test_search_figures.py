@@ -123,6 +123,8 @@ def test_the_qualification_table_says_what_is_published_and_how_sure_it_is(figur
 
 def test_points_are_no_seconds(book: Book) -> None:
     section = benchmark_section(book, book.lookup.study.benchmarks[0])
+    titles = [figure.title for figures in section.headline for figure in figures]
+    assert len(set(titles)) == len(titles)
     assert section.series == []
     assert len(section.headline[-1]) == 2
 

@@ -66,3 +66,4 @@ def test_a_section_has_them_and_no_curve_of_rates(book: Book) -> None:
     titles = [figure.title for figures in section.headline for figure in figures]
     assert "most: efficiency over warehouses" in titles
     assert not any("against offered" in title for title in titles)
+    assert len(set(titles)) == len(titles)
