@@ -18,7 +18,7 @@ from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf
 from nephoscope.parsers.ping import parse_ping
 from nephoscope.parsers.sockperf import parse_sockperf
-from nephoscope.parsers.stress_ng import parse_stress_ng_log
+from nephoscope.parsers.stress_ng import parse_stress_ng_log, parse_stress_ng_runs
 from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
 from nephoscope.parsers.sysbench_fileio import parse_fileio_intervals, parse_fileio_load, parse_fileio_run
 from nephoscope.parsers.sysbench_oltp import parse_sysbench_oltp
@@ -27,6 +27,7 @@ from tests.support.logs_of_2019 import DATA, cpu_log
 Parser = Callable[[str], object]
 _NAMES: dict[Parser, str] = {
     parse_stress_ng_log: "stress-ng-cpu-0.15.06.txt stress-ng-matrix-0.15.06.txt",
+    parse_stress_ng_runs: "stress-ng-cpu-0.15.06.txt",
     parse_stress_ng_yaml: "stress-ng-matrix-0.15.06.yaml",
     parse_cpu_lines: "lscpu-2.38.1.txt cpuinfo.txt",
     parse_cpuinfo: "cpuinfo.txt",

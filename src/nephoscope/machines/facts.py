@@ -49,12 +49,15 @@ class Looks:
     files_second: str
 
 
-async def gather_facts(machine: MachineHandle, observe_s: float = 0.2) -> tuple[Facts, dict[str, str]]:
+async def gather_facts(
+    machine: MachineHandle, observe_s: float = 0.2, *, cgroups: str = text.CGROUPS
+) -> tuple[Facts, dict[str, str]]:
     """Looks at a machine, in about `observe_s` + 0.1 s.
 
     Args:
         machine: where to look.
         observe_s: seconds between the two looks at its CPU time; /proc/stat counts in steps of 10 ms per CPU.
+        cgroups: where its control groups are mounted.
 
     Returns:
         The facts, and each command with its verbatim output. What the machine does not say is None.
@@ -80,12 +83,12 @@ async def gather_facts(machine: MachineHandle, observe_s: float = 0.2) -> tuple[
     at_unix_ms = time.time_ns() // 1_000_000
     files_first = await look((*_HEAD, *_FILES), pinned=True)
     await asyncio.sleep(observe_s)
-    files_second = await look((*_HEAD, *_WATCHED, *_more_files(files_first, findmnt)))
+    files_second = await look((*_HEAD, *_WATCHED, *_more_files(files_first, findmnt, cgroups)))
     return facts_of(Looks(at_unix_ms, lscpu, findmnt, files_first, files_second)), verbatim
 
 
-def _more_files(files_first: str, findmnt: str) -> list[str]:
-    folders = text.cgroup_folders(text.split_files(files_first).get("/proc/self/cgroup"))
+def _more_files(files_first: str, findmnt: str, cgroups: str) -> list[str]:
+    folders = text.cgroup_folders(text.split_files(files_first).get("/proc/self/cgroup"), cgroups)
     limits = [f"{folder}/{name}" for folder in folders for name in text.CGROUP_FILES]
     return [*limits, *text.queue_files(text.filesystem_of(findmnt))]
 

@@ -153,13 +153,18 @@ def busy_share_by_cpu(first: str | None, second: str | None) -> dict[str, float]
     return {name: share for name, share in shares.items() if share is not None}
 
 
-def cgroup_folders(self_cgroup: str | None) -> list[str]:
+CGROUPS = "/sys/fs/cgroup"
+"""Where the kernel's control groups are mounted."""
+
+
+def cgroup_folders(self_cgroup: str | None, root: str = CGROUPS) -> list[str]:
     """Folders whose limits hold for a process, from its own up to the root, of cgroup v1 (cpu, memory) and v2.
 
     Args:
-        self_cgroup: /proc/self/cgroup. In a container its path may not exist below /sys/fs/cgroup: roots are always in.
+        self_cgroup: /proc/self/cgroup. In a container its path may not exist below the root: roots are always in.
+        root: where they are mounted.
     """
-    mounts = {"cpu": "/sys/fs/cgroup/cpu", "memory": "/sys/fs/cgroup/memory", "": "/sys/fs/cgroup"}
+    mounts = {"cpu": f"{root}/cpu", "memory": f"{root}/memory", "": root}
     paths = dict.fromkeys(mounts, "/")
     for line in (self_cgroup or "").splitlines():
         parts = line.split(":", 2)

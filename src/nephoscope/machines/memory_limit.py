@@ -10,19 +10,20 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from nephoscope.errors import EnvironmentProblem
+from nephoscope.machines.facts_text import CGROUPS
 from nephoscope.machines.remote import MachineHandle
 
 _TIMEOUT_S = 20.0
 _MAKE = r"""
 set -e
-if [ -d /sys/fs/cgroup/memory ]; then
+if [ ! -e "$3/cgroup.controllers" ]; then
   own=$(sed -n 's/^[0-9]*:\([^:]*,\)\{0,1\}memory\(,[^:]*\)\{0,1\}://p' /proc/self/cgroup)
-  parent=/sys/fs/cgroup/memory
+  parent=$3/memory
   if [ -d "$parent$own" ]; then parent=${parent}${own%/}; fi
   limit=memory.limit_in_bytes; swap=memory.memsw.limit_in_bytes; swap_bytes=$2
 else
-  parent=/sys/fs/cgroup
-  grep -qw memory $parent/cgroup.subtree_control || echo +memory > $parent/cgroup.subtree_control
+  parent=$3
+  grep -qw memory "$parent/cgroup.subtree_control" || echo +memory > "$parent/cgroup.subtree_control"
   limit=memory.max; swap=memory.swap.max; swap_bytes=0
 fi
 group=$parent/$1
@@ -32,7 +33,8 @@ echo "$2" > "$group/$limit"
 [ ! -e "$group/$swap" ] || echo "$swap_bytes" > "$group/$swap"
 echo "$group"
 """
-"""The group lies below our own (version 1) or at the root, which alone may hold processes beside groups (version 2)."""
+"""The group lies below our own (version 1) or at the root, which alone may hold processes beside groups (version 2).
+Only version 2 has `cgroup.controllers`, in every group."""
 _INSIDE = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
 
 
@@ -48,14 +50,21 @@ class MemoryGroup:
 
 
 @asynccontextmanager
-async def memory_limited(machine: MachineHandle, limit_bytes: int) -> AsyncIterator[MemoryGroup]:
+async def memory_limited(
+    machine: MachineHandle, limit_bytes: int, *, cgroups: str = CGROUPS
+) -> AsyncIterator[MemoryGroup]:
     """A group with this limit, swap included, for the time of the block. One at a time for each data folder.
+
+    Args:
+        machine: where the group is made.
+        limit_bytes: of memory, page cache included.
+        cgroups: where its control groups are mounted.
 
     Raises:
         EnvironmentProblem: the machine does not let us make one.
     """
     name = f"nephoscope-{hashlib.sha256(machine.data_dir.encode()).hexdigest()[:12]}"
-    argv = ["sh", "-c", _MAKE, "sh", name, str(limit_bytes)]
+    argv = ["sh", "-c", _MAKE, "sh", name, str(limit_bytes), cgroups]
     made = await machine.remote.execute(argv, timeout_s=_TIMEOUT_S, pinned=False)
     if made.exit_code != 0:
         said = made.stderr.decode(errors="replace").strip()[-200:]
