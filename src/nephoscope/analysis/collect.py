@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from pydantic import ValidationError
+
 import nephoscope
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
@@ -16,7 +18,7 @@ from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
-from nephoscope.records import Metric, Plan, SourceRecord, TrialIntent, VerdictKind
+from nephoscope.records import BenchmarkUse, Metric, Plan, SourceRecord, TrialIntent, VerdictKind
 from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
@@ -71,7 +73,8 @@ def collect(
     """Everything the analysis starts from.
 
     Raises:
-        InputError: the plan names a benchmark that this version does not know.
+        InputError: the plan names a benchmark that this version does not know, or one of another version that cannot
+            be read with this one's parameters and metrics.
         DamagedFile, NewerSchema: a stored file cannot be read.
     """
     digest_before = digest(folder)
@@ -93,7 +96,7 @@ def collect(
             found
             for intent, attempt in begun
             if trials[intent.id].state == "finished"
-            for found in _measurement_rows(intent, attempt, trials[intent.id], metrics)
+            for found in _measurement_rows(intent, attempt, trials[intent.id], metrics, benchmarks)
         ],
         machines=[seen for intent, attempt in begun for seen in _observed(intent, attempt)],
         commands={intent.id: attempt.commands() for intent, attempt in begun},
@@ -225,7 +228,12 @@ def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[Ben
                 hint="use the version that ran the study; its number is in every started.json",
             )
         benchmark = benchmarks[use.uses]
-        parameters = benchmark.parameters.model_validate(use.parameters)
+        try:
+            parameters = benchmark.parameters.model_validate(use.parameters)
+        except ValidationError as error:
+            problem = error.errors(include_url=False)[0]
+            where = ".".join(str(part) for part in problem["loc"])
+            raise _of_another_version(use, benchmark.version, f"{where}: {problem['msg']}") from error
         rows[use.name] = BenchmarkRow(
             benchmark=use.name,
             uses=use.uses,
@@ -238,6 +246,15 @@ def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[Ben
     return list(rows.values())
 
 
+def _of_another_version(use: BenchmarkUse, ours: int, problem: str) -> InputError:
+    """A folder of before, or of later: better no number than one that is left out without a word."""
+    return InputError(
+        f"{use.name!r} was planned with version {use.version} of the benchmark {use.uses!r}, and this nephoscope has "
+        f"version {ours}: {problem}",
+        hint="use the version that ran the study; its number is in every started.json",
+    )
+
+
 def imported_rows(plan: Plan, source: SourceRecord) -> list[BenchmarkRow]:
     """Benchmarks of an import, as its source names them; those of the plan alone."""
     used = {planned.intent.benchmark.name for planned in plan.trials}
@@ -248,7 +265,13 @@ def imported_rows(plan: Plan, source: SourceRecord) -> list[BenchmarkRow]:
     ]
 
 
-def _measurement_rows(intent: TrialIntent, attempt: Attempt, trial: TrialRow, metrics: Metrics) -> list[MeasurementRow]:
+def _measurement_rows(
+    intent: TrialIntent, attempt: Attempt, trial: TrialRow, metrics: Metrics, benchmarks: Mapping[str, Benchmark]
+) -> list[MeasurementRow]:
+    use, stored = intent.benchmark, attempt.measurements()
+    unknown = sorted({found.metric for found in stored} - metrics[use.name].keys())
+    if unknown and use.uses in benchmarks:
+        raise _of_another_version(use, benchmarks[use.uses].version, f"trial {intent.id} holds {', '.join(unknown)}")
     return [
         MeasurementRow(
             trial=intent.id,
@@ -265,7 +288,7 @@ def _measurement_rows(intent: TrialIntent, attempt: Attempt, trial: TrialRow, me
             position=intent.position,
             valid=trial.counts,
         )
-        for found in attempt.measurements()
+        for found in stored
         if found.metric in metrics[intent.benchmark.name]
     ]
 

@@ -15,7 +15,8 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     """Asks for a provider that can be used, and reaches every database that the user named and a trial to come needs.
 
     Raises:
-        InputError: a provider is known by name and price alone.
+        InputError: a provider is known by name and price alone, or a trial to come was planned with another version of
+            its benchmark.
         EnvironmentProblem: a database does not answer, is too old, or does not let us do what a trial does.
     """
     for configuration in study.configurations:
@@ -25,10 +26,24 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
                 hint=f"there are: {', '.join(sorted(world.providers))}; plan and import know the others",
             )
     left = [planned for planned, trial in folder.planned() if not trial.finished()]
+    for row in left:
+        _require_version(row, world)
     needing = {row.intent.configuration_name for row in left if _needs_database(row, world)}
     for configuration in study.configurations:
         if configuration.database.dsn is not None and configuration.name in needing:
             await _reach(folder, configuration, world)
+
+
+def _require_version(row: PlannedTrial, world: World) -> None:
+    """Numbers of two versions do not compare, and the plan promises one."""
+    use = row.intent.benchmark
+    known = world.benchmarks.get(use.uses)
+    if known is None or known.version != use.version:
+        has = "does not know it" if known is None else f"has version {known.version}"
+        raise InputError(
+            f"the plan has version {use.version} of the benchmark {use.uses!r}, and this nephoscope {has}",
+            hint="finish it with the nephoscope that began it (started.json names it), or begin a new folder",
+        )
 
 
 def _needs_database(row: PlannedTrial, world: World) -> bool:
