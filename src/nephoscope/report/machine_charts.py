@@ -34,8 +34,8 @@ def ranking(configurations: Sequence[str], rows: Rows, axis: str, palette: Seque
         base.mark_bar(opacity=0.85).encode(
             x=alt.X("median:Q", title=axis, scale=scale), color=coloured(palette), tooltip=_TIP
         ),
-        base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2="high:Q"),
-        base.mark_text(**LABEL).encode(x=alt.X("high:Q"), text="number:N"),
+        base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
+        base.mark_text(**LABEL).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
     return finished(alt.layer(*layers), ROW * max(1, len(configurations)) + AXIS_HEIGHT, rows=rows)
 
@@ -58,7 +58,7 @@ def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float,
         .mark_rect(color=colour, opacity=0.85)
         .encode(
             x=x,
-            x2="high:Q",
+            x2=alt.X2("high:Q"),
             y=alt.Y(
                 "share:Q",
                 title="share of all replies",
@@ -76,7 +76,7 @@ def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float,
             [
                 line.mark_rule(**theme.REFERENCE),
                 line.mark_text(**{**theme.NOTE, "align": "right"}, dx=-5, baseline="top").encode(
-                    y=alt.value(2), text="label:N"
+                    y=alt.value(2), text=alt.Text("label:N")
                 ),
             ]
             if floor
@@ -100,7 +100,7 @@ def ranges(configurations: Sequence[str], rows: Rows, axis: str, palette: Sequen
     )
     layers = [
         base.mark_rule(strokeWidth=9, opacity=0.4).encode(
-            x=alt.X("low:Q", title=axis, scale=linear(values)), x2="high:Q", color=coloured(palette)
+            x=alt.X("low:Q", title=axis, scale=linear(values)), x2=alt.X2("high:Q"), color=coloured(palette)
         ),
         base.mark_tick(**theme.MEDIAN, size=18).encode(x=alt.X("middle:Q")),
     ]
@@ -119,7 +119,7 @@ def curves(rows: Rows, counts: Sequence[int], counted: str, axis: str, palette: 
     base = alt.Chart(data("rows")).encode(x=x, color=coloured(palette))
     layers = [
         base.mark_line(strokeWidth=1.8, opacity=0.85).encode(y=y),
-        base.mark_rule(strokeWidth=4, opacity=0.35).encode(y=alt.Y("low:Q"), y2="high:Q"),
+        base.mark_rule(strokeWidth=4, opacity=0.35).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
         base.mark_point(filled=True, size=46, opacity=1).encode(
             y=alt.Y("median:Q"), shape=shaped(palette), tooltip=[alt.Tooltip("at:N", title=counted), *_TIP]
         ),
@@ -171,7 +171,7 @@ def _rows_of_signs(
     base = alt.Chart(data("rows")).encode(y=y, color=colour, tooltip=[alt.Tooltip(f"{key}:N"), *_TIP])
     layers = [
         base.mark_rule(strokeWidth=4, opacity=0.35).encode(
-            x=alt.X("low:Q", title=axis, scale=scale, axis=ticks), x2="high:Q"
+            x=alt.X("low:Q", title=axis, scale=scale, axis=ticks), x2=alt.X2("high:Q")
         ),
         base.mark_point(filled=True, opacity=0.95).encode(x=alt.X("median:Q"), shape=shape, size=area),
     ]

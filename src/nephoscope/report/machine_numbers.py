@@ -4,7 +4,7 @@ It selects statistics that the analysis made; the only numbers made here are cou
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nephoscope.records import Direction, Metric
@@ -16,7 +16,7 @@ from nephoscope.report.network_figures import network_figures
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.statistics_tables import figure_table
 from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
-from nephoscope.results import BenchmarkRow, ConfigurationRow, Statistic
+from nephoscope.results import BenchmarkRow, Statistic
 
 MOST_RANKED = 40
 """Configurations of a ranking; the leaderboard holds all."""
@@ -50,11 +50,13 @@ class MachineNumbers:
 def machine_numbers(book: Book) -> MachineNumbers:
     """Everything that the study's microbenchmarks have for it."""
     rows = [row for row in book.lookup.study.benchmarks if row.uses not in _NOT_OF_MACHINES]
+    known = book.lookup.study.configurations
+    families = {one.configuration: _family(one.provider, one.family, one.cpu_model) for one in known}
     return MachineNumbers(
         cpu=_found(_ranking(book, row, metric) for row in rows if _is_cpu(row) for metric in _per_cpu(row)),
         network=[figure for row in rows for figure in network_figures(book, row)],
         storage=[figure for row in rows for figure in storage_figures(book, row)],
-        sizes=_found(_sizes(book, row, metric) for row in rows for metric in _per_cpu(row)),
+        sizes=_found(_sizes(book, families, row, metric) for row in rows for metric in _per_cpu(row)),
     )
 
 
@@ -101,12 +103,11 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
     )
 
 
-def _sizes(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+def _sizes(book: Book, families: Mapping[str, str | None], row: BenchmarkRow, metric: Metric) -> Figure | None:
     """The smallest and the largest machine of each family, per CPU; None where no family has two sizes."""
-    family_of = {one.configuration: _family(one.provider, one.family, one.cpu_model) for one in _known(book)}
     by_family: dict[str, list[Statistic]] = {}
     for one in book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True):
-        family = family_of.get(one.configuration)
+        family = families.get(one.configuration)
         if family and one.cpus:
             by_family.setdefault(family, []).append(one)
     several = {name: many for name, many in by_family.items() if len({one.cpus for one in many}) > 1}
@@ -143,10 +144,6 @@ def _sizes(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
         ],
         table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=True)}", shown, scale),
     )
-
-
-def _known(book: Book) -> list[ConfigurationRow]:
-    return book.lookup.study.configurations
 
 
 def _family(provider: str, family: str | None, cpu_model: str | None) -> str | None:

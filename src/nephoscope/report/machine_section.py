@@ -1,4 +1,4 @@
-"""What was observed of the machines: a row per fact, a column per configuration."""
+"""What was observed of the machines: a column for each of a few, a row for each of many."""
 
 from collections.abc import Callable
 
@@ -54,6 +54,8 @@ FACTS: tuple[tuple[str, str, Read], ...] = (
     ("disk.mount_options", "Mount options", lambda f: f.disk.mount_options),
 )
 NOT_SAID = "not said"
+MOST_COLUMNS = 8
+"""Machines beside each other; more stand below each other."""
 
 
 def machines_table(book: Book) -> Table | None:
@@ -61,6 +63,9 @@ def machines_table(book: Book) -> Table | None:
     machines = book.lookup.study.machines
     if not machines:
         return None
+    caption = "Facts observed before the trials"
+    if len(machines) > MOST_COLUMNS:
+        return _below_each_other(book, caption, machines)
     columns = (Column("Fact"), *(Column(_title(machines, row)) for row in machines))
     seen_on = Row(
         (
@@ -69,7 +74,26 @@ def machines_table(book: Book) -> Table | None:
         )
     )
     rows = [Row((Cell(title), *(_fact(row, name, read) for row in machines))) for name, title, read in FACTS]
-    return Table("Facts observed before the trials", columns, (seen_on, *rows))
+    return Table(caption, columns, (seen_on, *rows))
+
+
+def _below_each_other(book: Book, caption: str, machines: list[MachineRow]) -> Table:
+    """Without the facts that no machine tells; the note names them."""
+    told = [one for one in FACTS if any(_value(row, one[2]) for row in machines)]
+    untold = [one[1] for one in FACTS if one not in told]
+    rows = tuple(
+        Row(
+            (
+                Cell(_title(machines, row), tone="name"),
+                _trials(book, row),
+                *(_fact(row, name, read) for name, _, read in told),
+            )
+        )
+        for row in machines
+    )
+    columns = (Column("Machine"), Column("Seen in"), *(Column(title) for _, title, _ in told))
+    note = f"No machine says: {', '.join(untold)}." if untold else ""
+    return Table(caption, columns, rows, note=note, compact=True)
 
 
 def _title(machines: list[MachineRow], row: MachineRow) -> str:
@@ -84,11 +108,15 @@ def _trials(book: Book, row: MachineRow) -> Cell:
 
 
 def _fact(row: MachineRow, name: str, read: Read) -> Cell:
-    value = read(row.facts)
+    value = _value(row, read)
     differs = name in row.differs_in or name.rpartition(".")[2] in row.differs_in
-    known = value is not None and value != people.MISSING
     return Cell(
-        value if known and value else NOT_SAID,
+        value or NOT_SAID,
         note="≠ differs from the first row" if differs else "",
-        tone="warn" if differs else "" if known else "quiet",
+        tone="warn" if differs else "" if value else "quiet",
     )
+
+
+def _value(row: MachineRow, read: Read) -> str | None:
+    value = read(row.facts)
+    return None if value == people.MISSING else value

@@ -170,7 +170,7 @@ def _chart(
         across = alt.Chart(data("limits")).encode(y=alt.Y("limit:Q"))
         layers += [
             across.mark_rule(color="var(--ink)", strokeWidth=1),
-            across.mark_text(**theme.NOTE, dx=4, dy=-6).encode(x=alt.value(0), text="label:N"),
+            across.mark_text(**theme.NOTE, dx=4, dy=-6).encode(x=alt.value(0), text=alt.Text("label:N")),
         ]
     return finished(alt.layer(*layers), _HEIGHT, points=rows, bracket=bracket, limits=limits)
 

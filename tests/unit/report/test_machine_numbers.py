@@ -7,12 +7,14 @@ import altair as alt
 import pytest
 
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.records import Direction, Metric
+from nephoscope.records import Direction, Facts, Metric
 from nephoscope.report.counted_metrics import curves_of
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.machine_numbers import MachineNumbers, machine_numbers
+from nephoscope.report.machine_section import machines_table
 from nephoscope.report.network_figures import BINS_PER_DECADE
 from nephoscope.report.parts import Book
+from nephoscope.results import MachineRow
 from tests.unit.report import report_example
 from tests.unit.report.numbers_example import FAR, MACHINES, SECONDS, numbers
 
@@ -148,3 +150,28 @@ def test_no_benchmark_s_latency_is_taken_for_a_number_of_threads() -> None:
         benchmark = BENCHMARKS[name]
         parameters: Any = benchmark.parameters()
         assert curves_of(benchmark.metrics(parameters)) == [], name
+
+
+@pytest.mark.parametrize(("count", "columns", "rows"), [(8, 9, 32), (9, 5, 9)])
+def test_many_machines_stand_below_each_other(count: int, columns: int, rows: int) -> None:
+    """82 columns cannot be read; and what no machine tells is told once."""
+    machines = [
+        MachineRow(
+            configuration=f"c{at}",
+            machine="local",
+            facts=Facts(at_unix_ms=1, cpu_model="Xeon", cpus_online=at + 1, sockets=1 if at else None),
+            trials=[],
+            differs_in=["cpus_online"] if at == 3 else [],
+        )
+        for at in range(count)
+    ]
+    table = machines_table(Book(Lookup.of(numbers(1).model_copy(update={"machines": machines}))))
+    assert table
+    assert (len(table.columns), len(table.rows)) == (columns, rows)
+    assert {len(row.cells) for row in table.rows} == {columns}
+    if count == 9:
+        assert [one.title for one in table.columns] == ["Machine", "Seen in", "CPU", "CPUs online", "Sockets"]
+        assert [cell.text for cell in table.rows[0].cells][2:] == ["Xeon", "1", "not said"]
+        assert table.rows[3].cells[3].tone == "warn"
+        assert "Kernel" in table.note
+        assert "Sockets" not in table.note
