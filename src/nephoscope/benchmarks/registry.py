@@ -10,6 +10,7 @@ from nephoscope.benchmarks.fake import Fake
 from nephoscope.benchmarks.fio import Fio
 from nephoscope.benchmarks.highest_load import HighestLoad
 from nephoscope.benchmarks.kv import Kv
+from nephoscope.benchmarks.max_warehouses import MaxWarehouses
 from nephoscope.benchmarks.multi_stream import MultiStream
 from nephoscope.benchmarks.ping import Ping
 from nephoscope.benchmarks.point_select import PointSelect
@@ -30,6 +31,7 @@ _ALL: tuple[Benchmark, ...] = (
     Throughput(),
     MultiStream(),
     Tpcc(),
+    MaxWarehouses(),
     PointSelect(),
     HighestLoad(),
     Kv(),

@@ -23,6 +23,7 @@ from tests.support.simulated_load import SimulatedLoad
 from tests.support.simulated_tpcc import CYCLE_S, RESPONSE_S, Capacity, SimulatedTpcc
 from tests.support.site import raw_of, site_here
 
+DATA = Path(__file__).parents[3] / "data"
 LOADED = 2_000
 PARAMETERS = MaxWarehousesParameters(warehouses=LOADED, point_s=10, confirmation_s=10, ramp_s=0, settle_s=0)
 CAPACITY = 700.0
@@ -153,3 +154,31 @@ def test_parameters_that_do_not_fit_are_refused(given: dict[str, Any], said: str
     with pytest.raises(ValidationError) as refused:
         MaxWarehousesParameters.model_validate(given)
     assert said in str(refused.value)
+
+
+# a real search
+
+RECORDED = {path.name: path.read_bytes() for path in (DATA / "max-warehouses").iterdir()}
+RECORDED_PARAMETERS = MaxWarehousesParameters(
+    warehouses=2, least=1, first=2, ramp_s=2, point_s=10, confirmation_s=10, settle_s=0.2
+)
+
+
+def test_a_recorded_search_is_made_again() -> None:
+    search = read_search(RECORDED, RECORDED_PARAMETERS)
+    assert [one.ask.level for one in search.points] == [2, 1]
+    assert search.ended.outcome is Outcome.BELOW_MIN
+    for one in search.points:
+        unjudged = {asked.what for asked in one.asked if asked.met is None}
+        assert "new order p90" in unjudged
+        assert one.tpmc > 0
+    values = {row.metric for row in MaxWarehouses().parse(RECORDED, RECORDED_PARAMETERS)}
+    assert "most_warehouses" not in values
+    assert {"points", "point.efficiency"} <= values
+
+
+def test_a_recorded_search_cut_anywhere_is_refused() -> None:
+    text = RECORDED["point-001.stdout"]
+    for end in range(0, len(text) - 2, len(text) // 50):
+        with pytest.raises(OutputUnreadable):
+            MaxWarehouses().parse({**RECORDED, "point-001.stdout": text[:end]}, RECORDED_PARAMETERS)
