@@ -13,6 +13,7 @@ from nephoscope.parsers.dmidecode import parse_dmidecode
 from nephoscope.parsers.fio import parse_fio, parse_fio_log
 from nephoscope.parsers.iperf2 import parse_iperf_client, parse_iperf_csv, parse_iperf_server
 from nephoscope.parsers.iperf3 import parse_iperf3
+from nephoscope.parsers.iperf3_text import parse_iperf3_text
 from nephoscope.parsers.lsblk import parse_lsblk
 from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf
@@ -42,6 +43,8 @@ _NAMES: dict[Parser, str] = {
     parse_iperf_server: "iperf-server-2.1.8.txt iperf-udp-server-2.1.8.txt",
     parse_iperf_csv: "iperf-csv-2.1.8.txt",
     parse_iperf3: "iperf3-tcp-3.12.json iperf3-streams-3.12.json iperf3-server-3.12.json iperf3-udp-3.12.json",
+    parse_iperf3_text: "iperf3-text-3.12.txt iperf3-text-streams-3.12.txt iperf3-text-udp-3.12.txt "
+    "iperf3-text-both-ways-3.12.txt iperf3-text-server-3.12.txt",
     parse_netperf: " ".join(sorted(path.name for path in DATA.glob("netperf-*-hand-made.txt"))),
     parse_sockperf: "sockperf-ping-pong-3.7.txt sockperf-under-load-3.7.txt sockperf-throughput-3.7.txt",
     parse_fio: "fio-write-logs-3.33.json fio-mixed-3.33.txt",

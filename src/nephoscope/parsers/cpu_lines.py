@@ -7,6 +7,7 @@ and not their number, which follows for Intel's CPUs alone: one for each socket.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 
 from nephoscope.errors import OutputUnreadable
@@ -44,9 +45,9 @@ def parse_cpu_lines(text: str) -> CpuLines:
     for key in _COUNTS & seen.keys():
         if not all(re.fullmatch(INTEGER, value) for value in seen[key]):
             raise OutputUnreadable(f"{_WHAT}: {key!r} is not a number")
-    processors = seen.get("processor", [])
-    if len(set(processors)) != len(processors):
-        raise OutputUnreadable(f"{_WHAT}: a processor is listed twice")
+    processors = Counter(seen.get("processor", []))
+    if len(set(processors.values())) > 1:
+        raise OutputUnreadable(f"{_WHAT}: a processor is listed twice, and others are not")
     vcpus = {int(value) for value in seen.get("CPU(s)", [])} or ({len(processors)} if processors else set())
     sockets = {int(value) for value in seen.get("Socket(s)", [])}
     if not sockets and "physical id" in seen:

@@ -13,6 +13,7 @@ from nephoscope.parsers.dmidecode import parse_dmidecode
 from nephoscope.parsers.fio import parse_fio
 from nephoscope.parsers.iperf2 import parse_iperf_client, parse_iperf_csv
 from nephoscope.parsers.iperf3 import parse_iperf3
+from nephoscope.parsers.iperf3_text import parse_iperf3_text
 from nephoscope.parsers.lsblk import parse_lsblk
 from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf
@@ -28,6 +29,7 @@ PARSERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
     {
         "fio": parse_fio,
         "iperf3": parse_iperf3,
+        "iperf3-text": parse_iperf3_text,
         "lscpu": parse_lscpu,
         "lsblk": parse_lsblk,
         "stress-ng-yaml": parse_stress_ng_yaml,
@@ -51,6 +53,7 @@ _MARKS: Mapping[str, str] = MappingProxyType(
     {
         "fio": r'"fio version"',
         "iperf3": r'"version":\s*"iperf 3|"event":\s*"(?:start|interval|end|error)"',
+        "iperf3-text": r"^(?:Connecting to host \S+, port [0-9]|Server listening on [0-9]|iperf3: (?:error|interrupt))",
         "lscpu": r'"lscpu":|^Architecture: +\S',
         "lsblk": r'"blockdevices":',
         "stress-ng-yaml": r"stress-ng-version:|bogo-ops-per-second-real-time:",

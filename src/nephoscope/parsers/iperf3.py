@@ -33,7 +33,7 @@ class Iperf3Interval(Frozen):
 class Iperf3(Frozen):
     """One test. None: this end does not know."""
 
-    version: str
+    version: str | None = Field(description="None: not printed (text)")
     protocol: str
     streams: int = Field(ge=1)
     reverse: bool = Field(description="the server sent")

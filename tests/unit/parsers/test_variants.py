@@ -16,6 +16,7 @@ from nephoscope.parsers.fio import parse_fio
 from nephoscope.parsers.identify import identify
 from nephoscope.parsers.iperf2 import parse_iperf_csv
 from nephoscope.parsers.iperf3 import parse_iperf3
+from nephoscope.parsers.iperf3_text import parse_iperf3_text
 from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf
 from nephoscope.parsers.ping import parse_ping
@@ -104,6 +105,53 @@ def test_iperf3_in_both_directions() -> None:
     assert (found.back_sent_bits_per_s, found.back_received_bits_per_s) == (6e9, 5e9)
 
 
+def test_iperf3_in_its_text() -> None:
+    tcp = parse_iperf3_text(recorded("iperf3-text-3.12.txt"))
+    assert (tcp.protocol, tcp.streams, tcp.reverse, tcp.sent_bits_per_s, tcp.received_bits_per_s) == (
+        "TCP",
+        1,
+        False,
+        2e8,
+        2e8,
+    )
+    assert [one.bits_per_s for one in tcp.intervals] == [2e8, 2e8]
+    streams = parse_iperf3_text(recorded("iperf3-text-streams-3.12.txt"))
+    assert (streams.streams, streams.received_bits_per_s, streams.retransmits) == (2, 2e8, 0)
+    assert [(one.bits_per_s, one.omitted) for one in streams.intervals] == [
+        (2.01e8, True),
+        (1.99e8, False),
+        (2.01e8, False),
+    ]
+    udp = parse_iperf3_text(recorded("iperf3-text-udp-3.12.txt"))
+    assert (udp.protocol, udp.lost, udp.datagrams, udp.retransmits) == ("UDP", 0, 153, None)
+    assert udp.jitter_s == pytest.approx(18e-6)
+    both = parse_iperf3_text(recorded("iperf3-text-both-ways-3.12.txt"))
+    assert (both.sent_bits_per_s, both.received_bits_per_s) == (1e8, 98.5e6)
+    assert (both.back_sent_bits_per_s, both.back_received_bits_per_s) == (1.02e8, 1e8)
+    server = parse_iperf3_text(recorded("iperf3-text-server-3.12.txt"))
+    assert (server.reverse, server.sent_bits_per_s, server.received_bits_per_s) == (True, 1e8, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("sender", ""), None),
+        (("iperf Done.\n", ""), "cut off"),
+        (("200 Mbits/sec                  receiver", "900 Mbits/sec                  receiver"), "contradicts itself"),
+        (("Mbits/sec                  receiver", "Xbits/sec                  receiver"), "unreadable line"),
+        (("iperf Done.", "iperf3: error - control socket closed"), "control socket"),
+        (("Connecting", "Talking"), "0 lines|no lines"),
+    ],
+)
+def test_iperf3_text_that_is_not_whole(change: tuple[str, str], said: str | None) -> None:
+    text = recorded("iperf3-text-3.12.txt").replace(*change)
+    if said is None:
+        assert parse_iperf3_text(text).sent_bits_per_s is None
+    else:
+        with pytest.raises(OutputUnreadable, match=said):
+            parse_iperf3_text(text)
+
+
 OLD_NETPERF = """TCP STREAM TEST to 10.0.0.2
 Recv   Send    Send
 Socket Socket  Message  Elapsed
@@ -165,6 +213,13 @@ def test_a_numa_node_of_memory_alone() -> None:
 )
 def test_the_cache_of_one_cpu_is_read_where_it_is_certain(text: str, kib: int | None) -> None:
     assert parse_cpu_lines(text).l3_kib == kib
+
+
+def test_cpuinfo_printed_before_and_after_is_of_one_machine() -> None:
+    block = "".join(f"processor\t: {at}\nmodel name\t: Xeon\n\n" for at in range(4))
+    assert parse_cpu_lines(block + block).vcpus == 4
+    with pytest.raises(OutputUnreadable, match="listed twice, and others are not"):
+        parse_cpu_lines(block + "processor\t: 1\n")
 
 
 def test_cpuinfo_that_does_not_know_and_one_that_begins_later() -> None:
