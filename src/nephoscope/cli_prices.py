@@ -136,7 +136,9 @@ def update(
         file = Path(folder) / "list.json"
         name = download(provider, region, file, base=base, key=os.environ.get("GCP_API_KEY"))
         source = f"{base or LISTS[provider].base}, downloaded {today}"
-        imported = IMPORTERS[name].read(file, Origin(source=source, licence=IMPORTERS[name].licence, date=today))
+        importer = IMPORTERS[name]
+        day = None if importer.states_its_day else today
+        imported = importer.read(file, Origin(source=source, licence=importer.licence, date=day))
     if not imported.rows:
         raise InputError(
             f"the list of {provider} {region} holds no price that is read here", hint="is the region right?"

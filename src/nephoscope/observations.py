@@ -35,6 +35,15 @@ class CpuPhase(Frozen):
     real_s: float = Field(gt=0)
 
 
+class NetworkBytes(Frozen):
+    """What a machine received and sent while it was sampled, over every interface but loopback."""
+
+    machine: str
+    sampled_s: float = Field(gt=0)
+    received_bytes: float = Field(ge=0)
+    sent_bytes: float = Field(ge=0)
+
+
 class Observations(Frozen):
     """What a benchmark's output shows, besides its numbers, for the checks."""
 

@@ -10,7 +10,16 @@ from pydantic import Field
 
 from nephoscope.frozen import Frozen
 from nephoscope.records import Direction, Facts, Metric, Plan, SourceRecord, VerdictKind
-from nephoscope.results_costs import ClaimRow, CostLineRow, CostRow, EditionRow, PricePerformance, RankRow
+from nephoscope.results_costs import (
+    ClaimRow,
+    CostLineRow,
+    CostRow,
+    EditionRow,
+    NetworkRow,
+    PricePerformance,
+    RankRow,
+    TransferRow,
+)
 from nephoscope.results_types import ComparisonVerdict, ConfigurationRow, FamilyComparison, GateRow, GrowthRow, WanFloor
 
 __all__ = [
@@ -23,8 +32,10 @@ __all__ = [
     "FamilyComparison",
     "GateRow",
     "GrowthRow",
+    "NetworkRow",
     "PricePerformance",
     "RankRow",
+    "TransferRow",
     "WanFloor",
 ]
 """Defined in `results_costs` and `results_types`; everything else is defined here."""
@@ -241,6 +252,8 @@ class AnalysedStudy(Frozen):
     ranks: list[RankRow] = []
     costs: list[CostRow] = []
     cost_lines: list[CostLineRow] = []
+    network: list[NetworkRow] = []
+    transfers: list[TransferRow] = []
     price_performance: list[PricePerformance] = []
     price_comparisons: list[PriceComparison] = []
     claims: list[ClaimRow] = []

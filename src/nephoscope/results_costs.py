@@ -73,6 +73,46 @@ class CostLineRow(Frozen):
     date: str
 
 
+class NetworkRow(Frozen):
+    """What one machine sent and received in one trial, while its load was driven. network.parquet."""
+
+    trial: str
+    configuration: str
+    benchmark: str
+    machine: str
+    role: str
+    sampled_s: float
+    received_bytes: float = Field(description="over every interface but loopback, whoever sent them")
+    sent_bytes: float
+    valid: bool = Field(description="the trial counts")
+
+
+class TransferRow(Frozen):
+    """A month of the bytes between the machines of a cluster, one way, as measured. transfers.parquet."""
+
+    configuration: str
+    benchmark: str
+    way: str = Field(description="'same zone', 'between zones', 'between regions', or 'none'")
+    here: str | None = Field(description="region that the bytes leave")
+    there: str | None
+    stood: bool = Field(description="the machines stood so; False: what it would cost if they did")
+    billed: Literal["sent", "sent and received", "sent by load", "received by load"] = Field(
+        description="of all machines, or of the load machine alone"
+    )
+    n: int = Field(description="trials that count, with counters of every machine")
+    bytes_per_s: float = Field(description="that are billed: median of the trials")
+    month_usd: float | None = Field(description="when it goes on all month; None: no price")
+    hours: float = Field(description="of a month")
+    unit: str | None = Field(description="'GB' of 10^9 bytes, or 'GiB' of 2^30")
+    tiers: list[str] = Field(description="'above up_to dollars' of each tier, in its unit; '-': no end is known")
+    formula: str
+    reason_missing: str | None
+    price_row: str | None
+    source: str | None
+    date: str | None
+    trials: list[str]
+
+
 class PricePerformance(Frozen):
     """What one unit of a headline metric costs a month. price_performance.parquet.
 
@@ -91,6 +131,9 @@ class PricePerformance(Frozen):
     low: float
     high: float
     coverage: float
+    usd_per_unit_with_transfer: float | None = Field(
+        description="(month_usd + transfer where the machines stood) / median; None: that transfer has no price"
+    )
     usd_per_million: float | None = Field(
         description="operations of machines that are busy all month; None: it counts none"
     )
@@ -158,4 +201,5 @@ class ClaimRow(Frozen):
     coverage: float | None
     p_value: float | None
     p_adjusted: float | None = Field(description="Holm over all claims of the file that could be decided")
+    matched: list[str] = Field(description="'block side configuration' of each: '1 left aws-m6a.2xlarge'")
     trials: list[str]

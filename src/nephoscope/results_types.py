@@ -58,6 +58,7 @@ class FamilyComparison(Frozen):
     verdict: ComparisonVerdict
     margin_percent: float = Field(description="the study's equivalence margin")
     configurations: list[str]
+    matched: list[str] = Field(description="'block side configuration' of each type: '1 left aws-m6a.2xlarge'")
     trials: list[str]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from nephoscope import records, records_fleet
+from nephoscope import observations, records, records_fleet
 from nephoscope.benchmarks import load_contract, load_spec
 from nephoscope.frozen import Frozen
 from nephoscope.importers.cloud_report_2019 import ImportRecord
@@ -34,6 +34,7 @@ _MODELS: dict[str, Any] = {
     "verdict-1": list[records.Verdict],
     "command-1": records.CommandRecord,
     "errors-1": records.OperationErrors,
+    "network-1": observations.NetworkBytes,
     "import-1": ImportRecord,
     "source-1": records.SourceRecord,
     "load-spec-1": load_spec.LoadSpec,

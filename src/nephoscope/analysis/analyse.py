@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date
 from operator import itemgetter
+from typing import TypeVar
 
 from nephoscope.analysis.cells import Metrics, cells_of
 from nephoscope.analysis.claims import claims_of
@@ -19,15 +20,29 @@ from nephoscope.analysis.price_performance import price_performance_of
 from nephoscope.analysis.ranks import performance_ranks
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
+from nephoscope.analysis.transfers import months_of, transfers_of
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.records import CommandRecord, OperationErrors, Verdict, VerdictKind
-from nephoscope.results import AnalysedStudy, CheckRow, CommandRow, ErrorRow, Levels, MeasurementRow, RankRow, TrialRow
+from nephoscope.results import (
+    AnalysedStudy,
+    CheckRow,
+    CommandRow,
+    ErrorRow,
+    Levels,
+    MeasurementRow,
+    NetworkRow,
+    RankRow,
+    TrialRow,
+)
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
 from nephoscope.study.model import Study
+
+Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)
+"""Rows that name a trial and its configuration."""
 
 
 def analyse(inputs: StudyInputs) -> AnalysedStudy:
@@ -41,8 +56,8 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         ValueError: the rows contradict each other; see `cells_of`.
     """
     names = split_names(inputs.machines)
-    trials = ordered([_renamed_trial(row, names) for row in inputs.trials], TrialRow)
-    measurements = ordered([_renamed_measurement(row, names) for row in inputs.measurements], MeasurementRow)
+    trials = ordered([_renamed(row, names) for row in inputs.trials], TrialRow)
+    measurements = ordered([_renamed(row, names) for row in inputs.measurements], MeasurementRow)
     metrics: Metrics = {row.benchmark: row.metrics for row in inputs.benchmarks}
     margin_percent = inputs.study.equivalence_margin_percent
     started = [row.started_unix_ms for row in trials if row.started_unix_ms is not None]
@@ -52,7 +67,18 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     cells = cells_of(trials, measurements, metrics)
     statistics = statistics_of_cells(cells)
     comparisons = comparisons_of_cells(cells, margin_percent=margin_percent)
-    priced = price_performance_of(cells, statistics, comparisons, costs.rows, margin_percent=margin_percent)
+    network = ordered([_renamed(row, names) for row in inputs.network], NetworkRow)
+    transfers = transfers_of(
+        inputs.study,
+        {row.configuration: original[row.trial] for row in trials},
+        network,
+        Counter(seen.trial for seen in inputs.machines),
+        inputs.book,
+        day,
+    )
+    priced = price_performance_of(
+        cells, statistics, comparisons, costs.rows, months_of(transfers), margin_percent=margin_percent
+    )
     machines = machines_of(inputs.machines)
     configurations = configurations_of(
         inputs.study, {row.configuration: original[row.trial] for row in trials}, machines
@@ -70,6 +96,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         ranks=ordered([*performance_ranks(statistics, comparisons, metrics), *priced.ranks], RankRow),
         costs=costs.rows,
         cost_lines=costs.lines,
+        transfers=transfers,
         price_performance=priced.rows,
         price_comparisons=priced.comparisons,
         imported=inputs.source is not None,
@@ -107,6 +134,8 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         ranks=list(findings.ranks),
         costs=costs.rows,
         cost_lines=costs.lines,
+        network=network,
+        transfers=transfers,
         price_performance=priced.rows,
         price_comparisons=priced.comparisons,
         claims=claims_of(inputs.claims, configurations, cells, costs.rows, margin_percent=margin_percent),
@@ -190,12 +219,7 @@ def checks_of(verdicts: Mapping[str, Sequence[Verdict]], texts: Mapping[str, str
     ]
 
 
-def _renamed_trial(row: TrialRow, names: Mapping[str, str]) -> TrialRow:
-    name = names.get(row.trial, row.configuration)
-    return row if name == row.configuration else row.model_copy(update={"configuration": name})
-
-
-def _renamed_measurement(row: MeasurementRow, names: Mapping[str, str]) -> MeasurementRow:
+def _renamed(row: Named, names: Mapping[str, str]) -> Named:
     name = names.get(row.trial, row.configuration)
     return row if name == row.configuration else row.model_copy(update={"configuration": name})
 

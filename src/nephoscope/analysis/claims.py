@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from statistics import median
 
 from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.families import matched_words
 from nephoscope.analysis.ranks import View
 from nephoscope.records import Direction
 from nephoscope.results import ClaimRow, ConfigurationRow, CostRow
@@ -31,6 +32,7 @@ class _Estimate:
     n_right: int
     blocks: int
     unit_of_n: str
+    matched: Sequence[str]
     trials: tuple[str, ...]
 
 
@@ -135,8 +137,9 @@ def _estimate(
     if len(left) == len(right) == 1:
         x, y = values[left[0].configuration], values[right[0].configuration]
         single = compare(x, y)
-        trials = _trials((*left, *right), cells)
-        return _Estimate(single.ratio, single.interval, single.p_value, len(x), len(y), 1, "replicates", trials), ""
+        matched_one, trials = _words([(left, right)]), _trials((*left, *right), cells)
+        found_one = (single.ratio, single.interval, single.p_value, len(x), len(y), 1, "replicates")
+        return _Estimate(*found_one, matched_one, trials), ""
     blocks: dict[tuple[object, ...], tuple[list[ConfigurationRow], list[ConfigurationRow]]] = {}
     for index, rows in enumerate((left, right)):
         for row in rows:
@@ -152,8 +155,20 @@ def _estimate(
     found = compare_in_blocks(medians)
     trials = _trials([row for block in matched for side in block for row in side], cells)
     return _Estimate(
-        found.ratio, found.interval, found.p_value, found.n_left, found.n_right, found.blocks, "configurations", trials
+        ratio=found.ratio,
+        interval=found.interval,
+        p_value=found.p_value,
+        n_left=found.n_left,
+        n_right=found.n_right,
+        blocks=found.blocks,
+        unit_of_n="configurations",
+        matched=_words(matched),
+        trials=trials,
     ), ""
+
+
+def _words(blocks: Sequence[tuple[Sequence[ConfigurationRow], Sequence[ConfigurationRow]]]) -> list[str]:
+    return matched_words([([row.configuration for row in a], [row.configuration for row in b]) for a, b in blocks])
 
 
 def _trials(rows: Sequence[ConfigurationRow], cells: Mapping[str, Cell]) -> tuple[str, ...]:
@@ -198,6 +213,7 @@ def _row(asked: _Asked, p_adjusted: float, margin: float, alpha: float) -> Claim
         coverage=interval.coverage if interval else None,
         p_value=estimate.p_value if estimate else None,
         p_adjusted=p_adjusted if interval else None,
+        matched=list(estimate.matched) if estimate else [],
         trials=list(estimate.trials) if estimate else [],
     )
 

@@ -19,7 +19,7 @@ from nephoscope.errors import InputError
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
 from nephoscope.records import BenchmarkUse, Metric, Plan, SourceRecord, TrialIntent, VerdictKind
-from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
+from nephoscope.results import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.claims import Claims, load_claims
@@ -28,7 +28,7 @@ from nephoscope.study.model import Study
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that say that a benchmark could not even begin on this machine."""
 
-TABLES_VERSION = 5
+TABLES_VERSION = 6
 """Rises when an analysis of the same trials would hold other tables."""
 
 Metrics = Mapping[str, Mapping[str, Metric]]
@@ -100,6 +100,12 @@ def collect(
         ],
         machines=[seen for intent, attempt in begun for seen in _observed(intent, attempt)],
         commands={intent.id: attempt.commands() for intent, attempt in begun},
+        network=[
+            found
+            for intent, attempt in begun
+            if trials[intent.id].state == "finished"
+            for found in _network_rows(intent, attempt, trials[intent.id])
+        ],
         verdicts={intent.id: attempt.verdicts() for intent, attempt in begun if trials[intent.id].state == "finished"},
         errors={intent.id: attempt.errors() for intent, attempt in begun if trials[intent.id].state == "finished"},
         check_texts=source.checks if source else {check.name: check.text for check in checks},
@@ -293,9 +299,29 @@ def _measurement_rows(
     ]
 
 
-def _observed(intent: TrialIntent, attempt: Attempt) -> list[ObservedMachine]:
+def _network_rows(intent: TrialIntent, attempt: Attempt, trial: TrialRow) -> list[NetworkRow]:
+    roles = _roles(attempt)
+    return [
+        NetworkRow(
+            trial=intent.id,
+            configuration=intent.configuration_name,
+            benchmark=intent.benchmark.name,
+            role=roles.get(found.machine, "database"),
+            valid=trial.counts,
+            **dict(found),
+        )
+        for found in attempt.network()
+    ]
+
+
+def _roles(attempt: Attempt) -> dict[str, str]:
+    """Machine -> its role; of several machines of one role the first alone is named."""
     started = attempt.started()
-    roles = {name: role for role, name in reversed(started.machines.items())} if started else {}
+    return {name: role for role, name in reversed(started.machines.items())} if started else {}
+
+
+def _observed(intent: TrialIntent, attempt: Attempt) -> list[ObservedMachine]:
+    roles = _roles(attempt)
     return [
         ObservedMachine(
             trial=intent.id,

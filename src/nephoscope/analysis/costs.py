@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from nephoscope.prices.book import PriceBook
-from nephoscope.prices.cost import METHODS, Bill, Method, break_even_hours
+from nephoscope.prices.cost import METHODS, Bill, Line, Method, break_even_hours
 from nephoscope.prices.offers import STATED, BasisBill, Offer, bills_of, machine_name, offer_of
 from nephoscope.prices.rows import Basis, Price, Unit
 from nephoscope.results import CostLineRow, CostRow
@@ -61,7 +61,8 @@ def costs_of(study: Study, names: Mapping[str, str], book: PriceBook, day: date)
 def _row(
     name: str, offer: Offer, found: BasisBill, all_bills: Sequence[BasisBill], method: Method, day: date
 ) -> CostRow:
-    bill, machine = found.bill, _machine_price(found.bill)
+    bill, line = found.bill, _machine_line(found.bill)
+    machine = line.price if line else None
     on_demand = next((_machine_price(one.bill) for one in all_bills if one.basis is Basis.ON_DEMAND), None)
     committed = found.basis in COMMITMENTS and machine is not None and on_demand is not None
     said = machine_name(offer.provider, offer.type)
@@ -78,7 +79,7 @@ def _row(
         hours=method.hours,
         counted=method.counts,
         machines=bill.machines,
-        usd_per_hour=machine.usd if machine else None,
+        usd_per_hour=line.rate_usd if line else None,
         machine_month_usd=bill.machine_usd,
         month_usd=bill.usd,
         storage_share=bill.storage_share,
@@ -92,8 +93,13 @@ def _row(
     )
 
 
+def _machine_line(bill: Bill) -> Line | None:
+    return next((line for line in bill.lines if line.unit is Unit.HOUR), None)
+
+
 def _machine_price(bill: Bill) -> Price | None:
-    return next((line.price for line in bill.lines if line.unit is Unit.HOUR), None)
+    line = _machine_line(bill)
+    return line.price if line else None
 
 
 def _lines(name: str, found: BasisBill) -> Iterator[CostLineRow]:
@@ -105,7 +111,7 @@ def _lines(name: str, found: BasisBill) -> Iterator[CostLineRow]:
             amount=line.amount,
             unit=line.unit,
             hours=line.hours,
-            rate_usd=line.price.usd,
+            rate_usd=line.rate_usd,
             usd=line.usd,
             price_row=line.price.id,
             source=line.price.source,

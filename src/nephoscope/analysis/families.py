@@ -93,6 +93,16 @@ def _values(block: Names, by_name: Mapping[str, Statistic]) -> tuple[list[float]
     return left, right
 
 
+def matched_words(blocks: Sequence[Names]) -> list[str]:
+    """'block side configuration' of each member, in the order of blocks."""
+    return [
+        f"{number} {word} {name}"
+        for number, block in enumerate(blocks, start=1)
+        for word, side in zip(("left", "right"), block, strict=True)
+        for name in side
+    ]
+
+
 def _row(
     question: Question,
     by_name: Mapping[str, Statistic],
@@ -132,6 +142,7 @@ def _row(
         verdict=verdict,
         margin_percent=100 * margin,
         configurations=names,
+        matched=matched_words(blocks),
         trials=sorted({trial for name in names for trial in by_name[name].trials}),
     )
 

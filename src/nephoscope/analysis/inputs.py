@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.records import CommandRecord, OperationErrors, Plan, SourceRecord, Verdict
-from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
+from nephoscope.results import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.study.claims import Claims
 from nephoscope.study.model import Study
 
@@ -28,6 +28,8 @@ class StudyInputs:
     """Facts before the attempt that counts, of every machine of every trial that has some."""
     commands: Mapping[str, Sequence[CommandRecord]] = field(default_factory=dict)
     """Trial id -> what was executed in the attempt that counts, in order."""
+    network: Sequence[NetworkRow] = ()
+    """Of every trial that finished, the machines whose counters of bytes were seen."""
     verdicts: Mapping[str, Sequence[Verdict]] = field(default_factory=dict)
     """Trial id -> what every check said of the attempt that counts."""
     errors: Mapping[str, Sequence[OperationErrors]] = field(default_factory=dict)

@@ -39,6 +39,7 @@ def price_performance_of(
     statistics: Sequence[Statistic],
     comparisons: Sequence[Comparison],
     costs: Sequence[CostRow],
+    transfers_usd: Mapping[tuple[str, str], float],
     *,
     margin_percent: float,
 ) -> PricedBoards:
@@ -52,6 +53,7 @@ def price_performance_of(
         statistics: the same as medians with intervals.
         comparisons: by performance alone, for what is certainly behind the Pareto front.
         costs: by configuration and basis.
+        transfers_usd: configuration and benchmark -> a month of transfer, where that is known.
         margin_percent: the study's equivalence margin.
     """
     boards: dict[tuple[str, str, str], dict[str, CostRow]] = defaultdict(dict)
@@ -77,7 +79,8 @@ def price_performance_of(
     ranks: list[RankRow] = []
     for (basis, benchmark, metric), priced in sorted(boards.items()):
         of_board = {name: known[benchmark, metric, name] for name in priced}
-        rows += _board(of_board, priced, winners[benchmark, metric])
+        moved = {name: transfers_usd.get((name, benchmark)) for name in priced}
+        rows += _board(of_board, priced, winners[benchmark, metric], moved)
         per_dollar = {name: row.median / (priced[name].month_usd or 1) for name, row in of_board.items()}
         place = {"benchmark": benchmark, "metric": metric, "basis": basis}
         ranks += ranks_of(per_dollar, of_boards[basis, benchmark, metric], Direction.HIGHER, view="per dollar", **place)
@@ -117,14 +120,17 @@ def _winners(comparisons: Sequence[Comparison]) -> dict[tuple[str, str], dict[st
 
 
 def _board(
-    statistics: Mapping[str, Statistic], costs: Mapping[str, CostRow], winners: Mapping[str, set[str]]
+    statistics: Mapping[str, Statistic],
+    costs: Mapping[str, CostRow],
+    winners: Mapping[str, set[str]],
+    transfers_usd: Mapping[str, float | None],
 ) -> list[PricePerformance]:
     months = {name: cost.month_usd or 0.0 for name, cost in costs.items()}
     least = min(months[name] / row.median for name, row in statistics.items())
     behind = _behind(statistics, months)
     found = []
     for name, row in sorted(statistics.items()):
-        month_usd, cost = months[name], costs[name]
+        month_usd, cost, moved = months[name], costs[name], transfers_usd[name]
         certainly = any(months.get(winner, math.inf) <= month_usd for winner in winners.get(name, ()))
         found.append(
             PricePerformance(
@@ -140,6 +146,7 @@ def _board(
                 low=month_usd / row.high,
                 high=month_usd / row.low,
                 coverage=row.coverage,
+                usd_per_unit_with_transfer=None if moved is None else (month_usd + moved) / row.median,
                 usd_per_million=_usd_per_million(row.unit, row.median, month_usd, cost.hours),
                 front="behind" if certainly else "open" if name in behind else "on it",
                 discount_to_lead_percent=discount_to_reach(

@@ -22,6 +22,7 @@ from nephoscope.results import (
     PricePerformance,
     RankRow,
     Statistic,
+    TransferRow,
     TrialRow,
 )
 
@@ -47,6 +48,7 @@ class Findings:
     ranks: Sequence[RankRow] = ()
     costs: Sequence[CostRow] = ()
     cost_lines: Sequence[CostLineRow] = ()
+    transfers: Sequence[TransferRow] = ()
     price_performance: Sequence[PricePerformance] = ()
     price_comparisons: Sequence[PriceComparison] = ()
     imported: bool = False

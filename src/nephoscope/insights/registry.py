@@ -25,6 +25,7 @@ from nephoscope.insights import (
     replicates,
     steadiness,
     storage,
+    transfer,
     versions,
 )
 from nephoscope.insights.base import Findings, Rule
@@ -35,6 +36,7 @@ RULES: Mapping[str, Rule] = {
     leaders.NAME: leaders.leaders,
     price_leaders.NAME: price_leaders.price_leaders,
     storage.NAME: storage.storage,
+    transfer.NAME: transfer.transfer,
     families.NAME: families.families,
     per_cpu.NAME: per_cpu.per_cpu,
     growth.NAME: growth.growth,

@@ -16,9 +16,8 @@ from nephoscope.errors import InputError
 from nephoscope.frozen import Frozen
 from nephoscope.prices.book import Pick, PriceBook, agree
 from nephoscope.prices.rows import Basis, Price, Unit
-from nephoscope.units import GIB, SECONDS_PER_HOUR
+from nephoscope.units import SECONDS_PER_HOUR
 
-_BYTES = {Unit.GB: 1_000_000_000, Unit.GIB: GIB}
 _BY_SIZE = (Unit.GB_MONTH, Unit.GIB_MONTH, Unit.GIB_HOUR)
 _BY_IOPS = (Unit.IOPS_MONTH, Unit.IOPS_HOUR)
 _BY_THROUGHPUT = (Unit.MIB_PER_S_MONTH, Unit.MB_PER_S_MONTH, Unit.MB_PER_S_HOUR)
@@ -88,7 +87,12 @@ class Line(Frozen):
     @property
     def usd(self) -> float:
         """Amount x hours, where the price is by the hour, x rate."""
-        return self.amount * (self.hours or 1) * self.price.usd * (1 - self.discount_percent / 100)
+        return self.amount * (self.hours or 1) * self.rate_usd
+
+    @property
+    def rate_usd(self) -> float:
+        """Of one unit, less the discount."""
+        return self.price.usd * (1 - self.discount_percent / 100)
 
     def __str__(self) -> str:
         hours = f" × {self.hours:g} h" if self.hours else ""
@@ -163,7 +167,7 @@ def month(
             missing.append(pick.reason_missing)
             return
         try:
-            lines.extend(_tiered(what, amount, pick.prices, method.hours))
+            lines.extend(tiered(what, amount, pick.prices, method.hours))
         except InputError as error:
             missing.append(error.message)
 
@@ -209,7 +213,7 @@ def _times(pick: Pick, count: int) -> Pick:
     return Pick(prices=tuple(wider), reason_missing=pick.reason_missing)
 
 
-def _tiered(what: str, amount: float, tiers: tuple[Price, ...], hours: float) -> Iterator[Line]:
+def tiered(what: str, amount: float, tiers: tuple[Price, ...], hours: float) -> Iterator[Line]:
     """A line for each tier. What lies below the first tier is included in another price.
 
     Raises:
@@ -231,22 +235,6 @@ def _tiered(what: str, amount: float, tiers: tuple[Price, ...], hours: float) ->
 def _noun(unit: Unit) -> str:
     """'IOPS' of 'IOPS-month'."""
     return unit.removesuffix("-month").removesuffix("-hour")
-
-
-def transfer_usd(count_bytes: float, pick: Pick) -> float | None:
-    """What the bytes of a month cost one way, tier by tier; a GB is 10^9 bytes, a GiB 2^30. Missing without a price.
-
-    Raises:
-        InputError: no transfer price, or more bytes than its tiers say a price for.
-    """
-    if pick.reason_missing or not pick.prices:
-        return None
-    unit = pick.prices[0].unit
-    if unit not in _BYTES:
-        raise InputError(f"{pick.prices[0].place} is sold by the {unit}, not by bytes")
-    if count_bytes < 0:
-        raise InputError(f"bytes must not be negative: {count_bytes:g}")
-    return math.fsum(line.usd for line in _tiered("transfer", count_bytes / _BYTES[unit], pick.prices, 1))
 
 
 def usd_per_tpmc(month_usd: float, tpmc: float) -> float:

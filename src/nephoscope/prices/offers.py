@@ -7,6 +7,7 @@ from nephoscope.frozen import Frozen
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import Bill, MachineWithVolumes, Method, Volume, month
 from nephoscope.prices.rows import Basis, Price
+from nephoscope.prices.sustained import sustained_use_percent
 from nephoscope.study.model import Configuration
 
 STATED = "stated"
@@ -17,6 +18,9 @@ MADE_HERE = frozenset({"local", "fake"})
 
 ASKED_FOR = frozenset({Basis.ON_DEMAND, Basis.RESERVED_1Y, Basis.RESERVED_3Y, Basis.SPOT})
 """Bases that a report shows, or says why it cannot."""
+
+ALL_MONTH = "used all month, by Google's documented tiers"
+"""Terms of sustained use where the book has no price of it: the on-demand price less the documented discount."""
 
 _AZURE = re.compile(r"Standard_(?P<family>[A-Z]+)(?P<number>\d+)(?:-\d+)?(?P<rest>[a-z]*(?:_v(?P<version>\d+))?)")
 _AZURE_NUMBERS_VCPUS_SINCE = 3
@@ -104,7 +108,8 @@ class BasisBill(Frozen):
 def bills_of(offer: Offer, book: PriceBook, on: date, method: Method) -> list[BasisBill]:
     """A bill for each basis that is asked for, and each other one under which the book knows the machine.
 
-    Of several terms those of the newest price are taken. A bill without a price says what is missing.
+    Of several terms those of the newest price are taken. A bill without a price says what is missing. Sustained use is
+    in the book, or is computed from the on-demand price where Google documents a discount; never guessed.
     """
     newest: dict[Basis, Price] = {}
     for row in book.of_item(offer.provider, offer.region, offer.type):
@@ -116,10 +121,16 @@ def bills_of(offer: Offer, book: PriceBook, on: date, method: Method) -> list[Ba
     terms = {
         basis: newest[basis].terms if basis in newest else "" for basis in Basis if basis in ASKED_FOR | newest.keys()
     }
-    return [
+    bills = [
         BasisBill(basis=basis, terms=said, bill=_bill(offer, book, on, method, basis, said))
         for basis, said in terms.items()
     ]
+    percent = sustained_use_percent(offer.provider, offer.type)
+    on_demand = next(one.bill for one in bills if one.basis is Basis.ON_DEMAND)
+    if percent is not None and Basis.SUSTAINED_USE not in terms and on_demand.usd is not None:
+        sustained = on_demand.discounted(percent)
+        bills.append(BasisBill(basis=Basis.SUSTAINED_USE, terms=ALL_MONTH, bill=sustained))
+    return bills
 
 
 def _bill(offer: Offer, book: PriceBook, on: date, method: Method, basis: Basis, terms: str) -> Bill:

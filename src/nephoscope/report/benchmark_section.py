@@ -1,6 +1,6 @@
 """The section of one benchmark: every replicate, per CPU, latency by operation, values by second, all metrics."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from nephoscope.records import Direction, Metric
@@ -39,8 +39,10 @@ from nephoscope.results import BenchmarkRow, MeasurementRow
 
 LONG_TABLE = 24
 """A table of metrics with more rows is folded."""
-MOST_ORDERED_ROWS = 300
-"""With more, a figure of the order has no table of its own: the same rows stand with the figure of replicates."""
+MOST_VALUE_ROWS = 300
+"""With more, the table of a figure of replicates holds medians, and that of a figure of the order is left out; every
+value stands in measurements.csv."""
+EVERY_VALUE = "Medians; the value of each trial stands in measurements.csv."
 MOST_SERIES_POINTS = 12_000
 """Per figure: beyond it every k-th second is drawn, and the caption says so."""
 
@@ -147,6 +149,7 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
     data = [statistic_row(statistic, scale) for statistic in statistics]
     spec = charts.replicates(names, points, data, missing, axis_title(metric, scale), book.lookup.configurations)
     drawn = [p["value"] for p in points] + [s[end] for s in data for end in ("low", "high")]
+    caption = f"{row.benchmark}: {metric_title(metric)}, {unit_text(scale)}"
     return book.figure(
         f"{metric_title(metric)}, every replicate",
         f"{unit_text(scale)}, {direction_text(metric.direction)}",
@@ -158,7 +161,9 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
             KeyEntry("●", "var(--ink)", "filled: counts"),
             EXCLUDED_KEY,
         ),
-        table=values_table(book, f"{row.benchmark}: {metric_title(metric)}, {unit_text(scale)}", values, scale),
+        table=values_table(book, caption, values, scale)
+        if len(values) <= MOST_VALUE_ROWS
+        else replace(figure_table(book, caption, statistics, scale), note=EVERY_VALUE),
     )
 
 
@@ -328,6 +333,6 @@ def _order(book: Book, row: BenchmarkRow, metric: Metric, values: list[Measureme
         table=values_table(
             book, f"{row.benchmark}: {metric_title(metric)} by position, {unit_text(scale)}", values, scale
         )
-        if len(points) <= MOST_ORDERED_ROWS
+        if len(points) <= MOST_VALUE_ROWS
         else None,
     )

@@ -1,4 +1,4 @@
-"""The data bundle: every table, what the columns mean, and a script that recomputes the figures without nephoscope."""
+"""The data bundle: every table, what the columns mean, and scripts that recompute the figures without nephoscope."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
     files = {f"{name}.csv": content for name, content in tables.items()}
     files["metrics.csv"] = _metrics(study)
     files["study.json"] = _study(study)
-    for name in ("README.md", "recompute.py"):
+    for name in ("README.md", "exact.py", "recompute.py"):
         files[name] = shipped.joinpath(name).read_bytes()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

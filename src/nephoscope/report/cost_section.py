@@ -8,8 +8,9 @@ from nephoscope.report.limits import MOST_FORMULAS
 from nephoscope.report.lookup import headlines, unique
 from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table, evidence_cell
 from nephoscope.report.statistics_tables import rank_cell
+from nephoscope.report.transfer_table import transfer_formulas, transfer_table
 from nephoscope.report.wording import ENOUGH, metric_title
-from nephoscope.results import BenchmarkRow, CostRow, PricePerformance
+from nephoscope.results import BenchmarkRow, CostRow, PricePerformance, TransferRow
 
 OLD_DAYS = 365
 
@@ -21,6 +22,7 @@ class CostSection:
     months: Table | None
     missing: Table | None
     per_dollar: list[Table]
+    transfers: Table | None
     formulas: list[tuple[str, str]]
     """Name of a configuration and basis, and its formula."""
     more_formulas: int
@@ -33,10 +35,12 @@ def cost_section(book: Book) -> CostSection:
     study = book.lookup.study
     priced = [row for row in study.costs if row.month_usd is not None]
     missing = [row for row in study.costs if row.month_usd is None]
+    formulas = [(f"{row.configuration}, {row.basis}", row.formula) for row in priced]
+    formulas += transfer_formulas(study.transfers)
     first = study.costs[0] if study.costs else None
     return CostSection(
         months=_months(priced),
-        missing=_missing(missing) if priced else None,
+        missing=_missing(missing, study.transfers),
         per_dollar=[
             table
             for benchmark in study.benchmarks
@@ -44,8 +48,9 @@ def cost_section(book: Book) -> CostSection:
             for basis in unique(row.basis for row in priced)
             if (table := _per_dollar(book, benchmark, metric, basis))
         ],
-        formulas=[(f"{row.configuration}, {row.basis}", row.formula) for row in priced[:MOST_FORMULAS]],
-        more_formulas=max(0, len(priced) - MOST_FORMULAS),
+        transfers=transfer_table(book),
+        formulas=formulas[:MOST_FORMULAS],
+        more_formulas=max(0, len(formulas) - MOST_FORMULAS),
         method=f"{first.method}: {first.hours:g} hours, {first.counted}" if first else "",
         day=study.price_date or "the newest there are",
     )
@@ -89,16 +94,18 @@ def _month(row: CostRow) -> Row:
     )
 
 
-def _missing(rows: list[CostRow]) -> Table | None:
-    if not rows:
-        return None
-    by_reason: dict[str, list[CostRow]] = {}
+def _missing(rows: list[CostRow], transfers: list[TransferRow]) -> Table | None:
+    by_reason: dict[tuple[str, str], list[str]] = {}
     for row in rows:
-        by_reason.setdefault(row.reason_missing or "", []).append(row)
+        by_reason.setdefault((row.basis, row.reason_missing or ""), []).append(row.configuration)
+    for one in transfers:
+        if one.month_usd is None:
+            by_reason.setdefault(("transfer", one.reason_missing or ""), []).append(one.configuration)
+    if not by_reason:
+        return None
     columns = (Column("Configuration"), Column("Basis"), Column("Why there is no price"))
     body = tuple(
-        Row((Cell(", ".join(row.configuration for row in found)), Cell(found[0].basis), Cell(reason)))
-        for reason, found in by_reason.items()
+        Row((Cell(", ".join(unique(names))), Cell(basis), Cell(reason))) for (basis, reason), names in by_reason.items()
     )
     return Table("What has no price", columns, body, compact=True)
 
@@ -114,6 +121,7 @@ def _per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str)
         Column("Rank", numeric=True, hint="As far as it is certain, per dollar; = marks a tie."),
         Column(f"$ a month for 1 {unit}", numeric=True),
         Column("Interval", numeric=True, hint="That of the median: the cost is a constant."),
+        Column("With transfer", numeric=True, hint="The same, with a month of the measured transfer."),
         Column("$ for a million", numeric=True, hint="Operations of machines that are busy all month."),
         Column("Pareto front", hint="Of cost and median; open: behind by medians, not for certain."),
         Column("Discount to lead", numeric=True, hint="On its machines alone, to cost as little as the first."),
@@ -141,6 +149,11 @@ def _priced(book: Book, row: PricePerformance, scale: people.Scale) -> Row:
                 f"{people.dollars(row.month_usd)} a month",
             ),
             Cell(ends, note="" if row.coverage >= ENOUGH else f"range, {people.coverage(row.coverage)}"),
+            Cell(
+                people.MISSING
+                if row.usd_per_unit_with_transfer is None
+                else people.money(row.usd_per_unit_with_transfer * scale.divisor)
+            ),
             Cell(people.MISSING if row.usd_per_million is None else people.money(row.usd_per_million)),
             Cell(row.front),
             Cell(discount),

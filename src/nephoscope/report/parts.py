@@ -8,7 +8,7 @@ from nephoscope.report import theme
 from nephoscope.report.evidence import EvidenceBook, folder_link, trial_anchor
 from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MOST_LINKS
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.spec import Spec, as_script
+from nephoscope.report.spec import Spec, is_plain, packed
 from nephoscope.results import ComparisonVerdict, TrialRow
 
 
@@ -122,6 +122,11 @@ class Panel:
     alt: str
     script: str
 
+    @property
+    def kind(self) -> str:
+        """Media type of the script."""
+        return "application/json" if is_plain(self.script) else "application/gzip"
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -163,7 +168,7 @@ class Book:
         self.figures += 1
         anchor = f"figure-{self.figures}"
         drawn = tuple(
-            Panel(f"{anchor}-{index}", name, alt, as_script(spec)) for index, (name, alt, spec) in enumerate(panels, 1)
+            Panel(f"{anchor}-{index}", name, alt, packed(spec)) for index, (name, alt, spec) in enumerate(panels, 1)
         )
         return Figure(self.figures, anchor, title, subtitle, caption, drawn, tuple(key), table, table_link, columns)
 

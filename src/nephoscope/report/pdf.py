@@ -1,19 +1,19 @@
 """The report on paper: the page without its scripts, every chart drawn beforehand as SVG. Needs the extra `pdf`."""
 
-import json
 import re
 from typing import Any
 
 from nephoscope.errors import ToolMissing
 from nephoscope.report import theme
 from nephoscope.report.page import TEMPLATES, VEGA_LITE_VERSION, render_html
+from nephoscope.report.spec import unpacked
 from nephoscope.results import AnalysedStudy
 
 PDF = "report.pdf"
 CHART_WIDTH = 620
 _CHART = re.compile(
     r'<div class="drawing" id="(?P<id>[^"]+)"(?P<rest>[^>]*)></div>\s*'
-    r'<script type="application/json" data-for="(?P=id)">(?P<spec>.*?)</script>',
+    r'<script type="application/(?:json|gzip)" data-for="(?P=id)">(?P<spec>.*?)</script>',
     re.DOTALL,
 )
 _ON_SCREEN = (
@@ -51,7 +51,7 @@ def paper(study: AnalysedStudy) -> str:
 def _drawn(found: re.Match[str]) -> str:
     import vl_convert
 
-    spec: dict[str, Any] = json.loads(found["spec"])
+    spec = unpacked(found["spec"])
     spec["width"] = CHART_WIDTH if "facet" not in spec else spec.get("width")
     svg = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE_VERSION, config=theme.config())
     return f'<div class="drawing"{found["rest"]}>{_VARIABLE.sub(_paper_colour, svg)}</div>'

@@ -1,5 +1,7 @@
 """From an Altair chart to the JSON that stands in the report."""
 
+import base64
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,6 +14,8 @@ from nephoscope.report import theme
 
 Spec = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
+MOST_PLAIN = 4096
+"""Characters up to which a specification stands in the page as JSON; a longer one is packed, to a tenth of its size."""
 ROOM = 1.12
 """A linear axis ends this much beyond its largest value at the least."""
 
@@ -34,6 +38,24 @@ def as_script(value: Any) -> str:
     """JSON that is safe inside a script element: no tag and no comment can begin in it."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def packed(spec: Spec) -> str:
+    """A specification for a script element: its JSON, or gzip of that in base64 where it is long."""
+    text = as_script(spec)
+    return text if len(text) <= MOST_PLAIN else base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+
+
+def unpacked(text: str) -> Spec:
+    """The specification of `packed`."""
+    plain = text if is_plain(text) else gzip.decompress(base64.b64decode(text))
+    found: Spec = json.loads(plain)
+    return found
+
+
+def is_plain(text: str) -> bool:
+    """Whether it is JSON as it stands: base64 has no brace."""
+    return text.startswith("{")
 
 
 def data(name: str) -> alt.NamedData:

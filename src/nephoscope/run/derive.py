@@ -1,7 +1,8 @@
 """Raw output -> measurements and verdicts: the second half of a trial, which `parse` repeats without any machine."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from math import fsum
 from statistics import median
 from typing import Any
 
@@ -9,7 +10,7 @@ from nephoscope.benchmarks.base import Benchmark, HasObservations, HasOperations
 from nephoscope.checks.registry import overall, run_checks
 from nephoscope.errors import OutputUnreadable
 from nephoscope.machines.telemetry import parse_telemetry
-from nephoscope.observations import Observations, Series
+from nephoscope.observations import NetworkBytes, Observations, Series
 from nephoscope.records import (
     CO_LOCATED,
     EMULATED,
@@ -58,6 +59,7 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple
     attempt.write_measurements(measurements)
     if evidence.operations is not None:
         attempt.write_errors(evidence.operations.errors)
+    attempt.write_network(network_bytes(evidence.telemetry))
     attempt.write_verdicts(verdicts)
     return overall(verdicts), verdicts
 
@@ -107,6 +109,24 @@ def series_of(measurements: Sequence[Measurement], metrics: Sequence[Metric]) ->
             values = [row.value for row in rows]
             found.append(Series(metric=metric.name, unit=metric.unit, step_s=median(steps), values=values))
     return found
+
+
+def network_bytes(telemetry: Mapping[str, Sequence[TelemetrySample]]) -> list[NetworkBytes]:
+    """Of each machine whose counters were seen all the time, by name."""
+    found: list[NetworkBytes] = []
+    for machine, samples in sorted(telemetry.items()):
+        received = _bytes_of((one.network_receive_bytes_per_s, one.duration_s) for one in samples)
+        sent = _bytes_of((one.network_send_bytes_per_s, one.duration_s) for one in samples)
+        if samples and received is not None and sent is not None:
+            sampled_s = fsum(one.duration_s for one in samples)
+            found.append(NetworkBytes(machine=machine, sampled_s=sampled_s, received_bytes=received, sent_bytes=sent))
+    return found
+
+
+def _bytes_of(rates: Iterable[tuple[float | None, float]]) -> float | None:
+    """None: in some interval no counter was seen."""
+    known = [None if rate is None else rate * duration_s for rate, duration_s in rates]
+    return None if None in known else fsum(one or 0 for one in known)
 
 
 def _own_quotas(configuration: Configuration, started: StartedRecord | None) -> dict[str, float]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from nephoscope.errors import DamagedFile, StorageFailed
+from nephoscope.observations import NetworkBytes
 from nephoscope.records import (
     CommandRecord,
     FactsRecord,
@@ -93,6 +94,10 @@ class Attempt:
         """Derived: may be written again by `parse`."""
         atomic.write_text(self.folder / "errors.jsonl", "".join(map(files.dump_line, errors)))
 
+    def write_network(self, machines: Sequence[NetworkBytes]) -> None:
+        """Derived: may be written again by `parse`."""
+        atomic.write_text(self.folder / "network.jsonl", "".join(map(files.dump_line, machines)))
+
     def write_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Derived: may be written again by `parse`."""
         text = "[\n" + ",\n".join(verdict.model_dump_json() for verdict in verdicts) + "\n]\n"
@@ -155,6 +160,10 @@ class Attempt:
     def errors(self) -> list[OperationErrors]:
         """As last parsed; empty when there were none, or nothing that counts them."""
         return files.read_lines(self.folder / "errors.jsonl", OperationErrors)
+
+    def network(self) -> list[NetworkBytes]:
+        """As last parsed, by machine; a machine whose counters were not seen is not among them."""
+        return files.read_lines(self.folder / "network.jsonl", NetworkBytes)
 
     def verdicts(self) -> list[Verdict]:
         """As last checked; empty when it was never checked."""

@@ -10,7 +10,7 @@ from nephoscope.analysis.analyse import analyse
 from nephoscope.insights import words
 from nephoscope.insights.registry import RULES
 from nephoscope.records import VerdictKind
-from nephoscope.results import AnalysedStudy, ComparisonVerdict, Insight
+from nephoscope.results import AnalysedStudy, ComparisonVerdict, Insight, NetworkRow
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, Rows, inputs, measurement, observed, rows, trial
 from tests.unit.analysis.test_growth import configuration, grown
@@ -130,6 +130,32 @@ def on_disks() -> AnalysedStudy:
     return analyse(replace(inputs(found), study=study))
 
 
+def far_apart() -> AnalysedStudy:
+    """A load machine in another region, and much traffic."""
+    found = noisy({"a": 1})
+    load = {"type": "m6i.2xlarge", "region": "us-west-2"}
+    database = {"type": "m6i.2xlarge"}
+    configuration = {"name": "a", "provider": "aws", "region": "us-east-1"}
+    study = Study(
+        name="far",
+        seed=7,
+        configurations=[{**configuration, "database_machine": database, "load_machine": load}],
+        benchmarks=[{"uses": "tpcc"}],
+        costs={"date": "2026-11-21"},
+    )
+    moved = {"configuration": "a", "benchmark": "tpcc", "machine": "here", "role": "load", "valid": True}
+    network = [
+        NetworkRow(trial=row.trial, sampled_s=10, received_bytes=1e7, sent_bytes=1e7, **moved) for row in found[0]
+    ]
+    seen = [observed(row) for row in found[0]]
+    made = inputs(found, machines=[*seen, *(one.model_copy(update={"machine": "there"}) for one in seen)])
+    return analyse(replace(made, study=study, network=[*network, *(other_end(row) for row in network)]))
+
+
+def other_end(row: NetworkRow) -> NetworkRow:
+    return row.model_copy(update={"machine": "there", "role": "database"})
+
+
 READ = TPMC.model_copy(update={"name": "read.iops", "title": "Reads", "unit": "IO/s"})
 
 
@@ -170,6 +196,7 @@ STUDIES: dict[str, AnalysedStudy] = {
     "zeros": analyse(inputs(rows({"a": [0.0, 1, 2, 3, 4, 5], "b": [1.0, 2, 3, 4, 5, 100]}))),
     "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
     "capped": capped(),
+    "far apart": far_apart(),
     "restless": restless(),
     "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),
     "empty": analyse(inputs(([], []))),

@@ -21,11 +21,11 @@ from nephoscope.prices.cost import (
     Volume,
     break_even_hours,
     month,
-    transfer_usd,
     usd_per_operation,
     usd_per_tpmc,
 )
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
+from nephoscope.prices.transfer import transfer_usd
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "concepts" / "cost.md").read_text(encoding="utf-8")
 DAY = date(2026, 11, 21)

@@ -90,6 +90,7 @@ def test_every_page_becomes_rows(base: str, tmp_path: Path) -> None:
     rows = read_csv(out)
     assert {row.item: row.usd for row in rows} == {"Standard_D8s_v5": 0.384, "Standard_D16s_v5": 0.768}
     assert {row.source.split(",")[0] for row in rows} == {base}
+    assert all(row.source == f"{base}, downloaded {row.date}" for row in rows), "the list says no day of its own"
     assert update("azure", out, base) == 2, "it exists"
 
 
@@ -99,6 +100,7 @@ def test_the_file_of_one_aws_region_becomes_rows(base: str, tmp_path: Path) -> N
     rows = read_csv(out)
     assert [row.usd for row in rows if (row.item, row.basis) == ("x1.large", Basis.ON_DEMAND)] == [0.1]
     assert {row.region for row in rows} == {"us-west-2"}
+    assert {row.date for row in rows} == {AWS["publicationDate"][:10]}, "of the list, and not of the download"
 
 
 def test_every_page_of_gcp_becomes_rows_and_the_key_stays_out_of_them(

@@ -1,15 +1,17 @@
 """An analysed study of machines that are for sale, made of drawn values, with everything that costs can show."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.records import Direction, Metric
-from nephoscope.results import AnalysedStudy
+from nephoscope.records import Direction, Metric, VerdictKind
+from nephoscope.results import AnalysedStudy, MeasurementRow, NetworkRow, TrialRow
+from nephoscope.study.claims import Claims
 from nephoscope.study.model import Study
-from tests.unit.analysis.study_builder import TPMC, inputs, rows
+from tests.unit.analysis.study_builder import TPMC, inputs, observed, rows
 
 MACHINES = {
     "aws-m6i": ("aws", "us-east-1", "m6i.2xlarge", 8, 1.00),
@@ -78,3 +80,99 @@ def hundred() -> AnalysedStudy:
     names = list(MACHINES.values())
     machines = {f"c{i:03d}": (*names[i % 5][:4], 1 + i / 50) for i in range(100)}
     return priced(6, machines)
+
+
+TYPES = {
+    "m6i.2xlarge": (8, 1.0, "Ice Lake"),
+    "m6i.8xlarge": (32, 4.0, "Ice Lake"),
+    "c6i.2xlarge": (8, 1.1, "Ice Lake"),
+    "r6i.2xlarge": (8, 1.05, "Ice Lake"),
+    "m6id.2xlarge": (8, 1.02, "Ice Lake"),
+    "m5.2xlarge": (8, 0.8, "Cascade Lake"),
+    "m5.8xlarge": (32, 3.2, "Cascade Lake"),
+    "c5.2xlarge": (8, 0.8005, "Cascade Lake"),
+    "r5.2xlarge": (8, 0.799, "Cascade Lake"),
+    "m5d.2xlarge": (8, 0.8002, "Cascade Lake"),
+}
+"""Machine type in us-east-1 -> vCPUs, speed, design."""
+CPUID: dict[str, dict[str, Any]] = {
+    "Ice Lake": {"cpu_vendor": "GenuineIntel", "cpu_family": 6, "cpu_model_number": 106, "cpu_stepping": 6},
+    "Cascade Lake": {"cpu_vendor": "GenuineIntel", "cpu_family": 6, "cpu_model_number": 85, "cpu_stepping": 7},
+}
+CLAIMS = {
+    "claims": [
+        {"id": identity, "text": "so it is", "source": "page 1", "kind": kind, "benchmark": "*", **more}
+        for identity, kind, more in (
+            ("faster", "better", {"left": {"family": "m6i"}, "right": {"family": "m5"}, "matched_by": ["vcpus"]}),
+            ("single", "better", {"left": {"machine_type": "m6i.2xlarge"}, "right": {"machine_type": "m5.2xlarge"}}),
+            ("pair", "better", {"left": {"machine_type": "c5.2xlarge"}, "right": {"machine_type": "r5.2xlarge"}}),
+            ("large", "tie", {"left": {"machine_type": "m5.2xlarge"}, "right": {"machine_type": "m6i.2xlarge"}}),
+            ("cheap", "first", {"left": {"machine_type": "m6i.8xlarge"}, "per": "dollar", "matched_by": ["provider"]}),
+            ("cpu", "last", {"left": {"machine_type": "r5.2xlarge"}, "per": "cpu", "matched_by": ["provider"]}),
+            ("nobody", "better", {"left": {"family": "x1"}, "right": {"family": "m5"}}),
+        )
+    ]
+}
+
+
+def everything() -> AnalysedStudy:
+    """Families, claims, refused trials, transfer within and between regions, and a front with all three kinds."""
+    generator = np.random.default_rng(11)
+    trials: list[TrialRow] = []
+    measurements: list[MeasurementRow] = []
+    for benchmark, level, metric in (("tpcc", 9000.0, TPMC), ("waits", 0.004, WAIT)):
+        for machine, (vcpus, speed, _) in TYPES.items():
+            values = [float(level * speed * x) for x in generator.lognormal(0, 0.004, 10)]
+            one, many = rows({machine: values}, benchmark=benchmark, metric=metric, cpus={machine: vcpus})
+            refused = {"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"]}
+            one[9] = one[9].model_copy(update=refused)
+            trials += one
+            measurements += [row.model_copy(update={"valid": row.trial != one[9].trial}) for row in many]
+    ends = {"database-1": "database", "load-1": "load"}
+    network = [
+        NetworkRow(
+            trial=row.trial,
+            configuration=row.configuration,
+            benchmark=row.benchmark,
+            machine=machine,
+            role=role,
+            sampled_s=9.9,
+            received_bytes=float(generator.uniform(1e9, 2e9)),
+            sent_bytes=float(generator.uniform(1e9, 2e9)),
+            valid=row.counts,
+        )
+        for row in trials
+        for machine, role in ends.items()
+    ]
+    seen = [
+        observed(
+            row,
+            cpus_online=TYPES[row.configuration][0],
+            threads_per_core=2,
+            numa_nodes=1,
+            **CPUID[TYPES[row.configuration][2]],
+        )
+        for row in trials
+    ]
+    both = [one.model_copy(update={"machine": name, "role": role}) for one in seen for name, role in ends.items()]
+    configurations = [
+        {
+            "name": machine,
+            "provider": "aws",
+            "region": "us-east-1",
+            "zone": "us-east-1a",
+            "database_machine": {"type": machine},
+            "load_machine": {"type": machine, **({"region": "us-west-2"} if machine.startswith("r5") else {})},
+        }
+        for machine in TYPES
+    ]
+    metrics = {"tpcc": [TPMC], "waits": [WAIT]}
+    study = Study(
+        name="everything",
+        seed=7,
+        configurations=configurations,
+        benchmarks=[{"uses": name} for name in metrics],
+        costs={"date": "2026-11-21"},
+    )
+    made = inputs((trials, measurements), metrics=metrics, machines=both)
+    return analyse(replace(made, study=study, network=network, claims=Claims.model_validate(CLAIMS)))

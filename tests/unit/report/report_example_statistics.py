@@ -1,6 +1,8 @@
 """Statistics and comparisons of the example study, simple enough for a fixture."""
 
 import statistics as st
+from collections import defaultdict
+from itertools import combinations
 
 from nephoscope.records import Metric
 from nephoscope.results import Comparison, ComparisonVerdict, MeasurementRow, Statistic
@@ -8,17 +10,15 @@ from tests.unit.report.report_example_trials import CATALOGUE, UP, Sketch, cpus_
 
 
 def statistics_of(sketch: Sketch) -> list[Statistic]:
+    groups: dict[tuple[str, str, str], list[MeasurementRow]] = defaultdict(list)
+    for x in sketch.measurements:
+        if x.at_s is None and x.valid:
+            groups[x.benchmark, x.metric, x.configuration].append(x)
     rows: list[Statistic] = []
     for benchmark, metrics in CATALOGUE.items():
         for m in metrics:
             for configuration in sketch.configurations:
-                found = [
-                    x
-                    for x in sketch.measurements
-                    if (x.benchmark, x.metric, x.configuration) == (benchmark, m.name, configuration)
-                    and x.at_s is None
-                    and x.valid
-                ]
+                found = groups[benchmark, m.name, configuration]
                 choices = (False, True) if m.per_cpu and found else (False,) if found else ()
                 rows.extend(statistic(sketch, m, found, per_cpu=per_cpu) for per_cpu in choices)
     return rows
@@ -56,13 +56,10 @@ def statistic(sketch: Sketch, m: Metric, found: list[MeasurementRow], *, per_cpu
 
 
 def comparisons_of(statistics: list[Statistic]) -> list[Comparison]:
-    rows = []
-    for i, left in enumerate(statistics):
-        for right in statistics[i + 1 :]:
-            same = (left.benchmark, left.metric, left.per_cpu) == (right.benchmark, right.metric, right.per_cpu)
-            if same and left.configuration != right.configuration:
-                rows.append(comparison(left, right))
-    return rows
+    groups: dict[tuple[str, str, bool], list[Statistic]] = defaultdict(list)
+    for row in statistics:
+        groups[row.benchmark, row.metric, row.per_cpu].append(row)
+    return [comparison(left, right) for board in groups.values() for left, right in combinations(board, 2)]
 
 
 def comparison(left: Statistic, right: Statistic) -> Comparison:

@@ -10,6 +10,7 @@ import altair as alt
 import pytest
 
 from nephoscope.report import render_html
+from nephoscope.report.spec import as_script, unpacked
 from nephoscope.results import AnalysedStudy, ErrorRow
 from tests.unit.report import report_example as example
 
@@ -196,8 +197,9 @@ def test_notes_errors_and_round_trips_of_a_benchmark_are_printed(laptop: Analyse
 def test_a_figure_holds_trials_of_one_benchmark(laptop: AnalysedStudy) -> None:
     """Profiles, waits, paces and editions are benchmarks of their own, so they share no chart."""
     of = {row.trial: row.benchmark for row in laptop.trials}
-    scripts = re.findall(r"<script type=\"application/json\"[^>]*>(.*?)</script>", render_html(laptop), re.DOTALL)
-    shown = [{of[found] for found in re.findall(r'"trial":"([^"]+)"', script)} for script in scripts]
+    scripts = re.findall(r"<script type=\"[^\"]+\" data-for=[^>]*>(.*?)</script>", render_html(laptop), re.DOTALL)
+    texts = [as_script(unpacked(script)) for script in scripts]
+    shown = [{of[found] for found in re.findall(r'"trial":"([^"]+)"', text)} for text in texts]
     assert sum(len(benchmarks) == 1 for benchmarks in shown) > 10
     assert max(map(len, shown)) == 1
 

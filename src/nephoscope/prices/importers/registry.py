@@ -19,6 +19,8 @@ class Importer:
     """Of the list, where it has one and always the same."""
     takes: frozenset[str] = frozenset({"source", "licence", "date"})
     """What an origin may say for it."""
+    states_its_day: bool = False
+    """Its lists say on which day they were published; others say since when a price holds, which may be long ago."""
 
 
 def _own(path: Path, _origin: Origin) -> Imported:
@@ -28,7 +30,7 @@ def _own(path: Path, _origin: Origin) -> Imported:
 
 IMPORTERS: Mapping[str, Importer] = {
     "csv": Importer("our own CSV", _own, takes=frozenset()),
-    "aws": Importer("AWS Price List JSON: GetProducts, bulk file, savings plans", aws.read),
+    "aws": Importer("AWS Price List JSON: GetProducts, bulk file, savings plans", aws.read, states_its_day=True),
     "azure": Importer("Azure Retail Prices JSON", azure.read),
     "gcp-skus": Importer("GCP SKU JSON of the Cloud Billing Catalog", gcp_skus.read),
     "cyclenerd": Importer("pricing.yml of google-cloud-pricing-cost-calculator", cyclenerd.read, "Apache-2.0"),

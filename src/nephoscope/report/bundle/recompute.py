@@ -2,23 +2,26 @@
 
     python3 recompute.py [FOLDER]
 
-From trials.csv and measurements.csv: medians, their intervals and coverage, ratios with intervals, p-values, their
-correction, verdicts, ranks. From cost_lines.csv: months, dollars for one unit, verdicts and ranks per dollar. Each is
-held against the table that the report prints. Exit code 0: all agree; 1: some do not, and each is named.
+From trials.csv and measurements.csv: medians, their intervals and coverage, spread, ratios with intervals, p-values,
+their correction, verdicts, ranks, families of types, claims, what the checks changed. From cost_lines.csv and
+network.csv: months, transfer, dollars for one unit, the Pareto front, verdicts and ranks per dollar. Each is held
+against the table that the report prints. Exit code 0: all agree; 1: some do not, and each is named.
 """
 
 import csv
 import json
 import math
 import sys
-from collections import defaultdict
-from functools import cache
+from collections import Counter, defaultdict
 from itertools import combinations
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median, stdev
 
-MOST_EXACT_PAIRS = 2500
-"""Beyond so many pairs of values the report uses the normal approximation, which is left out here."""
+from exact import benjamini_hochberg, compare, holm, judge, median_rank
+
+BYTES = {"GB": 10**9, "GiB": 2**30}
+SECONDS_PER = {"/s": 1, "/min": 60}
+NOT_OPERATIONS = {"B", "byte", "bytes", "bit"}
 
 problems = []
 counts = defaultdict(int)
@@ -26,26 +29,31 @@ counts = defaultdict(int)
 
 def main():
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parent)
+    csv.field_size_limit(2**31 - 1)
     tables = {file.stem: list(csv.DictReader(file.open(encoding="utf-8", newline=""))) for file in folder.glob("*.csv")}
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
     metrics = {(row["benchmark"], row["metric"]): row for row in tables["metrics"]}
-    cells = cells_of(tables["trials"], tables["measurements"], metrics)
-    check_statistics(tables["statistics"], cells)
-    plain = compare_all({key: cells[key] for key in cells}, metrics, study)
+    cells, trials_of = cells_of(tables["trials"], tables["measurements"], metrics)
+    check_statistics(tables["statistics"], cells, trials_of, Counter(map(cell_of_trial, tables["trials"])))
+    plain = compare_all(cells, metrics, study)
     check_comparisons(tables["comparisons"], plain, "comparisons")
+    check_ranks([row for row in tables["ranks"] if not row["basis"]], plain, cells, metrics)
     months = check_costs(tables["costs"], tables["cost_lines"])
-    check_price_performance(tables["price_performance"], cells, months)
+    moved = check_transfers(tables["transfers"], tables["network"])
+    check_price_performance(tables["price_performance"], cells, months, moved, tables["costs"], plain)
     for basis in sorted({basis for _, basis in months}):
         per_dollar = {
             key: [value / months[key[3], basis] for value in values]
             for key, values in cells.items()
-            if not key[2] and (key[3], basis) in months and len(values) > 1 and priced(metrics.get(key[:2]))
+            if not key[2] and (key[3], basis) in months and priced(metrics.get(key[:2]))
         }
-        found = compare_all(per_dollar, metrics, study)
+        found = compare_all({key: many for key, many in per_dollar.items() if len(many) > 1}, metrics, study)
         rows = [row for row in tables["price_comparisons"] if row["basis"] == basis]
         check_comparisons(rows, found, f"price_comparisons, {basis}")
-        check_ranks([row for row in tables["ranks"] if row["basis"] == basis], found)
-    check_ranks([row for row in tables["ranks"] if not row["basis"]], plain)
+        check_ranks([row for row in tables["ranks"] if row["basis"] == basis], found, per_dollar, metrics)
+    check_families(tables["family_comparisons"], cells, study)
+    check_claims(tables["claims"], cells, months, metrics, study)
+    check_gate(tables["gate"], tables["trials"], tables["measurements"])
     for what, count in sorted(counts.items()):
         print(f"{count} figures recomputed: {what}")
     for problem in problems:
@@ -66,49 +74,64 @@ def agree(what, where, stored, value):
         problems.append(f"{where}: the table says {stored or 'nothing'}, recomputed {value}")
 
 
+def cell_of_trial(row):
+    return row["configuration"], row["benchmark"]
+
+
+# configurations
+
+
 def cells_of(trials, measurements, metrics):
-    """(benchmark, metric, per CPU, configuration) -> values of the trials that count, smallest first."""
+    """(benchmark, metric, per CPU, configuration) -> values of the trials that count, smallest first; and their ids."""
     good = {row["trial"]: row for row in trials if row["state"] == "finished" and row["verdict"] == "valid"}
     cells = defaultdict(list)
     for row in measurements:
         trial = good.get(row["trial"])
         if trial is None or row["at_s"]:
             continue
-        value = float(row["value"])
-        cells[row["benchmark"], row["metric"], False, row["configuration"]].append(value)
-        declared = metrics.get((row["benchmark"], row["metric"]))
+        value, key = float(row["value"]), (row["benchmark"], row["metric"])
+        cells[*key, False, row["configuration"]].append((value, row["trial"]))
+        declared = metrics.get(key)
         if declared and declared["per_cpu"] == "true" and trial["cpus"]:
-            cells[row["benchmark"], row["metric"], True, row["configuration"]].append(value / int(trial["cpus"]))
-    return {key: sorted(values) for key, values in cells.items()}
+            cells[*key, True, row["configuration"]].append((value / int(trial["cpus"]), row["trial"]))
+    ordered = {key: sorted(pairs) for key, pairs in cells.items()}
+    return (
+        {key: [value for value, _ in pairs] for key, pairs in ordered.items()},
+        {key: [trial for _, trial in pairs] for key, pairs in ordered.items()},
+    )
 
 
-def check_statistics(rows, cells):
+def check_statistics(rows, cells, trials_of, planned):
     for row in rows:
         key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["configuration"])
-        values = cells[key]
-        rank, coverage = median_rank(len(values))
-        found = {"n": len(values), "median": median(values), "low": values[rank - 1], "high": values[-rank]}
-        found["coverage"] = coverage
-        found["mad"] = median(abs(value - found["median"]) for value in values)
+        values, n = cells[key], len(cells[key])
+        (rank, coverage), middle, mean = median_rank(n), median(values), fmean(values)
+        low, high = values[rank - 1], values[-rank]
+        deviations = [abs(value - middle) for value in values]
+        mad, mean_deviation = median(deviations), fmean(deviations)
+        scale = 0.6745 / mad if mad else 0.797885 / mean_deviation if mean_deviation else 0
+        far = [trial for trial, off in zip(trials_of[key], deviations, strict=True) if scale * off > 3.5]
+        found = {"n": n, "median": middle, "low": low, "high": high, "coverage": coverage, "mad": mad} | {
+            "n_excluded": planned[row["configuration"], row["benchmark"]] - n,
+            "margin_percent": 50 * (high - low) / abs(middle) if middle and n > 1 else None,
+            "cv_percent": 100 * stdev(values) / abs(mean) if mean and n > 1 else None,
+            "range_percent": 100 * (values[-1] - values[0]) / abs(middle) if middle else None,
+            "minimum": values[0],
+            "maximum": values[-1],
+            "more_replicates_needed": max(0, 6 - n),
+            "outliers": ";".join(far) or None,
+            "trials": ";".join(trials_of[key]),
+        }
         for name, value in found.items():
             agree("statistics", f"{' '.join(map(str, key))} {name}", row[name], value)
 
 
-@cache
-def median_rank(n):
-    """The largest k for which [k-th smallest, k-th largest] covers the median with 95 %, else 1; and its coverage."""
-
-    def coverage(k):
-        return max(0.0, 1 - 2 * sum(math.comb(n, i) for i in range(k)) / 2**n)
-
-    best = max((k for k in range(1, (n + 1) // 2 + 1) if coverage(k) >= 0.95), default=1)
-    return best, coverage(best)
+# comparisons
 
 
 def compare_all(cells, metrics, study):
     """(benchmark, metric, per CPU, left, right) -> ratio, ends, p, corrected p and verdict."""
-    families = defaultdict(list)
-    boards = defaultdict(dict)
+    families, boards = defaultdict(list), defaultdict(dict)
     for (benchmark, metric, per_cpu, name), values in cells.items():
         boards[benchmark, metric, per_cpu][name] = values
     for (benchmark, metric, per_cpu), board in boards.items():
@@ -116,146 +139,226 @@ def compare_all(cells, metrics, study):
         headline = bool(declared) and declared["headline"] == "true"
         for left, right in combinations(sorted(board), 2):
             if board[left][0] > 0 and board[right][0] > 0:
-                pair = compare(board[left], board[right])
+                pair = compare([(board[left], board[right])])
                 pair["key"] = (benchmark, metric, per_cpu, left, right)
                 pair["higher"] = declared["direction"] == "higher" if declared else True
                 families[headline, per_cpu].append(pair)
     for (headline, _), pairs in families.items():
-        correct([pair for pair in pairs if pair["low"] is not None], holm if headline else benjamini_hochberg)
-        for pair in pairs:
-            pair["verdict"] = verdict(pair, study["equivalence_margin_percent"] / 100, study["alpha"])
+        judge(pairs, holm if headline else benjamini_hochberg, study)
     return {pair["key"]: pair for pairs in families.values() for pair in pairs}
-
-
-def compare(x, y):
-    """Hodges-Lehmann ratio, the exact Mann-Whitney interval, and the exact p-value."""
-    logs = sorted(math.log(a) - math.log(b) for a in x for b in y)
-    m, n = len(x), len(y)
-    if m * n > MOST_EXACT_PAIRS:
-        return {"ratio": math.exp(median(logs)), "low": None, "high": None, "p": 1.0, "p_adjusted": 1.0}
-    null = sums_of(tuple(range(1, m + n + 1)), m)
-    offset, total, rank, below = m * (m + 1) // 2, math.comb(m + n, m), 0, 0
-    while 2 * rank < m * n and 2 * (below + null.get(offset + rank, 0)) <= 0.05 * total:
-        below += null.get(offset + rank, 0)
-        rank += 1
-    ends = (math.exp(logs[rank - 1]), math.exp(logs[-rank])) if rank else (None, None)
-    return {"ratio": math.exp(median(logs)), "low": ends[0], "high": ends[1], "p": p_value(x, y), "p_adjusted": 1.0}
-
-
-@cache
-def sums_of(scores, chosen):
-    """In how many ways so many of the scores have each sum."""
-    ways = [{0: 1}] + [{} for _ in range(chosen)]
-    for score in scores:
-        for j in range(chosen, 0, -1):
-            for total, count in ways[j - 1].items():
-                ways[j][total + score] = ways[j].get(total + score, 0) + count
-    return ways[chosen]
-
-
-def p_value(x, y):
-    """Twice the smaller tail of the rank sum over all ways to choose m of the values; ties have their middle rank."""
-    ordered = sorted([*x, *y])
-    first, last = {}, {}
-    for place, value in enumerate(ordered, start=1):
-        first.setdefault(value, place)
-        last[value] = place
-    doubled = [first[value] + last[value] for value in ordered]
-    observed = sum(first[value] + last[value] for value in x)
-    ways, total = sums_of(tuple(doubled), len(x)), math.comb(len(ordered), len(x))
-    lower = sum(count for size, count in ways.items() if size <= observed)
-    upper = sum(count for size, count in ways.items() if size >= observed)
-    return min(1.0, 2 * min(lower, upper) / total)
-
-
-def correct(pairs, method):
-    for pair, p in zip(pairs, method([pair["p"] for pair in pairs]), strict=True):
-        pair["p_adjusted"] = p
-
-
-def holm(p):
-    adjusted, highest = [0.0] * len(p), 0.0
-    for place, index in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
-        highest = max(highest, min(1.0, (len(p) - place) * p[index]))
-        adjusted[index] = highest
-    return adjusted
-
-
-def benjamini_hochberg(p):
-    adjusted, lowest = [0.0] * len(p), 1.0
-    for place, index in enumerate(sorted(range(len(p)), key=lambda i: -p[i])):
-        lowest = min(lowest, p[index] * len(p) / (len(p) - place))
-        adjusted[index] = lowest
-    return adjusted
-
-
-def verdict(pair, margin, alpha):
-    if pair["low"] is None:
-        return "unresolved"
-    if pair["low"] >= 1 / (1 + margin) and pair["high"] <= 1 + margin:
-        return "tie"
-    if pair["p_adjusted"] < alpha and (pair["low"] > 1 or pair["high"] < 1):
-        return "better" if (pair["low"] > 1) == pair["higher"] else "worse"
-    return "unresolved"
 
 
 def check_comparisons(rows, found, what):
     for row in rows:
         key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["left"], row["right"])
-        if int(row["n_left"]) * int(row["n_right"]) > MOST_EXACT_PAIRS:
-            continue
-        pair = found[key]
-        for name, stored in (("ratio", "ratio"), ("low", "low"), ("high", "high"), ("p", "p_value")):
-            agree(what, f"{' '.join(map(str, key))} {stored}", row[stored], pair[name])
-        agree(what, f"{' '.join(map(str, key))} p_adjusted", row["p_adjusted"], pair["p_adjusted"])
-        agree(what, f"{' '.join(map(str, key))} verdict", row["verdict"], pair["verdict"])
+        check_estimate(row, found[key], what, " ".join(map(str, key)))
+        agree(what, f"{' '.join(map(str, key))} verdict", row["verdict"], found[key]["verdict"])
+
+
+def check_estimate(row, pair, what, where):
+    if not pair.get("left_out"):
+        for name in ("ratio", "low", "high", "p_value", "p_adjusted", "coverage"):
+            agree(what, f"{where} {name}", row[name], pair["p" if name == "p_value" else name])
+
+
+def check_ranks(rows, found, cells, metrics):
+    better, worse, ties = defaultdict(int), defaultdict(int), defaultdict(set)
+    for (benchmark, metric, per_cpu, left, right), pair in found.items():
+        board = (benchmark, metric, per_cpu)
+        if pair["verdict"] in {"better", "worse"}:
+            winner, loser = (left, right) if pair["verdict"] == "better" else (right, left)
+            worse[*board, winner] += 1
+            better[*board, loser] += 1
+        elif pair["verdict"] == "tie":
+            ties[*board, left].add(right)
+            ties[*board, right].add(left)
+    medians = defaultdict(list)
+    for key, values in cells.items():
+        sign = -1 if metrics.get(key[:2], {}).get("direction") != "lower" else 1
+        medians[key[:3]].append(sign * median(values))
+    for row in rows:
+        key = (row["benchmark"], row["metric"], row["view"] == "per CPU", row["configuration"])
+        sign = -1 if metrics[key[:2]]["direction"] != "lower" else 1
+        mine, where = sign * median(cells[key]), " ".join(map(str, key))
+        agree("ranks", f"{where} place", row["place"], 1 + sum(other < mine for other in medians[key[:3]]))
+        agree("ranks", f"{where} first", row["first"], 1 + better[key])
+        agree("ranks", f"{where} last", row["last"], len(medians[key[:3]]) - worse[key])
+        agree("ranks", f"{where} ties", row["ties"], ";".join(sorted(ties[key])) or None)
+
+
+# costs
 
 
 def check_costs(costs, lines):
     """(configuration, basis) -> dollars a month of all machines that count."""
-    months = {}
-    sums = defaultdict(list)
+    months, sums = {}, defaultdict(list)
+    on_demand = {row["configuration"]: row["usd_per_hour"] for row in costs if row["basis"] == "on-demand"}
     for line in lines:
         usd = float(line["amount"]) * float(line["hours"] or 1) * float(line["rate_usd"])
         agree("cost lines", f"{line['configuration']} {line['what']}", line["usd"], usd)
-        sums[line["configuration"], line["basis"]].append(usd)
+        sums[line["configuration"], line["basis"]].append((usd, line["unit"] != "hour"))
     for row in costs:
         key = (row["configuration"], row["basis"])
         if not row["month_usd"]:
             continue
-        one = math.fsum(sums[key]) if key in sums else float(row["usd_per_hour"]) * float(row["hours"])
+        stated = [(float(row["usd_per_hour"]) * float(row["hours"]), False)]
+        one = math.fsum(usd for usd, _ in sums.get(key, stated))
         months[key] = one * int(row["machines"])
         agree("months", f"{' '.join(key)} machine_month_usd", row["machine_month_usd"], one)
         agree("months", f"{' '.join(key)} month_usd", row["month_usd"], months[key])
+        if row["storage_share"]:
+            volumes = math.fsum(usd for usd, volume in sums[key] if volume)
+            agree("months", f"{' '.join(key)} storage_share", row["storage_share"], volumes / one)
+        if row["break_even_hours"]:
+            even = float(row["usd_per_hour"]) * float(row["hours"]) / float(on_demand[key[0]])
+            agree("months", f"{' '.join(key)} break_even_hours", row["break_even_hours"], even)
     return months
+
+
+def check_transfers(rows, network):
+    """(configuration, benchmark) -> dollars a month where the machines stood; only where every way has a price."""
+    seconds_rate, stood = defaultdict(lambda: defaultdict(float)), defaultdict(list)
+    for row in network:
+        for what in ("sent", "received"):
+            rate = float(row[f"{what}_bytes"]) / float(row["sampled_s"])
+            for billed in (what, "sent and received", f"{what} by load" if row["role"] == "load" else None):
+                seconds_rate[row["trial"]][billed] += rate
+    for row in rows:
+        rate = median(seconds_rate[trial][row["billed"]] for trial in row["trials"].split(";"))
+        where = f"{row['configuration']} {row['benchmark']} {row['way']}"
+        agree("transfers", f"{where} bytes_per_s", row["bytes_per_s"], rate)
+        usd = None
+        if row["month_usd"]:
+            amount, usd = rate * float(row["hours"]) * 3600 / BYTES[row["unit"]], 0.0
+            for tier in row["tiers"].split(";"):
+                above, up_to, dollars = tier.split()
+                end = amount if up_to == "-" else min(amount, float(up_to))
+                usd += max(0.0, end - float(above)) * float(dollars)
+            agree("transfers", f"{where} month_usd", row["month_usd"], usd)
+        if row["stood"] == "true":
+            stood[row["configuration"], row["benchmark"]].append(usd)
+    return {key: math.fsum(many) for key, many in stood.items() if None not in many}
 
 
 def priced(declared):
     return bool(declared) and declared["headline"] == "true" and declared["direction"] == "higher"
 
 
-def check_price_performance(rows, cells, months):
+def check_price_performance(rows, cells, months, moved, costs, plain):
+    about = {(row["configuration"], row["basis"]): row for row in costs}
+    boards = defaultdict(list)
     for row in rows:
-        values = cells[row["benchmark"], row["metric"], False, row["configuration"]]
-        month = months[row["configuration"], row["basis"]]
-        rank, _ = median_rank(len(values))
-        found = {"usd_per_unit": month / median(values), "low": month / values[-rank], "high": month / values[rank - 1]}
-        for name, value in found.items():
-            where = f"{row['configuration']} {row['benchmark']} {row['basis']} {name}"
-            agree("dollars for one unit", where, row[name], value)
+        boards[row["benchmark"], row["metric"], row["basis"]].append(row)
+    for (benchmark, metric, basis), board in boards.items():
+        values_of = {row["configuration"]: cells[benchmark, metric, False, row["configuration"]] for row in board}
+        middles = {name: median(values) for name, values in values_of.items()}
+        costing = {name: months[name, basis] for name in middles}
+        leader = min(costing[name] / middle for name, middle in middles.items())
+        for row in board:
+            name = row["configuration"]
+            month, middle, values, cost = costing[name], middles[name], values_of[name], about[name, basis]
+            (rank, _), transfer = median_rank(len(values)), moved.get((name, benchmark))
+            found = {"usd_per_unit": month / middle, "low": month / values[-rank], "high": month / values[rank - 1]} | {
+                "usd_per_unit_with_transfer": None if transfer is None else (month + transfer) / middle,
+                "usd_per_million": per_million(row["unit"], middle, month, float(cost["hours"])),
+                "discount_to_lead_percent": discount(leader * middle, month, float(cost["storage_share"] or 0) * month),
+                "front": front(name, middles, costing, plain, (benchmark, metric)),
+            }
+            for what, value in found.items():
+                agree("dollars for one unit", f"{name} {benchmark} {basis} {what}", row[what], value)
 
 
-def check_ranks(rows, found):
-    better, worse = defaultdict(int), defaultdict(int)
-    for (benchmark, metric, per_cpu, left, right), pair in found.items():
-        if pair["verdict"] in {"better", "worse"}:
-            winner, loser = (left, right) if pair["verdict"] == "better" else (right, left)
-            worse[benchmark, metric, per_cpu, winner] += 1
-            better[benchmark, metric, per_cpu, loser] += 1
+def per_million(unit, middle, month, hours):
+    for ending, seconds in SECONDS_PER.items():
+        if unit.endswith(ending) and unit.removesuffix(ending) not in NOT_OPERATIONS:
+            return 1e6 * month * seconds / (middle * hours * 3600)
+    return None
+
+
+def discount(wanted, month, storage):
+    """In percent, on the machines alone."""
+    if month <= wanted * (1 + 1e-12):
+        return 0.0
+    return None if wanted <= storage else 100 * (1 - (wanted - storage) / (month - storage))
+
+
+def front(name, middles, costing, plain, board):
+    """Behind: somebody as cheap is certainly better. Open: somebody is cheaper and better by the medians alone."""
+    cheap = [other for other in middles if other != name and costing[other] <= costing[name]]
+    for other in cheap:
+        left, right = sorted((name, other))
+        said = plain.get((*board, False, left, right), {}).get("verdict")
+        if said == ("worse" if left == name else "better"):
+            return "behind"
+    mine = (middles[name], -costing[name])
+    beaten = any(middles[other] >= mine[0] and (middles[other], -costing[other]) != mine for other in cheap)
+    return "open" if beaten else "on it"
+
+
+# families of types, claims, checks
+
+
+def blocks_of(row, values):
+    blocks = defaultdict(lambda: ([], []))
+    for member in row["matched"].split(";"):
+        number, side, name = member.split(" ", 2)
+        blocks[int(number)][side == "right"].extend(values(name))
+    return [blocks[number] for number in sorted(blocks)]
+
+
+def check_families(rows, cells, study):
+    asked = []
     for row in rows:
-        key = (row["benchmark"], row["metric"], row["view"] == "per CPU", row["configuration"])
-        agree("ranks", f"{' '.join(map(str, key))} first", row["first"], 1 + better[key])
-        agree("ranks", f"{' '.join(map(str, key))} last", row["last"], int(row["of"]) - worse[key])
+        key = (row["benchmark"], row["metric"], row["per_cpu"] == "true")
+        pair = compare(blocks_of(row, lambda name, key=key: [median(cells[*key, name])]))
+        asked.append({**pair, "higher": row["direction"] == "higher"})
+    judge(asked, benjamini_hochberg, study)
+    for row, pair in zip(rows, asked, strict=True):
+        where = f"{row['left']} against {row['right']} {row['benchmark']} {row['metric']}"
+        check_estimate(row, pair, "families", where)
+        agree("families", f"{where} verdict", row["verdict"], pair["verdict"])
+
+
+def check_claims(rows, cells, months, metrics, study):
+    asked = []
+    for row in rows:
+        declared = metrics.get((row["benchmark"], row["metric"]), {})
+        more, dollars = declared.get("direction") == "higher", row["view"] == "per dollar"
+
+        def values(name, row=row, more=more, dollars=dollars):
+            many = cells[row["benchmark"], row["metric"], row["view"] == "per CPU", name]
+            month = months[name, row["basis"]] if dollars else 1
+            many = [value / month if more or not dollars else 1 / (value * month) for value in many]
+            return many if row["unit_of_n"] == "replicates" else [median(many)]
+
+        if row["matched"]:
+            asked.append((row, {**compare(blocks_of(row, values)), "higher": more or dollars}))
+    judge([pair for _, pair in asked], holm, study)
+    for row, pair in asked:
+        where = f"claim {row['claim']} {row['benchmark']} {row['metric']}"
+        if pair["low"] is None:
+            pair["p_adjusted"] = None
+        check_estimate(row, pair, "claims", where)
+        wanted = {"tie": "tie", "last": "worse"}.get(row["kind"], "better")
+        said = pair["verdict"]
+        word = "not decided" if said == "unresolved" else "supported" if said == wanted else "refuted"
+        agree("claims", f"{where} verdict", row["verdict"], word)
+
+
+def check_gate(rows, trials, measurements):
+    by_id, groups = {row["trial"]: row for row in trials}, defaultdict(list)
+    for row in measurements:
+        if not row["at_s"] and by_id[row["trial"]]["state"] == "finished":
+            good = by_id[row["trial"]]["verdict"] == "valid"
+            groups[row["configuration"], row["benchmark"], row["metric"]].append((float(row["value"]), good))
+    for row in rows:
+        found = groups[row["configuration"], row["benchmark"], row["metric"]]
+        kept, before = [value for value, good in found if good], median(value for value, _ in found)
+        after = median(kept) if kept else None
+        change = None if after is None or not before else 100 * (after / before - 1)
+        said = {"n_before": len(found), "n_after": len(kept), "median_before": before, "median_after": after}
+        for name, value in {**said, "change_percent": change}.items():
+            agree("checks", f"{row['configuration']} {row['benchmark']} {row['metric']} {name}", row[name], value)
 
 
 if __name__ == "__main__":

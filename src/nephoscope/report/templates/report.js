@@ -9,10 +9,17 @@
     axisX: { ...config.axisX, tickCount: width < 480 ? 4 : 6 },
   });
 
+  // A long specification is packed: gzip in base64. Nothing is loaded.
+  const specificationOf = async (script) => {
+    if (script.type === "application/json") return JSON.parse(script.textContent);
+    const bytes = Uint8Array.from(atob(script.textContent), (character) => character.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  };
+
   const draw = async (box) => {
-    const script = document.querySelector(`script[data-for="${box.id}"]`);
+    const specification = await specificationOf(document.querySelector(`script[data-for="${box.id}"]`));
     const options = { mode: "vega-lite", renderer: "svg", actions: false, ast: true, config: sized(box.clientWidth), tooltip: { theme: "custom" } };
-    const { view } = await window.vegaEmbed(box, JSON.parse(script.textContent), options);
+    const { view } = await window.vegaEmbed(box, specification, options);
     view.addEventListener("click", (_, item) => {
       const row = item?.datum?.trial && document.getElementById(`trial-${item.datum.trial}`);
       if (row) location.hash = row.id;

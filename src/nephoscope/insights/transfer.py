@@ -1,0 +1,53 @@
+"""Where what goes between machines costs much beside the machines: a price and no measurement, so without a verdict."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.prices.rows import Basis
+from nephoscope.results import Insight, TransferRow
+
+NAME = "transfer"
+LARGE_SHARE = 0.05
+"""From which part of a month of machines and volumes transfer is told."""
+
+
+def transfer(findings: Findings) -> list[Insight]:
+    """One note for each benchmark and way on which transfer costs much."""
+    months = {row.configuration: row.month_usd for row in findings.costs if row.basis == Basis.ON_DEMAND}
+    large: dict[tuple[str, str, bool], list[tuple[float, TransferRow]]] = defaultdict(list)
+    for (name, benchmark, way, stood), rows in _by_way(findings.transfers).items():
+        month_usd = months.get(name)
+        moved_usd = [row.month_usd for row in rows if row.month_usd is not None]
+        if month_usd and len(moved_usd) == len(rows) and sum(moved_usd) >= LARGE_SHARE * month_usd:
+            large[benchmark, way, stood].append((sum(moved_usd) / month_usd, rows[0]))
+    return [_sentence(*place, rows) for place, rows in sorted(large.items())]
+
+
+def _by_way(transfers: Sequence[TransferRow]) -> dict[tuple[str, str, str, bool], list[TransferRow]]:
+    found: dict[tuple[str, str, str, bool], list[TransferRow]] = defaultdict(list)
+    for row in transfers:
+        found[row.configuration, row.benchmark, row.way, row.stood].append(row)
+    return found
+
+
+def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, TransferRow]]) -> Insight:
+    shares = [100 * share for share, _ in rows]
+    names = [row.configuration for _, row in rows]
+    beginning = "transfer {way} costs" if stood else "with machines {way}, transfer would cost"
+    return say(
+        NAME,
+        "note",
+        "{benchmark_name}, on-demand prices: "
+        + beginning
+        + " {least:percent} to {most:percent} % of the month of {count:count} "
+        + plural(len(rows), "configuration")
+        + " on top ({limit:percent} % or more, when the load goes on all month): {names}.",
+        numbers={"least": min(shares), "most": max(shares), "count": len(rows), "limit": 100 * LARGE_SHARE},
+        trials=[trial for _, row in rows for trial in row.trials],
+        benchmark=benchmark,
+        benchmark_name=benchmark,
+        way=way,
+        names=enumeration(sorted(names)),
+    )

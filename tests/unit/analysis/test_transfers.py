@@ -1,0 +1,141 @@
+"""Measured bytes become dollars by the way on which they went; without a way or a price they stay missing, never 0."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nephoscope.analysis.analyse import analyse
+from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.records import Facts, TelemetrySample, VerdictKind
+from nephoscope.results import AnalysedStudy, NetworkRow, TransferRow
+from nephoscope.run.derive import network_bytes
+from nephoscope.study.model import Study
+from tests.unit.analysis.study_builder import inputs, rows
+
+VALUES = [1000.0, 1001, 1002, 1003, 1004, 1005]
+MONTH_S = 730 * 3600
+CLUSTER = {"database-1": "database", "load-1": "load"}
+
+
+def sold(region: str = "us-east-1", **more: Any) -> dict[str, Any]:
+    machine = {"type": "m6i.2xlarge"}
+    return {"name": "c", "provider": "aws", "region": region, "database_machine": machine, **more}
+
+
+def measured(
+    configuration: dict[str, Any], machines: dict[str, str] = CLUSTER, *, seen: dict[str, str] | None = None
+) -> AnalysedStudy:
+    """Six trials of 10 s in which each machine sends 1, 2, ... MB/s, and receives half of that."""
+    trials, measurements = rows({"c": VALUES})
+    trials[5] = trials[5].model_copy(update={"verdict": VerdictKind.INVALID})
+    network = [
+        NetworkRow(
+            trial=row.trial,
+            configuration="c",
+            benchmark="tpcc",
+            machine=machine,
+            role=role,
+            sampled_s=10,
+            received_bytes=5e6 * row.replicate,
+            sent_bytes=10e6 * row.replicate,
+            valid=row.counts,
+        )
+        for row in trials
+        for machine, role in (machines if seen is None else seen).items()
+    ]
+    found = [
+        ObservedMachine(trial=row.trial, configuration="c", role=role, machine=machine, facts=Facts(at_unix_ms=1))
+        for row in trials
+        for machine, role in machines.items()
+    ]
+    study = Study(name="s", configurations=[configuration], benchmarks=[{"uses": "tpcc"}], costs={"date": "2026-11-21"})
+    made = inputs((trials, measurements), machines=found)
+    return analyse(replace(made, study=study, network=network))
+
+
+def ways(found: AnalysedStudy) -> dict[str, TransferRow]:
+    return {row.way: row for row in found.transfers}
+
+
+LOAD = {"load_machine": {"type": "m6i.2xlarge"}, "zone": "us-east-1a"}
+
+
+def test_machines_of_one_zone_pay_nothing_and_two_zones_would_pay_both_directions() -> None:
+    found = ways(measured(sold(**LOAD)))
+    same, zones = found["same zone"], found["between zones"]
+    assert (same.stood, same.month_usd, same.n) == (True, 0.0, 5), "free says the book, and a refused trial is no n"
+    assert same.bytes_per_s == 6e6, "median trial, two machines"
+    assert (zones.stood, zones.bytes_per_s) == (False, 9e6), "what is sent, and again what is received"
+    assert zones.month_usd == pytest.approx(9e6 * MONTH_S / 1e9 * 0.01)
+    assert zones.price_row is not None
+
+
+def test_between_regions_each_end_pays_for_what_it_sends() -> None:
+    elsewhere = {"load_machine": {"type": "m6i.2xlarge", "region": "us-west-2"}}
+    found = measured(sold(**elsewhere)).transfers
+    assert {(row.here, row.there): row.bytes_per_s for row in found} == {
+        ("us-west-2", "us-east-1"): 3e6,
+        ("us-east-1", "us-west-2"): 1.5e6,
+    }
+    assert all(row.stood and row.way == "between regions" for row in found)
+    assert sum(row.month_usd or 0 for row in found) == pytest.approx(4.5e6 * MONTH_S / 1e9 * 0.02)
+
+
+def test_dollars_for_a_unit_with_transfer_and_a_sentence_where_it_is_much() -> None:
+    study = measured(sold(load_machine={"type": "m6i.2xlarge", "region": "us-west-2"}))
+    row = next(row for row in study.price_performance if row.basis == "on-demand")
+    moved = sum(one.month_usd or 0 for one in study.transfers)
+    assert row.usd_per_unit_with_transfer == pytest.approx((row.month_usd + moved) / row.median)
+    (said,) = [one for one in study.insights if one.rule == "transfer"]
+    assert said.numbers["most"] == pytest.approx(100 * moved / row.month_usd)
+
+
+def test_without_a_zone_in_the_study_no_way_is_taken_for_the_one_that_was() -> None:
+    study = measured(sold(load_machine={"type": "m6i.2xlarge"}))
+    assert not any(row.stood for row in study.transfers)
+    assert {row.usd_per_unit_with_transfer for row in study.price_performance} == {None}
+
+
+@pytest.mark.parametrize(
+    ("configuration", "machines", "reason"),
+    [
+        ({"name": "c"}, {"here": "database"}, "local machines: nobody sells their transfer"),
+        (sold(zone="us-east-1a"), {"database-1": "database"}, "one machine: what it sent did not go to another one"),
+    ],
+)
+def test_what_nobody_sells_is_missing_with_its_reason(
+    configuration: dict[str, Any], machines: dict[str, str], reason: str
+) -> None:
+    (row,) = measured(configuration, machines).transfers
+    assert (row.way, row.month_usd, row.n) == ("none", None, 5)
+    assert row.bytes_per_s == 3e6
+    assert str(row.reason_missing).startswith(reason)
+
+
+def test_a_machine_whose_counters_were_not_seen_leaves_nothing() -> None:
+    assert measured(sold(**LOAD), seen={"load-1": "load"}).transfers == []
+
+
+# from telemetry
+
+
+def sample(at_s: float, sent: float | None, received: float | None = 1.0) -> TelemetrySample:
+    shares = dict.fromkeys(("busy", "user", "system", "iowait", "steal"), 0.0)
+    return TelemetrySample(
+        at_s=at_s,
+        duration_s=2,
+        cpus_busy_share={},
+        cpus_steal_share={},
+        disk_read_bytes_per_s=None,
+        disk_write_bytes_per_s=None,
+        network_receive_bytes_per_s=received,
+        network_send_bytes_per_s=sent,
+        **{f"cpu_{name}_share": value for name, value in shares.items()},
+    )
+
+
+def test_rates_times_durations_are_bytes_and_a_gap_leaves_no_sum() -> None:
+    telemetry = {"b": [sample(2, 10.0), sample(4, 20.0)], "a": [sample(2, None), sample(4, 1.0)], "c": []}
+    (found,) = network_bytes(telemetry)
+    assert found.model_dump() == {"machine": "b", "sampled_s": 4.0, "received_bytes": 4.0, "sent_bytes": 60.0}
