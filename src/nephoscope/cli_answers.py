@@ -67,14 +67,16 @@ def compare(
     as_json: AsJson = False,
 ) -> None:
     """Compare two reports like for like: change in performance, in price, and in performance per dollar."""
-    rows, left_out = stages.compare(ResultsFolder.existing(before), ResultsFolder.existing(after), basis)
+    found = stages.compare(ResultsFolder.existing(before), ResultsFolder.existing(after), basis)
     if html is not None:
-        stages.write_comparison(html, rows, left_out, (before.name, after.name))
+        stages.write_comparison(html, found, (before.name, after.name))
     if as_json:
-        _print_json({"rows": [row.model_dump(mode="json") for row in rows], "left_out": left_out})
+        tables = {"rows": found.rows, "overall": found.overall}
+        dumped = {name: [row.model_dump(mode="json") for row in many] for name, many in tables.items()}
+        _print_json({**dumped, "left_out": found.left_out})
         return
     table = Table("configuration", "metric", "performance B / A", "price B / A", "per dollar B / A", "n")
-    for row in rows:
+    for row in found.rows:
         table.add_row(
             *(escape(row.configuration), escape(f"{row.benchmark} {row.metric}")),
             *(_change(row.ratio, row.low, row.high, row.verdict), _ratio(row.price_ratio)),
@@ -82,9 +84,13 @@ def compare(
             f"{row.n_after}, {row.n_before}",
         )
     output().print(table)
-    for line in left_out:
+    for one in found.overall:
+        interval = f" [{one.low:.4g}, {one.high:.4g}]" if one.low is not None and one.high is not None else ""
+        what = escape(f"{one.benchmark} {one.metric} over {one.configurations} configurations")
+        output().print(f"{what}: {one.ratio:.4g}{escape(interval)} times, in the mean", highlight=False)
+    for line in found.left_out:
         talk().print(f"left out: {line}", highlight=False, markup=False)
-    output().print(f"{len(rows)} comparisons like for like", highlight=False)
+    output().print(f"{len(found.rows)} comparisons like for like", highlight=False)
 
 
 def query(

@@ -176,6 +176,20 @@ class EditionRow(Frozen):
     dollar_verdict: ComparisonVerdict | None
 
 
+class EditionOverall(Frozen):
+    """One headline metric over all configurations that two studies hold like for like, after / before."""
+
+    benchmark: str
+    metric: str
+    direction: Direction
+    configurations: int
+    least_n: int = Field(description="replicates of the configuration and study that has fewest")
+    ratio: float = Field(description="geometric mean of the ratios of medians")
+    low: float | None = Field(description="of its BCa bootstrap interval; None below six replicates")
+    high: float | None
+    coverage: float | None = Field(description="nominal: a bootstrap has no exact one")
+
+
 class ClaimRow(Frozen):
     """What these data say of one claim, by one metric. claims.parquet."""
 

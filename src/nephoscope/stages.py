@@ -28,7 +28,7 @@ from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.providers.local import LOOPBACK
 from nephoscope.records import Plan, SourceRecord, Status, TrialIntent
-from nephoscope.results import AnalysedStudy, ClaimRow, EditionRow, ImportedRow, TrialRow
+from nephoscope.results import AnalysedStudy, ClaimRow, EditionOverall, EditionRow, ImportedRow, TrialRow
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.preflight import preflight
@@ -238,18 +238,30 @@ def analysed(folder: ResultsFolder) -> AnalysedStudy:
     return found
 
 
-def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> tuple[list[EditionRow], list[str]]:
-    """Two studies like for like; see `editions_of`."""
+@dataclass(frozen=True)
+class Compared:
+    """Two studies like for like."""
+
+    rows: list[EditionRow]
+    overall: list[EditionOverall]
+    left_out: list[str]
+
+
+def compare(before: ResultsFolder, after: ResultsFolder, basis: str) -> Compared:
+    """Two studies like for like; see `editions_of` and `overall_of`."""
     from nephoscope.analysis.editions import editions_of
+    from nephoscope.analysis.editions_overall import overall_of
 
-    return editions_of(analysed(before), analysed(after), basis=basis)
+    old, new = analysed(before), analysed(after)
+    rows, left_out = editions_of(old, new, basis=basis)
+    return Compared(rows, overall_of(old, new, rows), left_out)
 
 
-def write_comparison(file: Path, rows: list[EditionRow], left_out: list[str], names: tuple[str, str]) -> None:
+def write_comparison(file: Path, found: Compared, names: tuple[str, str]) -> None:
     """A comparison as a page."""
     from nephoscope.report.edition_page import render_editions
 
-    write_text(file, render_editions(rows, left_out, names))
+    write_text(file, render_editions(found.rows, found.overall, found.left_out, names))
 
 
 def query(folder: ResultsFolder, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:

@@ -1,9 +1,9 @@
 """Every pair of configurations within one benchmark and metric, with a verdict that survives many comparisons."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from typing import TypeVar
 
 from nephoscope.analysis.cells import Cell, Metrics, cells_of
 from nephoscope.records import Direction
@@ -18,8 +18,10 @@ from nephoscope.stats.decide import (
     relation,
     replicates_to_decide,
 )
-from nephoscope.stats.ratio import RatioEstimate, compare, interval_rank
+from nephoscope.stats.ratio import RatioEstimate, compare_with_each, interval_rank
 from nephoscope.stats.samples import LogSample
+
+Row = TypeVar("Row", bound=Comparison)
 
 MOST_UNDECIDABLE = 24
 """Up to this many configurations, pairs with too few replicates for any claim have rows of their own."""
@@ -76,6 +78,13 @@ def comparisons_of(
 
 def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha: float = ALPHA) -> list[Comparison]:
     """`comparisons_of`, of values that are grouped already."""
+    return compared(cells, Comparison, margin_percent=margin_percent, alpha=alpha)
+
+
+def compared(
+    cells: Sequence[Cell], make: Callable[..., Row], *, margin_percent: float, alpha: float = ALPHA
+) -> list[Row]:
+    """`comparisons_of_cells`, each row made by `make` from its fields."""
     families: dict[tuple[bool, bool], list[_Pair]] = defaultdict(list)
     boards: dict[tuple[str, str, bool], list[Cell]] = defaultdict(list)
     for cell in cells:
@@ -85,24 +94,32 @@ def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha:
     for board in boards.values():
         if pairs_in_all > MOST_PAIRS and not board[0].headline:
             continue
+        if len({cell.unit for cell in board}) > 1:
+            units = " and in ".join(sorted({cell.unit for cell in board}))
+            raise ValueError(f"{board[0].metric} comes in {units}; nothing is converted")
         samples = [LogSample.of(cell.values) for cell in board]
-        for (left, x), (right, y) in combinations(zip(board, samples, strict=True), 2):
-            if left.unit != right.unit:
-                raise ValueError(f"{left.metric} comes in {left.unit} and in {right.unit}; nothing is converted")
-            if len(board) <= MOST_UNDECIDABLE or interval_rank(len(left.values), len(right.values), 1 - alpha):
-                pair = _Pair(left, right, pooled_log_deviation(x, y), compare(x, y, 1 - alpha))
-                families[left.headline, left.per_cpu].append(pair)
-    rows: list[Comparison] = []
+        for place, (left, x) in enumerate(zip(board, samples, strict=True)):
+            others = [
+                (right, y)
+                for right, y in zip(board[place + 1 :], samples[place + 1 :], strict=True)
+                if len(board) <= MOST_UNDECIDABLE or interval_rank(len(left.values), len(right.values), 1 - alpha)
+            ]
+            estimates = compare_with_each(x, [y for _, y in others], 1 - alpha)
+            families[left.headline, left.per_cpu] += [
+                _Pair(left, right, pooled_log_deviation(x, y), estimate)
+                for (right, y), estimate in zip(others, estimates, strict=True)
+            ]
+    rows: list[Row] = []
     for (headline, _), pairs in families.items():
         adjust = holm if headline else benjamini_hochberg
         claims = [pair for pair in pairs if pair.estimate.interval is not None]
         adjusted = adjust([pair.estimate.p_value for pair in claims])
-        rows += [_row(pair, p, margin_percent, alpha) for pair, p in zip(claims, adjusted, strict=True)]
-        rows += [_row(pair, 1.0, margin_percent, alpha) for pair in pairs if pair.estimate.interval is None]
+        rows += [_row(make, pair, p, margin_percent, alpha) for pair, p in zip(claims, adjusted, strict=True)]
+        rows += [_row(make, pair, 1.0, margin_percent, alpha) for pair in pairs if pair.estimate.interval is None]
     return sorted(rows, key=lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right))
 
 
-def _row(pair: _Pair, p_adjusted: float, margin_percent: float, alpha: float) -> Comparison:
+def _row(make: Callable[..., Row], pair: _Pair, p_adjusted: float, margin_percent: float, alpha: float) -> Row:
     left, right, estimate = pair.left, pair.right, pair.estimate
     interval, n_left, n_right = estimate.interval, len(left.values), len(right.values)
     margin = margin_percent / 100
@@ -114,7 +131,7 @@ def _row(pair: _Pair, p_adjusted: float, margin_percent: float, alpha: float) ->
         level = alpha if interval is None else alpha * estimate.p_value / p_adjusted
         each = replicates_to_decide(estimate.ratio, deviation, equivalence_margin=margin, alpha=level)
         more = None if each is None else max(1, each - min(n_left, n_right))
-    return Comparison(
+    return make(
         benchmark=left.benchmark,
         metric=left.metric,
         unit=left.unit,

@@ -4,9 +4,10 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from nephoscope.analysis.cells import Cell
-from nephoscope.analysis.comparisons import comparisons_of_cells
+from nephoscope.analysis.comparisons import compared
 from nephoscope.analysis.ranks import ranks_of
 from nephoscope.prices.cost import discount_to_reach
 from nephoscope.records import Direction
@@ -100,9 +101,9 @@ def _compared(
                 per_dollar = tuple(value / month_usd for value in cell.values)
                 of_basis[basis].append(replace(cell, values=per_dollar, unit=f"{cell.unit} per USD/month"))
     return [
-        PriceComparison(basis=basis, **vars(row))
+        row
         for basis, many in of_basis.items()
-        for row in comparisons_of_cells(many, margin_percent=margin_percent)
+        for row in compared(many, partial(PriceComparison, basis=basis), margin_percent=margin_percent)
     ]
 
 

@@ -37,6 +37,8 @@ from nephoscope.results import (
 )
 
 Row = TypeVar("Row", bound=Frozen)
+_MARK = "\x1f"
+"""Unit separator of ASCII: in no name."""
 
 TABLES: Final[Mapping[str, type[Frozen]]] = {
     "trials": TrialRow,
@@ -121,7 +123,17 @@ def _is_enum(field: FieldInfo) -> bool:
 
 
 def _frame(columns: Mapping[str, list[Any]], schema: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    return pl.DataFrame([pl.Series(name, columns[name], dtype=kind) for name, kind in schema.items()])
+    return pl.DataFrame([_series(name, columns[name], kind) for name, kind in schema.items()])
+
+
+def _series(name: str, values: list[Any], kind: pl.DataType) -> pl.Series:
+    """A column. Lists of text are joined and split again: polars would make a series of each of them."""
+    if kind != pl.List(pl.String()) or any(_MARK in text for many in values for text in many or ()):
+        return pl.Series(name, values, dtype=kind)
+    split = pl.Series(name, [None if many is None else _MARK.join(many) for many in values], dtype=pl.String())
+    empty = pl.Series([many is not None and not many for many in values], dtype=pl.Boolean())
+    nothing = pl.lit([], dtype=pl.List(pl.String()))
+    return pl.select(pl.when(empty).then(nothing).otherwise(split.str.split(_MARK)).alias(name)).to_series()
 
 
 def from_frame(frame: pl.DataFrame, kind: type[Row]) -> list[Row]:

@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from nephoscope.report import format as people
 from nephoscope.report.page import environment, style
 from nephoscope.report.parts import Cell, Column, Row, Table, verdict_badge
-from nephoscope.results import ComparisonVerdict, EditionRow
+from nephoscope.results import ComparisonVerdict, EditionOverall, EditionRow
 
 
-def render_editions(rows: Sequence[EditionRow], left_out: Sequence[str], names: tuple[str, str]) -> str:
+def render_editions(
+    rows: Sequence[EditionRow], overall: Sequence[EditionOverall], left_out: Sequence[str], names: tuple[str, str]
+) -> str:
     """The page; equal rows, equal bytes."""
     before, after = names
     return (
@@ -18,6 +20,7 @@ def render_editions(rows: Sequence[EditionRow], left_out: Sequence[str], names: 
             before=before,
             after=after,
             table=_table(rows) if rows else None,
+            overall=_overall(overall) if overall else None,
             basis=rows[0].basis if rows else "",
             left_out=left_out,
             style=style(),
@@ -37,6 +40,27 @@ def _table(rows: Sequence[EditionRow]) -> Table:
         Column("n", numeric=True, hint="A, B."),
     )
     return Table("B against A", columns, tuple(_row(row) for row in rows))
+
+
+def _overall(rows: Sequence[EditionOverall]) -> Table:
+    columns = (
+        Column("Metric"),
+        Column("Performance, in the mean", numeric=True, hint="Geometric mean of B / A, with its bootstrap interval."),
+        Column("Configurations", numeric=True),
+        Column("Least n", numeric=True, hint="Replicates of the configuration and study that has fewest."),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(f"{row.benchmark} {row.metric}", note=f"{row.direction.value} is better"),
+                Cell(people.ratio(row.ratio), note=_interval(row.low, row.high) or "no interval below six replicates"),
+                Cell(str(row.configurations)),
+                Cell(str(row.least_n)),
+            )
+        )
+        for row in rows
+    )
+    return Table("B against A over all configurations", columns, body, compact=True)
 
 
 def _row(row: EditionRow) -> Row:

@@ -1,4 +1,4 @@
-"""Intervals of quantities that order statistics cannot give: ratios of two medians."""
+"""Intervals of what order statistics cannot give: geometric means of ratios of medians."""
 
 import warnings
 from collections.abc import Sequence
@@ -12,33 +12,47 @@ from nephoscope.stats.samples import Floats, positive_sample
 RESAMPLES = 10_000
 LEAST_REPLICATES = 6
 """Below it a bootstrap interval is too narrow to be shown."""
+_BATCH = 1000
+
+Pair = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
+"""Values of the left and of the right, above 0 and in one unit."""
 
 
-def median_ratio_interval(
-    left: Sequence[float] | Floats,
-    right: Sequence[float] | Floats,
+def mean_ratio(pairs: Sequence[Pair]) -> float:
+    """The geometric mean of median(left) / median(right) over all pairs.
+
+    Raises:
+        ValueError: no pair, an empty sample, or a value that is not a finite number above 0.
+    """
+    if not pairs:
+        raise ValueError("no pair to take a mean of")
+    return float(_mean_ratio(*(positive_sample(side) for pair in pairs for side in pair)))
+
+
+def mean_ratio_interval(
+    pairs: Sequence[Pair],
     *,
     seed: int,
     confidence: float = CONFIDENCE,
     resamples: int = RESAMPLES,
 ) -> RatioInterval | None:
-    """BCa bootstrap interval of median(left) / median(right); equal input and seed, equal interval.
+    """BCa bootstrap interval of `mean_ratio`; equal input and seed, equal interval.
 
-    Its `coverage` is the nominal one: a bootstrap has no exact coverage. Where BCa is not defined (most values are
-    equal), the percentile interval takes its place.
+    Each side of each pair is resampled on its own, so the interval is about these pairs, and not about others that
+    might have been chosen. Its `coverage` is the nominal one: a bootstrap has no exact coverage. Where BCa is not
+    defined (most values are equal), the percentile interval takes its place.
 
     Args:
-        left: shape (m,), above 0.
-        right: shape (n,), above 0, in the same unit.
+        pairs: with one alone it is the ratio of two medians.
         seed: of the resampling.
         confidence: nominal coverage, in (0, 1).
         resamples: at least 10,000.
 
     Returns:
-        None below 6 values on either side.
+        None when any side has fewer than 6 values.
 
     Raises:
-        ValueError: an empty sample, a value that is not a finite number above 0, or fewer than 10,000 resamples.
+        ValueError: as `mean_ratio`, or fewer than 10,000 resamples.
 
     Source: Efron, Better bootstrap confidence intervals (1987); Efron & Tibshirani (1993), section 14.3.
     """
@@ -46,18 +60,19 @@ def median_ratio_interval(
 
     if resamples < RESAMPLES:
         raise ValueError(f"{resamples} resamples are too few; at least {RESAMPLES} needed")
-    x, y = np.sort(positive_sample(left)), np.sort(positive_sample(right))
-    if min(x.size, y.size) < LEAST_REPLICATES:
+    middle = mean_ratio(pairs)
+    sides = tuple(np.sort(positive_sample(side)) for pair in pairs for side in pair)
+    if min(side.size for side in sides) < LEAST_REPLICATES:
         return None
-    if x[0] == x[-1] and y[0] == y[-1]:
-        ratio = float(x[0] / y[0])
-        return RatioInterval(ratio, ratio, confidence)
+    if all(side[0] == side[-1] for side in sides):
+        return RatioInterval(middle, middle, confidence)
     with warnings.catch_warnings(), np.errstate(divide="ignore", invalid="ignore"):
         warnings.simplefilter("ignore", stats.DegenerateDataWarning)
         result = stats.bootstrap(
-            (x, y),
-            _median_ratio,
+            sides,
+            _mean_ratio,
             n_resamples=resamples,
+            batch=_BATCH,
             vectorized=True,
             confidence_level=confidence,
             method="BCa",
@@ -69,8 +84,9 @@ def median_ratio_interval(
     return RatioInterval(low, high, confidence)
 
 
-def _median_ratio(left: Floats, right: Floats, axis: int = -1) -> Floats:
-    return np.asarray(np.median(left, axis=axis) / np.median(right, axis=axis))
+def _mean_ratio(*sides: Floats, axis: int = -1) -> Floats:
+    logs = [np.log(np.median(side, axis=axis)) for side in sides]
+    return np.asarray(np.exp((np.add.reduce(logs[::2]) - np.add.reduce(logs[1::2])) / (len(sides) / 2)))
 
 
 def _tails(confidence: float) -> tuple[float, float]:

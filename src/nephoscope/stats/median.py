@@ -4,10 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-import numpy as np
-
 from nephoscope.stats.distributions import fair_coin_cdf
-from nephoscope.stats.samples import Floats, middle, sample
+from nephoscope.stats.samples import Floats, middle, smallest_first
 
 CONFIDENCE = 0.95
 """The coverage every interval of nephoscope asks for."""
@@ -85,14 +83,14 @@ def median_interval(values: Sequence[float] | Floats, confidence: float = CONFID
 
     Source: Le Boudec, Performance Evaluation of Computer and Communication Systems, theorem 2.1 and appendix A.
     """
-    ordered = np.sort(sample(values))
-    n = ordered.size
+    ordered = smallest_first(values)
+    n = len(ordered)
     needed = least_n(confidence)
     rank = median_rank(n, confidence)
     return MedianInterval(
         median=middle(ordered),
-        low=float(ordered[rank - 1]),
-        high=float(ordered[n - rank]),
+        low=ordered[rank - 1],
+        high=ordered[n - rank],
         coverage=median_coverage(n, rank),
         rank=rank,
         more_needed=max(0, needed - n),

@@ -54,9 +54,30 @@ def compare(
 
     Source: Hodges & Lehmann (1963); Lehmann, Nonparametrics (2006), section 2.5; Hollander et al. (2014), section 4.3.
     """
-    x, y = LogSample.of(left), LogSample.of(right)
-    logs = np.subtract.outer(x.logs, y.logs).ravel()
-    logs.sort()
+    (found,) = compare_with_each(LogSample.of(left), [LogSample.of(right)], confidence)
+    return found
+
+
+def compare_with_each(
+    left: LogSample, rights: Sequence[LogSample], confidence: float = CONFIDENCE
+) -> list[RatioEstimate]:
+    """`compare` of one sample with each of several, in their order: those of one size are taken together."""
+    found: dict[int, RatioEstimate] = {}
+    by_size: dict[int, list[int]] = {}
+    for place, right in enumerate(rights):
+        by_size.setdefault(right.logs.size, []).append(place)
+    for places in by_size.values():
+        logs = np.stack([rights[place].logs for place in places])
+        differences = np.sort((left.logs[None, :, None] - logs[:, None, :]).reshape(len(places), -1), axis=1)
+        lost, not_won = (differences < 0).sum(axis=1).tolist(), (differences <= 0).sum(axis=1).tolist()
+        for row, place in enumerate(places):
+            won = None if lost[row] != not_won[row] else differences.shape[1] - lost[row]
+            found[place] = _estimate(left, rights[place], differences[row], won, confidence)
+    return [found[place] for place in range(len(rights))]
+
+
+def _estimate(x: LogSample, y: LogSample, logs: Floats, won: int | None, confidence: float) -> RatioEstimate:
+    """From the differences of the logarithms, smallest first; `won` of them are above 0, None: some are 0."""
     m, n = x.logs.size, y.logs.size
     rank = interval_rank(m, n, confidence)
     interval = None
@@ -66,18 +87,15 @@ def compare(
             high=math.exp(logs[logs.size - rank]),
             coverage=1 - 2 * cumulative_u(rank - 1, m, n),
         )
-    return RatioEstimate(ratio=math.exp(middle(logs)), interval=interval, p_value=_p_value(x, y, logs))
+    return RatioEstimate(ratio=math.exp(middle(logs)), interval=interval, p_value=_p_value(x, y, won))
 
 
-def _p_value(x: LogSample, y: LogSample, differences: Floats) -> float:
-    """As `rank_sum_p_value`, by counting where no two values are equal: then the distribution is known beforehand.
-
-    `differences` are those of the logarithms, smallest first; equal values leave a zero among them.
-    """
-    lost, not_won = (int(np.searchsorted(differences, 0.0, side=side)) for side in ("left", "right"))
-    if lost != not_won or not (x.distinct and y.distinct) or differences.size > EXACT_PAIRS:
+def _p_value(x: LogSample, y: LogSample, won: int | None) -> float:
+    """As `rank_sum_p_value`, by counting where no two values are equal: then the distribution is known beforehand."""
+    m, n = x.logs.size, y.logs.size
+    if won is None or not (x.distinct and y.distinct) or m * n > EXACT_PAIRS:
         return rank_sum_p_value(x.values, y.values)
-    lower, upper = (cumulative_u(u, x.logs.size, y.logs.size) for u in (differences.size - lost, lost))
+    lower, upper = cumulative_u(won, m, n), cumulative_u(m * n - won, m, n)
     return min(1.0, 2 * min(lower, upper))
 
 

@@ -41,10 +41,19 @@ def positive_sample(values: Sequence[float] | Floats, *, least: int = 1) -> Floa
     return array
 
 
-def middle(ordered: Floats) -> float:
+def middle(ordered: Sequence[float] | Floats) -> float:
     """The median of values that are sorted already."""
-    half = ordered.size // 2
-    return float(ordered[half] if ordered.size % 2 else (ordered[half - 1] + ordered[half]) / 2)
+    half = len(ordered) // 2
+    return float(ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2)
+
+
+def smallest_first(values: Sequence[float] | Floats) -> list[float]:
+    """A sample in order, as plain numbers: of a few values they are added faster than an array is made.
+
+    Raises:
+        ValueError: as `sample`.
+    """
+    return sorted(sample(values).tolist())
 
 
 @dataclass(frozen=True)

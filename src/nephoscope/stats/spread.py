@@ -1,11 +1,10 @@
 """How far the replicates of one configuration lie apart, and which of them to look at twice."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
-from nephoscope.stats.samples import Floats, middle, sample
+from nephoscope.stats.samples import Floats, middle, sample, smallest_first
 
 OUTLIER_THRESHOLD = 3.5
 """Of the modified z-score (Iglewicz & Hoaglin 1993)."""
@@ -38,21 +37,22 @@ def spread(values: Sequence[float] | Floats) -> Spread:
     Raises:
         ValueError: no values, NaN or infinity.
     """
-    ordered = np.sort(sample(values))
-    median, mean = middle(ordered), float(np.mean(ordered))
-    smallest, largest = float(ordered[0]), float(ordered[-1])
-    constant = smallest == largest
-    deviation = 0.0 if constant or ordered.size < 2 else float(np.std(ordered, ddof=1))
+    ordered = smallest_first(values)
+    n, median = len(ordered), middle(ordered)
+    smallest, largest, mean = ordered[0], ordered[-1], math.fsum(ordered) / n
+    deviation = 0.0
+    if n > 1 and smallest != largest:
+        deviation = math.sqrt(math.fsum((value - mean) ** 2 for value in ordered) / (n - 1))
     return Spread(
         minimum=smallest,
         maximum=largest,
-        cv=None if ordered.size < 2 or mean == 0 else deviation / abs(mean),
+        cv=None if n < 2 or mean == 0 else deviation / abs(mean),
         relative_range=None if median == 0 else (largest - smallest) / abs(median),
-        mad=middle(np.sort(np.abs(ordered - median))),
+        mad=middle(sorted(abs(value - median) for value in ordered)),
     )
 
 
-def modified_z_scores(values: Sequence[float] | Floats) -> Floats:
+def modified_z_scores(values: Sequence[float] | Floats) -> list[float]:
     """0.6745 |x - median| / MAD of every value, in the order given.
 
     More than half of the values being equal makes MAD 0; the mean absolute deviation then takes its place, each scaled
@@ -62,25 +62,21 @@ def modified_z_scores(values: Sequence[float] | Floats) -> Floats:
         values: shape (n,), n >= 1.
 
     Returns:
-        Shape (n,), no unit.
+        As many, no unit.
 
     Raises:
         ValueError: no values, NaN or infinity.
 
     Source: Iglewicz & Hoaglin, How to Detect and Handle Outliers (1993), section 3.3.
     """
-    array = sample(values)
-    deviations = np.abs(array - middle(np.sort(array)))
-    ordered = np.sort(deviations)
-    mad = middle(ordered)
-    if mad > 0:
-        return np.asarray(NORMAL_MAD * deviations / mad, dtype=np.float64)
-    mean_deviation = float(np.mean(ordered))
-    if mean_deviation > 0:
-        return np.asarray(NORMAL_MEAN_DEVIATION * deviations / mean_deviation, dtype=np.float64)
-    return np.zeros_like(array)
+    array = sample(values).tolist()
+    median = middle(sorted(array))
+    deviations = [abs(value - median) for value in array]
+    mad, mean_deviation = middle(sorted(deviations)), math.fsum(deviations) / len(deviations)
+    scale = NORMAL_MAD / mad if mad > 0 else NORMAL_MEAN_DEVIATION / mean_deviation if mean_deviation > 0 else 0.0
+    return [scale * deviation for deviation in deviations]
 
 
 def outliers(values: Sequence[float] | Floats) -> list[int]:
     """Indices of the values with a modified z-score over 3.5: to be flagged and looked at, never dropped."""
-    return [int(i) for i in np.flatnonzero(modified_z_scores(values) > OUTLIER_THRESHOLD)]
+    return [place for place, score in enumerate(modified_z_scores(values)) if score > OUTLIER_THRESHOLD]

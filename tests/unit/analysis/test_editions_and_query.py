@@ -6,6 +6,7 @@ import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.editions import editions_of
+from nephoscope.analysis.editions_overall import overall_of
 from nephoscope.analysis.query import csv_of, query
 from nephoscope.analysis.tables import TABLES, to_parquet
 from nephoscope.errors import InputError
@@ -63,12 +64,27 @@ def test_a_missing_price_leaves_performance() -> None:
     ]
 
 
+def test_over_all_configurations_the_change_is_a_geometric_mean_with_a_bootstrap_interval() -> None:
+    old, new = edition("2025-06-30", 1, 1), edition("2025-06-30", 1.1, 1.3)
+    rows, _ = editions_of(old, new, basis="on-demand")
+    (found,) = overall_of(old, new, rows)
+    assert found.ratio == pytest.approx((1.1 * 1.3) ** 0.5)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low < found.ratio < found.high < 1.21
+    assert (found.configurations, found.least_n, found.coverage) == (2, 6, 0.95)
+    assert overall_of(old, new, rows) == [found], "seeded"
+    assert overall_of(old, new, rows[:1]) == []
+
+
 def test_the_page_of_two_studies() -> None:
-    rows, _ = editions_of(edition("2025-06-30", 1, 1), edition("2026-06-30", 1.2, 1.2), basis="on-demand")
-    html = render_editions(rows, ["<b>c</b> only in A"], ("2025", "2026"))
+    old, new = edition("2025-06-30", 1, 1), edition("2026-06-30", 1.2, 1.2)
+    rows, _ = editions_of(old, new, basis="on-demand")
+    html = render_editions(rows, overall_of(old, new, rows), ["<b>c</b> only in A"], ("2025", "2026"))
     assert "$292.00 → $365.00" in html
     assert "&lt;b&gt;c&lt;/b&gt; only in A" in html
     assert "src=" not in html
+    assert "B against A over all configurations" in html
 
 
 @pytest.fixture(scope="module")
