@@ -27,7 +27,7 @@ from nephoscope.report.methods_section import methods_section
 from nephoscope.report.parts import Book
 from nephoscope.report.spec import as_script, unchecked
 from nephoscope.report.statistics_tables import leaderboard
-from nephoscope.report.table_html import rows_html
+from nephoscope.report.table_html import folded_html, rows_html
 from nephoscope.report.trial_section import checks_table, counted, evidence_table, exclusions_table, trials_table
 from nephoscope.results import AnalysedStudy, Insight
 
@@ -197,6 +197,7 @@ def environment() -> jinja2.Environment:
         lstrip_blocks=True,
     )
     made.globals["rows_html"] = rows_html
+    made.globals["folded_html"] = folded_html
     return made
 
 

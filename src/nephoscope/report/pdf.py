@@ -5,6 +5,7 @@ from typing import Any
 
 from nephoscope.errors import ToolMissing
 from nephoscope.report import theme
+from nephoscope.report.packing import unpack
 from nephoscope.report.page import TEMPLATES, VEGA_LITE_VERSION, render_html
 from nephoscope.report.spec import unpacked
 from nephoscope.results import AnalysedStudy
@@ -16,6 +17,7 @@ _CHART = re.compile(
     r'<script type="application/(?:json|gzip)" data-for="(?P=id)">(?P<spec>.*?)</script>',
     re.DOTALL,
 )
+_PACKED = re.compile(r'<tbody class="more" data-rows="(?P<rows>[^"]+)"></tbody>')
 _ON_SCREEN = (
     re.compile(r"<script.*?</script>", re.DOTALL),
     re.compile(r'<nav class="contents".*?</nav>', re.DOTALL),
@@ -42,10 +44,15 @@ def render_pdf(study: AnalysedStudy) -> bytes:
 
 def paper(study: AnalysedStudy) -> str:
     """The page as it is printed: no script, charts as SVG in the colours of paper."""
-    html = _CHART.sub(_drawn, render_html(study))
+    html = _CHART.sub(_drawn, with_rows(render_html(study)))
     for pattern in _ON_SCREEN:
         html = pattern.sub("", html)
     return html.replace("<html ", '<html class="scripted" ', 1)
+
+
+def with_rows(html: str) -> str:
+    """The page with every packed row of its tables."""
+    return _PACKED.sub(lambda found: f'<tbody class="more">{unpack(found["rows"])}</tbody>', html)
 
 
 def _drawn(found: re.Match[str]) -> str:

@@ -1,7 +1,5 @@
 """From an Altair chart to the JSON that stands in the report."""
 
-import base64
-import gzip
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -11,11 +9,10 @@ import altair as alt
 from altair.utils import schemapi
 
 from nephoscope.report import theme
+from nephoscope.report.packing import MOST_PLAIN, pack, unpack
 
 Spec = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
-MOST_PLAIN = 4096
-"""Characters up to which a specification stands in the page as JSON; a longer one is packed, to a tenth of its size."""
 ROOM = 1.12
 """A linear axis ends this much beyond its largest value at the least."""
 
@@ -41,15 +38,14 @@ def as_script(value: Any) -> str:
 
 
 def packed(spec: Spec) -> str:
-    """A specification for a script element: its JSON, or gzip of that in base64 where it is long."""
+    """A specification for a script element: its JSON, packed where it is long."""
     text = as_script(spec)
-    return text if len(text) <= MOST_PLAIN else base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return text if len(text) <= MOST_PLAIN else pack(text)
 
 
 def unpacked(text: str) -> Spec:
     """The specification of `packed`."""
-    plain = text if is_plain(text) else gzip.decompress(base64.b64decode(text))
-    found: Spec = json.loads(plain)
+    found: Spec = json.loads(text if is_plain(text) else unpack(text))
     return found
 
 

@@ -4,12 +4,24 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup, escape
 
+from nephoscope.report.packing import pack
 from nephoscope.report.parts import Badge, Cell, Column, Link, Row
+
+MOST_PLAIN_ROWS = 32_768
+"""Characters of folded rows that stand in the page as they are; pages of a few configurations hold no more."""
 
 
 def rows_html(columns: Sequence[Column], rows: Iterable[Row]) -> Markup:
     """Table rows; every text is escaped."""
     return Markup("\n").join(Markup(_group(columns, row) if row.group else _row(columns, row)) for row in rows)  # noqa: S704  # escaped below
+
+
+def folded_html(columns: Sequence[Column], rows: Iterable[Row]) -> Markup:
+    """The body of rows that a reader asks for; packed where it is long."""
+    html = rows_html(columns, rows)
+    if len(html) <= MOST_PLAIN_ROWS:
+        return Markup('<tbody class="more">\n{}\n</tbody>').format(html)
+    return Markup('<tbody class="more" data-rows="{}"></tbody>').format(pack(html))
 
 
 def _row(columns: Sequence[Column], row: Row) -> str:

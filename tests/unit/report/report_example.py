@@ -1,5 +1,8 @@
 """A made-up `AnalysedStudy` that looks like the laptop study, in any size, with trials that do not count."""
 
+from typing import Any, TypeVar
+
+from nephoscope.frozen import Frozen
 from nephoscope.records import Disk, Facts, Plan
 from nephoscope.results import (
     AnalysedStudy,
@@ -12,6 +15,8 @@ from nephoscope.results import (
 )
 from tests.unit.report.report_example_statistics import comparisons_of, statistics_of
 from tests.unit.report.report_example_trials import CATALOGUE, HOSTILE, STARTED_UNIX_MS, Sketch, cpus_of, fill
+
+Row = TypeVar("Row", bound=Frozen)
 
 
 def facts(cpus: int) -> Facts:
@@ -216,6 +221,32 @@ def laptop() -> AnalysedStudy:
 
 def many(count: int) -> AnalysedStudy:
     return build(Sketch(configurations=[f"cloud-{i:02d}-general-4xlarge" for i in range(count)], series_s=30))
+
+
+def full_edition(count: int) -> AnalysedStudy:
+    """As many benchmarks again, compared by their headline metrics alone, as an analysis of so many would."""
+    study = many(count)
+    headlines = {(row.benchmark, metric.name) for row in study.benchmarks for metric in row.metrics if metric.headline}
+    compared = [row for row in study.comparisons if (row.benchmark, row.metric) in headlines]
+    return study.model_copy(
+        update={
+            "benchmarks": [*study.benchmarks, *map(_again, study.benchmarks)],
+            "trials": [*study.trials, *map(_again, study.trials)],
+            "measurements": [*study.measurements, *map(_again, study.measurements)],
+            "statistics": [*study.statistics, *map(_again, study.statistics)],
+            "comparisons": [*compared, *map(_again, compared)],
+        }
+    )
+
+
+def _again(row: Row) -> Row:
+    """The same of another benchmark and trial."""
+    changes: dict[str, Any] = {"benchmark": f"{getattr(row, 'benchmark', '')}-again"}
+    if hasattr(row, "trial"):
+        changes["trial"] = row.trial[::-1]
+    if hasattr(row, "trials"):
+        changes["trials"] = [trial[::-1] for trial in row.trials]
+    return row.model_copy(update=changes)
 
 
 def all_failed() -> AnalysedStudy:

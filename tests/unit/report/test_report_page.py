@@ -10,6 +10,7 @@ import altair as alt
 import pytest
 
 from nephoscope.report import render_html
+from nephoscope.report.pdf import with_rows
 from nephoscope.report.spec import as_script, unpacked
 from nephoscope.results import AnalysedStudy, ErrorRow
 from tests.unit.report import report_example as example
@@ -24,7 +25,7 @@ def laptop() -> AnalysedStudy:
 
 @pytest.fixture(scope="module")
 def laptop_html(laptop: AnalysedStudy) -> str:
-    return render_html(laptop)
+    return with_rows(render_html(laptop))
 
 
 class Outline(HTMLParser):
@@ -68,7 +69,7 @@ STUDIES: dict[str, Callable[[], AnalysedStudy]] = {
 
 @pytest.fixture(scope="module", params=STUDIES)
 def html(request: pytest.FixtureRequest) -> str:
-    return render_html(STUDIES[request.param]())
+    return with_rows(render_html(STUDIES[request.param]()))
 
 
 def test_ids_are_unique_and_links_resolve(html: str) -> None:
@@ -94,11 +95,32 @@ def test_headings_descend_one_step_at_a_time(html: str) -> None:
 
 
 def test_equal_input_gives_equal_bytes(laptop_html: str) -> None:
-    assert render_html(example.laptop()) == laptop_html
+    assert with_rows(render_html(example.laptop())) == laptop_html
 
 
 def test_size_is_bounded(laptop_html: str) -> None:
     assert len(laptop_html.encode()) < MOST_BYTES
+
+
+@pytest.mark.slow
+def test_a_hundred_configurations_by_all_benchmarks_of_an_edition_stay_under_five_megabytes() -> None:
+    study = example.full_edition(100)
+    html = render_html(study)
+    assert len(html.encode()) < 5_000_000
+    whole = outline(with_rows(html))
+    assert {link[1:] for link in whole.links if link.startswith("#")} <= set(whole.ids), "evidence is there, if packed"
+    assert sum(link.startswith("#evidence-") for link in whole.links) > 3000
+    assert html.count('class="drawing"') > 100
+
+
+def test_long_rows_are_packed_and_come_back() -> None:
+    study = example.many(20)
+    packed = render_html(study)
+    whole = with_rows(packed)
+    assert packed.count("data-rows=") > 3
+    assert "data-rows=" not in whole
+    assert len(packed) < len(whole) - 500_000
+    assert {f"trial-{row.trial}" for row in study.trials} <= set(outline(whole).ids)
 
 
 def test_hostile_text_is_only_ever_text(laptop_html: str) -> None:

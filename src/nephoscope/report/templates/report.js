@@ -9,11 +9,23 @@
     axisX: { ...config.axisX, tickCount: width < 480 ? 4 : 6 },
   });
 
-  // A long specification is packed: gzip in base64. Nothing is loaded.
-  const specificationOf = async (script) => {
-    if (script.type === "application/json") return JSON.parse(script.textContent);
-    const bytes = Uint8Array.from(atob(script.textContent), (character) => character.charCodeAt(0));
-    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
+  // Long parts are packed: gzip in base64. Nothing is loaded.
+  const unpacked = (text) => {
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  };
+  const specificationOf = async (script) =>
+    JSON.parse(script.type === "application/json" ? script.textContent : await unpacked(script.textContent));
+
+  const unpackRows = async () => {
+    for (const tbody of document.querySelectorAll("tbody[data-rows]"))
+      try {
+        tbody.innerHTML = await unpacked(tbody.dataset.rows);
+        delete tbody.dataset.rows;
+      } catch (error) {
+        tbody.innerHTML = '<tr><td colspan="9">This browser cannot unpack these rows; they stand in the files beside this page.</td></tr>';
+        console.error(error);
+      }
   };
 
   const draw = async (box) => {
@@ -89,5 +101,5 @@
   label();
 
   if (matchMedia("(max-width: 1179px)").matches) document.querySelector(".contents-fold").open = false;
-  drawAll().then(open);
+  unpackRows().then(drawAll).then(open);
 })();
