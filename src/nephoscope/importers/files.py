@@ -23,7 +23,7 @@ from nephoscope.importers.imported import (
     read_whole,
     safe_name,
 )
-from nephoscope.records import Direction, ImportedBenchmark, Measurement, Metric, Verdict
+from nephoscope.records import Direction, Facts, ImportedBenchmark, Measurement, Metric, Verdict
 
 MOST_BYTES = 64 * 1024 * 1024
 """Of one file: larger ones are raw series, not results."""
@@ -51,6 +51,19 @@ class Parsed(Frozen):
 
 
 @dataclass(frozen=True)
+class Place:
+    """What the path of a file, and its neighbours, say of what is in it."""
+
+    machine: ImportedMachine
+    facts: Facts | None = None
+    beside: tuple[Path, ...] = ()
+    """Files that say so, kept with the trial."""
+    load: str = ""
+    """What tells its load from others of the same benchmark, as a part of the benchmark's name."""
+    verdicts: tuple[Verdict, ...] = ()
+
+
+@dataclass(frozen=True)
 class FileFormat:
     """One kind of files."""
 
@@ -62,6 +75,10 @@ class FileFormat:
     checks: tuple[tuple[str, str], ...] = ()
     suffixes: tuple[str, ...] = ()
     """Of files to look at below a folder; empty: all."""
+    place: Callable[[Path, Path, str], Place | None] | None = None
+    """Of what was imported, one file, and the benchmark in it; none, or None: as the folders above it are called."""
+    aside: Callable[[Path], bool] | None = None
+    """Whether a file is read with others, and is no output of its own."""
 
 
 def metric(name: str, unit: str, title: str, *, headline: bool = False, lower: bool = False) -> Metric:
@@ -86,6 +103,8 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
     left_out: list[str] = []
     benchmarks: dict[str, ImportedBenchmark] = {}
     for file in files:
+        if form.aside is not None and form.aside(file):
+            continue
         origin = file.relative_to(path).as_posix() if file != path else file.name
         try:
             parsed = form.parse(_text(file))
@@ -93,8 +112,10 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
             left_out.append(f"{origin}: {error.message}")
             continue
         for index, one in enumerate(parsed):
-            benchmarks[one.benchmark] = _merged(benchmarks.get(one.benchmark), one)
-            trials.append(_trial(one, file, f"{origin}#{index}" if index else origin, _machine(path, file)))
+            place = (form.place(path, file, one.benchmark) if form.place else None) or Place(_machine(path, file))
+            named = one.model_copy(update={"benchmark": safe_name(f"{one.benchmark}{place.load}")})
+            benchmarks[named.benchmark] = _merged(benchmarks.get(named.benchmark), named)
+            trials.append(_trial(named, file, f"{origin}#{index}" if index else origin, place))
     if not trials:
         why = f": {left_out[0]}" if left_out else ""
         raise InputError(f"no {form.title} at {path}{why}", hint=f"`nephoscope import {form.name} --help`")
@@ -145,19 +166,21 @@ def _machine(path: Path, file: Path) -> ImportedMachine:
     return ImportedMachine(name=name, provider="other", machine_type=None)
 
 
-def _trial(one: Parsed, file: Path, origin: str, of: ImportedMachine) -> ImportedTrial:
+def _trial(one: Parsed, file: Path, origin: str, place: Place) -> ImportedTrial:
+    raw = [file, *place.beside]
     return ImportedTrial(
         origin=origin,
-        machine=of,
+        machine=place.machine,
         benchmark=one.benchmark,
         measurements=[
             Measurement(metric=found.metric.name, unit=found.metric.unit, value=found.value, at_s=found.at_s)
             for found in one.values
         ],
-        verdicts=[read_whole(file.name), *one.verdicts],
+        verdicts=[read_whole(file.name), *one.verdicts, *place.verdicts],
+        facts=place.facts,
         cpus=one.cpus,
         tool_versions=one.versions,
-        raw={f"{safe_name(file.stem)}{file.suffix.lower()}": file.read_bytes()},
+        raw={f"{safe_name(kept.stem)}{kept.suffix.lower()}": kept.read_bytes() for kept in raw},
     )
 
 

@@ -1,12 +1,9 @@
-"""Outputs of fio, CoreMark and netperf as trials, and a tree that holds them together with TPC-C logs."""
-
-from collections.abc import Sequence
+"""Outputs of fio, CoreMark and netperf as trials."""
 
 from nephoscope.checks.verdicts import invalid, valid
 from nephoscope.errors import OutputUnreadable
 from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric
 from nephoscope.importers.imported import safe_name
-from nephoscope.importers.oltp_logs import COCKROACH, parse_cockroach_workload
 from nephoscope.parsers.coremark import parse_coremark
 from nephoscope.parsers.fio import FioJob, FioSide, parse_fio
 from nephoscope.parsers.netperf import parse_netperf
@@ -93,27 +90,6 @@ def parse_netperf_file(text: str) -> list[Parsed]:
     return [Parsed(benchmark=f"netperf-{kind}", title=f"netperf {found.test or kind}", values=values)]
 
 
-_TREE = (parse_fio_file, parse_coremark_file, parse_netperf_file, parse_cockroach_workload)
-
-
-def parse_any_of_a_tree(text: str) -> Sequence[Parsed]:
-    """A file of a cloud-report tree, by its content.
-
-    Raises:
-        OutputUnreadable: no parser knows it.
-    """
-    refusals = []
-    for parse in _TREE:
-        try:
-            found = parse(text)
-        except OutputUnreadable as error:
-            refusals.append(error.message)
-            continue
-        if found:
-            return found
-    raise OutputUnreadable(f"neither fio, CoreMark, netperf nor TPC-C: {'; '.join(refusals)[:300]}")
-
-
 FIO = FileFormat(
     name="fio",
     title="fio JSON",
@@ -123,16 +99,4 @@ FIO = FileFormat(
         "jobs of one name in one file (without group_reporting) are left out",
     ),
     checks=(("exit-code", "Refuses a job that fio ended with an error."),),
-)
-CLOUD_REPORT_TREE = FileFormat(
-    name="cloud-report",
-    title="an output tree of the Cloud Reports of 2021 and 2022",
-    parse=parse_any_of_a_tree,
-    unknown=(
-        "which of several runs of a tool the report took; all files are imported",
-        "of other files (cpu_info, scripts, logs) only that they are there",
-        *COCKROACH.unknown,
-    ),
-    checks=(*FIO.checks, *COCKROACH.checks),
-    suffixes=(".json", ".log", ".txt", ".out", ""),
 )

@@ -1,0 +1,165 @@
+"""Output trees of the Cloud Reports of 2021 and 2022: VERSION/CLOUD/STORAGE/logs/TYPE/TOOL-results.DATE-NAME/FILE.
+
+Beside the logs of TPC-C stands `cpu_info.txt`: cpufetch, then lscpu of every machine of the cluster; beside the
+folders of the other tools `CLUSTER_cpu_info.txt` with that of the first machine. They are read as facts. A file that
+lies in no such tree is placed as any other: by the folders above it.
+"""
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from nephoscope.checks.verdicts import invalid, valid
+from nephoscope.errors import OutputUnreadable
+from nephoscope.importers.files import FileFormat, Parsed, Place
+from nephoscope.importers.imported import ImportedMachine, safe_name
+from nephoscope.importers.oltp_logs import COCKROACH, parse_cockroach_workload
+from nephoscope.importers.tool_files import FIO, parse_coremark_file, parse_fio_file, parse_netperf_file
+from nephoscope.parsers.lscpu import Lscpu, parse_lscpu
+from nephoscope.parsers.text import clean
+from nephoscope.records import Facts, Verdict
+
+_PARSERS = (parse_fio_file, parse_coremark_file, parse_netperf_file, parse_cockroach_workload)
+_PROVIDERS = {"aws": "aws", "azure": "azure", "gce": "gcp", "gcp": "gcp"}
+_LOGS = "logs"
+_CPU_INFO = "cpu_info.txt"
+_RESULTS = re.compile(r"(?P<tool>fio|coremark|netperf|tpcc)-results\..+")
+_MARKED = frozenset({"fio", "coremark", "netperf"})
+"""Tools whose script leaves a file `success` behind; the reports counted no folder without one."""
+_WAREHOUSES = re.compile(r"tpcc-results-(\d+)")
+_PER_VCPU = (50, 75, 100, 125, 150)
+"""Active warehouses for each vCPU of one machine, as the edition of 2022 asked for."""
+_SIZE = re.compile(r"-(\d*x?large|metal|nano|micro|small|medium)$")
+_NODE = re.compile(r"^[ \t]*(?:\d+:[ \t]*)?(?=Architecture:)", re.MULTILINE)
+"""Where lscpu of one machine begins; roachprod writes the number of the machine before it."""
+
+
+def parse_any_of_a_tree(text: str) -> Sequence[Parsed]:
+    """A file of a cloud-report tree, by its content.
+
+    Raises:
+        OutputUnreadable: no parser knows it.
+    """
+    refusals = []
+    for parse in _PARSERS:
+        try:
+            found = parse(text)
+        except OutputUnreadable as error:
+            refusals.append(error.message)
+            continue
+        if found:
+            return found
+    raise OutputUnreadable(f"neither fio, CoreMark, netperf nor TPC-C: {'; '.join(refusals)[:300]}")
+
+
+def place_of(_root: Path, file: Path, benchmark: str) -> Place | None:
+    """Where a file stands in such a tree; None: in none."""
+    machine = _machine(file)
+    if machine is None:
+        return None
+    results = _RESULTS.fullmatch(file.parent.name)
+    info = _info_beside(file)
+    facts = cpu_info_facts(info.read_text(encoding="utf-8", errors="replace")) if info else None
+    return Place(
+        machine=machine,
+        facts=facts,
+        beside=(info,) if info else (),
+        load=_load(file, facts.cpus_online if facts else None) if benchmark.startswith("tpcc") else "",
+        verdicts=_success(file.parent) if results and results["tool"] in _MARKED else (),
+    )
+
+
+def _machine(file: Path) -> ImportedMachine | None:
+    """Kinds of storage are configurations of their own."""
+    parts = file.resolve().parts
+    for index in range(len(parts) - 3, 1, -1):
+        provider = _PROVIDERS.get(parts[index - 2])
+        if parts[index] == _LOGS and provider:
+            storage, written = parts[index - 1], parts[index + 1]
+            machine_type = _SIZE.sub(r".\1", written) if provider == "aws" else written
+            name = safe_name(f"{provider}-{machine_type}-{storage}")
+            return ImportedMachine(name=name, provider=provider, machine_type=machine_type)
+    return None
+
+
+def _info_beside(file: Path) -> Path | None:
+    own = file.parent / _CPU_INFO
+    if own.is_file():
+        return own
+    of_type = sorted(file.parent.parent.glob(f"*_{_CPU_INFO}")) if _RESULTS.fullmatch(file.parent.name) else []
+    return of_type[0] if len(of_type) == 1 else None
+
+
+def _load(file: Path, vcpus: int | None) -> str:
+    """Of TPC-C: warehouses for each vCPU where the edition counts so, else all active ones; none: not said."""
+    said = _WAREHOUSES.match(file.stem)
+    if said is None:
+        return ""
+    active = int(said[1])
+    return next((f"-{one}-per-vcpu" for one in _PER_VCPU if vcpus and active == one * vcpus), f"-{active}-warehouses")
+
+
+def _success(folder: Path) -> tuple[Verdict, ...]:
+    there = (folder / "success").is_file()
+    return ((valid if there else invalid)("success-mark", f"a file `success` is {'there' if there else 'missing'}"),)
+
+
+def cpu_info_facts(text: str) -> Facts | None:
+    """What every machine shows alike; models that differ stand beside each other. None: no lscpu can be read in it."""
+    plain = clean(text)
+    starts = [found.end() for found in _NODE.finditer(plain)]
+    if not starts:
+        return None
+    machines: list[dict[str, Any]] = []
+    for start, end in pairwise([*starts, len(plain)]):
+        try:
+            machines.append(_facts_of(parse_lscpu(plain[start:end].rstrip() + "\n")))
+        except OutputUnreadable:
+            return None
+    common = {key: value for key, value in machines[0].items() if all(one[key] == value for one in machines)}
+    models = sorted({str(one["cpu_model"]) for one in machines if one["cpu_model"]})
+    return Facts(**{**common, "at_unix_ms": None, "cpu_model": " | ".join(models) or None})
+
+
+def _facts_of(found: Lscpu) -> dict[str, Any]:
+    return {
+        "cpu_model": found.model_name,
+        "cpu_vendor": found.vendor,
+        "cpu_family": _number(found.family),
+        "cpu_model_number": _number(found.model),
+        "cpu_stepping": _number(found.stepping),
+        "architecture": found.architecture,
+        "cpus_online": found.vcpus,
+        "sockets": found.sockets,
+        "cores_per_socket": found.cores_per_socket,
+        "threads_per_core": found.threads_per_core,
+        "numa_nodes": found.numa_nodes,
+        "virtualization": found.hypervisor_vendor,
+    }
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text is not None and text.isdecimal() else None
+
+
+CLOUD_REPORT_TREE = FileFormat(
+    name="cloud-report",
+    title="an output tree of the Cloud Reports of 2021 and 2022",
+    parse=parse_any_of_a_tree,
+    unknown=(
+        "which of several runs of a tool the report took; all files are imported",
+        "of other files (scripts, logs of the driver) only that they are there",
+        "cpu_info.txt was written after the run that it stands beside, or before all runs of its cluster",
+        *COCKROACH.unknown,
+    ),
+    checks=(
+        *FIO.checks,
+        *COCKROACH.checks,
+        ("success-mark", "Refuses output whose script did not leave its mark: the reports did not count it either."),
+    ),
+    suffixes=(".json", ".log", ".txt", ".out", ""),
+    place=place_of,
+    aside=lambda file: file.name.endswith(_CPU_INFO) or file.name == "success",
+)
