@@ -65,7 +65,7 @@ lint: setup-dev ## style, types, arrows between packages, clippy
 
 bench: tools setup-dev ## the tool's own speed, against its peers where they are installed
 	@for program in bench/*.py; do \
-		echo "== $$program"; $(BIN)/python -m "bench.$$(basename "$$program" .py)" $(BENCH); done
+		echo "== $$program"; PYTHONPATH=src:. $(BIN)/python -m "bench.$$(basename "$$program" .py)" $(BENCH); done
 
 static: setup ## build a load generator that runs on any Linux of this CPU, for hosts reached over SSH
 	@cd load && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet \

@@ -1,6 +1,5 @@
 """What the machines give: which figures there are, of what, and none where there is nothing."""
 
-import json
 from typing import Any
 
 import altair as alt
@@ -14,6 +13,7 @@ from nephoscope.report.machine_numbers import MachineNumbers, machine_numbers
 from nephoscope.report.machine_section import machines_table
 from nephoscope.report.network_figures import BINS_PER_DECADE
 from nephoscope.report.parts import Book
+from nephoscope.report.spec import unpacked
 from nephoscope.results import MachineRow
 from tests.unit.report import report_example
 from tests.unit.report.numbers_example import FAR, MACHINES, SECONDS, numbers
@@ -27,7 +27,7 @@ def found() -> MachineNumbers:
 
 
 def specs(figure: Any) -> list[dict[str, Any]]:
-    return [json.loads(panel.script) for panel in figure.panels]
+    return [unpacked(panel.script) for panel in figure.panels]
 
 
 def test_every_part_has_its_figures(found: MachineNumbers) -> None:
@@ -90,7 +90,7 @@ def test_a_histogram_holds_every_reply_once(found: MachineNumbers) -> None:
 def test_jobs_stand_with_what_they_do_and_a_mixed_one_with_both(found: MachineNumbers) -> None:
     figure = next(one for one in found.storage if one.title == "fio: I/O rate by job")
     jobs = {
-        panel.title: list(dict.fromkeys(row["job"] for row in json.loads(panel.script)["datasets"]["rows"]))
+        panel.title: list(dict.fromkeys(row["job"] for row in unpacked(panel.script)["datasets"]["rows"]))
         for panel in figure.panels
     }
     assert jobs == {
@@ -103,7 +103,7 @@ def test_jobs_stand_with_what_they_do_and_a_mixed_one_with_both(found: MachineNu
 
 def test_physics_stands_beside_the_far_one_alone(found: MachineNumbers) -> None:
     figure = next(one for one in found.network if "round trips" in one.title)
-    lines = {panel.title: json.loads(panel.script)["datasets"]["floor"] for panel in figure.panels}
+    lines = {panel.title: unpacked(panel.script)["datasets"]["floor"] for panel in figure.panels}
     assert lines.pop(FAR)[0]["floor"] == pytest.approx(34.3, rel=0.01)
     assert list(lines.values()) == [[]] * (len(MACHINES) - 1)
     assert "us-east-1 and us-west-2 are 3,503 km apart: light in fibre takes 34.3 ms" in figure.caption

@@ -76,4 +76,4 @@ def test_sets_of_trials_and_links_are_bounded(monkeypatch: pytest.MonkeyPatch) -
 def test_templates_name_no_file_that_is_not_written() -> None:
     templates = Path(parts.__file__).parent / "templates"
     named = {name for file in templates.glob("*.j2") for name in re.findall(r'href="([a-z_]+\.csv)"', file.read_text())}
-    assert named <= {"measurements.csv", "statistics.csv", "comparisons.csv", "costs.csv"}
+    assert named <= {"measurements.csv", "statistics.csv", "comparisons.csv", "costs.csv", "transfers.csv"}

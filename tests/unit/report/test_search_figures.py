@@ -1,6 +1,5 @@
 """Figures of a search: the curve, the bracket, the limit line, the qualification table; from a recorded search."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from nephoscope.report.benchmark_section import benchmark_section
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.search_figures import curve_figures
+from nephoscope.report.spec import unpacked
 from nephoscope.results import AnalysedStudy, MeasurementRow, TrialRow
 from nephoscope.units import GIB
 from tests.unit.analysis.study_builder import inputs, measurement, observed, trial
@@ -75,7 +75,7 @@ def figures(book: Book) -> list[Figure]:
 
 
 def spec_of(figure: Figure, panel: int) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(figure.panels[panel].script)
+    found: dict[str, Any] = unpacked(figure.panels[panel].script)
     return found
 
 
