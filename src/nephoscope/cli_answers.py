@@ -71,9 +71,9 @@ def compare(
     if html is not None:
         stages.write_comparison(html, found, (before.name, after.name))
     if as_json:
-        tables = {"rows": found.rows, "overall": found.overall}
-        dumped = {name: [row.model_dump(mode="json") for row in many] for name, many in tables.items()}
-        _print_json({**dumped, "left_out": found.left_out})
+        rows = [row.model_dump(mode="json") for row in found.rows]
+        overall = [row.model_dump(mode="json") for row in found.overall]
+        _print_json({"rows": rows, "overall": overall, "left_out": found.left_out})
         return
     table = Table("configuration", "metric", "performance B / A", "price B / A", "per dollar B / A", "n")
     for row in found.rows:

@@ -1,6 +1,5 @@
 """More machines: which configurations make a group, what is fitted, told and drawn."""
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +11,7 @@ from nephoscope.report.benchmark_section import benchmark_section
 from nephoscope.report.growth_figures import growth_figures
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
+from nephoscope.report.spec import unpacked
 from nephoscope.results import AnalysedStudy
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import inputs, measurement, rows
@@ -130,7 +130,7 @@ def test_trials_fit_and_linear_growth_are_drawn(study: AnalysedStudy) -> None:
     book = Book(Lookup.of(study))
     figure, times = growth_figures(book, book.lookup.study.benchmarks[0])
     assert [panel.title for panel in figure.panels] == ["postgres on small", "valkey on small"]
-    shards = json.loads(figure.panels[1].script)["datasets"]
+    shards = unpacked(figure.panels[1].script)["datasets"]
     assert [point["machines"] for point in shards["points"]] == [3] * 6 + [6] * 6
     assert [(end["machines"], end["value"]) for end in shards["linear"]] == [
         (3, pytest.approx(30e3 * MEDIAN)),
@@ -138,7 +138,7 @@ def test_trials_fit_and_linear_growth_are_drawn(study: AnalysedStudy) -> None:
     ]
     assert shards["fitted"][-1]["value"] == pytest.approx(60e3 * MEDIAN, rel=1e-4)
     assert [panel.title for panel in times.panels] == [f"{name} on small: read service" for name in SYSTEMS]
-    drawn = json.loads(times.panels[1].script)["datasets"]["rows"]
+    drawn = unpacked(times.panels[1].script)["datasets"]["rows"]
     assert [(one["series"], one["machines"], one["value"]) for one in drawn] == [
         ("p50", 3, pytest.approx(TIMES_MS["p50"])),
         ("p50", 6, pytest.approx(TIMES_MS["p50"])),

@@ -58,7 +58,7 @@ def ways(found: AnalysedStudy) -> dict[str, TransferRow]:
     return {row.way: row for row in found.transfers}
 
 
-LOAD = {"load_machine": {"type": "m6i.2xlarge"}, "zone": "us-east-1a"}
+LOAD: dict[str, Any] = {"load_machine": {"type": "m6i.2xlarge"}, "zone": "us-east-1a"}
 
 
 def test_machines_of_one_zone_pay_nothing_and_two_zones_would_pay_both_directions() -> None:
@@ -72,7 +72,7 @@ def test_machines_of_one_zone_pay_nothing_and_two_zones_would_pay_both_direction
 
 
 def test_between_regions_each_end_pays_for_what_it_sends() -> None:
-    elsewhere = {"load_machine": {"type": "m6i.2xlarge", "region": "us-west-2"}}
+    elsewhere: dict[str, Any] = {"load_machine": {"type": "m6i.2xlarge", "region": "us-west-2"}}
     found = measured(sold(**elsewhere)).transfers
     assert {(row.here, row.there): row.bytes_per_s for row in found} == {
         ("us-west-2", "us-east-1"): 3e6,

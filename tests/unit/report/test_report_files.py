@@ -160,7 +160,7 @@ def test_a_changed_figure_is_named(tmp_path: Path) -> None:
         (folder / f"{table}.csv").write_text(whole, encoding="utf-8")
 
 
-SHOWN = {
+SHOWN: dict[str, type[Frozen]] = {
     "statistics": Statistic,
     "comparisons": Comparison,
     "price_performance": PricePerformance,

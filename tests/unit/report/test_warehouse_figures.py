@@ -1,6 +1,5 @@
 """Figures of a search for the most warehouses: levels, bracket, limits, table; from a simulated search."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -10,6 +9,7 @@ from nephoscope.benchmarks.max_warehouses import MaxWarehouses
 from nephoscope.report.benchmark_section import benchmark_section
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
+from nephoscope.report.spec import unpacked
 from nephoscope.report.warehouse_figures import warehouse_figures
 from nephoscope.results import MeasurementRow, TrialRow
 from tests.unit.analysis.study_builder import inputs, measurement, trial
@@ -44,7 +44,7 @@ def test_levels_bracket_and_limits_are_drawn(book: Book) -> None:
     )
     for figure, limit in ((efficiency, pytest.approx(100 * 9 / 12.86)), (response, 5)):
         assert {panel.title for panel in figure.panels} == set(NAMES)
-        sets = json.loads(figure.panels[0].script)["datasets"]
+        sets = unpacked(figure.panels[0].script)["datasets"]
         assert {point["counts"] for point in sets["points"]} == {True, False}
         assert [one["limit"] for one in sets["limits"]] == [limit]
         held = [point["warehouses"] for point in sets["points"] if point["counts"]]
