@@ -22,11 +22,13 @@ from nephoscope.databases.valkey_binaries import find_valkey
 from nephoscope.errors import InputError
 from nephoscope.machines.facts import gather_facts
 from nephoscope.providers.aws import AwsCloud
+from nephoscope.providers.azure import AzureCloud
 from nephoscope.providers.base import Provider
 from nephoscope.providers.cloud import CloudProvider
 from nephoscope.providers.cloud_ssh import SshConnect
 from nephoscope.providers.emulated import EmulatedProvider
 from nephoscope.providers.fake import FakeProvider
+from nephoscope.providers.gcp import GcpCloud
 from nephoscope.providers.local import LocalProvider
 from nephoscope.providers.ssh import SshProvider
 from nephoscope.run.clock import FakeClock, SystemClock
@@ -45,8 +47,9 @@ def real_world(listener: Listener) -> World:
     """The world of a command line."""
     clock = SystemClock()
     connect, owner = SshConnect([load_program()], clock), f"{getpass.getuser()}@{socket.gethostname()}"
+    clouds = (AwsCloud(clock), AzureCloud(clock), GcpCloud(clock))
     providers: Mapping[str, Provider] = {
-        "aws": CloudProvider(AwsCloud(clock), connect, clock, owner),
+        **{cloud.name: CloudProvider(cloud, connect, clock, owner) for cloud in clouds},
         "local": LocalProvider(),
         "emulated": EmulatedProvider(),
         "ssh": SshProvider([load_program()]),

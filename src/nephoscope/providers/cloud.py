@@ -6,6 +6,7 @@ after a controller that died finds everything by tags.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -229,7 +230,10 @@ async def _end_what_was_left(cluster: Cluster) -> None:
 
 
 async def patiently(
-    call: Callable[[], Result], typed: Callable[[Exception], NephoscopeError | None], clock: Clock
+    call: Callable[[], Result],
+    typed: Callable[[Exception], NephoscopeError | None],
+    clock: Clock,
+    threads: Executor | None = None,
 ) -> Result:
     """What a blocking call of an SDK returns, made again while its cloud asks to slow down or has a fault of its own.
 
@@ -239,10 +243,11 @@ async def patiently(
         call: may be made again.
         typed: of what the SDK raised; None: it is none of the cloud's, and goes on as it is.
         clock: for the waits between tries.
+        threads: where it runs; default: asyncio's few, for calls that are answered at once.
     """
     for done in range(TRIES):
         try:
-            return await to_its_end(asyncio.to_thread(call))
+            return await to_its_end(asyncio.get_running_loop().run_in_executor(threads, call))
         except NephoscopeError:
             raise
         except Exception as error:
@@ -258,6 +263,16 @@ async def patiently(
 def _passes(error: NephoscopeError) -> bool:
     """Throttled, or a fault of the cloud itself, of no named kind."""
     return isinstance(error, Throttled) or type(error) is InfrastructureFailure
+
+
+async def together(*actions: Awaitable[Result]) -> list[Result]:
+    """What all of them return, in order; when it raises the first error, the others have ended, too."""
+    tasks = [asyncio.ensure_future(action) for action in actions]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        if tasks:
+            await asyncio.wait(tasks)
 
 
 async def to_its_end(action: Awaitable[Result]) -> Result:

@@ -50,6 +50,8 @@ class ClusterOrder:
     tags: Mapping[str, str]
     """Of every resource, at its creation; a role's resources have `ROLE` besides."""
     expires_unix_ms: int | None
+    public_key: str
+    """Of the study: the boot script lets it in, and so does a cloud that wants to know it."""
 
     @property
     def id(self) -> str:
@@ -114,6 +116,7 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
         roles=tuple(roles),
         tags=tags_of(request, owner),
         expires_unix_ms=request.expires_unix_ms,
+        public_key=public_key,
     )
 
 

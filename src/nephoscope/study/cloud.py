@@ -39,7 +39,10 @@ class Cloud(Frozen):
     placement_group: Literal["cluster", "spread"] | None = Field(
         default=None, description="machines near each other, or on different hardware; default: as the provider likes"
     )
-    subnet: str | None = Field(default=None, description="the provider's name of it; default: its default network")
+    subnet: str | None = Field(
+        default=None,
+        description="the provider's name of it, on azure its id; default: its default network, on azure an own one",
+    )
 
     @field_validator("ingress")
     @classmethod

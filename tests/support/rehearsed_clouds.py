@@ -1,0 +1,151 @@
+"""Every provider whose clusters are made elsewhere, with its cloud played here: what a test of all of them needs."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nephoscope.errors import CapacityLacking, MachineUnsupported, NephoscopeError, QuotaReached, Throttled
+from nephoscope.providers.aws import AwsCloud
+from nephoscope.providers.azure import AzureCloud
+from nephoscope.providers.base import ClusterRequest, Provider
+from nephoscope.providers.cloud import CloudProvider
+from nephoscope.providers.fake_cloud import FakeCloud
+from nephoscope.providers.gcp import GcpCloud
+from nephoscope.run.clock import FakeClock
+from tests.support import fake_arm, gcplocal_compute, moto_ec2
+from tests.support.made_cloud import AtOnce, request_of
+from tests.support.orders import request_to_azure, request_to_gcp
+
+LAST_MACHINE = "load"
+ERRORS: dict[str, type[NephoscopeError]] = {
+    "capacity": CapacityLacking,
+    "quota": QuotaReached,
+    "throttled": Throttled,
+    "unsupported": MachineUnsupported,
+}
+
+
+@dataclass
+class Rehearsed:
+    """A cloud that is played."""
+
+    controller: Callable[[], Provider]
+    """A new one, which knows nothing of what others did."""
+    request: Callable[..., ClusterRequest]
+    left: Callable[[], list[str]]
+    """Everything that there is, also what costs nothing."""
+    refuse: Callable[[str | None], None]
+    """From now on the load machine, which comes last, is refused so ('capacity'); None: it is not."""
+
+
+@contextmanager
+def fake(folder: Path) -> Iterator[Rehearsed]:
+    """The folder that plays a cloud."""
+    wanted: list[str] = []
+
+    def refusal(_request: ClusterRequest) -> NephoscopeError | None:
+        return ERRORS[wanted[-1]]("injected") if wanted else None
+
+    def left() -> list[str]:
+        return [one.name for one in (folder / "clusters").iterdir()]
+
+    yield Rehearsed(lambda: FakeCloud(folder, {}, refusal), request_of, left, _switch(wanted))
+
+
+@contextmanager
+def aws(folder: Path) -> Iterator[Rehearsed]:
+    """EC2 on moto."""
+    wanted: list[str] = []
+    codes = {
+        "capacity": "InsufficientInstanceCapacity",
+        "quota": "VcpuLimitExceeded",
+        "throttled": "RequestLimitExceeded",
+        "unsupported": "Unsupported",
+    }
+
+    def refuse(operation: str, arguments: dict[str, Any]) -> str | None:
+        last = operation == "RunInstances" and moto_ec2.tag_in(arguments, "nephoscope-role") == LAST_MACHINE
+        return codes[wanted[-1]] if last and wanted else None
+
+    with moto_ec2.moto_server() as url:
+        client_of = moto_ec2.client_of(url, refuse)
+
+        def controller() -> Provider:
+            return _provider(AwsCloud(FakeClock(), client_of, moto_ec2.REGIONS))
+
+        def left() -> list[str]:
+            client = client_of(None)
+            tagged = [{"Name": "tag-key", "Values": ["nephoscope-study"]}]
+            reservations = client.describe_instances(Filters=tagged)["Reservations"]
+            machines = [one for reservation in reservations for one in reservation["Instances"]]
+            return [
+                *(one["InstanceId"] for one in machines if one["State"]["Name"] != "terminated"),
+                *(one["VolumeId"] for one in client.describe_volumes(Filters=tagged)["Volumes"]),
+                *(one["GroupId"] for one in client.describe_security_groups(Filters=tagged)["SecurityGroups"]),
+            ]
+
+        yield Rehearsed(controller, request_of, left, _switch(wanted))
+
+
+@contextmanager
+def gcp(folder: Path) -> Iterator[Rehearsed]:
+    """Compute Engine on gcplocal."""
+    wanted: list[str] = []
+    refusals = {
+        "capacity": gcplocal_compute.Refusal("ZONE_RESOURCE_POOL_EXHAUSTED", later=True),
+        "quota": gcplocal_compute.Refusal("QUOTA_EXCEEDED", message="Quota 'N2_CPUS' exceeded.", later=True),
+        "throttled": gcplocal_compute.Refusal("rateLimitExceeded"),
+        "unsupported": gcplocal_compute.Refusal("invalid", 400, "Machine type with name 'n9' does not exist."),
+    }
+
+    def refuse(method: str, kind: str, name: str) -> gcplocal_compute.Refusal | None:
+        last = (method, kind) == ("POST", "instances") and name.endswith(LAST_MACHINE)
+        return refusals[wanted[-1]] if last and wanted else None
+
+    with gcplocal_compute.gcplocal() as server:
+        server.refuse = refuse
+        api = gcplocal_compute.api_of(server)
+        yield Rehearsed(
+            lambda: _provider(GcpCloud(FakeClock(), lambda: api)), request_to_gcp, lambda: server.left, _switch(wanted)
+        )
+
+
+@contextmanager
+def azure(folder: Path) -> Iterator[Rehearsed]:
+    """Azure on the small fake of its Resource Manager."""
+    wanted: list[str] = []
+    refusals = {
+        "capacity": fake_arm.Refusal("ZonalAllocationFailed", later=True),
+        "quota": fake_arm.Refusal("OperationNotAllowed", message="exceeding approved standardDSv5Family Cores quota"),
+        "throttled": fake_arm.Refusal("TooManyRequests", 429),
+        "unsupported": fake_arm.Refusal("InvalidParameter", 400, "The value of parameter vmSize is invalid."),
+    }
+
+    def refuse(method: str, kind: str, name: str) -> fake_arm.Refusal | None:
+        last = (method, kind, name) == ("PUT", "virtualmachines", LAST_MACHINE)
+        return refusals[wanted[-1]] if last and wanted else None
+
+    with fake_arm.fake_arm(refuse) as arm:
+        api = fake_arm.api_of(arm)
+        yield Rehearsed(
+            lambda: _provider(AzureCloud(FakeClock(), lambda: api)),
+            request_to_azure,
+            lambda: list(arm.resources),
+            _switch(wanted),
+        )
+
+
+CLOUDS = {"fake": fake, "aws": aws, "gcp": gcp, "azure": azure}
+
+
+def _provider(cloud: Any) -> CloudProvider:
+    return CloudProvider(cloud, AtOnce(), FakeClock(), "me@here")
+
+
+def _switch(wanted: list[str]) -> Callable[[str | None], None]:
+    def switch(kind: str | None) -> None:
+        wanted[:] = [kind] if kind is not None else []
+
+    return switch

@@ -1,0 +1,181 @@
+"""What Azure is asked for, and what its answers mean."""
+
+import base64
+from typing import Any
+
+import pytest
+
+from nephoscope.errors import (
+    CapacityLacking,
+    EnvironmentProblem,
+    InfrastructureFailure,
+    InputError,
+    MachineLost,
+    MachineUnsupported,
+    NephoscopeError,
+    QuotaReached,
+    Throttled,
+)
+from nephoscope.providers.azure_errors import of_code
+from nephoscope.providers.azure_plan import group_call, group_of, image_of, life_of, making_steps, sku_of
+from nephoscope.providers.cloud import Life
+from nephoscope.providers.cloud_order import ClusterOrder, order_of
+from tests.support.fake_arm import SUBSCRIPTION
+from tests.support.orders import request_to_azure
+
+KEY = "study-1/m6i/abc-1"
+
+
+def order(**more: Any) -> ClusterOrder:
+    return order_of(request_to_azure(**more), "me@here", "ssh-ed25519 AAAA test")
+
+
+def asked(operations: str, **more: Any) -> dict[str, dict[str, Any]]:
+    """Bodies by name of what is made by these operations."""
+    calls = [call for step in making_steps(order(**more), SUBSCRIPTION) for call in step]
+    return {call.arguments[1]: call.arguments[2] for call in calls if call.operations == operations}
+
+
+def test_a_machine_is_asked_for_exactly() -> None:
+    made = asked("virtual_machines")
+    assert sorted(made) == ["database-1", "database-2", "load"]
+    machine = made["database-2"]
+    assert (machine["location"], machine["zones"]) == ("eastus", ["1"])
+    properties = machine["properties"]
+    assert properties["hardwareProfile"] == {"vmSize": "Standard_D8s_v5"}
+    assert properties["storageProfile"]["imageReference"] == {
+        "publisher": "Debian",
+        "offer": "debian-12",
+        "sku": "12-gen2",
+        "version": "0.20261012.1",
+    }
+    (disk,) = properties["storageProfile"]["dataDisks"]
+    assert (disk["caching"], disk["deleteOption"]) == ("None", "Delete")
+    assert disk["managedDisk"]["id"].endswith(f"/{group_of(KEY)}/providers/Microsoft.Compute/disks/database-2-data-1")
+    volume = asked("disks")["database-2-data-1"]
+    assert (volume["sku"], volume["zones"]) == ({"name": "PremiumV2_LRS"}, ["1"])
+    speed = {"diskSizeGB": 100, "diskIOPSReadWrite": 8000, "diskMBpsReadWrite": 500}
+    assert speed.items() <= volume["properties"].items()
+
+
+def test_a_disk_of_the_price_book_has_its_performance_tier() -> None:
+    assert sku_of("Premium SSD P30 LRS") == ("Premium_LRS", "P30")
+    volume = {"kind": "Premium SSD P30 LRS", "size": 1024, "iops": 5000, "throughput": 200}
+    machine = {"type": "Standard_D8s_v5", "volumes": [volume]}
+    properties = asked("disks", database_machine=machine)["database-1-data-1"]["properties"]
+    assert properties == {"creationData": {"createOption": "Empty"}, "diskSizeGB": 1024, "tier": "P30"}
+
+
+def test_the_boot_script_and_the_study_s_key_are_handed_over() -> None:
+    system = asked("virtual_machines")["load"]["properties"]["osProfile"]
+    assert b"OnCalendar=2027-01-15 08:00:00 UTC" in base64.b64decode(system["customData"])
+    (key,) = system["linuxConfiguration"]["ssh"]["publicKeys"]
+    assert key == {"path": "/home/nephoscope/.ssh/authorized_keys", "keyData": "ssh-ed25519 AAAA test"}
+    assert system["linuxConfiguration"]["disablePasswordAuthentication"] is True
+
+
+def test_tags_hold_the_key_and_the_end() -> None:
+    _, body = group_call(order()).arguments
+    wanted = {"nephoscope-cluster": KEY, "nephoscope-study": "study-1", "nephoscope-expires": "2027-01-15T08:00:00Z"}
+    assert wanted.items() <= body["tags"].items()
+    for step in making_steps(order(), SUBSCRIPTION):
+        for call in step:
+            assert wanted.items() <= call.arguments[2]["tags"].items(), call
+
+
+def test_ssh_is_let_in_from_the_controller_alone() -> None:
+    rules = {
+        one["name"]: one["properties"]
+        for one in asked("network_security_groups")["rules"]["properties"]["securityRules"]
+    }
+    assert (rules["ssh"]["sourceAddressPrefix"], rules["ssh"]["destinationPortRange"]) == ("203.0.113.7/32", "22")
+    assert rules["among"]["sourceApplicationSecurityGroups"] == rules["among"]["destinationApplicationSecurityGroups"]
+    assert (rules["else"]["access"], rules["else"]["sourceAddressPrefix"]) == ("Deny", "*")
+    assert rules["ssh"]["priority"] < rules["among"]["priority"] < rules["else"]["priority"] < 65000
+
+
+def test_options_of_a_configuration_reach_the_machine() -> None:
+    cloud = {"spot": True, "placement_group": "cluster", "reach": "private", "subnet": "/subscriptions/s/subnets/mine"}
+    machine = {
+        "type": "Standard_D8s_v5",
+        "threads_per_core": 1,
+        "volumes": [{"kind": "UltraSSD_LRS", "size": 100, "iops": 8000, "throughput": 500}],
+    }
+    properties = asked("virtual_machines", cloud=cloud, database_machine=machine)["database-1"]["properties"]
+    assert (properties["priority"], properties["evictionPolicy"]) == ("Spot", "Delete")
+    assert properties["hardwareProfile"]["vmSizeProperties"] == {"vCPUsPerCore": 1}
+    assert properties["additionalCapabilities"] == {"ultraSSDEnabled": True}
+    assert properties["proximityPlacementGroup"]["id"].endswith("/proximityPlacementGroups/placement")
+    assert asked("public_ip_addresses", cloud=cloud) == asked("virtual_networks", cloud=cloud) == {}
+    (address,) = asked("network_interfaces", cloud=cloud)["load"]["properties"]["ipConfigurations"]
+    assert address["properties"]["subnet"] == {"id": "/subscriptions/s/subnets/mine"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"zone": "eastus-1"},
+        {"cloud": {"placement_group": "spread"}},
+        {"cloud": {"reach": "private"}},
+        {"cloud": {"image": "Debian:debian-12:12-gen2:latest"}},
+        {"cloud": {"image": "debian"}},
+    ],
+)
+def test_what_azure_has_not_is_refused_before_anything_is_made(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        making_steps(order(**wrong), SUBSCRIPTION)
+
+
+def test_an_image_may_be_ones_own() -> None:
+    assert image_of("/subscriptions/s/images/i") == {"id": "/subscriptions/s/images/i"}
+
+
+@pytest.mark.parametrize(
+    ("codes", "spot", "life", "why"),
+    [
+        (["ProvisioningState/creating"], False, Life.STARTING, None),
+        ([], False, Life.STARTING, None),
+        (["ProvisioningState/updating", "PowerState/starting"], False, Life.STARTING, None),
+        (["ProvisioningState/succeeded", "PowerState/running"], False, Life.RUNNING, None),
+        (["ProvisioningState/succeeded", "PowerState/stopped"], False, Life.ENDED, MachineLost),
+        (["ProvisioningState/succeeded", "PowerState/deallocated"], True, Life.ENDED, MachineLost),
+        (["ProvisioningState/deleting"], False, Life.ENDED, MachineLost),
+        (["ProvisioningState/failed/AllocationFailed"], False, Life.ENDED, CapacityLacking),
+        (["ProvisioningState/failed/Evicted", "PowerState/running"], True, Life.ENDED, MachineLost),
+    ],
+)
+def test_a_machine_is_read(codes: list[str], spot: bool, life: Life, why: type[NephoscopeError] | None) -> None:
+    found, because = life_of("load", {"statuses": [{"code": code} for code in codes]}, spot=spot)
+    assert found is life
+    assert (type(because) if because else None) is why
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "message", "meant"),
+    [
+        ("SkuNotAvailable", 409, "", CapacityLacking),
+        ("AllocationFailed", None, "", CapacityLacking),
+        ("ZonalAllocationFailed", None, "", CapacityLacking),
+        ("OverconstrainedZonalAllocationRequest", None, "", CapacityLacking),
+        ("OperationNotAllowed", 409, "exceeding approved standardDSv5Family Cores quota", QuotaReached),
+        ("QuotaExceeded", 400, "", QuotaReached),
+        ("OperationNotAllowed", 409, "The disk is attached", InputError),
+        ("TooManyRequests", 429, "", Throttled),
+        ("", 429, "", Throttled),
+        ("SubscriptionRequestsThrottled", None, "", Throttled),
+        ("InvalidParameter", 400, "The value of parameter vmSize is invalid.", MachineUnsupported),
+        ("InvalidParameter", 400, "The value of parameter imageReference is invalid.", InputError),
+        ("Evicted", None, "", MachineLost),
+        ("AuthorizationFailed", 403, "", EnvironmentProblem),
+        ("MissingSubscriptionRegistration", 409, "", EnvironmentProblem),
+        ("ResourceGroupBeingDeleted", 409, "", InfrastructureFailure),
+        ("", 503, "", InfrastructureFailure),
+        ("SomethingNew", None, "", EnvironmentProblem),
+    ],
+)
+def test_an_error_means(code: str, status: int | None, message: str, meant: type[NephoscopeError]) -> None:
+    assert type(of_code(code, status, message)) is meant
+
+
+def test_what_is_said_inside_an_error_counts() -> None:
+    assert type(of_code("Conflict", 409, "", ("ZonalAllocationFailed",))) is CapacityLacking

@@ -1,0 +1,282 @@
+"""What every provider does that makes its clusters elsewhere, each against its cloud played here, by its real SDK.
+
+One file, as the SDKs take seconds to be imported.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nephoscope.errors import EnvironmentProblem
+from nephoscope.providers.azure import AzureCloud, azure_api
+from nephoscope.providers.base import Provider
+from nephoscope.providers.cloud import Cloud, CloudMachine, Life
+from nephoscope.providers.cloud_order import ClusterOrder, order_of
+from nephoscope.providers.gcp import GcpCloud, google_api
+from nephoscope.providers.gcp_plan import name_of
+from nephoscope.run.cleaning import clean
+from nephoscope.run.clock import FakeClock
+from tests.support import fake_arm, gcplocal_compute
+from tests.support.orders import request_to_azure, request_to_gcp
+from tests.support.rehearsed_clouds import CLOUDS, ERRORS, Rehearsed
+
+run = asyncio.run
+KEY = "study-1/m6i/abc-1"
+DOCS = Path(__file__).resolve().parents[3] / "docs" / "how-to"
+
+
+SLOW = {"aws"}
+"""moto takes a second of CPU for a cluster."""
+
+
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CLOUDS], scope="module"
+)
+def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
+    with CLOUDS[request.param](tmp_path_factory.mktemp(request.param)) as rehearsed:
+        yield rehearsed
+
+
+@pytest.fixture
+def cloud(played: Rehearsed) -> Iterator[Rehearsed]:
+    """Nothing is left of whatever a test did."""
+    yield played
+    played.refuse(None)
+    run(clean([played.controller()], "study-1", FakeClock()))
+    assert played.left() == []
+
+
+def keys(provider: Provider, study: str = "study-1") -> list[str]:
+    return run(provider.list(study))
+
+
+def test_created_twice_is_one_cluster(cloud: Rehearsed) -> None:
+    provider = cloud.controller()
+    first = run(provider.create(cloud.request()))
+    there = cloud.left()
+    second = run(provider.create(cloud.request()))
+    assert cloud.left() == there != []
+    assert [machine.name for machine in first.machines] == [machine.name for machine in second.machines]
+    assert len(first.database) == cloud.request().configuration.database_machine.count
+    assert not first.co_located
+
+
+def test_the_next_controller_finds_what_was_made(cloud: Rehearsed) -> None:
+    key = run(cloud.controller().create(cloud.request())).key
+    there = cloud.left()
+    successor = cloud.controller()
+    assert keys(successor) == [key]
+    assert run(successor.create(cloud.request())).key == key
+    assert cloud.left() == there
+
+
+@pytest.mark.parametrize("kind", ERRORS)
+def test_a_refusal_has_its_class_and_leaves_nothing(cloud: Rehearsed, kind: str) -> None:
+    """The last machine is refused when the others are made."""
+    cloud.refuse(kind)
+    with pytest.raises(ERRORS[kind]):
+        run(cloud.controller().create(cloud.request()))
+    assert cloud.left() == []
+    assert keys(cloud.controller()) == []
+
+
+def test_clusters_are_listed_by_their_study_alone(cloud: Rehearsed) -> None:
+    provider = cloud.controller()
+    first = run(provider.create(cloud.request())).key
+    second = run(provider.create(cloud.request("def", 2))).key
+    assert keys(provider) == sorted([first, second])
+    assert keys(provider, "study") == keys(provider, "STUDY-1") == []
+
+
+def test_a_cluster_is_deleted_by_its_key_by_anybody_and_again(cloud: Rehearsed) -> None:
+    key = run(cloud.controller().create(cloud.request())).key
+    other = run(cloud.controller().create(cloud.request("def", 2))).key
+    run(cloud.controller().delete(key))
+    assert keys(cloud.controller()) == [other]
+    run(cloud.controller().delete(key))
+    run(cloud.controller().delete("study-1/never/there-1"))
+    assert keys(cloud.controller()) == [other]
+    run(cloud.controller().create(cloud.request()))
+    assert keys(cloud.controller()) == sorted([key, other])
+
+
+@pytest.fixture(scope="module")
+def google() -> Iterator[gcplocal_compute.Rehearsal]:
+    with gcplocal_compute.gcplocal() as server:
+        yield server
+
+
+def gcp(server: gcplocal_compute.Rehearsal, clock: FakeClock | None = None) -> GcpCloud:
+    return GcpCloud(clock or FakeClock(), lambda: gcplocal_compute.api_of(server))
+
+
+@pytest.fixture(scope="module")
+def arm() -> Iterator[fake_arm.FakeArm]:
+    with fake_arm.fake_arm() as server:
+        yield server
+
+
+def azure(server: fake_arm.FakeArm, clock: FakeClock | None = None) -> AzureCloud:
+    return AzureCloud(clock or FakeClock(), lambda: fake_arm.api_of(server))
+
+
+def order_to_gcp(**more: Any) -> ClusterOrder:
+    return order_of(request_to_gcp(**more), "me@here", "ssh-ed25519 AAAA test")
+
+
+def order_to_azure(**more: Any) -> ClusterOrder:
+    return order_of(request_to_azure(**more), "me@here", "ssh-ed25519 AAAA test")
+
+
+def machines(cloud: Cloud) -> dict[str, CloudMachine]:
+    return {one.name: one for one in run(cloud.machines(KEY, ""))}
+
+
+def test_google_s_sdk_takes_everything_that_may_be_asked_for(google: gcplocal_compute.Rehearsal) -> None:
+    """Its types refuse a field that they do not know."""
+    database = {
+        "type": "n2-standard-8",
+        "threads_per_core": 1,
+        "cpu_platform": "Intel Ice Lake",
+        "volumes": [{"kind": "hyperdisk-balanced", "size": 100, "iops": 8000, "throughput": 500}],
+    }
+    load = {"type": "n2-standard-8", "local_ssds": 2}
+    cloud = {"spot": True, "placement_group": "spread"}
+    run(gcp(google).make(order_to_gcp(database_machine=database, load_machine=load, cloud=cloud)))
+    made = {one["name"].removeprefix(f"{name_of(KEY)}-"): one for one in google.of("instances")}
+    assert made["database-1"]["minCpuPlatform"] == "Intel Ice Lake"
+    assert made["database-1"]["advancedMachineFeatures"] == {"threadsPerCore": 1}
+    assert made["load"]["scheduling"]["terminationTime"] == "2027-01-15T07:58:00Z"
+    assert [disk["type"] for disk in made["load"]["disks"]] == ["PERSISTENT", "SCRATCH", "SCRATCH"]
+    (disk,) = [one for one in google.of("disks") if "-data-" in one["name"]]
+    assert (disk["provisionedIops"], disk["provisionedThroughput"]) == ("8000", "500")
+    run(gcp(google).unmake(KEY))
+    assert google.left == []
+
+
+def test_azure_makes_everything_before_it_names_it(arm: fake_arm.FakeArm) -> None:
+    """The fake refuses what names something that is not there."""
+    run(azure(arm).make(order_to_azure(cloud={"placement_group": "cluster"})))
+    assert arm.of("disks", "database-1-data-1")["properties"]["diskIOPSReadWrite"] == 8000
+    made = machines(azure(arm))
+    assert sorted(made) == ["database-1", "database-2", "load"]
+    assert {one.life for one in made.values()} == {Life.RUNNING}
+    assert all(one.public_address and one.private_address and one.zone == "1" for one in made.values())
+    assert len({one.public_address for one in made.values()}) == len({one.id for one in made.values()}) == 3
+    run(azure(arm).unmake(KEY))
+    assert arm.resources == {}
+
+
+def permission_of_google(method: str, path: str) -> str:
+    """That a request needs: 'compute.instances.create'."""
+    parts = path.split("/")
+    verb = {"POST": "create", "DELETE": "delete"}.get(method, "get")
+    if "operations" in parts:
+        scope = next((word for word in ("zone", "region") if f"{word}s" in parts), "global")
+        return f"compute.{scope}Operations.get"
+    if "aggregated" in parts or (parts[-1] == "firewalls" and method == "GET"):
+        return f"compute.{parts[-1]}.list"
+    return f"compute.{parts[-1] if method == 'POST' else parts[-2]}.{verb}"
+
+
+def test_google_s_role_holds_every_call(google: gcplocal_compute.Rehearsal) -> None:
+    google.asked.clear()
+    run(gcp(google).make(order_to_gcp(cloud={"placement_group": "cluster"})))
+    run(gcp(google).clusters("study-1"))
+    run(gcp(google).unmake(KEY))
+    role = fenced("run-on-gcp", "yaml")
+    needed = {permission_of_google(*one) for one in google.asked}
+    assert {"compute.instances.create", "compute.firewalls.delete", "compute.zoneOperations.get"} < needed
+    assert {one for one in needed if f"  - {one}\n" not in role} == set()
+
+
+def permission_of_azure(method: str, path: str) -> str:
+    """That a request needs: 'Microsoft.Compute/disks/write'."""
+    verb = {"PUT": "write", "DELETE": "delete"}.get(method, "read")
+    _, found, kinds = path.partition("/providers/")
+    if not found:
+        return f"Microsoft.Resources/subscriptions/resourceGroups/{verb}"
+    namespace, kind, *rest = kinds.split("/")
+    return "/".join([namespace, kind, *rest[1::2], verb])
+
+
+def test_azure_s_role_holds_every_call(arm: fake_arm.FakeArm) -> None:
+    arm.asked.clear()
+    run(azure(arm).make(order_to_azure(cloud={"placement_group": "cluster"})))
+    machines(azure(arm))
+    run(azure(arm).clusters("study-1"))
+    run(azure(arm).unmake(KEY))
+    allowed = set(json.loads(fenced("run-on-azure", "json"))["Actions"])
+    needed = {permission_of_azure(*one) for one in arm.asked if "/subscriptions/" in one[1]}
+    assert "Microsoft.Compute/virtualMachines/instanceView/read" in needed
+    assert len(needed) > 12
+    assert needed - allowed == set()
+
+
+def fenced(page: str, kind: str) -> str:
+    """The role that a page shows."""
+    text = (DOCS / f"{page}.md").read_text(encoding="utf-8")
+    return text.partition(f"<!-- the role of {page} -->\n```{kind}\n")[2].partition("```")[0]
+
+
+def test_a_machine_of_google_that_stopped_by_itself_gives_its_name_back(google: gcplocal_compute.Rehearsal) -> None:
+    """Compute Engine makes no machine of a name that a stopped one has."""
+    cloud = gcp(google)
+    run(cloud.make(order_to_gcp()))
+    google.stop(f"{name_of(KEY)}-load")
+    assert machines(cloud)["load"].life is Life.ENDED
+    run(cloud.make(order_to_gcp()))
+    assert machines(cloud)["load"].life is Life.RUNNING
+    run(cloud.unmake(KEY))
+
+
+def test_a_machine_of_azure_that_stopped_by_itself_goes_before_new_ones_come(arm: fake_arm.FakeArm) -> None:
+    cloud = azure(arm)
+    run(cloud.make(order_to_azure()))
+    arm.views["load"] = [fake_arm.RUNNING[0], {"code": "PowerState/stopped"}]
+    before = machines(cloud)["load"]
+    assert before.life is Life.ENDED
+    arm.views.clear()
+    run(cloud.make(order_to_azure()))
+    assert machines(cloud)["load"].id != before.id
+    run(cloud.unmake(KEY))
+
+
+def test_a_call_that_is_throttled_is_made_again(google: gcplocal_compute.Rehearsal, arm: fake_arm.FakeArm) -> None:
+    at_google = [gcplocal_compute.Refusal("rateLimitExceeded")] * 2
+    at_azure = [fake_arm.Refusal("TooManyRequests", 429)] * 2
+    google.refuse = lambda method, _kind, _name: at_google.pop() if method == "POST" and at_google else None
+    arm.refuse = lambda method, _kind, _name: at_azure.pop() if method == "PUT" and at_azure else None
+    clock = FakeClock()
+    run(gcp(google, clock).make(order_to_gcp()))
+    run(azure(arm, clock).make(order_to_azure()))
+    assert (at_google, at_azure) == ([], [])
+    assert clock.monotonic_s() >= 3
+    run(gcp(google).unmake(KEY))
+    run(azure(arm).unmake(KEY))
+
+
+def test_google_s_project_must_be_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    credentials = tmp_path / "mine.json"
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(credentials))
+    monkeypatch.delenv("GOOGLE_CLOUD_PROJECT", raising=False)
+    with pytest.raises(EnvironmentProblem, match=r"mine\.json"):
+        google_api()
+    user = {"type": "authorized_user", "client_id": "x", "client_secret": "x", "refresh_token": "x"}
+    credentials.write_text(json.dumps(user))
+    with pytest.raises(EnvironmentProblem, match="no project"):
+        google_api()
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "mine")
+    assert google_api().project == "mine"
+
+
+def test_azure_s_subscription_must_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("AZURE_SUBSCRIPTION_ID", raising=False)
+    with pytest.raises(EnvironmentProblem, match="no subscription"):
+        azure_api()
+    monkeypatch.setenv("AZURE_SUBSCRIPTION_ID", fake_arm.SUBSCRIPTION)
+    assert azure_api().subscription == fake_arm.SUBSCRIPTION
