@@ -174,7 +174,7 @@ class ValkeyDatabase:
         left = ("appendonlydir", "dump.rdb", valkey_cluster.NODES_FILE)
         await _execute(machine, ["rm", "-rf", *(f"{folder}/{name}" for name in left)])
         here = isinstance(machine.remote, LocalRemote)
-        port, bus = (_free_port(machine.address), _free_port(machine.address)) if here else (PORT, BUS_PORT)
+        port, bus = _free_ports(machine.address) if here else (PORT, BUS_PORT)
         forced = {"port": str(port), "bind": machine.address, "dir": folder, "requirepass": password}
         if len(cluster.database) > 1:
             forced |= valkey_cluster.settings(bus)
@@ -304,6 +304,7 @@ async def _write(machine: MachineHandle, path: str, text: str) -> None:
     await _execute(machine, ["chmod", "600", path])
 
 
-def _free_port(address: str) -> int:
-    with socket.create_server((address, 0)) as listener:
-        return int(listener.getsockname()[1])
+def _free_ports(address: str) -> tuple[int, int]:
+    """Two that differ."""
+    with socket.create_server((address, 0)) as first, socket.create_server((address, 0)) as second:
+        return int(first.getsockname()[1]), int(second.getsockname()[1])
