@@ -93,7 +93,7 @@ class FakeArm:
             return Answer(200, made)
         end: dict[str, Any] = {"status": "Succeeded"}
         if refusal is not None:
-            made["properties"]["provisioningState"] = "Failed"
+            made["properties"]["provisioningState"] = f"Failed/{refusal.code}"
             end = {"status": "Failed", "error": {"code": refusal.code, "message": refusal.message}}
         return Answer(201, made, {"Azure-AsyncOperation": self._operation(end), "Retry-After": "0"})
 
@@ -122,7 +122,7 @@ class FakeArm:
         if where in self.resources:
             return Answer(200, self.resources[where])
         if where.endswith("/instanceview") and (machine := self.resources.get(where.removesuffix("/instanceview"))):
-            return Answer(200, {"statuses": self.views.get(machine["name"], RUNNING)})
+            return Answer(200, {"statuses": self.views.get(machine["name"], _view(machine))})
         if _group(path) != where and _group(path) and _group(path) not in self.resources:
             return _error(Refusal("ResourceGroupNotFound", 404))
         if len(where.split("/")) % 2 == 0:  # it ends with a kind: a list
@@ -137,6 +137,12 @@ class FakeArm:
 
 
 RUNNING = [{"code": "ProvisioningState/succeeded"}, {"code": "PowerState/running"}]
+
+
+def _view(machine: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Statuses of a machine that runs since it was made, or could not be made."""
+    state = str(machine["properties"]["provisioningState"])
+    return RUNNING if state == "Succeeded" else [{"code": f"ProvisioningState/{state[0].lower()}{state[1:]}"}]
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,8 @@ def typed(error: Exception) -> NephoscopeError | None:
         said = getattr(error.error, "message", None) or error.message
         return of_code(code_of(error), error.status_code, str(said), inner)
     if isinstance(error, HttpResponseError):
-        return EnvironmentProblem(f"Azure cannot be asked: {error.message}", hint=_LOGIN)
+        said = str(error.message).partition("\n")[0]  # then come all the ways to log in
+        return EnvironmentProblem(f"Azure cannot be asked: {said}", hint=_LOGIN)
     if isinstance(error, AzureError):
         return InfrastructureFailure(f"Azure does not answer: {error.message}")
     return None

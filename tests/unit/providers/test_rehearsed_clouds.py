@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from nephoscope.errors import EnvironmentProblem
+from nephoscope.errors import CapacityLacking, EnvironmentProblem, InfrastructureFailure
 from nephoscope.providers.azure import AzureCloud, azure_api
 from nephoscope.providers.base import Provider
-from nephoscope.providers.cloud import Cloud, CloudMachine, Life
+from nephoscope.providers.cloud import Cloud, CloudMachine, CloudProvider, Life
 from nephoscope.providers.cloud_order import ClusterOrder, order_of
 from nephoscope.providers.gcp import GcpCloud, google_api
 from nephoscope.providers.gcp_plan import name_of
@@ -33,9 +33,11 @@ SLOW = {"aws"}
 """moto takes a second of CPU for a cluster."""
 
 
-@pytest.fixture(
-    params=[pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CLOUDS], scope="module"
-)
+ALL = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CLOUDS]
+IN_SEVERAL_CALLS = [one for one in ALL if one.values != ("fake",)]
+
+
+@pytest.fixture(params=ALL, scope="module")
 def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rehearsed]:
     with CLOUDS[request.param](tmp_path_factory.mktemp(request.param)) as rehearsed:
         yield rehearsed
@@ -82,6 +84,21 @@ def test_a_refusal_has_its_class_and_leaves_nothing(cloud: Rehearsed, kind: str)
         run(cloud.controller().create(cloud.request()))
     assert cloud.left() == []
     assert keys(cloud.controller()) == []
+
+
+@pytest.mark.parametrize("played", IN_SEVERAL_CALLS, indirect=True)
+def test_what_a_dead_controller_had_half_made_is_found_and_given_back(cloud: Rehearsed) -> None:
+    died = cloud.controller()
+    assert isinstance(died, CloudProvider)
+    cloud.refuse("capacity")
+    with pytest.raises(CapacityLacking):
+        run(died._cloud.make(order_of(cloud.request(), "me@here", "ssh-ed25519 AAAA test")))
+    cloud.refuse(None)
+    assert cloud.left() != []
+    assert keys(cloud.controller()) == [KEY]
+    with pytest.raises(InfrastructureFailure, match="load"):  # why, if its cloud says so
+        run(cloud.controller().create(cloud.request()))
+    assert cloud.left() == []
 
 
 def test_clusters_are_listed_by_their_study_alone(cloud: Rehearsed) -> None:
