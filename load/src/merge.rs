@@ -168,6 +168,7 @@ pub fn merge(outputs: &[(String, String)]) -> Result<Merged, Failure> {
     let spec = whole(&streams)?;
     let mut started = rows(STARTED, &streams.iter().map(|stream| &stream.started).collect::<Vec<_>>())?;
     started.insert("spec".to_owned(), json!(spec));
+    started.insert("shards".to_owned(), json!(streams.len()));
     let mut lines = vec![Value::Object(started)];
     let length = streams.iter().map(|stream| stream.intervals.len()).max().unwrap_or(0);
     for index in 0..length {

@@ -64,6 +64,7 @@ fn counts_are_added_and_what_nobody_knows_stays_unknown() {
     let [started, interval, finished] = merged.lines.as_slice() else { panic!("three lines") };
     let spec = &started["spec"];
     assert_eq!((&spec["connections"], &spec["shard"]), (&json!(6), &json!({"index": 0, "count": 1})));
+    assert_eq!(started["shards"], 2);
     let client = &interval["client"];
     assert_eq!((&client["cpu_s"], &client["queued"], &client["steal_s"]), (&json!(0.5), &json!(4), &Value::Null));
     assert_eq!(list(&client["threads"]).len(), 2);

@@ -126,6 +126,12 @@ class HostKeyRefused(EnvironmentProblem):
     failure_class = "host_key_refused"
 
 
+class ClockOff(EnvironmentProblem):
+    """Clocks of load machines that must begin together differ by too much."""
+
+    failure_class = "clock_off"
+
+
 class MachineInUse(EnvironmentProblem):
     """Another study holds the lease of a machine."""
 

@@ -108,6 +108,10 @@ class Facts(Frozen):
     swap_bytes: int | None = None
     open_files_limit: int | None = None
     load_1m: float | None = None
+    clock_offset_s: float | None = Field(default=None, description="its clock - the controller's")
+    clock_offset_bound_s: float | None = Field(
+        default=None, description="by how much that may be wrong: half the time that asking took"
+    )
     steal_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`")
     busy_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`, by anybody")
     busy_share_by_cpu: dict[str, float] = Field(
@@ -265,7 +269,7 @@ class Evidence(Frozen):
     measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
     emulated: bool = Field(default=False, description="machines are parts of one, and share its other CPUs")
     own_quotas: dict[str, float] = Field(default={}, description="by machine: CPUs of the quota that is a part of it")
-    load_machine: str | None = Field(default=None, description="name of the machine of the load generator")
+    load_machines: list[str] = Field(default=[], description="names of the machines of the load generator")
     series: list[Series] = []
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []
@@ -306,7 +310,7 @@ class StartedRecord(Frozen):
     schema_: Literal["nephoscope/started/1"] = Field(default="nephoscope/started/1", alias="schema")
     at_unix_ms: int | None = Field(description="None: imported, and not stored there")
     nephoscope_version: str
-    machines: dict[str, str] = Field(description="role -> machine name")
+    machines: dict[str, str] = Field(description="role -> machine name; further load machines are 'load 2' ...")
     measured_cpus: dict[str, list[str]] = Field(
         default={}, description="machine -> names of the CPUs in the affinity mask of what is measured ('cpu0')"
     )
@@ -315,8 +319,13 @@ class StartedRecord(Frozen):
 
     @property
     def client_cpus(self) -> int | None:
-        """CPUs that the load generator may use; None: not known."""
-        return len(self.measured_cpus.get(self.machines.get("load", ""), [])) or None
+        """CPUs that the load generator may use on all its machines; None: not known."""
+        return sum(len(self.measured_cpus.get(name, [])) for name in self.load_machines) or None
+
+    @property
+    def load_machines(self) -> list[str]:
+        """Names of the machines of the load generator."""
+        return [name for role, name in self.machines.items() if role == "load" or role.startswith("load ")]
 
 
 class FactsRecord(Frozen):

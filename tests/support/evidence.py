@@ -159,7 +159,7 @@ def evidence(**changes: Any) -> Evidence:
         "commands": [command(0)],
         "operations": operations(),
         "measured_cpus": {"db": ["cpu0", "cpu1"]},
-        "load_machine": "db",
+        "load_machines": ["db"],
         "series": series((90, 100.0)),
         "reads": reads(),
         "cpu_phases": phase(1.99),

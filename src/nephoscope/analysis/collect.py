@@ -317,7 +317,7 @@ def _network_rows(intent: TrialIntent, attempt: Attempt, trial: TrialRow) -> lis
 def _roles(attempt: Attempt) -> dict[str, str]:
     """Machine -> its role; of several machines of one role the first alone is named."""
     started = attempt.started()
-    return {name: role for role, name in reversed(started.machines.items())} if started else {}
+    return {name: role.partition(" ")[0] for role, name in reversed(started.machines.items())} if started else {}
 
 
 def _observed(intent: TrialIntent, attempt: Attempt) -> list[ObservedMachine]:

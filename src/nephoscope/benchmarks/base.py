@@ -21,6 +21,8 @@ class Needs:
     """What must be there before a benchmark may run."""
 
     tools: tuple[str, ...] = ()
+    users: Callable[[Cluster], Sequence[MachineHandle]] = lambda cluster: cluster.database[:1]
+    """The machines of a cluster that need the tools."""
     database: bool = False
     disk_bytes: int = 0
     machines: int = 1

@@ -6,10 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from pydantic import ValidationError
-
 from nephoscope.benchmarks import load_contract as contract
-from nephoscope.benchmarks import load_output, load_spec
+from nephoscope.benchmarks import load_output, load_spec, shards
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.editions import Clients
 from nephoscope.benchmarks.load_metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
@@ -96,11 +94,20 @@ class LoadBenchmark(ABC):
 
     def connections(self, site: Site, parameters: Any) -> int:
         """See `HasConnections.connections`."""
-        return self.clients(site, parameters).connections or site.connections
+        found = self.clients(site, parameters)
+        connections, machines = found.connections or site.connections, len(site.cluster.load_machines)
+        for whole, what in ((connections, "connections"), (found.workers or 0, "workers")):
+            shards.share(whole, machines, what)  # told before data is loaded
+        return connections
 
     def needs(self, parameters: Any) -> Needs:
         """See `Benchmark.needs`: the template and one copy of it."""
-        return Needs(tools=("nephoscope-load",), database=True, disk_bytes=2 * self.fixture_bytes(parameters))
+        return Needs(
+            tools=("nephoscope-load",),
+            users=lambda cluster: cluster.load_machines,
+            database=True,
+            disk_bytes=2 * self.fixture_bytes(parameters),
+        )
 
     def expected_duration_s(self, parameters: Any) -> float:
         """See `Benchmark.expected_duration_s`."""
@@ -123,7 +130,7 @@ class LoadBenchmark(ABC):
                 connections=streams,
             )
             timeout_s = LOAD_TIMEOUT_S + self.fixture_bytes(parameters) / LOAD_BYTES_PER_S
-            completed = await self._execute(site, FIXTURE, empty, spec, timeout_s)
+            completed = await shards.drive(site, FIXTURE, empty, spec, timeout_s=timeout_s)
             if completed.exit_code != contract.EXIT_FINISHED:
                 raise DatabaseFailed(f"loading {fixture} failed: {_said(completed)}")
             await site.database.seal_fixture(site.cluster, site.endpoint, fixture)
@@ -143,7 +150,7 @@ class LoadBenchmark(ABC):
                 "check": "none",
             }
         )
-        completed = await self._execute(site, CALIBRATION, endpoint, spec, CALIBRATION_S + GRACE_S)
+        completed = await shards.drive(site, CALIBRATION, endpoint, spec, timeout_s=CALIBRATION_S + GRACE_S)
         if completed.exit_code != contract.EXIT_FINISHED:
             raise _failure(completed)
 
@@ -189,7 +196,9 @@ class LoadBenchmark(ABC):
             raise DatabaseFailed(f"{self.name} was given no database")
         check_s = self.fixture_bytes(parameters) / CHECK_BYTES_PER_S
         timeout_s = spec.ramp_s + spec.duration_s + GRACE_S + check_s
-        completed = await self._execute(site, name, site.endpoint, spec, timeout_s, allowed)
+        completed = await shards.drive(
+            site, name, site.endpoint, spec, timeout_s=timeout_s, allowed=allowed, complete=_COMPLETE
+        )
         if completed.exit_code not in _COMPLETE:
             raise _failure(completed)
         return completed
@@ -239,26 +248,6 @@ class LoadBenchmark(ABC):
         text = f"{self.version} {self.data_set(parameters).model_dump_json()} {parameters.dialect} {data_seed}"
         return f"nephoscope_{self.name.replace('-', '_')}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
 
-    async def _execute(
-        self,
-        site: Site,
-        name: str,
-        endpoint: Endpoint,
-        spec: LoadSpec,
-        timeout_s: float,
-        allowed: tuple[int, ...] = (),
-    ) -> Completed:
-        return await site.execute(
-            site.cluster.load,
-            name,
-            [site.load_program, "exec"],
-            timeout_s=timeout_s,
-            stdin=spec.model_dump_json(by_alias=True).encode(),
-            environment=endpoint.environment,
-            on_line=lambda line: _show(site, line),
-            allowed=allowed,
-        )
-
 
 def _target(endpoint: Endpoint, parameters: Any) -> AnyTarget:
     """By the scheme of the endpoint's DSN."""
@@ -284,17 +273,6 @@ def _failure(completed: Completed) -> NephoscopeError:
 
 _SET_UP_S = 7.0
 """Facts, start and stop of the database, copy of the data set, calibration, checks: an estimate for the plan."""
-
-
-def _show(site: Site, line: str) -> None:
-    """Progress from an interval line; a line that cannot be read here is reported by `parse`, not by progress."""
-    with contextlib.suppress(ValidationError):
-        read = contract.OUTPUT_LINE.validate_json(line)
-        if isinstance(read, contract.Interval):
-            ended = sum(row.count for row in read.operations if row.outcome != "failed")
-            length_s = read.end_s - read.start_s
-            if length_s > 0:
-                site.progress(f"{ended / length_s:,.0f} operations/s")
 
 
 def _require_measured(completed: Completed) -> None:

@@ -32,6 +32,7 @@ class Started(Frozen):
     spec: LoadSpec
     at_unix_ms: int
     server_version: str | None
+    shards: int = Field(default=1, ge=1, description="generators whose outputs were merged into this one")
 
 
 class Histograms(Frozen):

@@ -16,7 +16,7 @@ from pydantic import Field, model_validator
 
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.network_editions import MULTI_STREAM, TcpParameters
-from nephoscope.benchmarks.network_ends import Ends, ends, serving, together
+from nephoscope.benchmarks.network_ends import Ends, ends, serving, together, users
 from nephoscope.benchmarks.network_rates import (
     UNIT,
     per_second,
@@ -157,7 +157,7 @@ class MultiStream:
 
     def needs(self, parameters: MultiStreamParameters) -> Needs:
         """The tool, and another machine."""
-        return Needs(tools=(parameters.tool,), machines=2)
+        return Needs(tools=(parameters.tool,), users=users(parameters.between), machines=2)
 
     def expected_duration_s(self, parameters: MultiStreamParameters) -> float:
         """A search of a few levels and the final measurement."""

@@ -4,7 +4,7 @@ import asyncio
 import ipaddress
 import shlex
 import signal
-from collections.abc import AsyncIterator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,14 +32,14 @@ class Ends:
 
 
 def ends(cluster: Cluster, between: Between, clients: int = 1) -> Ends:
-    """The first database machine serves; the others, the load machine last, are its clients.
+    """The first database machine serves; the others, load machines last, are its clients.
 
     Raises:
         EnvironmentProblem: fewer machines than are needed, or addresses that never leave a machine.
     """
     others = [] if between == "load and database" else list(cluster.database[1:])
     if between != "databases" and not cluster.co_located:
-        others.append(cluster.load)
+        others.extend(cluster.load_machines)
     if len(others) < clients:
         wanted = "two machines" if clients == 1 else f"{clients + 1} machines: {clients} clients and a server"
         raise EnvironmentProblem(
@@ -50,6 +50,16 @@ def ends(cluster: Cluster, between: Between, clients: int = 1) -> Ends:
     found = Ends(tuple(others[:clients]), cluster.database[0])
     _require_a_wire(found)
     return found
+
+
+def users(between: Between, clients: int = 1) -> Callable[[Cluster], tuple[MachineHandle, ...]]:
+    """The machines of a cluster on which a tool must be; see `ends`."""
+
+    def of(cluster: Cluster) -> tuple[MachineHandle, ...]:
+        found = ends(cluster, between, clients)
+        return (found.server, *found.clients)
+
+    return of
 
 
 def _require_a_wire(found: Ends) -> None:

@@ -11,7 +11,7 @@ from pydantic import Field
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import LEAST_BEYOND, QUANTILES
 from nephoscope.benchmarks.network_editions import PING, NetworkParameters
-from nephoscope.benchmarks.network_ends import ends
+from nephoscope.benchmarks.network_ends import ends, users
 from nephoscope.benchmarks.network_settings import Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
@@ -75,8 +75,7 @@ class Ping:
 
     def needs(self, parameters: PingParameters) -> Needs:
         """ping, and another machine."""
-        del parameters
-        return Needs(tools=("ping",), machines=2)
+        return Needs(tools=("ping",), users=users(parameters.between), machines=2)
 
     def expected_duration_s(self, parameters: PingParameters) -> float:
         """The requests and a start."""

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import LEAST_BEYOND, QUANTILES
 from nephoscope.benchmarks.network_editions import REQUEST_RESPONSE, TcpParameters
-from nephoscope.benchmarks.network_ends import Server, ends, serving
+from nephoscope.benchmarks.network_ends import Server, ends, serving, users
 from nephoscope.benchmarks.network_settings import Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
@@ -89,7 +89,7 @@ class RequestResponse:
 
     def needs(self, parameters: RequestResponseParameters) -> Needs:
         """The tool, and another machine."""
-        return Needs(tools=(parameters.tool,), machines=2)
+        return Needs(tools=(parameters.tool,), users=users(parameters.between), machines=2)
 
     def expected_duration_s(self, parameters: RequestResponseParameters) -> float:
         """The round trips and a start."""

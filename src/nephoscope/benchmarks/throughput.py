@@ -8,7 +8,7 @@ from pydantic import Field
 
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.network_editions import THROUGHPUT, TcpParameters
-from nephoscope.benchmarks.network_ends import ends, serving, together
+from nephoscope.benchmarks.network_ends import ends, serving, together, users
 from nephoscope.benchmarks.network_rates import per_second, throughput_measurements, throughput_metrics
 from nephoscope.benchmarks.network_settings import RECORD, Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
@@ -80,7 +80,8 @@ class Throughput:
 
     def needs(self, parameters: ThroughputParameters) -> Needs:
         """The tool, and the machines."""
-        return Needs(tools=(parameters.tool,), machines=1 + parameters.clients)
+        clients = parameters.clients
+        return Needs(tools=(parameters.tool,), users=users(parameters.between, clients), machines=1 + clients)
 
     def expected_duration_s(self, parameters: ThroughputParameters) -> float:
         """The streams and a start."""

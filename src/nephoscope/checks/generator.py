@@ -62,8 +62,10 @@ class GeneratorBound:
             return unknown(self.name, "the load generator did not say how busy its threads were")
         if seen.calibration_per_s is None or seen.calibration_thread_cpu_share is None:
             return unknown(self.name, "the load generator was not calibrated before the trial")
-        facts = evidence.facts_before.get(evidence.load_machine or "")
-        signs = list(_signs(seen, co_located=evidence.expected.co_located, cpus=facts.cpus_online if facts else None))
+        looks = [evidence.facts_before.get(machine) for machine in evidence.load_machines]
+        cpus = [facts.cpus_online for facts in looks if facts is not None and facts.cpus_online is not None]
+        known = sum(cpus) if len(cpus) == len(looks) else None
+        signs = list(_signs(seen, co_located=evidence.expected.co_located, cpus=known))
         bound = [f"{sign.said}, {sign.limit}" for sign in signs if sign.over and sign.judged]
         if bound:
             return invalid(self.name, f"generator bound: {'; '.join(bound)}")

@@ -104,7 +104,7 @@ class EffectiveCpus:
 
     def _phases(self, evidence: Evidence) -> Iterator[Verdict]:
         masks = evidence.measured_cpus
-        measured = masks.keys() - {evidence.load_machine} or masks.keys()
+        measured = masks.keys() - set(evidence.load_machines) or masks.keys()
         cpus = {len(masks[machine]) for machine in measured}
         for phase in evidence.cpu_phases:
             if phase.real_s >= STRESS_LENGTH.value:

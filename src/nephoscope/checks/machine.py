@@ -6,7 +6,7 @@ so there an expectation is broken when no machine meets it.
 
 from collections.abc import Callable
 
-from nephoscope.checks.thresholds import MEMORY_MISSING, QUOTA_OFF
+from nephoscope.checks.thresholds import CLOCK_OFFSET, MEMORY_MISSING, QUOTA_OFF
 from nephoscope.checks.verdicts import invalid, over_machines, unknown, valid
 from nephoscope.records import Evidence, Facts, Verdict, VerdictKind
 from nephoscope.units import GIB
@@ -160,6 +160,32 @@ class CgroupLimit:
             said = "none" if found is None else f"{found:g} CPUs"
             return invalid(self.name, f"{machine}: its own quota is {quota:g} CPUs, and {said} was found")
         return valid(self.name, f"{machine}: a quota of {quota:g} CPUs, which is its own")
+
+
+class ClockOffset:
+    """Seconds of several machines are held against each other: their clocks must agree."""
+
+    name = "clock-offset"
+    text = (
+        f"Refuses a trial on several machines of which one has a clock over {CLOCK_OFFSET.words} off the controller's."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Each look with its bounds; None for one machine, and where nobody asked for the time."""
+        looks = _looks(evidence)
+        if len(evidence.facts_before) < 2 or all(facts.clock_offset_s is None for _, _, facts in looks):
+            return None
+        return over_machines(self.name, [self._look(*look) for look in looks], _NO_FACTS)
+
+    def _look(self, machine: str, when: str, facts: Facts) -> Verdict:
+        offset_s, bound_s = facts.clock_offset_s, facts.clock_offset_bound_s
+        if offset_s is None or bound_s is None:
+            return unknown(self.name, f"{machine}: it did not tell the time {when} the trial")
+        said = f"{machine}: {offset_s:+.3f} s {when} the trial (± {bound_s:.3f} s)"
+        if abs(offset_s) - bound_s > CLOCK_OFFSET.value:
+            return invalid(self.name, f"{said}, over {CLOCK_OFFSET.words}: set its clock (chronyc makestep)")
+        known = abs(offset_s) + bound_s <= CLOCK_OFFSET.value
+        return valid(self.name, said) if known else unknown(self.name, f"{said}: asking took too long to tell")
 
 
 class MachineUnchanged:

@@ -7,7 +7,7 @@ from nephoscope.checks.expectations import EXPECTATIONS
 from nephoscope.checks.generator import GeneratorBound
 from nephoscope.checks.inside import CacheServed, EffectiveCpus, Throttled
 from nephoscope.checks.interference import ForeignLoad, SamplerCost, Steal
-from nephoscope.checks.machine import CgroupLimit, CpuCount, CpuModel, MachineUnchanged, Memory
+from nephoscope.checks.machine import CgroupLimit, ClockOffset, CpuCount, CpuModel, MachineUnchanged, Memory
 from nephoscope.checks.operations import (
     Audit,
     Consistency,
@@ -31,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     Memory(),
     *EXPECTATIONS,
     CgroupLimit(),
+    ClockOffset(),
     MachineUnchanged(),
     ForeignLoad(),
     Steal(),

@@ -126,6 +126,14 @@ RATE_KEPT = Threshold(
     "below it the system did not keep the rate, and its response times are those of a growing queue; the load "
     "generator ends with 4 at the same limit",
 )
+CLOCK_OFFSET = Threshold(
+    0.25,
+    "between the clock of a machine and the controller's",
+    "intervals of a second are compared between machines: with two clocks 0.25 s off on either side, half of a second "
+    "is another's. It is also what several generators may differ by: `nephoscope-load merge` refuses shards that began "
+    "over 500 ms apart. Clouds keep their clocks within 1 ms (Amazon Time Sync, chrony)",
+    words="0.25 s",
+)
 THREAD_BUSY = Threshold(
     0.80,
     "of the wall time of a thread of the load generator, in any second of the measurement interval",
@@ -190,6 +198,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "errors": ERRORS,
     "disk-lasts": DISK_LASTS,
     "rate-kept": RATE_KEPT,
+    "clock-offset": CLOCK_OFFSET,
     "thread-busy": THREAD_BUSY,
     "calibration": CALIBRATION,
     "pacing-error": PACING_ERROR,

@@ -1,4 +1,4 @@
-"""What is observed on a machine: four commands that only look, and one short watch of its CPU time.
+"""What is observed on a machine: five commands that only look, and one short watch of its CPU time.
 
 `head -v` reads many files in one command; a file that is not there costs nothing. The second look at /proc/stat comes
 with the files whose names only the first answers tell (cgroup limits, the disk's queue).
@@ -13,6 +13,7 @@ from typing import Any
 
 from nephoscope.errors import ToolMissing, TrialFailure
 from nephoscope.machines import facts_text as text
+from nephoscope.machines.clock import clock_offset
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.records import Facts
 
@@ -80,11 +81,17 @@ async def gather_facts(
     findmnt_argv = ("findmnt", "-J", "-b", "-o", "SOURCE,FSTYPE,OPTIONS,SIZE,AVAIL,MAJ:MIN", "-T", machine.data_dir)
     # Before the watch, so that the watch does not see them; `head` last, with the affinity of what is measured.
     lscpu, findmnt = await asyncio.gather(look(_LSCPU), look(findmnt_argv))
+    clock = await clock_offset(machine)
     at_unix_ms = time.time_ns() // 1_000_000
     files_first = await look((*_HEAD, *_FILES), pinned=True)
     await asyncio.sleep(observe_s)
     files_second = await look((*_HEAD, *_WATCHED, *_more_files(files_first, findmnt, cgroups)))
-    return facts_of(Looks(at_unix_ms, lscpu, findmnt, files_first, files_second)), verbatim
+    facts = facts_of(Looks(at_unix_ms, lscpu, findmnt, files_first, files_second))
+    if clock is not None:
+        facts = facts.model_copy(
+            update={"clock_offset_s": round(clock.offset_s, 6), "clock_offset_bound_s": round(clock.bound_s, 6)}
+        )
+    return facts, verbatim
 
 
 def _more_files(files_first: str, findmnt: str, cgroups: str) -> list[str]:

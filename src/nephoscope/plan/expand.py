@@ -100,7 +100,8 @@ def _fitting(
     cells: list[Cell] = []
     left_out: list[str] = []
     for name, configuration in configurations.items():
-        there = configuration.database_machine.count + (configuration.load_machine is not None)
+        load = configuration.load_machine
+        there = configuration.database_machine.count + (load.count if load else 0)
         for label, entry in entries.items():
             if entry.run_on and name not in entry.run_on:
                 continue

@@ -1,5 +1,6 @@
 """Where machines come from. A provider knows no benchmark and no price."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -40,6 +41,8 @@ class Cluster:
     key: str
     database: tuple[MachineHandle, ...]
     load: MachineHandle
+    more_load: tuple[MachineHandle, ...] = ()
+    """Further machines of the load generator, which share one load with the first."""
 
     @property
     def co_located(self) -> bool:
@@ -49,7 +52,18 @@ class Cluster:
     @property
     def machines(self) -> tuple[MachineHandle, ...]:
         """Every machine once."""
-        return self.database if self.co_located else (*self.database, self.load)
+        return self.database if self.co_located else (*self.database, *self.load_machines)
+
+    @property
+    def load_machines(self) -> tuple[MachineHandle, ...]:
+        """Every machine of the load generator."""
+        return (self.load, *self.more_load)
+
+
+def cluster_of(key: str, machines: Sequence[MachineHandle], database: int) -> Cluster:
+    """A cluster of machines of which the first `database` are the database's and the others the load generator's."""
+    load = machines[database:] or machines[:1]
+    return Cluster(key, tuple(machines[:database]), load[0], tuple(load[1:]))
 
 
 class Provider(Protocol):

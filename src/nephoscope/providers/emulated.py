@@ -21,7 +21,7 @@ from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh import SshRemote
 from nephoscope.machines.ssh_link import SshAddress
 from nephoscope.machines.tools import install_hint
-from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
 from nephoscope.providers.emulated_scripts import LOCK, STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
 from nephoscope.study.model import Configuration
 from nephoscope.study.places import MachineType
@@ -33,6 +33,7 @@ _BOOT_TIMEOUT_S = 20.0
 _LOOK_EVERY_S = 0.02
 _SUBNETS = 254
 _STORED = "cluster.json"
+_LOAD = "load"
 
 
 @dataclass(frozen=True)
@@ -113,11 +114,12 @@ def _require_root_and_tools() -> None:
 
 
 def _types(configuration: Configuration) -> list[tuple[str, MachineType]]:
-    """Name and type of every host: the database machines, then the load machine if there is one."""
+    """Name and type of every host: the database machines, then the load machines if there are any."""
     database, load = configuration.database_machine, configuration.load_machine
     named = [(f"database-{number}", database.emulated) for number in range(1, database.count + 1)]
     if load is not None:
-        named.append(("load", load.emulated))
+        numbers = [""] if load.count == 1 else [f"-{number}" for number in range(1, load.count + 1)]
+        named += [(f"{_LOAD}{number}", load.emulated) for number in numbers]
     found = [(name, machine) for name, machine in named if machine is not None]
     if len(found) < len(named):
         raise InputError(f"configuration {configuration.name!r} does not say what its emulated machines are")
@@ -186,8 +188,7 @@ async def _run(script: str) -> None:
 async def _connected(plan: ClusterPlan, request: ClusterRequest) -> Cluster:
     """The cluster once every host answers."""
     machines = await asyncio.gather(*(_machine(plan, host, request) for host in plan.hosts))
-    with_load = request.configuration.load_machine is not None
-    return Cluster(request.key, tuple(machines[:-1] if with_load else machines), machines[-1 if with_load else 0])
+    return cluster_of(request.key, machines, request.configuration.database_machine.count)
 
 
 async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -> MachineHandle:
@@ -200,7 +201,7 @@ async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -
         user_config=False,
     )
     asked = (
-        request.configuration.load_machine if host.name == "load" else None
+        request.configuration.load_machine if host.name.startswith(_LOAD) else None
     ) or request.configuration.database_machine
     cpus = host.cpus if asked.cpus == "all" else host.cpus[: asked.cpus]
     session = f"{request.trial}-{request.attempt}" if request.trial else ""

@@ -8,7 +8,7 @@ from itertools import repeat
 from nephoscope.errors import NephoscopeError
 from nephoscope.machines.fake import Answer, AnswerTo, Elapses, FakeRemote
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
 
 CPUS_OF_ALL = 8
 _TICKS_BETWEEN_LOOKS = 1000
@@ -33,12 +33,10 @@ class FakeProvider:
         key = request.key
         if key not in self.existing:
             asked = configuration.database_machine
-            database = tuple(
-                self._machine(f"fake-{number}", request, asked.cpus) for number in range(1, asked.count + 1)
-            )
+            machines = [self._machine(f"fake-{number}", request, asked.cpus) for number in range(1, asked.count + 1)]
             load = configuration.load_machine
-            client = self._machine("fake-load", request, load.cpus) if load else database[0]
-            self.existing[key] = Cluster(key, database, client)
+            machines += [self._machine(name, request, load.cpus) for name in load_names(load.count)] if load else []
+            self.existing[key] = cluster_of(key, machines, asked.count)
         return self.existing[key]
 
     async def list(self, study: str) -> list[str]:
@@ -53,6 +51,11 @@ class FakeProvider:
         count = CPUS_OF_ALL if isinstance(cpus, str) else cpus
         remote = FakeRemote({**idle_looks(count), **self.programs}, self.clock)
         return MachineHandle(name, remote, "192.0.2.1", tuple(range(count)), f"/fake/{request.configuration.name}")
+
+
+def load_names(count: int) -> list[str]:
+    """Names of so many load machines."""
+    return ["fake-load"] if count == 1 else [f"fake-load-{number}" for number in range(1, count + 1)]
 
 
 def idle_looks(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]:

@@ -14,8 +14,8 @@ from urllib.parse import quote, unquote
 from nephoscope.errors import NephoscopeError
 from nephoscope.machines.fake import AnswerTo, FakeRemote
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.providers.fake import CPUS_OF_ALL, idle_looks
+from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
+from nephoscope.providers.fake import CPUS_OF_ALL, idle_looks, load_names
 
 Refuse = Callable[[ClusterRequest], NephoscopeError | None]
 """The error that a request for a cluster ends in; `None`: it is made."""
@@ -48,8 +48,9 @@ class FakeCloud:
         machines = [
             machine_of_answers(f"fake-{number}", home, self._programs, cpus) for number in range(1, asked.count + 1)
         ]
-        client = machine_of_answers("fake-load", home, self._programs, CPUS_OF_ALL) if load else machines[0]
-        return Cluster(request.key, tuple(machines), client)
+        names = load_names(load.count) if load else []
+        machines += [machine_of_answers(name, home, self._programs, CPUS_OF_ALL) for name in names]
+        return cluster_of(request.key, machines, asked.count)
 
     async def list(self, study: str) -> list[str]:
         """See `Provider.list`."""

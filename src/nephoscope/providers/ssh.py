@@ -18,7 +18,7 @@ from nephoscope.errors import EnvironmentProblem, InputError, MachineInUse, Neph
 from nephoscope.machines.remote import Completed, MachineHandle
 from nephoscope.machines.ssh import SshRemote
 from nephoscope.machines.ssh_link import SshAddress
-from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
 from nephoscope.study.model import Machine
 from nephoscope.study.places import Ssh
 
@@ -94,8 +94,6 @@ class SshProvider:
         roles = [(host, database) for host in database.hosts or ()]
         if load is not None:
             roles += [(host, load) for host in load.hosts or ()]
-            if len(load.hosts or ()) != 1:
-                raise InputError(f"configuration {configuration.name!r} names several load hosts, and one can be used")
         hosts = hosts_of([name for name, _ in roles], ssh)
         session = f"{request.trial}-{request.attempt}" if request.trial else ""
         ours = f"{ssh.folder}/ours"
@@ -115,9 +113,7 @@ class SshProvider:
         except BaseException:
             await _give_back(leased, ssh.folder, request.study)
             raise
-        cluster = Cluster(
-            request.key, tuple(machines[:-1] if load else machines), machines[-1] if load else machines[0]
-        )
+        cluster = cluster_of(request.key, machines, len(database.hosts or ()))
         renewing = asyncio.create_task(_renew(remotes, ssh.folder, request.study))
         self._held[request.key] = _Held(cluster, ssh.folder, request.study, renewing)
         return cluster

@@ -87,7 +87,7 @@ def _evidence(
         measured_cpus=started.measured_cpus if started else {},
         emulated=EMULATED in (started.conditions if started else []),
         own_quotas=_own_quotas(configuration, started),
-        load_machine=started.machines.get("load") if started else None,
+        load_machines=started.load_machines if started else [],
         reads=observed.reads,
         cpu_phases=observed.cpu_phases,
     )
@@ -130,11 +130,11 @@ def _bytes_of(rates: Iterable[tuple[float | None, float]]) -> float | None:
 
 
 def _own_quotas(configuration: Configuration, started: StartedRecord | None) -> dict[str, float]:
-    """Quotas of emulated machines by name; the load machine may be of another type than the others."""
+    """Quotas of emulated machines by name; load machines may be of another type than the others."""
     load = configuration.load_machine or configuration.database_machine
-    load_name = started.machines.get("load") if started else None
+    loads = started.load_machines if started else []
     names = started.measured_cpus if started else {}
-    types = {name: (load if name == load_name else configuration.database_machine).emulated for name in names}
+    types = {name: (load if name in loads else configuration.database_machine).emulated for name in names}
     return {name: one.cpu_quota for name, one in types.items() if one is not None and one.cpu_quota is not None}
 
 

@@ -9,47 +9,23 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import Benchmark, HasConnections, Needs, Resumable, Site
-from nephoscope.checks.thresholds import BUSY_BEFORE
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasSettings
-from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, NoSpaceOnMachine, StorageFailed
+from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, StorageFailed
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.tools import VERSION_OPTIONS
 from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.records import (
-    CO_LOCATED,
-    EMULATED,
-    Facts,
-    FactsRecord,
-    StartedRecord,
-    Status,
-    TrialIntent,
-    Verdict,
-    VerdictKind,
-)
+from nephoscope.records import Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.records_fleet import Resumption
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
+from nephoscope.run.gate import gate, looks_at
 from nephoscope.run.recorder import Recorder
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.states import State
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.model import Configuration
-from nephoscope.study.model import Database as DatabaseSettings
-
-NOT_OBSERVED = "the database's machine was not observed"
-"""Stated condition: the server is the user's, elsewhere; facts and telemetry are the client's."""
-
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-_DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
-
-SETTLE_TRIES = 10
-"""Looks at a machine before a trial begins although it is not quiet; the checks then judge what was seen."""
-
-VERSION_TIMEOUT_S = 20.0
 
 
 @dataclass(frozen=True)
@@ -134,7 +110,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
         resumption = attempt.resumption()
         if resumption is None:
             task.enter(State.PREPARING)
-            await _gate(configuration, cluster, needs, attempt, world)
+            await gate(configuration, cluster, needs, attempt, world)
             task.enter(State.VERIFIED)
             if isinstance(benchmark, HasConnections):
                 configuration = _with_connections(configuration, benchmark.connections(site, parameters))
@@ -149,20 +125,10 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
             task.enter(State.RUNNING)
             async with _telemetry(cluster, attempt, world):
                 await benchmark.run(site, parameters)
-        for machine in cluster.machines:
-            after, _ = await world.observe(machine)
+        for machine, (after, _) in zip(cluster.machines, await looks_at(configuration, cluster, world), strict=True):
             attempt.write_facts(before[machine.name].model_copy(update={"after": after}))
         attempt.sync_raw()
         task.enter(State.COLLECTED)
-
-
-async def _gate(configuration: Configuration, cluster: Cluster, needs: Needs, attempt: Attempt, world: World) -> None:
-    """What the machines are, and whether the benchmark can begin on them."""
-    attempt.write_started(await _started(configuration, cluster, needs, world))
-    before = {machine.name: await _settle(machine, world) for machine in cluster.machines}
-    for machine in cluster.machines:
-        attempt.write_facts(before[machine.name])
-        await _require_space(machine, before[machine.name], needs)
 
 
 async def _leave(task: Undertaking, world: World) -> None:
@@ -208,70 +174,6 @@ def draw_seed(study_seed: int, benchmark: str, replicate: int) -> int:
     """Seed of one replicate's draws: equal for all configurations, so that all face the same operations."""
     digest = hashlib.sha256(f"{study_seed}/{benchmark}/{replicate}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1
-
-
-async def _settle(machine: MachineHandle, world: World) -> FactsRecord:
-    """Facts of a machine once it is quiet, or after some looks: a trial's own predecessor may still be writing."""
-    for tries_left in reversed(range(SETTLE_TRIES)):
-        facts, verbatim = await world.observe(machine)
-        busy = _busy_share(facts, machine)
-        if tries_left == 0 or busy <= BUSY_BEFORE.value:
-            break
-        world.listener.value(f"waiting for {machine.name} to be quiet ({busy:.0%} busy)")
-    return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
-
-
-def _busy_share(facts: Facts, machine: MachineHandle) -> float:
-    """The worse of the machine and its measured CPUs, as the check will see them; not known is no reason to wait."""
-    names = [f"cpu{cpu}" for cpu in machine.cpus]
-    measured = [facts.busy_share_by_cpu[name] for name in names if name in facts.busy_share_by_cpu]
-    return max(facts.busy_share or 0.0, sum(measured) / len(measured) if measured else 0.0)
-
-
-async def _started(configuration: Configuration, cluster: Cluster, needs: Needs, world: World) -> StartedRecord:
-    """What really begins; a tool that is missing is found here, before anything is prepared."""
-    versions = {"nephoscope": world.version}
-    machine = cluster.database[0]
-    for tool in needs.tools:
-        program = world.load_program if tool == "nephoscope-load" else tool
-        said = await machine.remote.execute(
-            [program, VERSION_OPTIONS.get(tool, "--version")], timeout_s=VERSION_TIMEOUT_S, pinned=False
-        )
-        lines = (said.stdout or said.stderr).decode(errors="replace").strip().splitlines()
-        versions[tool] = lines[0] if lines else "it does not say"
-    return StartedRecord(
-        at_unix_ms=world.clock.unix_ms(),
-        nephoscope_version=world.version,
-        machines={"database": machine.name, "load": cluster.load.name},
-        measured_cpus={handle.name: [f"cpu{cpu}" for cpu in handle.cpus] for handle in cluster.machines},
-        tool_versions=versions,
-        conditions=[
-            *([EMULATED] if configuration.provider == "emulated" else []),
-            *(stated_conditions(configuration.database, cluster) if needs.database else []),
-        ],
-    )
-
-
-def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]:
-    """What a reader must know of a database trial before its numbers."""
-    elsewhere = database.dsn is not None and urlsplit(database.dsn).hostname not in {None, *_LOOPBACK}
-    found = [NOT_OBSERVED if elsewhere else CO_LOCATED] if elsewhere or cluster.co_located else []
-    off = [name for name in _DURABILITY if database.settings.get(name, "on").lower() in {"off", "false", "no", "0"}]
-    return found + ([f"not durable: {', '.join(off)} off"] if off else [])
-
-
-async def _require_space(machine: MachineHandle, record: FactsRecord, needs: Needs) -> None:
-    """Refuses a data set that cannot fit; what an earlier trial left in the data folder is used again."""
-    free = record.before.disk.free_bytes
-    if free is None or free >= needs.disk_bytes:
-        return
-    used = await machine.remote.execute(["du", "-sb", machine.data_dir], timeout_s=60, pinned=False)
-    ours = int(used.stdout.split()[0]) if used.exit_code == 0 and used.stdout.split() else 0
-    if free + ours < needs.disk_bytes:
-        raise NoSpaceOnMachine(
-            f"{record.machine} has {free:,} bytes free, and the benchmark needs {needs.disk_bytes:,}",
-            hint="free some space, choose another --out folder, or lower the data set's size in the study",
-        )
 
 
 @asynccontextmanager

@@ -45,6 +45,21 @@ def _expectation_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]
         yield name, {"expected": expected()}, None, ""
 
 
+def _clock_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
+    for offset_s, bound_s, verdict, words in (
+        (0.2, 0.02, "valid", "load: +0.200 s before"),
+        (-0.3, 0.02, "invalid", "load: -0.300 s before the trial (± 0.020 s), over 0.25 s: set its clock"),
+        (0.24, 0.1, "unknown", "asking took too long"),
+        (0.3, 0.1, "unknown", "asking took too long"),
+        (None, None, "unknown", "load: it did not tell the time before"),
+    ):
+        load = LOAD.model_copy(update={"clock_offset_s": offset_s, "clock_offset_bound_s": bound_s})
+        both = {**facts(clock_offset_s=0.0, clock_offset_bound_s=0.01), "load": load}
+        yield "clock-offset", {"facts_before": both, "facts_after": both}, verdict, words
+    yield "clock-offset", {"facts_before": facts(clock_offset_s=9.0, clock_offset_bound_s=0.01)}, None, ""
+    yield "clock-offset", WITH_LOAD_MACHINE, None, ""
+
+
 def saturated(**changes: Any) -> dict[str, Any]:
     return {"operations": operations(saturation=saturation(**changes))}
 
@@ -80,6 +95,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("cpu-model", {"facts_before": {}}, "unknown", "no facts"),
     ("cpu-model", {"expected": expected()}, None, ""),
     ("cpu-model", WITH_LOAD_MACHINE, "valid", "db"),
+    *_clock_cases(),
     ("memory", {}, "valid", "16.0 GiB of 16.0"),
     ("memory", {"facts_before": facts(memory_bytes=int(14.5 * GIB))}, "valid", "14.5"),
     ("memory", {"facts_before": facts(memory_bytes=14 * GIB)}, "invalid", "14.0 GiB of 16.0"),
@@ -216,7 +232,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("effective-cpus", {"cpu_phases": phase(1.9), "measured_cpus": {}}, "unknown", "not known on how many"),
     ("effective-cpus", {"cpu_phases": phase(1.5, real_s=9.0)}, None, ""),
     ("effective-cpus", {"cpu_phases": []}, None, ""),
-    ("effective-cpus", {"load_machine": "db"}, "valid", "1.99 effective CPUs of 2"),
+    ("effective-cpus", {"load_machines": ["db"]}, "valid", "1.99 effective CPUs of 2"),
     ("throttled", {}, "valid", "iops: steady at 100.2 IO/s"),
     (
         "throttled",
@@ -363,7 +379,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("generator-bound", saturated(run_queue_share=None), "valid", ""),
     ("generator-bound", saturated(steal_s_per_s=0.12), "invalid", "3 % of its machine's CPU time was stolen, over 2 %"),
     ("generator-bound", saturated(steal_s_per_s=0.04), "valid", "1 % of its machine's CPU time was stolen"),
-    ("generator-bound", {**saturated(steal_s_per_s=0.12), "load_machine": None}, "valid", ""),
+    ("generator-bound", {**saturated(steal_s_per_s=0.12), "load_machines": []}, "valid", ""),
     ("generator-bound", saturated(throttled_share=0.02), "invalid", "throttled by its cgroup in 2 % of periods, over"),
     ("generator-bound", saturated(retransmitted_segments=3), "valid", "warning: 3 segments retransmitted"),
     ("generator-bound", saturated(dropped_packets=2), "valid", "warning: 2 packets dropped"),

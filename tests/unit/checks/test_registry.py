@@ -22,7 +22,7 @@ from nephoscope.records import (
     Verdict,
     VerdictKind,
 )
-from tests.support.evidence import evidence, operations
+from tests.support.evidence import evidence, facts, operations, sample, telemetry
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "checks.md"
 KINDS = st.sampled_from(list(VerdictKind))
@@ -91,7 +91,15 @@ def test_good_evidence_is_valid() -> None:
     kept_up = SustainedEvidence(
         seconds=30, free_bytes=1, free_lost_per_s=0.0, log_per_s=None, cache_hit_share=None, debt_per_s=None
     )
-    verdicts = run_checks(evidence(operations=operations(search=found, sustained=kept_up)))
+    both = {name: facts(clock_offset_s=0.001, clock_offset_bound_s=0.01)["db"] for name in ("db", "db2")}
+    good = evidence(
+        operations=operations(search=found, sustained=kept_up),
+        facts_before=both,
+        facts_after=both,
+        measured_cpus={name: ["cpu0", "cpu1"] for name in both},
+        telemetry={"db2": [sample()], **telemetry()},
+    )
+    verdicts = run_checks(good)
     assert [verdict.check for verdict in verdicts] == [check.name for check in CHECKS]
     assert overall(verdicts) is VerdictKind.VALID
 

@@ -1,0 +1,55 @@
+"""How far a machine's clock is from the controller's, with bounds that hold whatever the way there takes."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from nephoscope.errors import ToolMissing, TrialFailure
+from nephoscope.machines.remote import MachineHandle
+
+GOOD_BOUND_S = 0.05
+"""A bound as tight as this is not asked for again: it is a fifth of the limit that a check holds."""
+TRIES = 5
+_TIMEOUT_S = 10.0
+_ARGV = ("date", "+%s.%N")
+
+
+@dataclass(frozen=True)
+class ClockOffset:
+    """The machine's clock minus the controller's."""
+
+    offset_s: float
+    bound_s: float
+    """By how much that may be wrong at most: half the time that asking took."""
+
+
+async def clock_offset(machine: MachineHandle, now_s: Callable[[], float] = time.time) -> ClockOffset | None:
+    """Asks for the time until an answer came quickly enough, at most `TRIES` times; None: it does not tell the time.
+
+    What a machine reads lies between the moments before and after it was asked. Steps of the controller's clock in
+    between, which are rare and short, would show as an offset.
+    """
+    best: ClockOffset | None = None
+    for _ in range(TRIES):
+        asked_s = now_s()
+        try:
+            done = await machine.remote.execute(_ARGV, timeout_s=_TIMEOUT_S, pinned=False)
+        except (ToolMissing, TrialFailure):
+            return best
+        answered_s = now_s()
+        found = _between(done.stdout, asked_s, answered_s)
+        if found is None:
+            return best
+        if best is None or found.bound_s < best.bound_s:
+            best = found
+        if best.bound_s <= GOOD_BOUND_S:
+            break
+    return best
+
+
+def _between(said: bytes, asked_s: float, answered_s: float) -> ClockOffset | None:
+    try:
+        read_s = float(said.decode(errors="replace").strip())
+    except ValueError:
+        return None
+    return ClockOffset(read_s - (asked_s + answered_s) / 2, (answered_s - asked_s) / 2)

@@ -1,0 +1,153 @@
+"""Before a trial begins: tools, versions, facts of every machine, a quiet moment, one time for all, space."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from nephoscope.benchmarks.base import Needs
+from nephoscope.checks.thresholds import BUSY_BEFORE, CLOCK_OFFSET
+from nephoscope.errors import ClockOff, NoSpaceOnMachine
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.tools import VERSION_OPTIONS
+from nephoscope.providers.base import Cluster
+from nephoscope.records import CO_LOCATED, EMULATED, Facts, FactsRecord, StartedRecord
+from nephoscope.run.world import World
+from nephoscope.store.attempt import Attempt
+from nephoscope.study.model import Configuration
+from nephoscope.study.model import Database as DatabaseSettings
+
+NOT_OBSERVED = "the database's machine was not observed"
+"""Stated condition: the server is the user's, elsewhere; facts and telemetry are the client's."""
+
+SETTLE_TRIES = 10
+"""Looks at a machine before a trial begins although it is not quiet; the checks then judge what was seen."""
+
+VERSION_TIMEOUT_S = 20.0
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
+_EMULATED = "emulated"
+_Seen = TypeVar("_Seen")
+
+
+async def gate(configuration: Configuration, cluster: Cluster, needs: Needs, attempt: Attempt, world: World) -> None:
+    """What the machines are, and whether the benchmark can begin on them.
+
+    Raises:
+        ToolMissing: a machine that needs a tool has not got it.
+        NoSpaceOnMachine: a database machine has no room for the data.
+        ClockOff: load machines cannot begin together.
+    """
+    attempt.write_started(await _started(configuration, cluster, needs, world))
+    before = await _on_all(configuration, cluster, lambda machine: _settle(machine, world))
+    for record in before:
+        attempt.write_facts(record)
+    by_name = {record.machine: record for record in before}
+    for machine in cluster.database:
+        await _require_space(machine, by_name[machine.name], needs)
+    _require_one_time([by_name[machine.name] for machine in cluster.load_machines])
+
+
+async def looks_at(configuration: Configuration, cluster: Cluster, world: World) -> list[tuple[Facts, dict[str, str]]]:
+    """Facts of every machine, in their order, with verbatim answers."""
+    return await _on_all(configuration, cluster, world.observe)
+
+
+async def _on_all(
+    configuration: Configuration, cluster: Cluster, look: Callable[[MachineHandle], Awaitable[_Seen]]
+) -> list[_Seen]:
+    """All machines at once; parts of one machine one after the other, as each would see the looks at the others."""
+    if configuration.provider == _EMULATED:
+        return [await look(machine) for machine in cluster.machines]
+    return list(await asyncio.gather(*(look(machine) for machine in cluster.machines)))
+
+
+async def _settle(machine: MachineHandle, world: World) -> FactsRecord:
+    """Facts of a machine once it is quiet, or after some looks: a trial's own predecessor may still be writing."""
+    for tries_left in reversed(range(SETTLE_TRIES)):
+        facts, verbatim = await world.observe(machine)
+        busy = _busy_share(facts, machine)
+        if tries_left == 0 or busy <= BUSY_BEFORE.value:
+            break
+        world.listener.value(f"waiting for {machine.name} to be quiet ({busy:.0%} busy)")
+    return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
+
+
+def _busy_share(facts: Facts, machine: MachineHandle) -> float:
+    """The worse of the machine and its measured CPUs, as the check will see them; not known is no reason to wait."""
+    names = [f"cpu{cpu}" for cpu in machine.cpus]
+    measured = [facts.busy_share_by_cpu[name] for name in names if name in facts.busy_share_by_cpu]
+    return max(facts.busy_share or 0.0, sum(measured) / len(measured) if measured else 0.0)
+
+
+async def _started(configuration: Configuration, cluster: Cluster, needs: Needs, world: World) -> StartedRecord:
+    """What really begins; a tool that is missing is found here, before anything is prepared."""
+    more = {f"load {number}": machine.name for number, machine in enumerate(cluster.more_load, start=2)}
+    return StartedRecord(
+        at_unix_ms=world.clock.unix_ms(),
+        nephoscope_version=world.version,
+        machines={"database": cluster.database[0].name, "load": cluster.load.name, **more},
+        measured_cpus={handle.name: [f"cpu{cpu}" for cpu in handle.cpus] for handle in cluster.machines},
+        tool_versions={"nephoscope": world.version, **await _versions(cluster, needs, world)},
+        conditions=[
+            *([EMULATED] if configuration.provider == _EMULATED else []),
+            *(stated_conditions(configuration.database, cluster) if needs.database else []),
+        ],
+    )
+
+
+async def _versions(cluster: Cluster, needs: Needs, world: World) -> dict[str, str]:
+    """Of each tool, as the machines that need it say; where one says something else than the first, so is told."""
+    versions: dict[str, str] = {}
+    for tool in needs.tools:
+        first, *others = needs.users(cluster)
+        said = await asyncio.gather(*(_version(tool, machine, world) for machine in (first, *others)))
+        versions[tool] = said[0]
+        pairs = zip(others, said[1:], strict=True)
+        versions |= {f"{tool} on {machine.name}": other for machine, other in pairs if other != said[0]}
+    return versions
+
+
+async def _version(tool: str, machine: MachineHandle, world: World) -> str:
+    program = world.load_program if tool == "nephoscope-load" else tool
+    said = await machine.remote.execute(
+        [program, VERSION_OPTIONS.get(tool, "--version")], timeout_s=VERSION_TIMEOUT_S, pinned=False
+    )
+    lines = (said.stdout or said.stderr).decode(errors="replace").strip().splitlines()
+    return lines[0] if lines else "it does not say"
+
+
+def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]:
+    """What a reader must know of a database trial before its numbers."""
+    elsewhere = database.dsn is not None and urlsplit(database.dsn).hostname not in {None, *_LOOPBACK}
+    found = [NOT_OBSERVED if elsewhere else CO_LOCATED] if elsewhere or cluster.co_located else []
+    off = [name for name in _DURABILITY if database.settings.get(name, "on").lower() in {"off", "false", "no", "0"}]
+    return found + ([f"not durable: {', '.join(off)} off"] if off else [])
+
+
+async def _require_space(machine: MachineHandle, record: FactsRecord, needs: Needs) -> None:
+    """Refuses a data set that cannot fit; what an earlier trial left in the data folder is used again."""
+    free = record.before.disk.free_bytes
+    if free is None or free >= needs.disk_bytes:
+        return
+    used = await machine.remote.execute(["du", "-sb", machine.data_dir], timeout_s=60, pinned=False)
+    ours = int(used.stdout.split()[0]) if used.exit_code == 0 and used.stdout.split() else 0
+    if free + ours < needs.disk_bytes:
+        raise NoSpaceOnMachine(
+            f"{record.machine} has {free:,} bytes free, and the benchmark needs {needs.disk_bytes:,}",
+            hint="free some space, choose another --out folder, or lower the data set's size in the study",
+        )
+
+
+def _require_one_time(records: list[FactsRecord]) -> None:
+    """Load machines that share a load begin at one time of their clocks."""
+    for record in records if len(records) > 1 else ():
+        offset_s, bound_s = record.before.clock_offset_s, record.before.clock_offset_bound_s or 0.0
+        if offset_s is None or abs(offset_s) + bound_s > CLOCK_OFFSET.value:
+            said = "is not known" if offset_s is None else f"is {offset_s:+.3f} s (± {bound_s:.3f} s) off ours"
+            raise ClockOff(
+                f"the clock of {record.machine} {said}, and load machines that begin together may be "
+                f"{CLOCK_OFFSET.value:g} s off at most",
+                hint="set its clock: chronyc makestep, or timedatectl set-ntp true",
+            )

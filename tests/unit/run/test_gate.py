@@ -1,0 +1,84 @@
+"""What is asked of machines before a trial begins, on fake ones."""
+
+import asyncio
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from nephoscope.benchmarks.base import Needs
+from nephoscope.errors import ToolMissing
+from nephoscope.machines.fake import Answer, AnswerTo, FakeRemote
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.providers.base import cluster_of
+from nephoscope.records import Facts, VerdictKind
+from nephoscope.run import gate
+from nephoscope.run.clock import FakeClock
+from nephoscope.run.study import run_study
+from nephoscope.run.world import Observe
+from tests.support.fake_world import STUDY, observe_at_once, rehearsal
+
+TWO_LOADS = STUDY.replace(
+    'database_machine = { type = "tiny", cpus = 2 }',
+    'database_machine = { type = "tiny", cpus = 2 }\nload_machine = { type = "tiny", cpus = 2, count = 2 }',
+)
+
+
+def off_by(offset_s: float, machine_name: str) -> Observe:
+    """Looks as a fake machine gives them; the clock of one machine is off."""
+
+    async def observe(machine: MachineHandle) -> tuple[Facts, dict[str, str]]:
+        facts, verbatim = await observe_at_once(machine)
+        off_s = offset_s if machine.name == machine_name else 0.001
+        return facts.model_copy(update={"clock_offset_s": off_s, "clock_offset_bound_s": 0.01}), verbatim
+
+    return observe
+
+
+def test_load_machines_that_cannot_begin_together_are_refused_and_the_study_goes_on(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path, text=TWO_LOADS)
+    world = dataclasses.replace(study.world, observe=off_by(-2.0, "fake-load-2"))
+    asyncio.run(run_study(study.folder, world))
+    ended = {
+        planned.intent.configuration_name: trial.attempts()[-1].status() for planned, trial in study.folder.planned()
+    }
+    small, large = ended["small"], ended["large"]
+    assert small is not None
+    assert (small.state, small.failure_class) == ("failed", "clock_off")
+    assert small.message == (
+        "the clock of fake-load-2 is -2.000 s (± 0.010 s) off ours, and load machines that begin together may be "
+        "0.25 s off at most"
+    )
+    assert "chronyc makestep" in str(small.hint)
+    assert large is not None
+    assert large.state == "finished"
+
+
+def test_clocks_that_agree_let_several_load_machines_begin(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path, text=TWO_LOADS)
+    world = dataclasses.replace(study.world, observe=off_by(0.2, "fake-load-2"))
+    asyncio.run(run_study(study.folder, world))
+    assert {kind for _, _, kind, _ in study.heard.ended} == {VerdictKind.VALID}
+    _, trial = next(row for row in study.folder.planned() if row[0].intent.configuration_name == "small")
+    started = trial.attempts()[0].started()
+    assert started is not None
+    assert started.load_machines == ["fake-load-1", "fake-load-2"]
+    assert started.client_cpus == 4
+
+
+def test_a_tool_is_looked_for_on_every_machine_that_needs_it(tmp_path: Path) -> None:
+    def machine(name: str, programs: dict[str, AnswerTo]) -> MachineHandle:
+        return MachineHandle(name, FakeRemote(programs, FakeClock()), "192.0.2.1", (0,), "/")
+
+    def says(version: str) -> dict[str, AnswerTo]:
+        return {"tool": lambda _argv, _stdin: Answer(version.encode())}
+
+    world = rehearsal(tmp_path).world
+    there = [machine("a", says("tool 1")), machine("b", says("tool 2")), machine("c", {})]
+    needs = Needs(tools=("tool",), users=lambda cluster: cluster.machines)
+    found = asyncio.run(gate._versions(cluster_of("k", there[:2], 2), needs, world))
+    assert found == {"tool": "tool 1", "tool on b": "tool 2"}
+    with pytest.raises(ToolMissing):
+        asyncio.run(gate._versions(cluster_of("k", there, 3), needs, world))
+    first_alone = Needs(tools=("tool",))
+    assert asyncio.run(gate._versions(cluster_of("k", there, 3), first_alone, world)) == {"tool": "tool 1"}
