@@ -109,9 +109,7 @@ class Facts(Frozen):
     open_files_limit: int | None = None
     load_1m: float | None = None
     clock_offset_s: float | None = Field(default=None, description="its clock - the controller's")
-    clock_offset_bound_s: float | None = Field(
-        default=None, description="by how much that may be wrong: half the time that asking took"
-    )
+    clock_offset_bound_s: float | None = Field(default=None, description="by how much that may be wrong")
     steal_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`")
     busy_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`, by anybody")
     busy_share_by_cpu: dict[str, float] = Field(
@@ -270,6 +268,8 @@ class Evidence(Frozen):
     emulated: bool = Field(default=False, description="machines are parts of one, and share its other CPUs")
     own_quotas: dict[str, float] = Field(default={}, description="by machine: CPUs of the quota that is a part of it")
     load_machines: list[str] = Field(default=[], description="names of the machines of the load generator")
+    replication_before: dict[str, str] | None = Field(default=None, description="copy -> state; None: there is one")
+    replication_after: dict[str, str] | None = Field(default=None, description="the same; None: it could not be asked")
     series: list[Series] = []
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []

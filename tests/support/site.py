@@ -30,7 +30,12 @@ class Recorder:
     ) -> Completed:
         self.ran.append((name, list(argv)))
         return await machine.remote.execute(
-            argv, timeout_s=timeout_s, stdin=stdin, environment=environment, save_as=self.raw_dir / name
+            argv,
+            timeout_s=timeout_s,
+            stdin=stdin,
+            environment=environment,
+            save_as=self.raw_dir / name,
+            on_line=on_line,
         )
 
 

@@ -84,6 +84,28 @@ class Counters:
         return valid(self.name, f"{operations.counters_compared} counters of the server agree with the client")
 
 
+class Replication:
+    """Copies of the data: a lost one is load that the others did not carry, and durability that was not paid for."""
+
+    name = "replication"
+    text = "Refuses a trial of a replicated database after which its copies stood otherwise than before."
+
+    def __call__(self, evidence: Evidence) -> Verdict | None:
+        """Each copy's state before and after; None when there is one copy."""
+        before, after = evidence.replication_before, evidence.replication_after
+        if not before:
+            return None
+        if after is None:
+            return unknown(self.name, f"{', '.join(before)}: how they stood after the trial could not be asked")
+        changed = [
+            f"{name}: {before.get(name, 'not there')} before the trial, {after.get(name, 'not there')} after it"
+            for name in sorted(before.keys() | after.keys())
+            if before.get(name) != after.get(name)
+        ]
+        said = ", ".join(f"{name} {state}" for name, state in sorted(before.items()))
+        return invalid(self.name, "; ".join(changed)) if changed else valid(self.name, f"the same after: {said}")
+
+
 class Audit:
     """The random draws, against the ranges of their specification."""
 

@@ -16,6 +16,7 @@ from nephoscope.checks.operations import (
     LoadExit,
     PassRule,
     RateKept,
+    Replication,
     SearchEnded,
 )
 from nephoscope.checks.sustained import Sustained
@@ -44,6 +45,7 @@ CHECKS: tuple[Check, ...] = (
     Errors(),
     Consistency(),
     Counters(),
+    Replication(),
     Audit(),
     RateKept(),
     PassRule(),

@@ -78,8 +78,10 @@ class HasFixtures(Protocol):
 class CanAttach(Protocol):
     """Can be found again by a controller that did not start it."""
 
-    async def attach(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
+    async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
         """As `start` gave it, of a database that is up and may be under load: nothing of it is changed.
+
+        `stop` then takes it down, and `log` is that of `start`.
 
         Raises:
             TargetLost: it is not up.
@@ -93,6 +95,15 @@ class HasUpkeep(Protocol):
 
     async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
         """At this moment."""
+        ...
+
+
+@runtime_checkable
+class HasReplication(Protocol):
+    """Keeps copies on several machines, and can tell how they stand."""
+
+    async def replication(self, cluster: Cluster) -> dict[str, str]:
+        """Copy -> its state in words; empty when there is one copy. Asked before and after a trial: both must agree."""
         ...
 
 

@@ -30,7 +30,7 @@ class FakeDatabase:
         self.running.add(cluster.key)
         return Endpoint("fake://database", {}, settings.version or "1", "fake")
 
-    async def attach(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
+    async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:  # noqa: ARG002
         """See `CanAttach.attach`."""
         self.running.add(cluster.key)
         return Endpoint("fake://database", {}, settings.version or "1", "fake")

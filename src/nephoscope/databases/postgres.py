@@ -19,7 +19,14 @@ from nephoscope.databases.base import Endpoint, Upkeep
 from nephoscope.databases.postgres_binaries import Binaries, as_server_user, major_version
 from nephoscope.databases.postgres_folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
 from nephoscope.databases.postgres_settings import STATEMENT, stored_settings
-from nephoscope.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable, ToolFailed, ToolTimedOut
+from nephoscope.errors import (
+    DatabaseFailed,
+    EnvironmentProblem,
+    TargetLost,
+    TargetUnreachable,
+    ToolFailed,
+    ToolTimedOut,
+)
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Background
 from nephoscope.providers.base import Cluster
@@ -62,6 +69,8 @@ class PostgresDatabase:
         self._running: dict[str, _Server] = {}
         self._copies: dict[str, Endpoint] = {}
         """By cluster: a server of the user's on which a trial's copy is to be dropped."""
+        self._primaries: dict[str, Endpoint] = {}
+        """By cluster: a primary with standbys."""
         self._clients: dict[str, str] = {}
         """By cluster: psql of a load machine that is not this one."""
 
@@ -90,12 +99,42 @@ class PostgresDatabase:
         version = await self._wait_until_up(cluster, endpoint, server, log)
         return _checked(replace(endpoint, version=version), settings)
 
+    # CanAttach
+
+    async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        """See `CanAttach.attach`: a server of the user's, or those of ours on machines that outlived the controller."""
+        if settings.dsn is not None:
+            self._copies[cluster.key] = await self._reach_users_server(cluster, settings)
+            return self._copies[cluster.key]
+        if isinstance(cluster.database[0].remote, LocalRemote):
+            raise TargetLost("a server on this machine ends with its controller")
+        here = await self._programs(cluster)
+        try:
+            started = await postgres_remote.find_again(cluster, here, _options(settings), log)
+            self._running[cluster.key] = _Server(started.processes, None)
+            endpoint = _of_ours(cluster, started, here)
+            version = await self._sql(cluster, endpoint, "SHOW server_version")
+        except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
+            raise TargetLost(f"PostgreSQL of {cluster.key} is not up any more: {error.message}") from error
+        return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
+
+    # HasReplication
+
+    async def replication(self, cluster: Cluster) -> dict[str, str]:
+        """See `HasReplication.replication`: standbys of ours, as the primary sees them."""
+        endpoint = self._primaries.get(cluster.key)
+        if endpoint is None:
+            return {}
+        found: dict[str, str] = json.loads(await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
+        return {f"standby {name}": state for name, state in found.items()}
+
     async def stop(self, cluster: Cluster) -> None:
         """See `Database.stop`; on a server of the user's, drops the last trial's copy.
 
         Raises:
             DatabaseFailed: the server had to be killed; the next one recovers as after a crash.
         """
+        self._primaries.pop(cluster.key, None)
         copied_on = self._copies.pop(cluster.key, None)
         if copied_on is not None:
             await self._sql(cluster, copied_on, _drop(_copy_name(cluster)), timeout_s=COPY_TIMEOUT_S)
@@ -147,11 +186,8 @@ class PostgresDatabase:
 
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         """See `HasSettings.settings`: everything not at its default that is no secret; see `stored_settings`."""
-        found = dict(stored_settings(await self._sql(cluster, endpoint, STATEMENT), endpoint.origin))
-        if len(cluster.database) > 1 and endpoint.origin != "user":
-            standbys = json.loads(await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
-            found |= {f"standby {name}": state for name, state in standbys.items()}
-        return found
+        stored = stored_settings(await self._sql(cluster, endpoint, STATEMENT), endpoint.origin)
+        return {**stored, **await self.replication(cluster)}
 
     # HasUpkeep
 
@@ -163,23 +199,31 @@ class PostgresDatabase:
     # how
 
     async def _start_elsewhere(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        here = await self._programs(cluster)
+        options = _options(settings)
+        started = await postgres_remote.start_primary(cluster, here, options, log)
+        self._running[cluster.key] = server = _Server(started.processes, None)
+        endpoint = _of_ours(cluster, started, here)
+        version = await self._wait_until_up(cluster, endpoint, server, log)
+        started = await postgres_remote.add_standbys(cluster, started, options, log)
+        self._running[cluster.key] = _Server(started.processes, None)
+        await postgres_remote.wait_for_standbys(started.standbys, lambda ask: self._sql(cluster, endpoint, ask))
+        return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
+
+    async def _programs(self, cluster: Cluster) -> str:
+        """The folder of programs that machines may have as this one does; notes the psql of the load machine."""
         try:
             here = str(self._find().folder)
         except DatabaseFailed:
             here = ""
         client = await postgres_remote.programs_on(cluster.load, here, "psql")
         self._clients[cluster.key] = f"{client.folder}/psql"
-        options = _options(settings)
-        started = await postgres_remote.start_primary(cluster, here, options, log)
-        self._running[cluster.key] = server = _Server(started.processes, None)
-        dsn = f"postgresql://{USER}@{cluster.database[0].address}:{postgres_remote.PORT}/postgres"
-        origin = "embedded" if started.programs[0].folder == here else "system"
-        endpoint = Endpoint(dsn, {"PGPASSWORD": started.password}, "", origin)
-        version = await self._wait_until_up(cluster, endpoint, server, log)
-        started = await postgres_remote.add_standbys(cluster, started, options, log)
-        self._running[cluster.key] = _Server(started.processes, None)
-        await postgres_remote.wait_for_standbys(started.standbys, lambda ask: self._sql(cluster, endpoint, ask))
-        return _checked(replace(endpoint, version=version), settings)
+        return here
+
+    def _known(self, cluster: Cluster, started: postgres_remote.Started, endpoint: Endpoint) -> Endpoint:
+        if started.standbys:
+            self._primaries[cluster.key] = endpoint
+        return endpoint
 
     async def _reach_users_server(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
         environment = {name: self._environment[name] for name in _LIBPQ_VARIABLES if name in self._environment}
@@ -263,6 +307,13 @@ _RIGHTS_IN_WORDS = (
     ("create databases", "ALTER ROLE … CREATEDB"),
     ("write checkpoints", "GRANT pg_checkpoint TO …"),
 )
+
+
+def _of_ours(cluster: Cluster, started: postgres_remote.Started, here: str) -> Endpoint:
+    """Of the primary; its version is not asked yet."""
+    dsn = f"postgresql://{USER}@{cluster.database[0].address}:{postgres_remote.PORT}/postgres"
+    origin = "embedded" if started.programs[0].folder == here else "system"
+    return Endpoint(dsn, {"PGPASSWORD": started.password}, "", origin)
 
 
 def _options(settings: DatabaseSettings) -> dict[str, str]:

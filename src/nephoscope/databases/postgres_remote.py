@@ -140,9 +140,26 @@ async def add_standbys(cluster: Cluster, primary: Started, settings: Mapping[str
     )
     processes = list(primary.processes)
     for machine, programs in others:
-        beside = log.with_name(f"{log.stem}-{machine.name}{log.suffix}")
-        processes.append(await _launched(machine, programs, settings, beside))
+        processes.append(await _launched(machine, programs, settings, _beside(log, machine)))
     return replace(primary, processes=tuple(processes))
+
+
+async def find_again(cluster: Cluster, embedded: str, settings: Mapping[str, str], log: Path) -> Started:
+    """The servers that `start_primary` and `add_standbys` began for the same attempt: each is begun once there.
+
+    Raises:
+        DatabaseFailed: they are not there.
+    """
+    programs = tuple(await asyncio.gather(*(programs_on(machine, embedded) for machine in cluster.database)))
+    primary = cluster.database[0]
+    read = await primary.remote.execute(["cat", f"{_root(primary)}/password"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    if read.exit_code != 0:
+        raise DatabaseFailed(f"{primary.name} holds no PostgreSQL of ours")
+    logs = [log, *(_beside(log, machine) for machine in cluster.database[1:])]
+    rows = zip(cluster.database, programs, logs, strict=True)
+    processes = [await _launched(machine, own, settings, its_log) for machine, own, its_log in rows]
+    standbys = tuple(one.name for one in cluster.database[1:])
+    return Started(tuple(processes), read.stdout.decode().strip(), programs, standbys)
 
 
 async def wait_for_standbys(standbys: tuple[str, ...], ask: Callable[[str], Awaitable[str]]) -> None:
@@ -179,6 +196,10 @@ async def stop(processes: tuple[Background, ...] | list[Background], timeout_s: 
     if lost is not None:
         raise lost
     return in_order
+
+
+def _beside(log: Path, standby: MachineHandle) -> Path:
+    return log.with_name(f"{log.stem}-{standby.name}{log.suffix}")
 
 
 def _access(cluster: Cluster) -> str:

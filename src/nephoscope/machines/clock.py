@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nephoscope.errors import ToolMissing, TrialFailure
+from nephoscope.errors import MachineLost, ToolMissing, TrialFailure
 from nephoscope.machines.remote import MachineHandle
 
 GOOD_BOUND_S = 0.05
@@ -28,12 +28,17 @@ async def clock_offset(machine: MachineHandle, now_s: Callable[[], float] = time
 
     What a machine reads lies between the moments before and after it was asked. Steps of the controller's clock in
     between, which are rare and short, would show as an offset.
+
+    Raises:
+        MachineLost: the machine went away.
     """
     best: ClockOffset | None = None
     for _ in range(TRIES):
         asked_s = now_s()
         try:
             done = await machine.remote.execute(_ARGV, timeout_s=_TIMEOUT_S, pinned=False)
+        except MachineLost:
+            raise
         except (ToolMissing, TrialFailure):
             return best
         answered_s = now_s()

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nephoscope.errors import ToolMissing, TrialFailure
+from nephoscope.errors import MachineLost, ToolMissing, TrialFailure
 from nephoscope.machines import facts_text as text
 from nephoscope.machines.clock import clock_offset
 from nephoscope.machines.remote import MachineHandle
@@ -64,13 +64,15 @@ async def gather_facts(
         The facts, and each command with its verbatim output. What the machine does not say is None.
 
     Raises:
-        TargetUnreachable: the machine does not answer.
+        MachineLost: the machine went away.
     """
     verbatim: dict[str, str] = {}
 
     async def look(argv: tuple[str, ...], *, pinned: bool = False) -> str:
         try:
             done = await machine.remote.execute(argv, timeout_s=_TIMEOUT_S, environment=_ENVIRONMENT, pinned=pinned)
+        except MachineLost:
+            raise
         except (ToolMissing, TrialFailure) as error:
             verbatim[shlex.join(argv)] = f"({error})"
             return ""

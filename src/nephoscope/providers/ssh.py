@@ -17,7 +17,7 @@ from typing import Any
 from nephoscope.errors import EnvironmentProblem, InputError, MachineInUse, NephoscopeError
 from nephoscope.machines.remote import Completed, MachineHandle
 from nephoscope.machines.ssh import SshRemote
-from nephoscope.machines.ssh_link import SshAddress
+from nephoscope.machines.ssh_link import PATIENCE_S, SshAddress
 from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
 from nephoscope.study.model import Machine
 from nephoscope.study.places import Ssh
@@ -68,14 +68,18 @@ class _Held:
 
 
 class SshProvider:
-    """See the module's text. `carried` are programs that are taken to the hosts; tools must be there."""
+    """See the module's text. `carried` are programs that are taken to the hosts; tools must be there.
+
+    A host may stay away for `patience_s` seconds before it counts as lost.
+    """
 
     name = "ssh"
     at_once = 1
     outlives_controller = True
 
-    def __init__(self, carried: Sequence[str]) -> None:
+    def __init__(self, carried: Sequence[str], *, patience_s: float = PATIENCE_S) -> None:
         self._carried = tuple(carried)
+        self._patience_s = patience_s
         self._held: dict[str, _Held] = {}
 
     async def create(self, request: ClusterRequest) -> Cluster:
@@ -98,7 +102,15 @@ class SshProvider:
         session = f"{request.trial}-{request.attempt}" if request.trial else ""
         ours = f"{ssh.folder}/ours"
         remotes = [
-            SshRemote(host.name, host.ssh, folder=ours, carried=self._carried, session=session) for host in hosts
+            SshRemote(
+                host.name,
+                host.ssh,
+                folder=ours,
+                carried=self._carried,
+                session=session,
+                patience_s=self._patience_s,
+            )
+            for host in hosts
         ]
         leased: list[SshRemote] = []
         try:

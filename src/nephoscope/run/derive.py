@@ -88,6 +88,8 @@ def _evidence(
         emulated=EMULATED in (started.conditions if started else []),
         own_quotas=_own_quotas(configuration, started),
         load_machines=started.load_machines if started else [],
+        replication_before=attempt.replication("before"),
+        replication_after=attempt.replication("after"),
         reads=observed.reads,
         cpu_phases=observed.cpu_phases,
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nephoscope.benchmarks.base import Benchmark, HasConnections, Needs, Resumable, Site
-from nephoscope.databases.base import CanAttach, Database, Endpoint, HasSettings
+from nephoscope.databases.base import CanAttach, Database, Endpoint, HasReplication, HasSettings
 from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, StorageFailed
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
@@ -24,7 +24,7 @@ from nephoscope.run.recorder import Recorder
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.states import State
 from nephoscope.run.world import World
-from nephoscope.store.attempt import Attempt
+from nephoscope.store.attempt import Attempt, When
 from nephoscope.study.model import Configuration
 
 
@@ -120,15 +120,24 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
             if resumption is None:
                 made = await benchmark.prepare(site, parameters)
                 site = replace(site, endpoint=made or endpoint)
+                await _note_replication("before", database, cluster, attempt)
                 if task.resumable and _can_be_resumed(benchmark, database):
                     attempt.write_resumption(_resumption(site.endpoint))
             task.enter(State.RUNNING)
             async with _telemetry(cluster, attempt, world):
                 await benchmark.run(site, parameters)
+            await _quietly(attempt, "asking for copies", lambda: _note_replication("after", database, cluster, attempt))
         for machine, (after, _) in zip(cluster.machines, await looks_at(configuration, cluster, world), strict=True):
             attempt.write_facts(before[machine.name].model_copy(update={"after": after}))
         attempt.sync_raw()
         task.enter(State.COLLECTED)
+
+
+async def _note_replication(when: When, database: Database | None, cluster: Cluster, attempt: Attempt) -> None:
+    """How the copies of the data stand, where there are some."""
+    states = await database.replication(cluster) if isinstance(database, HasReplication) else {}
+    if states or attempt.replication("before") is not None:
+        attempt.write_replication(when, states)
 
 
 async def _leave(task: Undertaking, world: World) -> None:
@@ -189,7 +198,7 @@ async def _database_up(
     resumption = attempt.resumption()
     try:
         if resumption is not None and isinstance(database, CanAttach):  # it is up, and under load
-            endpoint = await database.attach(cluster, configuration.database)
+            endpoint = await database.attach(cluster, configuration.database, log)
             yield database, replace(endpoint, dsn=resumption.dsn or endpoint.dsn)
             return
         endpoint = await database.start(cluster, configuration.database, log)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 from pydantic import TypeAdapter
 
@@ -20,6 +21,7 @@ from nephoscope.records import (
 from nephoscope.records_fleet import Lease, Resumption
 from nephoscope.store import atomic, files
 
+When = Literal["before", "after"]
 _VERDICTS = TypeAdapter(list[Verdict])
 _SAFE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9._-]*$")
 
@@ -83,8 +85,11 @@ class Attempt:
 
     def write_settings(self, settings: dict[str, str]) -> None:
         """The database's settings in force."""
-        text = "".join(f"{name}\t{_escaped(settings[name])}\n" for name in sorted(settings))
-        atomic.write_text(self.folder / "database-settings.tsv", text)
+        self._write_pairs("database-settings.tsv", settings)
+
+    def write_replication(self, when: When, states: dict[str, str]) -> None:
+        """Copies of the data and how they stood, before or after the measurement."""
+        self._write_pairs(f"replication-{when}.tsv", states)
 
     def write_measurements(self, measurements: Sequence[Measurement]) -> None:
         """Derived: may be written again by `parse`."""
@@ -147,11 +152,11 @@ class Attempt:
 
     def settings(self) -> dict[str, str]:
         """The database's settings in force; empty when there was none."""
-        path = self.folder / "database-settings.tsv"
-        if not path.exists():
-            return {}
-        rows = (line.partition("\t") for line in path.read_text(encoding="utf-8").split("\n") if line)
-        return {name: _unescaped(value) for name, _, value in rows}
+        return self._pairs("database-settings.tsv") or {}
+
+    def replication(self, when: When) -> dict[str, str] | None:
+        """None: nobody asked, or there was one copy."""
+        return self._pairs(f"replication-{when}.tsv")
 
     def measurements(self) -> list[Measurement]:
         """As last parsed."""
@@ -185,6 +190,17 @@ class Attempt:
         if not self.raw_dir.is_dir():
             return {}
         return {path.name: path.read_bytes() for path in sorted(self.raw_dir.iterdir()) if path.is_file()}
+
+    def _write_pairs(self, name: str, pairs: dict[str, str]) -> None:
+        text = "".join(f"{key}\t{_escaped(pairs[key])}\n" for key in sorted(pairs))
+        atomic.write_text(self.folder / name, text)
+
+    def _pairs(self, name: str) -> dict[str, str] | None:
+        path = self.folder / name
+        if not path.exists():
+            return None
+        rows = (line.partition("\t") for line in path.read_text(encoding="utf-8").split("\n") if line)
+        return {key: _unescaped(value) for key, _, value in rows}
 
 
 def _or_none(path: Path, model: type[files.Value]) -> files.Value | None:

@@ -49,6 +49,15 @@ def test_tpcc_is_read_as_its_own_totals_say() -> None:
     assert {row.metric: row.unit for row in rows}.items() <= declared.items()
 
 
+def test_the_counters_of_a_server_are_expected_of_one_generator_alone() -> None:
+    def of_two(line: Line) -> None:
+        if line["event"] == "started":
+            line["shards"] = 2
+
+    for text, expected in ((TPCC, True), (changed(TPCC, of_two), False)):
+        assert Tpcc().operations({"load-run.stdout": text}, TPCC_PARAMETERS, 2).counters_expected is expected
+
+
 def test_rates_come_with_their_series_and_the_ramp_is_in_it_but_not_in_the_rate() -> None:
     rows = [row for row in Tpcc().parse({"load-run.stdout": TPCC}, TPCC_PARAMETERS) if row.at_s is not None]
     intervals = [json.loads(line) for line in TPCC.splitlines()[1:-1]]

@@ -52,7 +52,7 @@ def test_a_shard_that_fails_ends_the_others(tmp_path: Path) -> None:
     site, _ = site_here(tmp_path)
     ended: list[str] = []
 
-    async def execute(_machine: MachineHandle, name: str, argv: Sequence[str], **_: Any) -> Completed:
+    async def execute(machine: MachineHandle, name: str, argv: Sequence[str], **more: Any) -> Completed:
         if name == "run.shard-1":
             return Completed(tuple(argv), 3, b"", b"no route", 0.1)
         try:

@@ -60,6 +60,21 @@ def _clock_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
     yield "clock-offset", WITH_LOAD_MACHINE, None, ""
 
 
+def _replication_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]]:
+    two = {"standby b": "streaming quorum", "standby c": "streaming quorum"}
+    one = {"standby b": "streaming quorum"}
+    for before, after, verdict, words in (
+        (two, two, "valid", "the same after: standby b streaming quorum, standby c streaming quorum"),
+        (two, one, "invalid", "standby c: streaming quorum before the trial, not there after it"),
+        (two, {**two, "standby b": "catchup potential"}, "invalid", "standby b: streaming quorum before"),
+        (one, two, "invalid", "standby c: not there before"),
+        (two, {}, "invalid", "standby b: streaming quorum before"),
+        (two, None, "unknown", "standby b, standby c: how they stood after the trial could not be asked"),
+        (None, None, None, ""),
+    ):
+        yield "replication", {"replication_before": before, "replication_after": after}, verdict, words
+
+
 def saturated(**changes: Any) -> dict[str, Any]:
     return {"operations": operations(saturation=saturation(**changes))}
 
@@ -96,6 +111,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("cpu-model", {"expected": expected()}, None, ""),
     ("cpu-model", WITH_LOAD_MACHINE, "valid", "db"),
     *_clock_cases(),
+    *_replication_cases(),
     ("memory", {}, "valid", "16.0 GiB of 16.0"),
     ("memory", {"facts_before": facts(memory_bytes=int(14.5 * GIB))}, "valid", "14.5"),
     ("memory", {"facts_before": facts(memory_bytes=14 * GIB)}, "invalid", "14.0 GiB of 16.0"),

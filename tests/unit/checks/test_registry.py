@@ -98,6 +98,8 @@ def test_good_evidence_is_valid() -> None:
         facts_after=both,
         measured_cpus={name: ["cpu0", "cpu1"] for name in both},
         telemetry={"db2": [sample()], **telemetry()},
+        replication_before={"standby db2": "streaming"},
+        replication_after={"standby db2": "streaming"},
     )
     verdicts = run_checks(good)
     assert [verdict.check for verdict in verdicts] == [check.name for check in CHECKS]
