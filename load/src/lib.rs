@@ -35,4 +35,5 @@ pub mod stop;
 pub mod target;
 pub mod telemetry;
 pub mod tell;
+pub mod wire;
 pub mod workload;

@@ -51,7 +51,7 @@ def real_world(listener: Listener) -> World:
     providers: Mapping[str, Provider] = {
         **{cloud.name: CloudProvider(cloud, connect, clock, owner) for cloud in clouds},
         "local": LocalProvider(),
-        "emulated": EmulatedProvider(),
+        "emulated": EmulatedProvider(load_program()),
         "ssh": SshProvider([load_program()]),
         "fake": FakeProvider({FAKE_PROGRAM: fake_program}, FakeClock()),
     }

@@ -5,7 +5,19 @@ from pathlib import Path
 
 import pytest
 
+from bench import ssh_noise
 from bench.load_generator import main
+from tests.support.sshd import require_sshd
+
+
+@pytest.mark.slow
+def test_the_connection_to_a_measured_host_is_seen_and_cheap(tmp_path: Path) -> None:
+    require_sshd()
+    page = tmp_path / "SSH_NOISE.md"
+    assert ssh_noise.main(["--quick", "--out", str(page)]) == 0
+    (row,) = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| sshd and")]
+    assert 0 < float(row.split("|")[2].strip().rstrip("%")) < 0.05
+    assert "| kept |" in row
 
 
 @pytest.mark.slow

@@ -43,6 +43,7 @@ class Server:
 
     folder: Path
     address: SshAddress
+    process: int
 
 
 @contextmanager
@@ -74,7 +75,7 @@ def sshd(folder: Path) -> Iterator[Server]:
     try:
         _wait_for(port, process, folder / "sshd.log")
         address = SshAddress("127.0.0.1", port, getpass.getuser(), user_key, user_config=False)
-        yield Server(folder, address)
+        yield Server(folder, address, process.pid)
     finally:
         process.kill()
         process.wait()

@@ -10,6 +10,7 @@ use crate::output::Output;
 use crate::session;
 use crate::spec::Spec;
 use crate::stop::Stop;
+use crate::wire::{self, Wire};
 use crate::{kernel, merge, telemetry, tell};
 use clap::{Parser, Subcommand};
 use fake_target::FakeTargetArgs;
@@ -17,6 +18,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sql::SqlArgs;
 use std::io::{self, IsTerminal, Read, Write};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::Arc;
@@ -108,6 +110,19 @@ enum Command {
         #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..))]
         interval_ms: u64,
     },
+    /// Be a wire between stdin and stdout, both of them devices that give a packet for each read (a TAP): each way
+    /// packets are late or lost. For emulated hosts; until a device is gone.
+    Wire {
+        /// How long a packet is under way.
+        #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=60_000_000))]
+        delay_us: u64,
+        /// At most so much more or less.
+        #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=60_000_000))]
+        jitter_us: u64,
+        /// Percent of packets that never arrive.
+        #[arg(long, default_value_t = 0.0)]
+        loss_percent: f64,
+    },
 }
 
 /// Runs the program; the code is what the process must exit with.
@@ -132,6 +147,10 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             return kernel::run(threads, f64::from(duration_s), io::stdout().lock());
         }
         Command::Merge { files } => return print_merged(&files),
+        Command::Wire { delay_us, jitter_us, loss_percent } => {
+            let [delay, jitter] = [delay_us, jitter_us].map(Duration::from_micros);
+            return connect(Wire { delay, jitter, loss: loss_percent / 100.0 });
+        }
         Command::Sql(args) => return args.print(),
         Command::Exec { spec } => read_spec(spec.as_deref())?,
         Command::Workload(workload) => validated(workload.into_spec())?,
@@ -151,6 +170,17 @@ fn print_merged(files: &[PathBuf]) -> Result<ExitCode, Failure> {
     let written = merged.lines.iter().try_for_each(|line| writeln!(stdout, "{line}"));
     written.map_err(|error| Failure::new(ExitCode::Interrupted, format!("the output cannot be written: {error}")))?;
     Ok(merged.code)
+}
+
+/// Stdin and stdout are devices here: each is read and written.
+fn connect(wire: Wire) -> Result<ExitCode, Failure> {
+    let devices = (io::stdin().as_fd().try_clone_to_owned(), io::stdout().as_fd().try_clone_to_owned());
+    let passed = match devices {
+        (Ok(left), Ok(right)) => wire::connect(left.into(), right.into(), wire, u64::from(process::id())),
+        (Err(error), _) | (_, Err(error)) => Err(error),
+    };
+    let failed = |error| Failure::new(ExitCode::BadSpec, format!("stdin and stdout are no devices: {error}"));
+    passed.map(|()| ExitCode::Finished).map_err(failed)
 }
 
 fn read_spec(file: Option<&Path>) -> Result<Spec, Failure> {

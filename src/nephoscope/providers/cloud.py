@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 from nephoscope.errors import InfrastructureFailure, MachineLost, NephoscopeError, Throttled
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh import SshRemote
-from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
 from nephoscope.providers.cloud_order import ClusterOrder, order_of
 from nephoscope.study.model import Machine
 
@@ -212,8 +212,7 @@ class CloudProvider:
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
-        database = [handle for handle, one in zip(handles, machines, strict=True) if one.role == "database"]
-        return Cluster(request.key, tuple(database), handles[-1] if len(handles) > len(database) else database[0])
+        return cluster_of(request.key, handles, sum(one.role == "database" for one in machines))
 
 
 def _lost(order: ClusterOrder, missing: Sequence[str], ended: Sequence[CloudMachine]) -> NephoscopeError:

@@ -26,7 +26,20 @@ from nephoscope.providers.emulated_scripts import LOCK, STATE, ClusterPlan, Host
 from nephoscope.study.model import Configuration
 from nephoscope.study.places import MachineType
 
-_TOOLS = ("ip", "tc", "losetup", "lsblk", "mkfs.ext4", "nsenter", "unshare", "setpriv", "flock", "ssh-keygen", "sshd")
+_TOOLS = (
+    "ip",
+    "tc",
+    "bridge",
+    "losetup",
+    "lsblk",
+    "mkfs.ext4",
+    "nsenter",
+    "unshare",
+    "setpriv",
+    "flock",
+    "ssh-keygen",
+    "sshd",
+)
 _PATH = f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin"
 _SCRIPT_TIMEOUT_S = 60.0
 _BOOT_TIMEOUT_S = 20.0
@@ -34,6 +47,7 @@ _LOOK_EVERY_S = 0.02
 _SUBNETS = 254
 _STORED = "cluster.json"
 _LOAD = "load"
+_ZONE = "zone"
 
 
 @dataclass(frozen=True)
@@ -46,11 +60,14 @@ class _Stored:
 
 
 class EmulatedProvider:
-    """See the module's text."""
+    """See the module's text. `load_program` is nephoscope-load, which delays packets between zones."""
 
     name = "emulated"
     at_once = 1
     outlives_controller = True
+
+    def __init__(self, load_program: str = "nephoscope-load") -> None:
+        self._load_program = load_program
 
     async def create(self, request: ClusterRequest) -> Cluster:
         """See `Provider.create`; a cluster for all trials of a configuration is freed of what a dead controller left.
@@ -65,12 +82,12 @@ class EmulatedProvider:
         identity = hashlib.sha256(request.key.encode()).hexdigest()[:6]
         with _locked():
             stored = _all_stored()
-            plan = _plan(identity, request, types, {one.subnet for one in stored.values()})
+            plan = _plan(identity, request, types, {one.subnet for one in stored.values()}, self._load_program)
             found = stored.get(identity)
             if found is None:
                 _store(plan, request.key)
         if found is not None:
-            plan = _plan(identity, request, types, set(), found.subnet)
+            plan = _plan(identity, request, types, set(), self._load_program, found.subnet)
             try:
                 cluster = await _connected(plan, request)
             except (MachineUnreachable, OSError):
@@ -113,14 +130,18 @@ def _require_root_and_tools() -> None:
             raise ToolMissing(f"{tool} is not installed, and emulated machines need it", hint=install_hint(tool))
 
 
-def _types(configuration: Configuration) -> list[tuple[str, MachineType]]:
-    """Name and type of every host: the database machines, then the load machines if there are any."""
+def _types(configuration: Configuration) -> list[tuple[str, str, MachineType]]:
+    """Name, zone and type of every host: the database machines, then the load machines if there are any."""
     database, load = configuration.database_machine, configuration.load_machine
-    named = [(f"database-{number}", database.emulated) for number in range(1, database.count + 1)]
+    named = [(f"database-{number}", database, number) for number in range(1, database.count + 1)]
     if load is not None:
         numbers = [""] if load.count == 1 else [f"-{number}" for number in range(1, load.count + 1)]
-        named += [(f"{_LOAD}{number}", load.emulated) for number in numbers]
-    found = [(name, machine) for name, machine in named if machine is not None]
+        named += [(f"{_LOAD}{suffix}", load, number) for number, suffix in enumerate(numbers, start=1)]
+    found = [
+        (name, zones[(number - 1) % len(zones)], machine.emulated)
+        for name, machine, number in named
+        if machine.emulated is not None and (zones := machine.zones or [_ZONE])
+    ]
     if len(found) < len(named):
         raise InputError(f"configuration {configuration.name!r} does not say what its emulated machines are")
     return found
@@ -129,12 +150,13 @@ def _types(configuration: Configuration) -> list[tuple[str, MachineType]]:
 def _plan(
     identity: str,
     request: ClusterRequest,
-    types: list[tuple[str, MachineType]],
+    types: list[tuple[str, str, MachineType]],
     taken: set[int],
+    load_program: str,
     own: int | None = None,
 ) -> ClusterPlan:
     cpus = sorted(os.sched_getaffinity(0))
-    most = max(machine.vcpus for _, machine in types)
+    most = max(machine.vcpus for _, _, machine in types)
     if most > len(cpus):
         raise InputError(
             f"configuration {request.configuration.name!r} asks for machines of {most} CPUs, and this one lets us use "
@@ -150,6 +172,8 @@ def _plan(
         hosts=hosts_of(types, cpus),
         sshd=shutil.which("sshd", path=_PATH) or "sshd",
         cgroup_version=_cgroup_version(),
+        load_program=load_program,
+        links=tuple(request.configuration.links or ()),
     )
 
 

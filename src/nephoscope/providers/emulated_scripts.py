@@ -2,7 +2,7 @@
 
 A host is a set of namespaces (network, mount, uts, pid, ipc) with a control group, a data disk on a loop device and an
 sshd. Everything hangs on its first process: when that is killed, the kernel ends the others, unmounts the disk, frees
-the loop device and the file behind it, which has no name any more. The bridge between hosts has a namespace of its own.
+the loop device and the file behind it, which has no name any more. The network between hosts is `emulated_network`'s.
 """
 
 import shlex
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from nephoscope.providers.emulated_limits import Write, disk_limits, folders, limits, parents, shaping
-from nephoscope.study.places import MachineType
+from nephoscope.providers.emulated_network import Fabric, Port, fabric_script
+from nephoscope.study.places import Link, MachineType
 
 STATE = "/run/nephoscope/emulated"
 LOCK = "/run/nephoscope/lock"
@@ -29,6 +30,7 @@ class HostPlan:
     """From 1; the last part of its address."""
     machine: MachineType
     cpus: tuple[int, ...]
+    zone: str = "zone"
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class ClusterPlan:
     hosts: tuple[HostPlan, ...]
     sshd: str
     cgroup_version: int
+    load_program: str
+    links: tuple[Link, ...] = ()
 
     @property
     def state(self) -> str:
@@ -51,6 +55,15 @@ class ClusterPlan:
     def address(self, host: HostPlan) -> str:
         """IPv4 address of a host."""
         return f"{NETWORK}.{self.subnet}.{host.number}"
+
+    def namespace(self, host: HostPlan) -> str:
+        """The name of a host's network."""
+        return f"nph-{self.id}-{host.name}"
+
+    @property
+    def wires(self) -> tuple[str, ...]:
+        """The control group of what delays packets; one is enough to find it by."""
+        return tuple(folders(self.cgroup_version, self.id, "wires")[:1])
 
 
 _SSHD = """\
@@ -88,8 +101,8 @@ wait
 
 def up_script(plan: ClusterPlan) -> str:
     """Makes network, control groups and hosts of a cluster; its folder must be there and be empty."""
-    lines = ["set -eu", f"mkdir -p {plan.state} {shlex.quote(plan.images)} /run/sshd", *_network(plan)]
-    lines += [_key(f"{plan.state}/key"), *_groups(plan)]
+    lines = ["set -eu", f"mkdir -p {plan.state} {shlex.quote(plan.images)} /run/sshd", *_groups(plan)]
+    lines += [*_network(plan), _key(f"{plan.state}/key")]
     for host in plan.hosts:
         lines += _host(plan, host)
     return "\n".join(lines) + "\n"
@@ -127,27 +140,13 @@ rmdir {STATE} 2>/dev/null
 
 
 def _network(plan: ClusterPlan) -> list[str]:
-    middle, up = f"nph-{plan.id}-net", f"nph{plan.id}"
-    lines = [
-        f"ip netns add {middle}",
-        f"ip link add {up} type veth peer name uplink netns {middle}",
-        f"ip address add {NETWORK}.{plan.subnet}.{GATEWAY}/24 dev {up}",
-        f"ip link set {up} up",
-        f"ip -n {middle} link add bridge type bridge",
-        f"ip -n {middle} link set bridge up",
-        f"ip -n {middle} link set uplink master bridge up",
-    ]
+    middle = f"nph-{plan.id}-net"
+    ports = [Port(host.number, plan.namespace(host), host.zone, plan.address(host)) for host in plan.hosts]
+    gateway = f"{NETWORK}.{plan.subnet}.{GATEWAY}"
+    fabric = Fabric(middle, f"nph{plan.id}", gateway, tuple(ports), plan.links, plan.load_program, plan.wires)
+    lines = fabric_script(fabric)
     for host in plan.hosts:
-        name, port = f"nph-{plan.id}-{host.name}", f"port{host.number}"
-        lines += [
-            f"ip netns add {name}",
-            f"ip -n {middle} link add {port} type veth peer name eth0 netns {name}",
-            f"ip -n {middle} link set {port} master bridge up",
-            f"ip -n {name} address add {plan.address(host)}/24 dev eth0",
-            f"ip -n {name} link set lo up",
-            f"ip -n {name} link set eth0 up",
-        ]
-        for where, device in ((name, "eth0"), (middle, port)):
+        for where, device in ((plan.namespace(host), "eth0"), (middle, f"port{host.number}")):
             shaped = shaping(host.machine, device)
             if shaped is not None:
                 lines.append(shlex.join(["tc", "-n", where, *shaped]))
@@ -166,6 +165,7 @@ def _groups(plan: ClusterPlan) -> list[str]:
             above = PurePosixPath(folder).parent
             lines += [f"cat {above}/cpuset.{what} >{folder}/cpuset.{what}" for what in ("mems", "cpus")]
     lines += [f"mkdir {group}" for host in plan.hosts for group in folders(plan.cgroup_version, plan.id, host.name)]
+    lines += [f"mkdir {group}" for group in plan.wires]
     return [*lines, "exec 8>&-"]
 
 
@@ -175,7 +175,7 @@ def _host(plan: ClusterPlan, host: HostPlan) -> list[str]:
     groups = folders(version, plan.id, host.name)
     config = _SSHD.format(address=plan.address(host), folder=folder, state=plan.state)
     enter = shlex.join(
-        ["nsenter", f"--net=/run/netns/nph-{plan.id}-{host.name}", "unshare", "--mount", "--uts", "--pid", "--ipc",
+        ["nsenter", f"--net=/run/netns/{plan.namespace(host)}", "unshare", "--mount", "--uts", "--pid", "--ipc",
          "--fork", "--kill-child", "--mount-proc", "sh", "-e", "-c", _FIRST_PROCESS, "host", host.name,
          "noatime" if machine.disk_barriers else "noatime,nobarrier"]
     )  # fmt: skip
@@ -199,12 +199,12 @@ def _key(path: str) -> str:
     return shlex.join(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path])
 
 
-def hosts_of(types: Sequence[tuple[str, MachineType]], cpus: Sequence[int]) -> tuple[HostPlan, ...]:
-    """Hosts with this machine's `cpus` dealt out in turn, so that as few as can be share one."""
+def hosts_of(types: Sequence[tuple[str, str, MachineType]], cpus: Sequence[int]) -> tuple[HostPlan, ...]:
+    """Hosts by name, zone and type, with this machine's `cpus` dealt out in turn, so that few share one."""
     found: list[HostPlan] = []
     at = 0
-    for number, (name, machine) in enumerate(types, start=1):
+    for number, (name, zone, machine) in enumerate(types, start=1):
         own = tuple(sorted(cpus[(at + offset) % len(cpus)] for offset in range(machine.vcpus)))
         at += machine.vcpus
-        found.append(HostPlan(name, number, machine, own))
+        found.append(HostPlan(name, number, machine, own, zone))
     return tuple(found)

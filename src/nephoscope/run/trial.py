@@ -135,7 +135,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
 
 async def _note_replication(when: When, database: Database | None, cluster: Cluster, attempt: Attempt) -> None:
     """How the copies of the data stand, where there are some."""
-    states = await database.replication(cluster) if isinstance(database, HasReplication) else {}
+    states: dict[str, str] = await database.replication(cluster) if isinstance(database, HasReplication) else {}
     if states or attempt.replication("before") is not None:
         attempt.write_replication(when, states)
 

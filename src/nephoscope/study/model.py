@@ -9,7 +9,7 @@ from nephoscope.frozen import Frozen
 from nephoscope.study.address import names_one_server
 from nephoscope.study.cloud import Cloud
 from nephoscope.study.names import Name
-from nephoscope.study.places import MachineType, Ssh
+from nephoscope.study.places import Link, MachineType, Ssh
 from nephoscope.study.secrets import holds_password
 
 
@@ -37,6 +37,9 @@ class Machine(Frozen):
         min_length=1,
         max_length=128,
         description="for ssh alone: names of ~/.ssh/config or of the inventory, or `user@host:port`",
+    )
+    zones: list[Name] | None = Field(
+        default=None, min_length=1, description="for emulated alone: dealt out to the machines in turn; default: one"
     )
     emulated: MachineType | None = Field(
         default=None, description="for emulated alone; default: what [[machine_types]] says of `type`"
@@ -151,6 +154,9 @@ class Configuration(Frozen):
     zone: str | None = Field(default=None, description="the provider's zone; not for local")
     other_zones: list[str] | None = Field(
         default=None, min_length=1, description="tried in this order when the zone lacks capacity"
+    )
+    links: list[Link] | None = Field(
+        default=None, min_length=1, description="for emulated alone: what lies between two zones"
     )
     database_machine: Machine = Field(default=Machine(), description="role 'database': also runs the microbenchmarks")
     load_machine: Machine | None = Field(

@@ -29,6 +29,15 @@ class MachineType(Frozen):
     network_gbps: float | None = Field(default=None, gt=0, description="each way")
 
 
+class Link(Frozen):
+    """What lies between two zones of emulated machines; zones without a link are one switch apart."""
+
+    between: list[Name] = Field(min_length=2, max_length=2, description="two zones")
+    round_trip_ms: float = Field(ge=0, le=60_000, description="what ping shows: half of it each way")
+    jitter_ms: float = Field(default=0, ge=0, description="each way, at most so much more or less; none overtakes")
+    loss_percent: float = Field(default=0, ge=0, lt=100, description="of packets, each way")
+
+
 class Ssh(Frozen):
     """How hosts are entered; what is not given stands in ~/.ssh/config."""
 

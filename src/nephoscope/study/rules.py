@@ -36,6 +36,8 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
         if configuration.get("provider", "local") == "local":
             yield from _local(("configurations", index), configuration)
         yield from _placed(("configurations", index), configuration, _type_names(data))
+        if configuration.get("provider") == "emulated":
+            yield from _links(("configurations", index), configuration)
         if configuration.get("provider") == "fake":
             yield from _fake(("configurations", index), configuration, needed=_database_needed(data))
 
@@ -124,14 +126,37 @@ def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> It
             yield Problem(place, f'provider "ssh" needs `hosts` for `{role}`: hosts = ["user@host"]')
         if provider == "ssh" and "count" in machine:
             yield Problem((*path, role, "count"), "there are as many machines as `hosts`; leave it out")
-        for key, where in (("hosts", "ssh"), ("emulated", "emulated"), ("cpu_platform", "gcp")):
+        for key, where in (("hosts", "ssh"), ("emulated", "emulated"), ("cpu_platform", "gcp"), ("zones", "emulated")):
             if key in machine and provider != where:
                 yield Problem((*path, role, key), f'has a meaning with provider "{where}" alone; leave it out')
         yield from _ordered((*path, role), machine, provider)
     if "cloud" in configuration and provider not in CLOUDS:
         yield Problem((*path, "cloud"), f"{_CLOUDS_ALONE}; leave it out")
-    if "ssh" in configuration and provider != "ssh":
-        yield Problem((*path, "ssh"), 'has a meaning with provider "ssh" alone; leave it out')
+    for key, where in (("ssh", "ssh"), ("links", "emulated")):
+        if key in configuration and provider != where:
+            yield Problem((*path, key), f'has a meaning with provider "{where}" alone; leave it out')
+
+
+def _links(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
+    """A link joins two zones that some machine is in, once."""
+    zones = [str(zone) for _, machine in _machines(configuration) for zone in _list(machine.get("zones"))]
+    joined: list[frozenset[str]] = []
+    for index, link in enumerate(_list(configuration.get("links"))):
+        place = (*path, "links", index, "between")
+        between = [str(zone) for zone in _list(link.get("between"))] if isinstance(link, Mapping) else []
+        for unknown in sorted({*between} - {*zones}):
+            near = nearest(unknown, zones)
+            hint = f'did you mean "{near}"?' if near else "name it in `zones` of a machine"
+            yield Problem(place, f"no machine is in zone {shown(unknown)}; {hint}")
+        if len(between) == 2 and len({*between}) == 1:
+            yield Problem(place, "joins a zone with itself; name two zones")
+        if len(between) == 2 and frozenset(between) in joined:
+            yield Problem(place, "these two zones have a link already; leave it out")
+        joined.append(frozenset(between))
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:
