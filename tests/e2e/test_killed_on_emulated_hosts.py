@@ -13,6 +13,7 @@ from nephoscope import stages
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
 from tests.support.command_line import nephoscope, start_nephoscope
+from tests.support.real_parts import needs
 
 STUDY = """
 name = "killed"
@@ -114,4 +115,53 @@ def test_every_load_ran_once_and_nothing_is_left(tmp_path: Path) -> None:
     sys.stdout.write(f"{during_a_load} of {KILLS} kills during a load; {cleaned.stdout}")
     assert cleaned.stdout.endswith("0 terminated now, 0 left\n")
     assert seen
+    assert traces(folder) == []
+
+
+ON_POSTGRES = """
+name = "killed-on-postgres"
+replicates = 1
+
+[[machine_types]]
+name = "node"
+vcpus = 1
+memory_gib = 1
+disk_gib = 1
+
+[[configurations]]
+name = "replicated"
+provider = "emulated"
+database_machine = { type = "node", count = 2 }
+load_machine = { type = "node" }
+database = { connections = 2 }
+
+[[benchmarks]]
+uses = "tpcc"
+parameters = { warehouses = 1, ramp_s = 1, duration_s = 15 }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@needs("postgres", "nephoscope-load")
+def test_a_load_on_postgresql_is_found_again_and_its_servers_stopped(tmp_path: Path) -> None:
+    study, folder = tmp_path / "study.toml", ResultsFolder(tmp_path / "out")
+    study.write_text(ON_POSTGRES)
+    process = start_nephoscope("run", study, "--out", folder.path)
+    begun_unix_ms = time.time() * 1000
+    while not a_load_goes_on(folder, begun_unix_ms):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    time.sleep(3)
+    process.kill()
+    process.communicate()
+    ended = nephoscope("run", study, "--out", folder.path, timeout_s=300)
+    assert ended.exit_code == 0, ended.stderr
+    ((_, trial),) = folder.planned()
+    (attempt,) = trial.attempts()
+    assert attempt.replication("before") == attempt.replication("after") == {"standby database-2": "streaming quorum"}
+    assert sum(line.startswith(b'{"event":"started"') for line in attempt.raw()["load-run.stdout"].splitlines()) == 1
+    logs = {path.name for path in attempt.log_dir.iterdir() if path.stat().st_size}
+    assert {"postgres.log", "postgres-database-2.log"} <= logs
+    assert "teardown.txt" not in logs
     assert traces(folder) == []

@@ -54,6 +54,7 @@ class Link:
         self._making = asyncio.Lock()
         self._pins: dict[SshAddress, str] = {}
         self._was_up = False
+        self._lost = False
         self.made = 0
         """Connections made so far: one more than cuts."""
 
@@ -141,13 +142,13 @@ class Link:
         async with self._making:
             if self._connection is None or self._connection.is_closed():
                 self._connection = await self._connect_patiently()
-                self._was_up = True
+                self._was_up, self._lost = True, False
                 self.made += 1
             return self._connection
 
     async def _connect_patiently(self) -> "asyncssh.SSHClientConnection":
-        """A host never met must answer at once; one that was there may be away for a while."""
-        until, pause_s = time.monotonic() + self._patience_s, _FIRST_PAUSE_S
+        """A host never met must answer at once; one that was there may be away for a while, once."""
+        until, pause_s = time.monotonic() + (0.0 if self._lost else self._patience_s), _FIRST_PAUSE_S
         while True:
             try:
                 return await self._connect()
@@ -155,6 +156,7 @@ class Link:
                 if not self._was_up:
                     raise
                 if time.monotonic() + pause_s > until:
+                    self._lost = True
                     raise MachineLost(
                         f"{self._address} has been away for {self._patience_s:.0f} s: {error.message}",
                         hint="look at the host and its network; the study goes on with the next trial",

@@ -119,7 +119,22 @@ def _joined(fabric: Fabric, one: int, other: int) -> list[str]:
         line for end, zone in zip(ends, (one, other), strict=True) for line in _isolated(inside, end, f"zone{zone}")
     ]
     groups = "; ".join(f"echo 0 >{group}/cgroup.procs" for group in fabric.groups)
-    wire = ["ip", "netns", "exec", inside, sys.executable, "-I", "-c", _OPEN_DEVICES, *ends, *wire_argv(fabric, link)]
+    # Packets are late when their wire waits for a CPU.
+    wire = [
+        "nice",
+        "-n",
+        "-20",
+        "ip",
+        "netns",
+        "exec",
+        inside,
+        sys.executable,
+        "-I",
+        "-c",
+        _OPEN_DEVICES,
+        *ends,
+        *wire_argv(fabric, link),
+    ]
     return [*made, f"( {groups}", f"exec setsid {shlex.join(wire)} </dev/null >/dev/null 2>&1 ) &", *isolated]
 
 

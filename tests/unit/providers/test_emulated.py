@@ -178,7 +178,7 @@ ROUND_TRIP_MS = 2.0
 @pytest.mark.usefixtures("nothing_left")
 @needs("nephoscope-load", "ping")
 def test_a_link_between_zones_is_as_long_as_was_asked(tmp_path: Path) -> None:
-    """The median of 200 echoes within a fifth; the same way without a link takes less than a fifth of it."""
+    """The lower quartile of 200 echoes, within a fifth: what else runs here can only make them late."""
     machine = {"emulated": SMALL.model_copy(update={"cpu_quota": None, "network_gbps": None}).model_dump()}
     configuration = Configuration.model_validate(
         {
@@ -190,17 +190,17 @@ def test_a_link_between_zones_is_as_long_as_was_asked(tmp_path: Path) -> None:
     )
     request = ClusterRequest(f"s-{tmp_path.name}", configuration, tmp_path)
 
-    async def median_ms(one: MachineHandle, other: MachineHandle) -> float:
+    async def quartile_ms(one: MachineHandle, other: MachineHandle) -> float:
         argv = ["ping", "-c", "200", "-i", "0.01", other.address]
         said = (await one.remote.execute(argv, timeout_s=60)).require().stdout.decode()
-        return statistics.median(float(found) for found in re.findall(r"time=([0-9.]+) ms", said))
+        return statistics.quantiles((float(found) for found in re.findall(r"time=([0-9.]+) ms", said)), n=4)[0]
 
     async def scenario() -> None:
         provider = EmulatedProvider(load_program())
         cluster = await provider.create(request)
         try:
             east, west, also_east = cluster.database
-            far, near = await median_ms(east, west), await median_ms(east, also_east)
+            far, near = await quartile_ms(east, west), await quartile_ms(east, also_east)
             assert far == pytest.approx(ROUND_TRIP_MS, rel=0.2)
             assert near < 0.2 * ROUND_TRIP_MS
         finally:
