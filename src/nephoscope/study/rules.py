@@ -36,8 +36,7 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
         if configuration.get("provider", "local") == "local":
             yield from _local(("configurations", index), configuration)
         yield from _placed(("configurations", index), configuration, _type_names(data))
-        if configuration.get("provider") == "emulated":
-            yield from _links(("configurations", index), configuration)
+        yield from _links(("configurations", index), configuration)
         if configuration.get("provider") == "fake":
             yield from _fake(("configurations", index), configuration, needed=_database_needed(data))
 
@@ -132,13 +131,15 @@ def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> It
         yield from _ordered((*path, role), machine, provider)
     if "cloud" in configuration and provider not in CLOUDS:
         yield Problem((*path, "cloud"), f"{_CLOUDS_ALONE}; leave it out")
-    for key, where in (("ssh", "ssh"), ("links", "emulated")):
-        if key in configuration and provider != where:
-            yield Problem((*path, key), f'has a meaning with provider "{where}" alone; leave it out')
+    if "ssh" in configuration and provider != "ssh":
+        yield Problem((*path, "ssh"), 'has a meaning with provider "ssh" alone; leave it out')
 
 
 def _links(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
     """A link joins two zones that some machine is in, once."""
+    if "links" in configuration and configuration.get("provider") != "emulated":
+        yield Problem((*path, "links"), 'has a meaning with provider "emulated" alone; leave it out')
+        return
     zones = [str(zone) for _, machine in _machines(configuration) for zone in _list(machine.get("zones"))]
     joined: list[frozenset[str]] = []
     for index, link in enumerate(_list(configuration.get("links"))):
