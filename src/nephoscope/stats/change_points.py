@@ -3,12 +3,13 @@
 Optimal partitioning (Jackson et al. 2005; what PELT computes, Killick, Fearnhead and Eckley, JASA 2012) into plateaus,
 not of the values but of what is new in each: of v(t) - d v(t-1), where d says how much neighbours depend on each other
 (AR(1); Chakar et al., Bernoulli 2017). There a change of level stands out by its jump, however slowly the noise around
-it wanders. The value at a jump belongs to no plateau. Three things keep it quiet on a steady machine:
+it wanders. The value at a jump belongs to no plateau. Four things keep it quiet on a steady machine:
 
 - A single outlier is replaced by the median around it before it is looked at (Hampel's filter). Levels are medians of
   the values as they were measured.
 - The penalty of a change point is 3 ln n variances of what is new. Dependence and variance come from differences over
   one and two steps of time, which a few changes of level do not move, and again from what the plateaus leave over.
+- Changes stand only if they explain the series better than one level that wanders, by the likelihood ratio.
 - Neighbouring plateaus closer than `LEAST_CHANGE` are one: a machine that is a few percent slower was not throttled.
 """
 
@@ -82,6 +83,8 @@ def plateaus(values: Sequence[float]) -> tuple[Plateau, ...]:
     for _ in range(_ROUNDS):
         found = _placed(bins, _partition(bins, noise, shortest), noise.dependence)
         noise = _noise_around(bins, found)
+    if not _explains_more(bins, found, noise):
+        found = []
     bounds = [0, *(bound * width for bound in found), raw.size]
     return _merged(raw, [_plateau(raw, start, end) for start, end in pairwise(bounds)])
 
@@ -151,6 +154,18 @@ def _mean_square(differences: Floats) -> float:
     spread = _MAD_TO_SIGMA * float(np.median(np.abs(differences)))
     limit = _CUT_SIGMAS * spread if spread > 0 else np.inf
     return float(np.mean(np.square(np.clip(differences, -limit, limit))))
+
+
+def _explains_more(values: Floats, bounds: Sequence[int], noise: _Noise) -> bool:
+    """Do changes explain the series better than one level whose values depend more on each other?
+
+    By the likelihood ratio, at the same penalty for each change.
+    """
+    flat = _noise_around(values, [])
+    if noise.variance == 0 or flat.variance == 0:
+        return flat.variance > 0
+    gained = values.size * math.log(flat.variance / noise.variance)
+    return gained >= _PENALTY * len(bounds) * math.log(values.size)
 
 
 def _partition(values: Floats, noise: _Noise, shortest: int) -> list[int]:

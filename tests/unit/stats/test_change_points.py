@@ -16,7 +16,7 @@ from tests.support.shared_data import shared
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "concepts" / "detectors.md"
 CELLS = [Noise(length, dependence, 0.02) for length in (60, 120, 240) for dependence in (0.0, 0.5, 0.7)]
 CELLS += [Noise(length, dependence, 0.05) for length in (240, 1440) for dependence in (0.0, 0.5, 0.7)]
-CELLS += [Noise(1440, 0.7, 0.02)]
+CELLS += [Noise(1440, 0.7, 0.02), Noise(240, 0.9, 0.05)]
 REPEATS = 200
 _ORACLE_UP_TO = 240
 """Values: beyond, a matrix of all shapes is large, and nothing is lost there."""
@@ -70,6 +70,11 @@ def test_the_page_keeps_what_was_asked_for() -> None:
         assert int(false) <= 0.05 * REPEATS
         if int(length) >= 1440 or (int(length) >= 240 and float(spread_percent) <= 2):
             assert int(found) >= 0.95 * REPEATS
+
+
+def test_noise_that_wanders_is_no_change() -> None:
+    """By each value's own news alone a quarter of these are alarms; one level that wanders explains them as well."""
+    assert alarms(Noise(200, 0.95, 0.05), 60, seed=1) <= 3
 
 
 def test_a_dip_is_a_change_and_no_throttling() -> None:
