@@ -37,6 +37,7 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
             yield from _local(("configurations", index), configuration)
         yield from _placed(("configurations", index), configuration, _type_names(data))
         yield from _links(("configurations", index), configuration)
+        yield from _azure_zones(("configurations", index), configuration)
         if configuration.get("provider") == "fake":
             yield from _fake(("configurations", index), configuration, needed=_database_needed(data))
 
@@ -158,6 +159,16 @@ def _links(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
 
 def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _azure_zones(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
+    """Azure numbers the zones of a region; other clouds name them after it."""
+    if configuration.get("provider") != "azure" or "cloud" not in configuration:
+        return
+    for index, zone in enumerate([configuration.get("zone"), *_list(configuration.get("other_zones"))]):
+        if isinstance(zone, str) and zone not in {"1", "2", "3"}:
+            place = (*path, "zone") if index == 0 else (*path, "other_zones", index - 1)
+            yield Problem(place, f'{shown(zone)} is no zone of azure; there are "1", "2" and "3"')
 
 
 def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:

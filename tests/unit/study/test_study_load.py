@@ -325,6 +325,7 @@ def test_hosts_are_counted_for_ssh() -> None:
 
 
 AWS = 'name = "a"\nprovider = "aws"\n'
+AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.0.0/16" }\n'
 
 
 @pytest.mark.parametrize(
@@ -335,6 +336,8 @@ AWS = 'name = "a"\nprovider = "aws"\n'
         (f'{AWS}database_machine.cpu_platform = "x"', 'has a meaning with provider "gcp" alone'),
         (f'{AWS}cloud = {{ image = "i", ingress = "0.0.0.0/0" }}', "lets in more than 65,536 addresses"),
         (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is no IPv4 network"),
+        (f'{AZURE}zone = "eastus-1"', 'zone: "eastus-1" is no zone of azure'),
+        (f'{AZURE}zone = "1"\nother_zones = ["2", "4"]', 'other_zones[1]: "4" is no zone of azure'),
         (
             f'{AWS}database_machine = {{ local_ssds = 1, volumes = [{{ kind = "gp3", size = 1 }}] }}',
             "the data folder is on `volumes` or on local SSDs",
