@@ -256,6 +256,11 @@ def test_a_host_that_stays_away_is_lost(server: Server, tmp_path: Path) -> None:
         wire.cut()
         with pytest.raises(MachineLost, match=r"has been away for 0 s|has been away for 1 s"):
             await running
+        remote._link._patience_s = 60.0  # a lost host is not waited for again
+        started = time.monotonic()
+        with pytest.raises(MachineLost, match="has been away"):
+            await remote.execute(["true"], timeout_s=40)
+        assert time.monotonic() - started < 30
         await wire.close()
         other = remote_to(server.address, tmp_path / "there")
         assert await other.end_all() == 1
