@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.benchmarks import load_output
+from nephoscope.benchmarks import load_benchmark, load_output
 from nephoscope.benchmarks.base import Site
 from nephoscope.benchmarks.histograms import merged
 from nephoscope.benchmarks.point_select import PointSelect, PointSelectParameters
@@ -23,7 +23,7 @@ from tests.support.site import raw_of, site_here
 
 pytestmark = needs("postgres", "nephoscope-load")
 
-PARAMETERS = PointSelectParameters(rows=1000, ramp_s=0.3, duration_s=1.2)
+PARAMETERS = PointSelectParameters(rows=1000, ramp_s=0.3, duration_s=1.2, pace="constant", rate_per_s=400)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,10 @@ def response_counts(lines: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
     return dict(found)
 
 
-def test_two_machines_are_one_load_and_its_histograms_are_their_sum(postgres: Server, tmp_path: Path) -> None:
+def test_two_machines_are_one_load_and_its_histograms_are_their_sum(
+    postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(load_benchmark, "CALIBRATION_S", 0.3)
     site, benchmark = site_of_two(postgres, tmp_path), PointSelect()
 
     async def scenario() -> None:
@@ -77,6 +80,7 @@ def test_two_machines_are_one_load_and_its_histograms_are_their_sum(postgres: Se
     summed = Counter(response_counts(one)) + Counter(response_counts(two))
     assert response_counts(whole) == dict(summed)
     assert sum(summed.values()) > 0
+    assert whole[-1]["offered"] == one[-1]["offered"] + two[-1]["offered"] == 480
     assert load_output.read(raw["load-run.stdout"]).finished.exit_code == 0
     values = {row.metric: row.value for row in benchmark.parse(raw, PARAMETERS) if row.at_s is None}
     assert values["selects_per_s"] > 0

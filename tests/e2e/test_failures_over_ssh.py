@@ -48,7 +48,7 @@ CONFIGURATION = """
 [[configurations]]
 name = "{name}"
 provider = "ssh"
-database_machine = {{ hosts = ["{host}"] }}
+database_machine = {{ hosts = ["{host}"], cpus = 1 }}
 ssh = {{ key_file = "{key}", folder = "{folder}" }}
 """
 
@@ -93,6 +93,7 @@ def statuses(results: ResultsFolder) -> dict[str, list[Status]]:
     }
 
 
+@pytest.mark.slow
 def test_each_failure_has_its_class_and_hint_and_the_other_trials_run(server: Server, tmp_path: Path) -> None:
     own = Path(str(server.address.key_file))
     (tmp_path / "not-a-folder").write_text("a file")
