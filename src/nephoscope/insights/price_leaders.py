@@ -5,8 +5,11 @@ from collections.abc import Mapping
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, interval_of_one, plural, say
 from nephoscope.results import Insight, PricePerformance, RankRow
+from nephoscope.units import MIB
 
 NAME = "price_leaders"
+_LARGER = {"bit/s": (1e9, "Gbit/s"), "B/s": (float(MIB), "MiB/s")}
+"""Units of which one costs next to nothing, and the ones that people name."""
 
 
 def price_leaders(findings: Findings) -> list[Insight]:
@@ -25,11 +28,12 @@ def _sentence(
 ) -> Insight:
     best = min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
     rank = ranks[best.benchmark, best.metric, best.basis, best.configuration]
+    many, unit = _LARGER.get(best.unit, (1.0, best.unit))
     numbers: dict[str, float] = {
-        "usd": best.usd_per_unit,
+        "usd": many * best.usd_per_unit,
         "month": best.month_usd,
-        "low": best.low,
-        "high": best.high,
+        "low": many * best.low,
+        "high": many * best.high,
         "coverage": 100 * best.coverage,
         "n": best.n,
         "all": len(rows),
@@ -48,7 +52,7 @@ def _sentence(
         basis=best.basis,
         name=best.configuration,
         title=findings.title(best.benchmark, best.metric),
-        unit="one a second" if best.unit == "1/s" else f"one {best.unit}",
+        unit="one a second" if unit == "1/s" else f"one {unit}",
         date=best.date or "the study",
         tied=enumeration(rank.ties),
     )
@@ -62,6 +66,8 @@ def _certainty(n: int, rank: RankRow, numbers: dict[str, float]) -> str:
         return "Of one run each no place among the {all:count} is certain."
     numbers["last"] = rank.last
     ties = " It is a tie with {tied}." if rank.ties else ""
+    if rank.of == rank.last:
+        return "Whether it is the first is unresolved: none of the {all:count} is certainly worse." + ties
     numbers["beaten"] = rank.of - rank.last
     return (
         "Whether it is the first is unresolved: it is certainly better than {beaten:count} "

@@ -52,7 +52,7 @@ def cost_section(book: Book) -> CostSection:
         formulas=formulas[:MOST_FORMULAS],
         more_formulas=max(0, len(formulas) - MOST_FORMULAS),
         method=f"{first.method}: {first.hours:g} hours, {first.counted}" if first else "",
-        day=study.price_date or "the newest there are",
+        day=study.price_date or "the newest day there is, as no trial says when it was",
     )
 
 
@@ -65,7 +65,7 @@ def _months(rows: list[CostRow]) -> Table | None:
         Column("Machines"),
         Column("$ an hour", numeric=True, hint="Of one machine, without its volumes; of the cluster when stated."),
         Column("$ a month", numeric=True, hint="Of all machines that count, with their volumes."),
-        Column("Storage", numeric=True, hint="Part of the volumes."),
+        Column("Storage", numeric=True, hint="Part of the volumes; none stated: the month is of bare machines."),
         Column("Break-even", numeric=True, hint="Hours of use a month from which the commitment is cheaper."),
         Column("Price of"),
         Column("Source", hint="The id is that of the row in the price book."),
@@ -86,7 +86,7 @@ def _month(row: CostRow) -> Row:
             ),
             Cell(people.MISSING if row.usd_per_hour is None else f"{row.usd_per_hour:g}"),
             Cell(people.dollars(row.month_usd)),
-            Cell(people.share(row.storage_share)),
+            Cell(people.share(row.storage_share) if row.storage_share else "none stated"),
             Cell(people.MISSING if row.break_even_hours is None else f"{row.break_even_hours:,.0f} h"),
             Cell(row.date or people.MISSING, note=age, tone="name warn" if old else "name"),
             Cell(row.source or people.MISSING, note=row.price_row or ""),
@@ -115,24 +115,29 @@ def _per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str)
     if not found:
         return None
     scale = book.lookup.scale(benchmark.benchmark, metric)
-    unit = scale.unit or "one"
+    one = "one a second" if scale.unit == "1/s" else f"1 {scale.unit}" if scale.unit else "one"
+    moved = any(row.usd_per_unit_with_transfer is not None for row in found)
     columns = (
         Column("Configuration"),
         Column("Rank", numeric=True, hint="As far as it is certain, per dollar; = marks a tie."),
-        Column(f"$ a month for 1 {unit}", numeric=True),
+        Column(f"$ a month for {one}", numeric=True),
         Column("Interval", numeric=True, hint="That of the median: the cost is a constant."),
-        Column("With transfer", numeric=True, hint="The same, with a month of the measured transfer."),
+        *([Column("With transfer", numeric=True, hint="With a month of the measured transfer.")] if moved else []),
         Column("$ for a million", numeric=True, hint="Operations of machines that are busy all month."),
         Column("Pareto front", hint="Of cost and median; open: behind by medians, not for certain."),
         Column("Discount to lead", numeric=True, hint="On its machines alone, to cost as little as the first."),
         Column("n", numeric=True),
     )
     title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis}"
-    rows = [_priced(book, row, scale) for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))]
+    rows = [
+        _priced(book, row, scale, moved=moved)
+        for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))
+    ]
     return Table(title, columns, (Row(group=Link(title, "")), *rows))
 
 
-def _priced(book: Book, row: PricePerformance, scale: people.Scale) -> Row:
+def _priced(book: Book, row: PricePerformance, scale: people.Scale, *, moved: bool) -> Row:
+    with_transfer = row.usd_per_unit_with_transfer
     ends = f"{people.money(row.low * scale.divisor)} \N{EN DASH} {people.money(row.high * scale.divisor)}"
     lead = row.discount_to_lead_percent
     discount = "none would do" if lead is None else "leads" if lead == 0 else people.percent(lead)
@@ -148,11 +153,13 @@ def _priced(book: Book, row: PricePerformance, scale: people.Scale) -> Row:
                 f"{row.benchmark} on {row.configuration}",
                 f"{people.dollars(row.month_usd)} a month",
             ),
-            Cell(ends, note="" if row.coverage >= ENOUGH else f"range, {people.coverage(row.coverage)}"),
-            Cell(
-                people.MISSING
-                if row.usd_per_unit_with_transfer is None
-                else people.money(row.usd_per_unit_with_transfer * scale.divisor)
+            Cell(people.MISSING, note="one run")
+            if row.n == 1
+            else Cell(ends, note="" if row.coverage >= ENOUGH else f"range, {people.coverage(row.coverage)}"),
+            *(
+                [Cell(people.MISSING if with_transfer is None else people.money(with_transfer * scale.divisor))]
+                if moved
+                else []
             ),
             Cell(people.MISSING if row.usd_per_million is None else people.money(row.usd_per_million)),
             Cell(row.front),

@@ -415,6 +415,24 @@ def test_storage_is_judged_by_the_dollar_on_the_same_machine() -> None:
     assert leader.numbers["usd"] == min(row.usd_per_unit for row in rows_)
 
 
+def test_bits_are_priced_by_the_gigabit_and_nobody_is_called_beaten_who_is_not() -> None:
+    rate = TPMC.model_copy(update={"unit": "bit/s", "per_cpu": False, "title": "Throughput"})
+    found = noisy({"a": 1e6, "b": 1.0001e6}, 0.0005)
+    sold = {"provider": "aws", "region": "us-east-1", "type": "m6i.2xlarge"}
+    study = Study(
+        name="links",
+        configurations=[{"name": name, "priced_as": sold} for name in "ab"],
+        benchmarks=[{"uses": "tpcc"}],
+        costs={"date": "2026-11-21"},
+    )
+    values = [measurement(row, one.value, rate) for row, one in zip(found[0], found[1], strict=True)]
+    made = inputs((found[0], values), metrics={"tpcc": [rate]})
+    said = [one for one in analyse(replace(made, study=study)).insights if one.rule == "price_leaders"]
+    assert "a month for one Gbit/s" in said[0].text
+    assert said[0].numbers["usd"] == pytest.approx(280.32, rel=0.01)
+    assert "none of the 2 is certainly worse. It is a tie with" in said[0].text
+
+
 def test_what_more_replicates_take_is_told_in_hours_and_where_there_is_a_price_in_dollars() -> None:
     trials, measurements = noisy({"a": 1, "b": 1.004}, deviation=0.02)
     hour_long = [row.model_copy(update={"duration_s": 3600.0}) for row in trials]

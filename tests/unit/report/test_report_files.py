@@ -84,6 +84,15 @@ def test_costs_stand_on_the_page_and_beside_it(tmp_path: Path) -> None:
         assert line.strip() in html
 
 
+def test_a_single_run_has_no_interval_per_dollar_and_bare_machines_no_storage(tmp_path: Path) -> None:
+    write_report(priced_example.priced(1), tmp_path)
+    html = (tmp_path / "index.html").read_text(encoding="utf-8")
+    assert "range, 0" not in html
+    assert "<small>one run</small>" in html
+    assert "none stated" in html
+    assert "With transfer" not in html, "nothing was counted"
+
+
 def unpacked(study: AnalysedStudy, folder: Path) -> Path:
     (folder / "bundle.zip").write_bytes(report_files(study)[BUNDLE])
     with zipfile.ZipFile(folder / "bundle.zip") as archive:
