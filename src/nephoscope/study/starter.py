@@ -56,8 +56,10 @@ provider = "local"                 # local: this machine; emulated: several made
 # ssh: with "ssh" alone, how hosts are entered: key_file, jump (a host on the way), host_keys, inventory (a file that
 # names hosts), folder (of ours on each host, on the disk that is measured). Else ~/.ssh/config says it.
 
+# links: with "emulated" alone, what lies between two zones: between (the two), round_trip_ms, jitter_ms, loss_percent.
+
 # cloud: with a cloud alone, how it makes machines: image, ingress (the controller's addresses, from which alone SSH is
-# let in), reach, packages, user, spot, placement_group, subnet. docs/how-to/run-on-aws.md shows one.
+# let in), reach, packages, user, spot, placement_group, subnet. docs/how-to/run-on-*.md show them.
 
 # The machine of the database. It runs the microbenchmarks as well.
 [configurations.database_machine]
@@ -65,6 +67,7 @@ cpus = 1                           # CPU affinity of everything measured: a numb
 # type, count: a cloud's machine type, or one of machine_types, and how many; "local" is this one machine.
 # hosts: with "ssh" alone, names of ~/.ssh/config or of the inventory, or user@host:port.
 # emulated: with "emulated" alone, what the machine is; else the entry of machine_types for its type says it.
+# zones: with "emulated" alone, the zone of each machine, for `links` between them.
 # image, volumes, local_ssds, threads_per_core, cpu_platform: with a cloud alone, what it makes.
 # expect_cpu_model = "Xeon"        # part of the CPU model; a trial on another CPU does not count
 # expect_memory_gib = 16           # 10 % less is allowed
