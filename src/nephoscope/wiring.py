@@ -46,7 +46,7 @@ def load_program() -> str:
 def real_world(listener: Listener) -> World:
     """The world of a command line."""
     clock = SystemClock()
-    connect, owner = SshConnect([load_program()], clock), f"{getpass.getuser()}@{socket.gethostname()}"
+    connect, owner = SshConnect([load_program()], clock), f"{_user()}@{socket.gethostname()}"
     clouds = (AwsCloud(clock), AzureCloud(clock), GcpCloud(clock))
     providers: Mapping[str, Provider] = {
         **{cloud.name: CloudProvider(cloud, connect, clock, owner) for cloud in clouds},
@@ -70,6 +70,14 @@ def real_world(listener: Listener) -> World:
         load_program=load_program(),
         version=nephoscope.__version__,
     )
+
+
+def _user() -> str:
+    """Of this process; its number in a container that knows no names."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.getuid())
 
 
 def shipped_study(name: str) -> str:

@@ -3,11 +3,13 @@
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.errors import EnvironmentProblem, InputError, TrialFailure
 from nephoscope.providers.base import ClusterRequest
+from nephoscope.providers.cloud_order import order_of
 from nephoscope.records import PlannedTrial
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.study import study_key
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder
+from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.model import Configuration, Study
 
 
@@ -15,8 +17,8 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     """Asks for a provider that can be used, and reaches every database that the user named and a trial to come needs.
 
     Raises:
-        InputError: a provider is known by name and price alone, or a trial to come was planned with another version of
-            its benchmark.
+        InputError: a provider is known by name and price alone, a configuration does not say what a cloud must know, or a
+            trial to come was planned with another version of its benchmark.
         EnvironmentProblem: a database does not answer, is too old, or does not let us do what a trial does.
     """
     for configuration in study.configurations:
@@ -25,6 +27,8 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
                 f"configuration {configuration.name!r}: machines of {configuration.provider!r} cannot be made yet",
                 hint=f"there are: {', '.join(sorted(world.providers))}; plan and import know the others",
             )
+        if configuration.provider in CLOUDS:
+            order_of(ClusterRequest(study_key(folder), configuration, folder.scratch), owner="", public_key="")
     left = [planned for planned, trial in folder.planned() if not trial.finished()]
     for row in left:
         _require_version(row, world)

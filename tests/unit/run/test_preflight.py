@@ -1,0 +1,37 @@
+"""What can be known to fail is said before anything is made."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nephoscope.errors import InputError
+from nephoscope.run.preflight import preflight
+from tests.support.fake_world import rehearsal
+
+STUDY = """
+name = "clouds"
+
+[[configurations]]
+name = "m6i"
+provider = "aws"
+{more}
+database_machine = {{ type = "m6i.large" }}
+database = {{ system = "fake" }}
+
+[[benchmarks]]
+uses = "fake"
+"""
+WHOLE = 'region = "us-east-1"\nzone = "us-east-1a"\ncloud = { image = "ami-1", ingress = "203.0.113.7/32" }'
+
+
+@pytest.mark.parametrize("missing", ["cloud", "zone", "region"])
+def test_what_a_cloud_must_know_is_asked_for_before_the_first_trial(tmp_path: Path, missing: str) -> None:
+    def begin(name: str, more: str) -> None:
+        made = rehearsal(tmp_path / name, text=STUDY.format(more=more))
+        asyncio.run(preflight(made.folder, made.study, replace(made.world, providers={"aws": made.provider})))
+
+    begin("whole", WHOLE)
+    with pytest.raises(InputError, match=missing):
+        begin("not", "\n".join(line for line in WHOLE.splitlines() if not line.startswith(missing)))
