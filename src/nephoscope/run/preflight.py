@@ -17,8 +17,8 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     """Asks for a provider that can be used, and reaches every database that the user named and a trial to come needs.
 
     Raises:
-        InputError: a provider is known by name and price alone, a configuration does not say what a cloud must know, or a
-            trial to come was planned with another version of its benchmark.
+        InputError: a provider is known by name and price alone, a configuration does not say what a cloud must know, or
+            a trial to come was planned with another version of its benchmark.
         EnvironmentProblem: a database does not answer, is too old, or does not let us do what a trial does.
     """
     for configuration in study.configurations:
