@@ -7,12 +7,13 @@ import argparse
 import sys
 import tomllib
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from shutil import which
 
 from bench.harness import contenders as who
-from bench.harness import results, solo
+from bench.harness import key_value, results, solo, writers
 from bench.harness.contenders import TRIAL, Contender, Done, Setting
 from bench.harness.measure import checked, machine, run
 from bench.harness.server import SETTINGS, Server
@@ -31,7 +32,10 @@ ROLLBACK, so that what is inserted can be inserted again; a transaction that is 
 The floor runs on a copy of the state before the recording, in one epoll loop, and looks only for ReadyForQuery.
 
 pgbench's scripts are in `bench/pgbench`. They send the statements of the profile `chatty`, ten lines an order, one a
-round trip or all in one pipeline. `pgbench -S` reads its own table; sysbench reads ours.
+round trip or all in one pipeline. `pgbench -S` and its TPC-B run on its own tables, and so does our `tpcb`; sysbench
+runs on ours, which have the form of its own, with uniform rows. redis-benchmark has {key_value.ROWS:,} rows of
+{key_value.VALUE_BYTES:,} bytes, as ours, in another database of the same server; "16 under way" is a pipeline of 16 on
+each connection.
 
 The bar of 0.5 x pgbench's pipelined script is below the floor: a client that only writes the bytes of the profile
 `pipelined` and waits for ReadyForQuery already costs about 0.65 of pgbench's script, nearly all of it the kernel's
@@ -87,8 +91,9 @@ def all_contenders() -> list[Contender]:
     found.append(who.our_point_select())
     found.append(who.floor("point-select", "points", who.point_select_words, reads_only=True))
     found.append(who.pgbench("pgbench -S", "accounts", ["-S"], 1, reads_only=True))
+    found += writers.own()
     if which("sysbench"):
-        found.append(who.sysbench())
+        found += writers.of_sysbench()
     else:
         say("sysbench is not installed: left out")
     return found
@@ -112,7 +117,8 @@ def prepare(server: Server, setting: Setting) -> None:
     words = ["point-select", "load", "--rows", str(setting.rows), "--connections", "2", "--check", "none"]
     checked(run([str(setting.load), *words, "--dsn", server.dsn("points")]), "point-select load")
     server.psql("CREATE DATABASE accounts")
-    checked(run([server.program("pgbench"), "-i", "-q", "-s", "10", server.dsn("accounts")]), "pgbench -i")
+    scale = str(writers.ACCOUNTS_SCALE)
+    checked(run([server.program("pgbench"), "-i", "-q", "-s", scale, server.dsn("accounts")]), "pgbench -i")
 
 
 def one_run(server: Server, setting: Setting, contender: Contender) -> Done:
@@ -204,9 +210,13 @@ def main(words: Sequence[str] | None = None) -> None:
     say("building")
     load, floor = build()
     setting = Setting(chosen.warehouses, chosen.rows, chosen.connections, chosen.seconds, load, floor)
-    with Server(chosen.folder) as server:
+    with Server(chosen.folder) as server, ExitStack() as stack:
         prepare(server, setting)
         compared = all_contenders()
+        if key_value.is_installed():
+            compared += key_value.contenders(stack.enter_context(key_value.store(load)))
+        else:
+            say("Redis and Valkey are not installed: left out")
         for contender, load_it in peers(chosen.peer):
             say(f"loading {contender.name}")
             load_it(server, setting)

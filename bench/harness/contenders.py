@@ -202,20 +202,7 @@ def read_pgbench(ran: Ran, server_cpu_s: float, round_trips: int) -> Done:
     return Done(done, done / float(rate[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, done * round_trips, remark)
 
 
-def sysbench() -> Contender:
-    """Debian's sysbench, on our table of the same form as its own."""
-
-    def drive(server: Server, setting: Setting, database: str) -> Done:
-        where = ["--pgsql-host=127.0.0.1", f"--pgsql-port={server.port}", f"--pgsql-user={USER}"]
-        size = [f"--pgsql-db={database}", "--tables=1", f"--table-size={setting.rows}"]
-        length = [f"--threads={setting.connections}", f"--time={max(1, round(setting.seconds))}"]
-        words = ["sysbench", "oltp_point_select", "--db-driver=pgsql", "--skip-trx=on", *where, *size, *length, "run"]
-        return read_sysbench(*costed(server, words))
-
-    return Contender("sysbench oltp_point_select", "points", drive, reads_only=True)
-
-
-def read_sysbench(ran: Ran, server_cpu_s: float) -> Done:
+def read_sysbench(ran: Ran, server_cpu_s: float, round_trips: int) -> Done:
     """What sysbench prints.
 
     Raises:
@@ -225,7 +212,8 @@ def read_sysbench(ran: Ran, server_cpu_s: float) -> Done:
     total = re.search(r"total time:\s+([\d.]+)s", ran.stdout)
     if count is None or total is None:
         raise ValueError(f"sysbench printed no count: {ran.stdout[-500:]}")
-    return Done(int(count[1]), float(total[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, int(count[1]))
+    done = int(count[1])
+    return Done(done, float(total[1]), ran.cpu_s, ran.peak_bytes, server_cpu_s, done * round_trips)
 
 
 def peer(name: str, path: str, commands: Mapping[str, Any]) -> tuple[Contender, Callable[[Server, Setting], None]]:

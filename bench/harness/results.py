@@ -1,10 +1,11 @@
 """Numbers and the page that shows them. Pure."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from bench.harness.contenders import Done
+from bench.harness.key_value import OURS, PEER, PIPELINES, name
 from bench.harness.solo import Pacing
 
 _MIB = 2**20
@@ -152,9 +153,30 @@ def bars_of_clients(rounds: Rounds) -> list[Bar]:
         at_most(select.format("its floor"), client(points, "floor point-select"), 1.15),
         at_most(select.format("pgbench -S"), client(points, "pgbench -S"), 1.0),
         at_most(select.format("sysbench"), client(points, "sysbench oltp_point_select"), 1.0),
+        *_bars_of_writers(client),
         at_least("New-Order-only throughput, `chatty` / pgbench's script", throughput("chatty"), 1.0),
         at_least("New-Order-only throughput, `pipelined` / pgbench's script", throughput("pipelined"), 1.0),
     ]
+
+
+def _bars_of_writers(client: Callable[[str, str], Spread | None]) -> list[Bar]:
+    """sysbench's inserts, transactions and pgbench's; GET and SET of a key-value store."""
+    what, own = "client CPU per {} / {}", "nephoscope-load {}"
+    bars = [
+        at_most(what.format("insert", "sysbench"), client(own.format("oltp-insert"), "sysbench oltp_insert"), 0.94),
+        at_most(
+            what.format("read_write transaction", "sysbench"),
+            client(own.format("oltp-read-write"), "sysbench oltp_read_write"),
+            0.79,
+        ),
+        at_most(what.format("TPC-B transaction", "pgbench"), client(own.format("tpcb"), "pgbench TPC-B"), 1.0),
+    ]
+    for command in ("get", "set"):
+        for pipeline in PIPELINES:
+            sides = [name(side, command, pipeline) for side in (OURS, PEER)]
+            operation = f"{command.upper()}, {pipeline} under way"
+            bars.append(at_most(what.format(operation, PEER), client(*sides), 1.0))
+    return bars
 
 
 BARS_HEAD = ("| what | bar | seen | |", "|---|---|---|---|")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench import ssh_noise
+from bench.harness import key_value
 from bench.load_generator import main
 from tests.support.sshd import require_sshd
 
@@ -30,4 +31,24 @@ def test_a_quick_comparison_answers_the_bars(tmp_path: Path) -> None:
     for name in ("nephoscope-load batched", "floor batched", "nephoscope-load point-select", "floor point-select"):
         assert f"| {name} | " in text
     assert "errors, the first" not in text
-    assert text.count("not measured") == 7
+    assert text.count("not measured") == 14
+
+
+@pytest.mark.slow
+def test_those_that_write_are_compared_on_the_same_tables(tmp_path: Path) -> None:
+    if shutil.which("cargo") is None:
+        pytest.skip("no cargo here")
+    page = tmp_path / "RESULTS.md"
+    only = ["--only", "oltp", "--only", "tpcb", "--only", "TPC-B", "--only", "under way"]
+    main(["--quick", "--out", str(page), "--folder", str(tmp_path), *only])
+    text = page.read_text(encoding="utf-8")
+    for name in ("oltp-insert", "oltp-read-write", "tpcb"):
+        assert f"| nephoscope-load {name} | " in text
+        assert f"| floor {name} | " in text
+    assert "| pgbench TPC-B | 7.00 | " in text
+    if shutil.which("sysbench"):
+        assert "| sysbench oltp_read_write | 20.00 | " in text
+    if key_value.is_installed():
+        assert "| nephoscope-load SET, 16 under way | 1.00 | " in text
+        assert "| redis-benchmark GET, 1 under way | 1.00 | " in text
+    assert " failed |" not in text

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bench.harness import contenders, measure, results, solo
+from bench.harness import contenders, key_value, measure, results, solo, writers
 from bench.harness.contenders import Done, Setting
 from bench.harness.measure import Ran
 from bench.harness.recording import Recording
@@ -33,10 +33,28 @@ def test_pgbench() -> None:
 
 def test_sysbench() -> None:
     text = "    transactions:                        770000 (77000.1 per sec.)\n  total time:    10.0012s\n"
-    found = contenders.read_sysbench(ran(text), 3.0)
-    assert (found.transactions, found.elapsed_s) == (770_000, 10.0012)
+    found = contenders.read_sysbench(ran(text), 3.0, 20)
+    assert (found.transactions, found.elapsed_s, found.round_trips) == (770_000, 10.0012, 15_400_000)
     with pytest.raises(ValueError, match="no count"):
-        contenders.read_sysbench(ran("FATAL"), 3.0)
+        contenders.read_sysbench(ran("FATAL"), 3.0, 1)
+
+
+def test_redis_benchmark() -> None:
+    text = '"test","rps","avg_latency_ms"\n"GET","112359.55","0.061"\n'
+    found = key_value.read_peer(ran(text), 3.0, 500_000)
+    assert (found.transactions, found.round_trips) == (500_000, 500_000)
+    assert results.rate(found) == pytest.approx(112_359.55)
+    with pytest.raises(ValueError, match="no rate"):
+        key_value.read_peer(ran("Could not connect"), 0.0, 1)
+
+
+def test_rivals_are_known_by_their_names() -> None:
+    """A bar that asks for a name which nobody has would never be measured."""
+    store = key_value.Store(port=1, process=1, peer="redis-benchmark")
+    there = [*writers.own(), *writers.of_sysbench(), *key_value.contenders(store)]
+    rounds = {contender.name: [done(1.0)] for contender in there}
+    measured = [bar.what for bar in results.bars_of_clients(rounds) if bar.met is not None]
+    assert len(measured) == 7
 
 
 def test_our_own_failures_are_not_transactions() -> None:
@@ -87,7 +105,7 @@ def test_a_bar_is_met_missed_or_not_measured() -> None:
 
 def test_the_page_answers_every_bar_of_clients() -> None:
     page = results.page(["head"], results.bars_of_clients({}), {"t": results.table({"a": [done(1.0)]})})
-    assert page.count("not measured") == 9
+    assert page.count("not measured") == 16
     assert "| a | 2.00 | 100 (100..100) | 1,000.0 (1,000.0..1,000.0) |" in page
 
 
