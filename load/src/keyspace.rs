@@ -8,8 +8,8 @@ use crate::spec::ShardSpec;
 use crate::stop::Stop;
 use crate::target::Request;
 use crate::target::resp::{Answer, Commands, Connection, Slots, Url};
-use crate::workload::kv::{KvData, MARKER, write_key};
-use crate::workload::{Dataset, ServerCounter};
+use crate::workload::kv::MARKER;
+use crate::workload::{Records, ServerCounter};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -20,7 +20,7 @@ const CHUNK: u64 = 10_000;
 /// Commands sent before their answers are read …
 const MOST_COMMANDS: usize = 1_000;
 /// … and bytes: a server that answers what we do not read would stop to read what we send.
-const MOST_BYTES: usize = 256 * 1024;
+const MOST_BYTES: u64 = 256 * 1024;
 /// A server that is silent for longer is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -32,12 +32,12 @@ pub struct Keyspace {
 }
 
 /// What is asked of many rows.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Each {
-    /// Write it.
-    Set,
-    /// Tell its length.
-    Length,
+    /// Write it; what is told is the bytes of its values.
+    Store,
+    /// Tell how much of it is there.
+    Measure,
 }
 
 impl Keyspace {
@@ -91,7 +91,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// [`ExitCode::BadSpec`] when it holds what no load wrote: that is never deleted. When a server refuses.
-    pub fn create(&self, data: &KvData) -> Result<(), Failure> {
+    pub fn create(&self, data: &dyn Records) -> Result<(), Failure> {
         let mut connections = self.connect()?;
         let own = &mut connections[self.master(MARKER)];
         let marked = own.call(&[b"GET", MARKER]).map_err(lost)?.answer(0) != Some(Answer::Nothing);
@@ -113,7 +113,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// [`ExitCode::BadSpec`] when the database was made for other rows; a server's refusal; an interruption.
-    pub fn write(&self, data: &KvData, threads: u32, shard: ShardSpec, stop: &Stop) -> Result<TableLoad, Failure> {
+    pub fn write(&self, data: &dyn Records, threads: u32, shard: ShardSpec, stop: &Stop) -> Result<TableLoad, Failure> {
         let identity = self.identity()?;
         if identity.as_deref() != Some(data.identity().as_str()) {
             let found = identity.unwrap_or_else(|| "nothing".to_owned());
@@ -123,11 +123,10 @@ impl Keyspace {
         let bound = |index: u32| u128::from(data.rows()) * u128::from(index) / u128::from(shard.count);
         let (first, last) = (bound(shard.index) as u64, bound(shard.index + 1) as u64);
         let bytes = AtomicU64::new(0);
-        self.each(data, Each::Set, (first, last), threads, stop, &|number, _| {
-            let (_, value) = data.row(number);
-            bytes.fetch_add(value.len() as u64, Ordering::Relaxed);
+        self.each(data, Each::Store, (first, last), threads, stop, &|_, stored| {
+            bytes.fetch_add(stored, Ordering::Relaxed);
         })?;
-        Ok(TableLoad { table: "kv".to_owned(), rows: last - first, bytes: bytes.into_inner() })
+        Ok(TableLoad { table: data.table().to_owned(), rows: last - first, bytes: bytes.into_inner() })
     }
 
     /// What the last load noted.
@@ -144,7 +143,7 @@ impl Keyspace {
     ///
     /// # Errors
     /// When a server cannot be asked.
-    pub fn check_count(&self, data: &KvData, only_loaded: bool) -> Result<Vec<ConditionResult>, Failure> {
+    pub fn check_count(&self, data: &dyn Records, only_loaded: bool) -> Result<Vec<ConditionResult>, Failure> {
         let found = count_keys(&mut self.connect()?)?;
         let expected = data.rows() + 1; // with the note
         let example = format!("{found} keys, with the note of the load; {expected} were loaded");
@@ -165,24 +164,23 @@ impl Keyspace {
         Ok(results)
     }
 
-    /// Whether every loaded row is there, with a block of a length that its options allow.
+    /// Whether every loaded row is there, and whole.
     ///
     /// # Errors
     /// When a server cannot be asked.
-    pub fn check_rows(&self, data: &KvData, threads: u32, stop: &Stop) -> Result<ConditionResult, Failure> {
+    pub fn check_rows(&self, data: &dyn Records, threads: u32, stop: &Stop) -> Result<ConditionResult, Failure> {
         let (wrong, first) = (AtomicU64::new(0), Mutex::new(None));
-        let lengths = data.block_bytes();
-        self.each(data, Each::Length, (0, data.rows()), threads, stop, &|number, length| {
-            if !lengths.contains(&length) {
+        let [text, unit] = data.whole();
+        self.each(data, Each::Measure, (0, data.rows()), threads, stop, &|number, measured| {
+            if !data.is_whole(measured) {
                 wrong.fetch_add(1, Ordering::Relaxed);
-                first.lock().expect("no thread panics").get_or_insert((number, length));
+                first.lock().expect("no thread panics").get_or_insert((number, measured));
             }
         })?;
-        let example = first.into_inner().expect("no thread panics").map_or_else(String::new, |(number, length)| {
-            let name = write_key(data.row(number).0);
-            format!("{} has {length} bytes", String::from_utf8_lossy(&name))
+        let example = first.into_inner().expect("no thread panics").map_or_else(String::new, |(number, measured)| {
+            format!("{} has {measured} {unit}", data.name(number).text())
         });
-        Ok(condition(3, "every loaded row is there, with a block of its length", wrong.into_inner(), &example))
+        Ok(condition(3, text, wrong.into_inner(), &example))
     }
 
     /// How often commands were called so far, on all servers.
@@ -203,7 +201,7 @@ impl Keyspace {
     /// Asks something about every row of a range, many at a time, and tells what was answered.
     fn each(
         &self,
-        data: &KvData,
+        data: &dyn Records,
         what: Each,
         (first, last): (u64, u64),
         threads: u32,
@@ -213,7 +211,7 @@ impl Keyspace {
         let next = AtomicU64::new(first);
         let work = || -> Result<(), Failure> {
             let connections = self.connect()?;
-            let mut lines: Vec<Line> = connections.into_iter().map(Line::new).collect();
+            let mut lines: Vec<Line> = connections.into_iter().map(|connection| Line::new(connection, what)).collect();
             loop {
                 stop.reason().map_or(Ok(()), Err)?;
                 let chunk = next.fetch_add(CHUNK, Ordering::Relaxed);
@@ -221,9 +219,7 @@ impl Keyspace {
                     return Ok(());
                 }
                 for number in chunk..last.min(chunk + CHUNK) {
-                    let (key, value) = data.row(number);
-                    let name = write_key(key);
-                    lines[self.master(&name)].ask(what, number, &name, value, told)?;
+                    lines[self.master(data.name(number).bytes())].ask(data, number, told)?;
                 }
                 lines.iter_mut().try_for_each(|line| line.flush(told))?;
             }
@@ -241,48 +237,47 @@ impl Keyspace {
 /// A connection, and what is under way on it.
 struct Line {
     connection: Connection,
+    what: Each,
     commands: Commands,
-    bytes: usize,
-    numbers: Vec<u64>,
+    bytes: u64,
+    /// Rows, and what was stored of each.
+    asked: Vec<(u64, u64)>,
 }
 
 impl Line {
-    fn new(connection: Connection) -> Self {
-        Self { connection, commands: Commands::default(), bytes: 0, numbers: Vec::with_capacity(MOST_COMMANDS) }
+    fn new(connection: Connection, what: Each) -> Self {
+        let asked = Vec::with_capacity(MOST_COMMANDS);
+        Self { connection, what, commands: Commands::default(), bytes: 0, asked }
     }
 
-    fn ask(
-        &mut self,
-        what: Each,
-        number: u64,
-        name: &[u8],
-        value: &[u8],
-        told: &impl Fn(u64, u64),
-    ) -> Result<(), Failure> {
-        match what {
-            Each::Set => self.commands.all(&[b"SET", name, value]),
-            Each::Length => self.commands.all(&[b"STRLEN", name]),
+    fn ask(&mut self, data: &dyn Records, number: u64, told: &impl Fn(u64, u64)) -> Result<(), Failure> {
+        let stored = match self.what {
+            Each::Store => data.store(number, &mut self.commands),
+            Each::Measure => {
+                data.measure(number, &mut self.commands);
+                0
+            }
         };
-        self.numbers.push(number);
-        self.bytes += name.len() + value.len();
-        if self.numbers.len() >= MOST_COMMANDS || self.bytes >= MOST_BYTES { self.flush(told) } else { Ok(()) }
+        self.asked.push((number, stored));
+        self.bytes += stored;
+        if self.asked.len() >= MOST_COMMANDS || self.bytes >= MOST_BYTES { self.flush(told) } else { Ok(()) }
     }
 
-    /// Sends what was asked, and tells the answers: lengths, or 0.
+    /// Sends what was asked, and tells what was stored, or the answers: 0 where there is none.
     fn flush(&mut self, told: &impl Fn(u64, u64)) -> Result<(), Failure> {
-        if self.numbers.is_empty() {
+        if self.asked.is_empty() {
             return Ok(());
         }
         let reply = self.connection.exchange(&mut self.commands).map_err(lost)?;
-        for (index, &number) in self.numbers.iter().enumerate() {
-            let length = match reply.answer(index) {
-                Some(Answer::Integer(length)) => length as u64,
+        for (index, &(number, stored)) in self.asked.iter().enumerate() {
+            let measured = match reply.answer(index) {
+                Some(Answer::Integer(measured)) => measured as u64,
                 _ => 0,
             };
-            told(number, length);
+            told(number, if self.what == Each::Store { stored } else { measured });
         }
         self.commands.clear();
-        self.numbers.clear();
+        self.asked.clear();
         self.bytes = 0;
         Ok(())
     }

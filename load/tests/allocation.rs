@@ -14,7 +14,7 @@ use nephoscope_load::stop::Stop;
 use nephoscope_load::target::postgres::{Batch, Isolation};
 use nephoscope_load::workload::Workload;
 use nephoscope_load::workload::tpcc::profile::Profile;
-use serde_json::json;
+use serde_json::{Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 use std::io;
@@ -33,10 +33,12 @@ fn allocations(work: impl FnOnce()) -> usize {
     change.allocations + change.reallocations
 }
 
-/// The whole engine, through `operations` point selects within three lines of output.
-fn session_at(rate_per_s: u32, dsn: &str) {
-    let mut spec = spec("run", dsn, json!({"kind": "point_select", "rows": 20_000}));
-    spec["duration_s"] = json!(3);
+/// The whole engine, through some operations of a workload within three lines of output.
+fn session_at(rate_per_s: u32, dsn: &str, workload: &Value) {
+    let mut spec = spec("run", dsn, workload.clone());
+    spec["duration_s"] = json!(2);
+    // What is inserted is drawn from the seed.
+    spec["seed"] = json!(rate_per_s);
     spec["pace"] = json!({"kind": "constant", "rate_per_s": rate_per_s});
     let spec: Spec = serde_json::from_value(spec).expect("a spec");
     let code = session::execute(spec, &Arc::new(Output::new(io::sink())), &Arc::new(Stop::default()));
@@ -53,12 +55,27 @@ fn the_hot_path_allocates_nothing() {
 
 fn more_operations_take_no_more_allocations(server: &Server) {
     let dsn = server.dsn();
-    exec(&spec("load", &dsn, json!({"kind": "point_select", "rows": 20_000}))).expect(0);
-    let dsn = dsn.replace('@', &format!(":{PASSWORD}@"));
-    let [few, many] = [50, 5_000].map(|rate_per_s| allocations(|| session_at(rate_per_s, &dsn)));
-    eprintln!("{few} allocations at 50 operations/s, {many} at 5,000");
-    // As many lines of output, a hundred times the operations: what differs is how full the histograms are.
-    assert!(many < few + 150, "{few} allocations at 50 operations/s, {many} at 5,000");
+    for (workload, rates_per_s) in [
+        (json!({"kind": "point_select", "rows": 20_000}), [50, 5_000]),
+        (json!({"kind": "oltp_insert", "tables": 2, "rows": 500, "distribution": "special"}), [20, 2_000]),
+        (oltp_read_write("chatty"), [20, 200]),
+        (json!({"kind": "tpcb", "scale": 1}), [20, 300]),
+        // One of 20 inserts: enough of them for every connection's buffers to have grown at the lower rate, too.
+        (json!({"kind": "ycsb", "rows": 5_000, "mix": "d"}), [300, 3_000]),
+        (json!({"kind": "ycsb", "rows": 5_000, "mix": "f"}), [20, 1_000]),
+    ] {
+        exec(&spec("load", &dsn, workload.clone())).expect(0);
+        let dsn = dsn.replace('@', &format!(":{PASSWORD}@"));
+        let [few, many] = rates_per_s.map(|rate_per_s| allocations(|| session_at(rate_per_s, &dsn, &workload)));
+        let [slow, fast] = rates_per_s;
+        eprintln!("{workload}: {few} allocations at {slow} operations/s, {many} at {fast}");
+        // As many lines of output, and many times the operations: what differs is how full the histograms are.
+        assert!(many < few + 150, "{workload}: {few} allocations at {slow} operations/s, {many} at {fast}");
+    }
+}
+
+fn oltp_read_write(profile: &str) -> Value {
+    json!({"kind": "oltp_read_write", "tables": 1, "rows": 5_000, "distribution": "uniform", "profile": profile})
 }
 
 /// Operations that let buffers grow to their size, and operations that must find them large enough.

@@ -18,7 +18,7 @@ fn printed(arguments: &str) -> Vec<String> {
 #[test]
 fn each_line_of_postgresql_is_taken_by_its_parser() {
     let Some(server) = support::server() else { return };
-    for workload in ["tpcc", "point-select"] {
+    for workload in ["tpcc", "point-select", "oltp-insert --tables 2", "oltp-read-write --tables 2", "tpcb", "ycsb"] {
         let mut connection = server.connect();
         for line in printed(&format!("--workload {workload} --part schema")) {
             connection.query(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
@@ -30,7 +30,7 @@ fn each_line_of_postgresql_is_taken_by_its_parser() {
         }
         let statement = |sql: String| Statement { name: String::leak(sql.clone()), sql };
         let statements: Vec<Statement> = lines.into_iter().map(statement).collect();
-        assert!(statements.len() > 20);
+        assert!(statements.len() > 20, "{workload}: {}", statements.len());
         connection.prepare(&statements, Isolation::ReadCommitted).unwrap();
     }
 }
@@ -81,7 +81,7 @@ fn other_dialects_hold_none_of_what_only_postgresql_has() {
         ),
         ("yugabytedb", "VACUUM,fillfactor,FREEZE,CHECKPOINT,set_config,advisory,plpgsql,ADD PRIMARY KEY,UNLOGGED"),
     ] {
-        for workload in ["tpcc", "point-select"] {
+        for workload in ["tpcc", "point-select", "oltp-insert", "oltp-read-write", "tpcb", "ycsb"] {
             for line in printed(&format!("--workload {workload} --dialect {dialect}")) {
                 for word in words.split(',') {
                     assert!(!line.contains(word), "{dialect} has no {word}: {line}");

@@ -22,9 +22,11 @@ from nephoscope.benchmarks.load_spec import (
     KvWorkload,
     LoadSpec,
     NullWorkload,
+    OltpReadWriteWorkload,
     PointSelectWorkload,
     PostgresTarget,
     TpccWorkload,
+    YcsbWorkload,
 )
 from nephoscope.benchmarks.point_select import PointSelect, PointSelectParameters
 from nephoscope.benchmarks.saturation import saturation, saturation_measurements
@@ -41,7 +43,13 @@ SPEC_SCHEMA = json.loads((SCHEMA / "load-spec-1.json").read_text())
 TPCC = TpccWorkload(warehouses=1)
 POINT_SELECT = PointSelectWorkload(rows=5000)
 KV = KvWorkload(rows=5000, max_block_bytes=40)
-WORKLOADS: dict[str, load_spec.AnyWorkload] = {"tpcc": TPCC, "point_select": POINT_SELECT, "kv": KV}
+WORKLOADS: dict[str, load_spec.AnyWorkload] = {
+    "tpcc": TPCC,
+    "point_select": POINT_SELECT,
+    "kv": KV,
+    "oltp_read_write": OltpReadWriteWorkload(tables=2, rows=2000, distribution="special", profile="pipelined"),
+    "ycsb": YcsbWorkload(rows=2000, mix="d"),
+}
 
 
 @pytest.fixture(scope="module")

@@ -47,6 +47,11 @@ Examples:
   nephoscope-load kv load    --dsn $DSN --rows 1000000 --min-block-bytes 256 --connections 8
   nephoscope-load kv run     --dsn $DSN --rows 1000000 --min-block-bytes 256 --read-percent 95 --connections 64
   nephoscope-load kv run     --dsn redis://10.0.0.6:6379 --rows 1000000 --connections 16 --pipeline 16
+  nephoscope-load oltp-read-write load --dsn $DSN --tables 10 --rows 100000 --distribution uniform --connections 8
+  nephoscope-load oltp-read-write run  --dsn $DSN --tables 10 --rows 100000 --distribution uniform --connections 64
+  nephoscope-load tpcb run   --dsn $DSN --scale 100 --connections 64
+  nephoscope-load ycsb load  --dsn $DSN --rows 1000000 --mix a --connections 8
+  nephoscope-load ycsb run   --dsn $DSN --rows 1000000 --mix a --connections 64
   nephoscope-load null run   --dsn $DSN --connections 8 --duration-s 3
   nephoscope-load exec < spec.json
   nephoscope-load telemetry --interval-ms 1000

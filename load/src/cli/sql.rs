@@ -4,8 +4,12 @@ use crate::exit::{ExitCode, Failure};
 use crate::spec::{Action, PointSelectSpec, Spec, TargetSpec, TpccSpec, WorkloadSpec};
 use crate::sql::{self, SqlPart};
 use crate::target::Dialect;
+use crate::workload::Trips;
 use crate::workload::kv::KvOptions;
+use crate::workload::sysbench::{Distribution, OltpInsertOptions, OltpReadWriteOptions};
+use crate::workload::tpcb::TpcbOptions;
 use crate::workload::tpcc::profile::Profile;
+use crate::workload::ycsb::{Mix, YcsbOptions};
 use clap::{Args, ValueEnum};
 use std::io::{self, Write};
 
@@ -23,9 +27,15 @@ pub(super) struct SqlArgs {
     /// Size of the data set, which conditions and constants hold.
     #[arg(long, default_value_t = 1)]
     warehouses: u32,
-    /// Rows of the table of point-select and kv.
-    #[arg(long, default_value_t = 1_000_000)]
+    /// Rows of a table of workloads other than tpcc.
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     rows: u32,
+    /// Branches of tpcb.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=21_000))]
+    scale: u32,
+    /// Tables of oltp-insert and oltp-read-write.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    tables: u32,
     /// Rows of an operation of kv.
     #[arg(long, default_value_t = 1)]
     batch: u32,
@@ -44,16 +54,29 @@ pub(super) struct SqlArgs {
 enum SqlWorkload {
     Tpcc,
     PointSelect,
+    OltpInsert,
+    OltpReadWrite,
+    Tpcb,
     Kv,
+    Ycsb,
 }
 
 impl SqlArgs {
     fn workload(&self) -> WorkloadSpec {
+        // Neither distribution nor profile changes a statement.
+        let (tables, rows, distribution) = (self.tables, self.rows, Distribution::Uniform);
         match self.workload {
             SqlWorkload::Tpcc => {
                 TpccSpec { profile: self.profile.unwrap_or_default(), ..TpccSpec::new(self.warehouses) }.into()
             }
             SqlWorkload::PointSelect => PointSelectSpec { rows: self.rows }.into(),
+            SqlWorkload::OltpInsert => OltpInsertOptions { tables, rows, distribution }.into(),
+            SqlWorkload::OltpReadWrite => {
+                OltpReadWriteOptions { tables, rows, distribution, profile: Trips::default() }.into()
+            }
+            SqlWorkload::Tpcb => TpcbOptions { scale: self.scale, profile: Trips::default() }.into(),
+            // Every core workload prepares the same statements.
+            SqlWorkload::Ycsb => YcsbOptions::new(u64::from(self.rows), Mix::A).into(),
             SqlWorkload::Kv => KvOptions { batch: self.batch, ..KvOptions::new(u64::from(self.rows)) }.into(),
         }
     }

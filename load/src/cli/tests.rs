@@ -44,6 +44,28 @@ fn options_become_the_same_spec_as_json() {
                 "pace": {"kind": "poisson", "rate_per_s": 50}}"#,
         ),
         (
+            "x oltp-insert run --dsn postgresql://u@h/d --tables 4 --rows 9 --distribution pareto",
+            r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d"}, "seed": 1,
+                "workload": {"kind": "oltp_insert", "tables": 4, "rows": 9, "distribution": "pareto"}}"#,
+        ),
+        (
+            "x oltp-read-write run --dsn postgresql://u@h/d --tables 4 --rows 9 --distribution special --profile pipelined",
+            r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d"}, "seed": 1,
+                "workload": {"kind": "oltp_read_write", "tables": 4, "rows": 9, "distribution": "special",
+                "profile": "pipelined"}}"#,
+        ),
+        (
+            "x tpcb run --dsn postgresql://u@h/d --scale 4 --profile pipelined",
+            r#"{"action": "run", "target": {"dsn": "postgresql://u@h/d"}, "seed": 1,
+                "workload": {"kind": "tpcb", "scale": 4, "profile": "pipelined"}}"#,
+        ),
+        (
+            "x ycsb run --dsn redis://h --rows 9 --mix d --distribution uniform --fields 1 --field-bytes 1424",
+            r#"{"action": "run", "target": {"kind": "resp", "dsn": "redis://h"}, "seed": 1,
+                "workload": {"kind": "ycsb", "rows": 9, "mix": "d", "distribution": "uniform", "fields": 1,
+                "field_bytes": 1424}}"#,
+        ),
+        (
             "x kv run --dsn redis://h:7000/1 --rows 9 --read-percent 50 --batch 1 --min-block-bytes 3 --max-block-bytes 7 \
              --distribution zipf --zipf-exponent 0.9 --order sequential --writes new --cluster --pipeline 16",
             r#"{"action": "run", "seed": 1, "target": {"kind": "resp", "dsn": "redis://h:7000/1", "pipeline": 16,

@@ -3,6 +3,9 @@
 use super::options::{CommonArgs, DataArgs, DriveArgs, LoadArgs};
 use crate::spec::{Action, NullSpec, PointSelectSpec, Spec, TpccSpec, WorkloadSpec};
 use crate::workload::kv::KvOptions;
+use crate::workload::sysbench::{OltpInsertOptions, OltpReadWriteOptions};
+use crate::workload::tpcb::TpcbOptions;
+use crate::workload::ycsb::YcsbOptions;
 use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
@@ -13,10 +16,22 @@ pub(super) enum WorkloadCommand {
     /// One row by its primary key, uniform over the table (sysbench oltp_point_select).
     #[command(subcommand)]
     PointSelect(ActionCommand<PointSelectSpec>),
+    /// A new row of random numbers and texts (sysbench oltp_insert).
+    #[command(subcommand)]
+    OltpInsert(ActionCommand<OltpInsertOptions>),
+    /// A transaction of 14 statements that read and 4 that write (sysbench oltp_read_write).
+    #[command(subcommand)]
+    OltpReadWrite(ActionCommand<OltpReadWriteOptions>),
+    /// A deposit for an account, by a teller, at a branch (pgbench's default transaction, "TPC-B (sort of)").
+    #[command(subcommand)]
+    Tpcb(ActionCommand<TpcbOptions>),
     /// Rows of a key and a block of bytes, read and written by key (CockroachDB's kv0 to kv100), on PostgreSQL's wire or,
     /// with --dsn redis://..., on Redis and Valkey.
     #[command(subcommand)]
     Kv(ActionCommand<KvOptions>),
+    /// YCSB's core workloads A to F, on PostgreSQL's wire or, but for E, on Redis and Valkey.
+    #[command(subcommand)]
+    Ycsb(ActionCommand<YcsbOptions>),
     /// Round trips and nothing else: one empty Sync each. What it reaches is the most that any workload could.
     #[command(subcommand)]
     Null(NullCommand),
@@ -27,7 +42,11 @@ impl WorkloadCommand {
         match self {
             Self::Tpcc(action) => action.into_spec(),
             Self::PointSelect(action) => action.into_spec(),
+            Self::OltpInsert(action) => action.into_spec(),
+            Self::OltpReadWrite(action) => action.into_spec(),
+            Self::Tpcb(action) => action.into_spec(),
             Self::Kv(action) => action.into_spec(),
+            Self::Ycsb(action) => action.into_spec(),
             Self::Null(NullCommand::Run { common, drive }) => drive.apply(common.spec(Action::Run, NullSpec {})),
         }
     }

@@ -28,10 +28,12 @@ pub use dial_resp::{RespDialer, cannot_use};
 pub use timeline::{Span, Timeline};
 
 use crate::exit::{ExitCode, Failure};
+use crate::outcome::{self, ErrorClass};
 use crate::output::Interval;
 use crate::pace::{Arrivals, Pace, Share};
 use crate::record::{Books, Lane, Lanes, Ledger};
 use crate::stop::Stop;
+use crate::target::TargetError;
 use crate::workload::{Draws, Workload};
 use coordinator::{Coordinator, Offers};
 use reactor::{Equipment, Reactor};
@@ -123,10 +125,21 @@ struct Shared {
     end_ns: u64,
     pace: Pace,
     max_retries: u32,
+    /// SQLSTATEs that ask for another attempt, by the workload.
+    retried: &'static [&'static str],
     stop: Arc<Stop>,
 }
 
 impl Shared {
+    /// What to do about an error.
+    fn classify(&self, error: &TargetError) -> ErrorClass {
+        let asked = |sqlstate: &str| self.retried.contains(&sqlstate);
+        match error {
+            TargetError::Database { sqlstate, .. } if asked(sqlstate) => ErrorClass::Retry,
+            _ => outcome::classify(error),
+        }
+    }
+
     /// Whether nothing may start at `ns` any more.
     fn is_over(&self, ns: u64) -> bool {
         ns >= self.end_ns || self.stop.requested()
@@ -149,6 +162,7 @@ pub fn run<D: Dialer>(load: Load<D>, on_interval: OnInterval<'_>) -> Result<Driv
         end_ns: load.timeline.end_ns(),
         pace: load.pace,
         max_retries: load.max_retries,
+        retried: load.workload.retried(),
         stop: Arc::clone(&load.stop),
     });
     let team = Team {

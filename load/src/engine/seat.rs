@@ -2,7 +2,7 @@
 
 use super::Shared;
 use crate::exit::{ExitCode, Failure};
-use crate::outcome::{DATA, ErrorClass, LOST, Outcome, classify, label};
+use crate::outcome::{DATA, ErrorClass, LOST, Outcome, label};
 use crate::output::ErrorKind;
 use crate::pace::Arrival;
 use crate::record::{Attempt, Lane, Sample};
@@ -183,7 +183,7 @@ impl<S: Session> Seat<S> {
 
     /// The attempt met an error: makes the connection usable again, or drops it.
     fn interrupted(&mut self, desk: &mut Desk<'_, S>, error: TargetError) -> Next {
-        let class = classify(&error);
+        let class = desk.shared.classify(&error);
         let again = class == ErrorClass::Retry
             && self.operation.retries < desk.shared.max_retries
             && !self.is_over(desk.shared);

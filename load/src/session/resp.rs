@@ -5,12 +5,13 @@ use crate::check;
 use crate::engine::RespDialer;
 use crate::exit::{ExitCode, Failure, worst};
 use crate::keyspace::Keyspace;
-use crate::spec::{Action, CheckSpec, LoadPart, Spec, WorkloadSpec};
+use crate::spec::{Action, CheckSpec, LoadPart, RESP_WORKLOADS, Spec, WorkloadSpec};
 use crate::target::resp::{Connection, Url};
 use crate::tell;
-use crate::workload::Workload;
 use crate::workload::kv::{KvData, KvResp};
 use crate::workload::null::Null;
+use crate::workload::ycsb::{YcsbData, YcsbResp};
+use crate::workload::{Records, Workload};
 use std::sync::Arc;
 
 /// What the spec asks for, at this server.
@@ -20,18 +21,22 @@ pub(super) fn act(session: &Session, url: &Url) -> Result<(), Failure> {
     session.start(opened.as_ref().ok().and_then(Keyspace::version))?;
     let keyspace = opened?;
     let place = Place { session, spec, keyspace: &keyspace };
-    match (&spec.workload, spec.action) {
-        (WorkloadSpec::Null(_), _) => place.run(&(Arc::new(Null) as _), None),
-        (WorkloadSpec::Kv(options), Action::Run) => {
-            let data = KvData::new(*options, spec.seed);
-            let workload = KvResp::new(*options, spec.seed, keyspace.slots().cloned());
-            place.run(&(Arc::new(workload) as _), Some(&data))
+    let (seed, slots) = (spec.seed, keyspace.slots().cloned());
+    let (data, workload): (Box<dyn Records>, Arc<dyn Workload<Connection>>) = match &spec.workload {
+        WorkloadSpec::Null(_) => return place.run(&(Arc::new(Null) as _), None),
+        WorkloadSpec::Kv(options) => {
+            (Box::new(KvData::new(*options, seed)), Arc::new(KvResp::new(*options, seed, slots)))
         }
-        (WorkloadSpec::Kv(options), Action::Load) => place.load(&KvData::new(*options, spec.seed)),
-        (WorkloadSpec::Kv(options), Action::Check) => place.check(&KvData::new(*options, spec.seed), true, false),
-        (WorkloadSpec::Tpcc(_) | WorkloadSpec::PointSelect(_), _) => {
-            Err(Failure::new(ExitCode::BadSpec, "workload.kind: targets of kind resp have kv and null"))
+        WorkloadSpec::Ycsb(options) => {
+            let workload = YcsbResp::new(*options, seed, spec.shard, slots);
+            (Box::new(YcsbData::new(*options, seed)), Arc::new(workload))
         }
+        _ => return Err(Failure::new(ExitCode::BadSpec, RESP_WORKLOADS)),
+    };
+    match spec.action {
+        Action::Run => place.run(&workload, Some(data.as_ref())),
+        Action::Load => place.load(data.as_ref()),
+        Action::Check => place.check(data.as_ref(), true, false),
     }
 }
 
@@ -42,7 +47,7 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
-    fn load(&self, data: &KvData) -> Result<(), Failure> {
+    fn load(&self, data: &dyn Records) -> Result<(), Failure> {
         let Spec { load, connections, shard, .. } = self.spec;
         if matches!(load.part, LoadPart::All | LoadPart::Create) {
             tell::progress("emptying the database");
@@ -56,7 +61,7 @@ impl Place<'_> {
         if matches!(load.part, LoadPart::All | LoadPart::Finish) { self.check(data, true, true) } else { Ok(()) }
     }
 
-    fn check(&self, data: &KvData, every_row: bool, only_loaded: bool) -> Result<(), Failure> {
+    fn check(&self, data: &dyn Records, every_row: bool, only_loaded: bool) -> Result<(), Failure> {
         if self.spec.check == CheckSpec::None {
             return Ok(());
         }
@@ -71,7 +76,7 @@ impl Place<'_> {
     }
 
     /// Drives the workload, then checks its data, where it has some.
-    fn run(&self, workload: &Arc<dyn Workload<Connection>>, data: Option<&KvData>) -> Result<(), Failure> {
+    fn run(&self, workload: &Arc<dyn Workload<Connection>>, data: Option<&dyn Records>) -> Result<(), Failure> {
         let checked = self.spec.check == CheckSpec::Conditions;
         let counters = if checked { self.session.counters(workload.as_ref()) } else { Vec::new() };
         let before = self.keyspace.calls(&counters)?;

@@ -5,14 +5,18 @@
 
 mod kv;
 mod point_select;
+mod sysbench;
 mod target;
+mod tpcb;
 mod tpcc;
 mod validate;
 mod workload;
+mod ycsb;
 
 pub use point_select::PointSelectSpec;
 pub use target::{TargetKind, TargetSpec};
 pub use tpcc::{TpccDelivery, TpccSpec, TpccTimestamps, TpccWait};
+pub use validate::RESP_WORKLOADS;
 pub use workload::{NullSpec, WorkloadSpec};
 
 use crate::pace::{Pace, Share};

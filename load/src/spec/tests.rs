@@ -18,6 +18,10 @@ fn with(pointer: &str, value: Value) -> String {
     spec.to_string()
 }
 
+fn oltp(tables: u32, rows: u32) -> Value {
+    json!({"kind": "oltp_read_write", "tables": tables, "rows": rows, "distribution": "uniform"})
+}
+
 #[test]
 fn defaults() {
     let spec = Spec::parse(&minimal().to_string()).unwrap();
@@ -83,6 +87,19 @@ fn each_kind_of_target_has_its_keys() {
 }
 
 #[test]
+fn ycsb_on_resp_has_neither_scans_nor_inserts_into_a_cluster() {
+    let refused = |mix: &str, cluster: bool| {
+        let mut spec = minimal();
+        spec["workload"] = json!({"kind": "ycsb", "rows": 9, "mix": mix});
+        spec["target"] = json!({"kind": "resp", "dsn": "redis://h", "cluster": cluster});
+        Spec::parse(&spec.to_string()).err().map(|error| error.to_string())
+    };
+    assert_eq!((refused("a", true), refused("d", false), refused("f", true)), (None, None, None));
+    assert!(refused("e", false).unwrap().contains("workload.mix: e scans"));
+    assert!(refused("d", true).unwrap().contains("workload.mix: d needs one server"));
+}
+
+#[test]
 fn the_password_is_not_shown() {
     let shown = Spec::parse(&minimal().to_string()).unwrap().without_secrets();
     assert_eq!(shown.target.dsn, "postgresql://u:***@h/d");
@@ -106,7 +123,15 @@ fn what_is_wrong_is_named() {
         (with("/reconnect_timeout_s", json!(-1)), "reconnect_timeout_s"),
         (with("/workload", json!({"kind": "tpcc", "warehouses": 1, "wait_factor": 0.5})), "workload.wait_factor"),
         (with("/workload", json!({"kind": "null", "rows": 1})), "rows"),
-        (with("/workload/kind", json!("ycsb")), "ycsb"),
+        (with("/workload/kind", json!("ycbs")), "ycbs"),
+        (with("/workload", json!({"kind": "ycsb", "rows": 9})), "mix"),
+        (with("/workload", json!({"kind": "ycsb", "rows": 9, "mix": "g"})), "workload.mix"),
+        (with("/workload", json!({"kind": "ycsb", "rows": 0, "mix": "a"})), "workload.rows"),
+        (
+            with("/workload", json!({"kind": "ycsb", "rows": 9, "mix": "a", "fields": 11})),
+            "workload.fields: must be 1 to 10",
+        ),
+        (with("/workload", json!({"kind": "ycsb", "rows": 9, "mix": "a", "field_bytes": 0})), "workload.field_bytes"),
         (with("/workload/rows", json!("many")), "workload"),
         (with("/workload/rows", json!(0)), "workload.rows"),
         (with("/workload", json!({"kind": "kv"})), "rows"),
@@ -119,6 +144,11 @@ fn what_is_wrong_is_named() {
         ),
         (with("/workload", json!({"kind": "kv", "rows": 9, "zipf_exponent": 0})), "workload.zipf_exponent"),
         (with("/workload", json!({"kind": "kv", "rows": 9, "order": "random"})), "workload.order"),
+        (with("/workload", json!({"kind": "oltp_insert", "tables": 1, "rows": 9})), "distribution"),
+        (with("/workload", oltp(0, 9)), "workload.tables: must be 1 to 1000"),
+        (with("/workload", oltp(1_001, 9)), "workload.tables"),
+        (with("/workload", oltp(1, 0)), "workload.rows"),
+        (with("/workload", json!({"kind": "tpcb", "scale": 0})), "workload.scale: must be 1 to 21000"),
         (with("/target/pipeline", json!(2)), "target.pipeline: is of targets of kind resp"),
         (with("/target", json!({"kind": "resp", "dsn": "redis://h"})), "workload.kind: targets of kind resp have kv"),
         (with("/schema", json!("nephoscope/load-spec/2")), "load-spec/2"),

@@ -16,6 +16,9 @@ const MOST_SHARDS: u32 = 10_000;
 /// A year: longer is a mistake in the unit.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 
+/// What targets of kind resp have.
+pub const RESP_WORKLOADS: &str = "workload.kind: targets of kind resp have kv, ycsb and null";
+
 pub(super) fn require(holds: bool, message: &str) -> Result<(), SpecError> {
     if holds { Ok(()) } else { Err(SpecError(message.to_owned())) }
 }
@@ -64,9 +67,11 @@ impl Spec {
         let batch = match &self.workload {
             WorkloadSpec::Kv(kv) => kv.batch,
             WorkloadSpec::Null(_) => 1,
-            WorkloadSpec::Tpcc(_) | WorkloadSpec::PointSelect(_) => {
-                return Err(SpecError("workload.kind: targets of kind resp have kv and null".to_owned()));
+            WorkloadSpec::Ycsb(ycsb) => {
+                super::ycsb::validate_resp(ycsb, self.target.cluster)?;
+                1
             }
+            _ => return Err(SpecError(RESP_WORKLOADS.to_owned())),
         };
         let one_slot = !self.target.cluster || batch == 1;
         require(one_slot, "workload.batch: must be 1 on a cluster, whose slots share no command")?;

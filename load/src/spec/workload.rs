@@ -5,6 +5,9 @@ use super::SpecError;
 use super::point_select::PointSelectSpec;
 use super::tpcc::TpccSpec;
 use crate::workload::kv::KvOptions;
+use crate::workload::sysbench::{OltpInsertOptions, OltpReadWriteOptions};
+use crate::workload::tpcb::TpcbOptions;
+use crate::workload::ycsb::YcsbOptions;
 use clap::Args;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -18,8 +21,16 @@ pub enum WorkloadSpec {
     Tpcc(TpccSpec),
     /// One row by its primary key.
     PointSelect(PointSelectSpec),
+    /// A new row.
+    OltpInsert(OltpInsertOptions),
+    /// A transaction of reads and writes.
+    OltpReadWrite(OltpReadWriteOptions),
+    /// A deposit at a bank.
+    Tpcb(TpcbOptions),
     /// Rows of a key and a block of bytes.
     Kv(KvOptions),
+    /// YCSB's core workloads.
+    Ycsb(YcsbOptions),
     /// Nothing at all, a round trip each.
     Null(NullSpec),
 }
@@ -47,6 +58,30 @@ impl From<KvOptions> for WorkloadSpec {
     }
 }
 
+impl From<OltpInsertOptions> for WorkloadSpec {
+    fn from(spec: OltpInsertOptions) -> Self {
+        Self::OltpInsert(spec)
+    }
+}
+
+impl From<OltpReadWriteOptions> for WorkloadSpec {
+    fn from(spec: OltpReadWriteOptions) -> Self {
+        Self::OltpReadWrite(spec)
+    }
+}
+
+impl From<TpcbOptions> for WorkloadSpec {
+    fn from(spec: TpcbOptions) -> Self {
+        Self::Tpcb(spec)
+    }
+}
+
+impl From<YcsbOptions> for WorkloadSpec {
+    fn from(spec: YcsbOptions) -> Self {
+        Self::Ycsb(spec)
+    }
+}
+
 impl From<NullSpec> for WorkloadSpec {
     fn from(spec: NullSpec) -> Self {
         Self::Null(spec)
@@ -59,7 +94,11 @@ impl WorkloadSpec {
         match self {
             Self::Tpcc(tpcc) => tpcc.validate(),
             Self::PointSelect(select) => select.validate(),
+            Self::OltpInsert(insert) => super::sysbench::validate(insert.tables, insert.rows),
+            Self::OltpReadWrite(both) => super::sysbench::validate(both.tables, both.rows),
+            Self::Tpcb(tpcb) => super::tpcb::validate(tpcb),
             Self::Kv(kv) => super::kv::validate(kv),
+            Self::Ycsb(ycsb) => super::ycsb::validate(ycsb),
             Self::Null(_) => Ok(()),
         }
     }
@@ -68,7 +107,7 @@ impl WorkloadSpec {
     pub(super) fn terminals(&self) -> Option<u64> {
         match self {
             Self::Tpcc(tpcc) => tpcc.terminals(),
-            Self::PointSelect(_) | Self::Kv(_) | Self::Null(_) => None,
+            _ => None,
         }
     }
 
@@ -77,7 +116,9 @@ impl WorkloadSpec {
     pub fn profile(&self) -> Option<&'static str> {
         match self {
             Self::Tpcc(tpcc) => Some(tpcc.profile.name()),
-            Self::PointSelect(_) | Self::Kv(_) | Self::Null(_) => None,
+            Self::OltpReadWrite(both) => Some(both.profile.name()),
+            Self::Tpcb(tpcb) => Some(tpcb.profile.name()),
+            _ => None,
         }
     }
 }
@@ -95,7 +136,11 @@ pub(super) fn error(json: &str) -> Option<SpecError> {
     match kind.as_str()? {
         "tpcc" => of::<TpccSpec>(parameters),
         "point_select" => of::<PointSelectSpec>(parameters),
+        "oltp_insert" => of::<OltpInsertOptions>(parameters),
+        "oltp_read_write" => of::<OltpReadWriteOptions>(parameters),
+        "tpcb" => of::<TpcbOptions>(parameters),
         "kv" => of::<KvOptions>(parameters),
+        "ycsb" => of::<YcsbOptions>(parameters),
         "null" => of::<NullSpec>(parameters),
         _ => None,
     }

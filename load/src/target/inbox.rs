@@ -5,6 +5,8 @@ use super::socket::Socket;
 use std::ops::Range;
 
 const INITIAL_BYTES: usize = 8 * 1024;
+/// Answers that come together are read together, up to so much: each read is a call of the kernel.
+const MOST_READ_BYTES: usize = 64 * 1024;
 
 /// What a read that does not wait came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +71,13 @@ impl Inbox {
         let size = space.len();
         let Some(read) = socket.try_receive(space)? else { return Ok(Filled::Nothing) };
         self.filled += read;
-        Ok(if read == size { Filled::PerhapsMore } else { Filled::All })
+        if read < size {
+            return Ok(Filled::All);
+        }
+        if self.bytes.len() < MOST_READ_BYTES {
+            self.bytes.resize(self.bytes.len() * 2, 0);
+        }
+        Ok(Filled::PerhapsMore)
     }
 
     fn space(&mut self) -> &mut [u8] {

@@ -92,7 +92,7 @@ pub struct StatementId(pub u16);
 /// A statement that is prepared once per connection and executed many times.
 #[derive(Debug, Clone)]
 pub struct Statement {
-    /// Short name for people (`new_order.insert_order`); unique within a workload.
+    /// Short name for people (`new_order.insert_order`); statements that differ in their table alone share one.
     pub name: &'static str,
     /// The statement's text, with `$1`-style parameters whose types the server can infer (cast where it cannot).
     pub sql: String,

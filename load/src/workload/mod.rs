@@ -7,14 +7,21 @@ pub mod keys;
 pub mod kv;
 pub mod null;
 pub mod point_select;
+mod records;
 mod registry;
 mod statistic;
 mod streams;
+pub mod sysbench;
+pub mod tpcb;
 pub mod tpcc;
+mod transaction;
+pub mod ycsb;
 
 pub use dataset::{Dataset, Key, NULL_TEXT, Piece, RowWriter, Table, tables};
+pub use records::{Name, Records};
 pub use registry::{Parts, parts};
 pub use streams::{Streams, below};
+pub use transaction::Trips;
 
 use crate::target::{Session, Statement, postgres};
 use std::collections::BTreeMap;
@@ -191,6 +198,10 @@ pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     }
     /// Everything it can send while running, by `StatementId`.
     fn statements(&self) -> &[Statement] {
+        &[]
+    }
+    /// SQLSTATEs that ask for another attempt with the same inputs, beside those that say so themselves (40001, 40P01).
+    fn retried(&self) -> &'static [&'static str] {
         &[]
     }
     /// An executor in a run of so many clients.

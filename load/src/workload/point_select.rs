@@ -3,50 +3,18 @@
 //! The smallest useful operation: it measures the path to the server, the protocol and the cache.
 
 use super::{
-    AuditLine, Completion, Condition, DataError, Dataset, Draws, Key, OperationId, Piece, RowWriter, ServerCounter,
-    Step, Streams, Table, Tally, Worker, Workload, below, statistic,
+    AuditLine, Completion, Condition, DataError, Draws, OperationId, ServerCounter, Step, Streams, Tally, Worker,
+    Workload, below, statistic,
 };
 use crate::target::postgres::{Batch, Reply};
-use crate::target::{Dialect, Statement, StatementId, Value};
-use rand_core::RngCore;
+use crate::target::{Statement, StatementId, Value};
 use std::collections::BTreeMap;
-use std::io;
 
 const POINT_SELECT: OperationId = OperationId(0);
 const SELECT: StatementId = StatementId(0);
 
-/// Purposes of random streams.
-const ROW_STREAM: u64 = 0x70_6F_69_6E_74_00;
+/// The purpose of the streams that operations are drawn from.
 const CLIENT_STREAM: u64 = 0x70_6F_69_6E_74_01;
-
-/// Version of the population: raised when the same seed would no longer give the same rows.
-const POPULATION_VERSION: u32 = 1;
-
-const TABLE: Table = Table {
-    name: "sbtest1",
-    columns: &[
-        ("id", "int4 NOT NULL"),
-        ("k", "int4 NOT NULL DEFAULT 0"),
-        ("c", "char(120) NOT NULL DEFAULT ''"),
-        ("pad", "char(60) NOT NULL DEFAULT ''"),
-    ],
-    key: Key::Primary("id"),
-    fill_factor: None,
-};
-
-/// About 10 MB: enough to fill a COPY stream, small enough to spread over many.
-const ROWS_PER_PIECE: u32 = 50_000;
-
-/// `c` is ten groups of eleven digits, `pad` five, joined by hyphens, as sysbench makes them.
-const GROUP_DIGITS: usize = 11;
-const C_GROUPS: usize = 10;
-const PAD_GROUPS: usize = 5;
-const C_BYTES: usize = text_bytes(C_GROUPS);
-const PAD_BYTES: usize = text_bytes(PAD_GROUPS);
-
-const fn text_bytes(groups: usize) -> usize {
-    groups * (GROUP_DIGITS + 1) - 1
-}
 
 const MEAN_ID: &str = "mean_id";
 const LOWER_HALF: &str = "lower_half_share";
@@ -172,126 +140,9 @@ impl Worker for PointSelectWorker {
     }
 }
 
-/// The table: every row is a function of (seed, id).
-#[derive(Debug)]
-pub struct PointSelectData {
-    rows: u32,
-    seed: u64,
-    streams: Streams,
-}
-
-impl PointSelectData {
-    /// A table of `rows` rows.
-    #[must_use]
-    pub fn new(rows: u32, seed: u64) -> Self {
-        Self { rows, seed, streams: Streams::new(seed) }
-    }
-}
-
-impl Dataset for PointSelectData {
-    fn identity(&self) -> String {
-        format!("point_select, {} rows, seed {}, version {POPULATION_VERSION}", self.rows, self.seed)
-    }
-
-    fn create(&self, dialect: Dialect) -> Vec<String> {
-        vec![TABLE.drop_sql(), TABLE.create_sql(dialect)]
-    }
-
-    fn pieces(&self) -> Vec<Piece> {
-        (0..self.rows.div_ceil(ROWS_PER_PIECE)).map(|index| Piece { table: &TABLE, index }).collect()
-    }
-
-    fn write(&self, piece: &Piece, writer: &mut dyn RowWriter) -> io::Result<()> {
-        let first = piece.index * ROWS_PER_PIECE;
-        let last = self.rows.min(first.saturating_add(ROWS_PER_PIECE));
-        let (mut c, mut pad) = ([0; C_BYTES], [0; PAD_BYTES]);
-        for id in first + 1..=last {
-            let mut random = self.streams.stream(ROW_STREAM, u64::from(id));
-            let k = 1 + below(&mut random, self.rows) as i32;
-            let values = [
-                Value::I32(id as i32),
-                Value::I32(k),
-                Value::Text(write_groups(&mut random, &mut c)),
-                Value::Text(write_groups(&mut random, &mut pad)),
-            ];
-            writer.row(&values)?;
-        }
-        Ok(())
-    }
-
-    fn index(&self, dialect: Dialect) -> Vec<String> {
-        let secondary = "CREATE INDEX IF NOT EXISTS k_1 ON sbtest1 (k)".to_owned();
-        TABLE.key_sql(dialect).into_iter().chain([secondary]).collect()
-    }
-
-    fn finish(&self, _: Dialect) -> Vec<String> {
-        Vec::new()
-    }
-}
-
-/// Fills `space` with groups of random digits joined by hyphens.
-fn write_groups<'a>(random: &mut impl RngCore, space: &'a mut [u8]) -> &'a str {
-    for group in space.chunks_mut(GROUP_DIGITS + 1) {
-        let mut digits = random.next_u64();
-        for byte in group.iter_mut() {
-            *byte = b'0' + (digits % 10) as u8;
-            digits /= 10;
-        }
-        if let Some(hyphen) = group.get_mut(GROUP_DIGITS) {
-            *hyphen = b'-';
-        }
-    }
-    std::str::from_utf8(space).expect("digits and hyphens are ASCII")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[derive(Default)]
-    struct Rows(Vec<(i32, i32, String, String)>);
-
-    impl RowWriter for Rows {
-        fn row(&mut self, values: &[Value<'_>]) -> io::Result<()> {
-            let [Value::I32(id), Value::I32(k), Value::Text(c), Value::Text(pad)] = *values else {
-                panic!("unexpected row {values:?}");
-            };
-            self.0.push((id, k, c.to_owned(), pad.to_owned()));
-            Ok(())
-        }
-    }
-
-    fn rows(rows: u32, seed: u64, backwards: bool) -> Vec<(i32, i32, String, String)> {
-        let data = PointSelectData::new(rows, seed);
-        let mut pieces = data.pieces();
-        if backwards {
-            pieces.reverse();
-        }
-        let mut written = Rows::default();
-        pieces.iter().for_each(|piece| data.write(piece, &mut written).unwrap());
-        written.0.sort();
-        written.0
-    }
-
-    #[test]
-    fn rows_are_a_function_of_seed_and_id() {
-        let all = rows(120_000, 1, false);
-        assert!(all.iter().zip(1..).all(|(row, id)| row.0 == id && (1..=120_000).contains(&row.1)));
-        assert_eq!(all, rows(120_000, 1, true));
-        assert_ne!(all[0], rows(120_000, 2, false)[0]);
-        assert_eq!(rows(1, 1, false).len(), 1);
-    }
-
-    #[test]
-    fn texts_have_sysbenchs_shape() {
-        let (_, _, c, pad) = &rows(1, 3, false)[0];
-        for (text, groups) in [(c, 10), (pad, 5)] {
-            let parts: Vec<_> = text.split('-').collect();
-            assert_eq!(parts.len(), groups, "{text}");
-            assert!(parts.iter().all(|part| part.len() == 11 && part.bytes().all(|byte| byte.is_ascii_digit())));
-        }
-        assert_eq!((c.len(), pad.len()), (119, 59));
-    }
 
     #[test]
     fn the_audit_passes_a_fair_generator_and_fails_another() {

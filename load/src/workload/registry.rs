@@ -2,11 +2,14 @@
 
 use super::kv::{Kv, KvData};
 use super::null::Null;
-use super::point_select::{PointSelect, PointSelectData};
+use super::point_select::PointSelect;
+use super::sysbench::{OltpInsert, OltpReadWrite, SbtestData, Tables};
+use super::tpcb::{Tpcb, TpcbData};
 use super::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
 use super::tpcc::population::{Population, PopulationOptions};
 use super::tpcc::worker::Clock;
 use super::tpcc::{Tpcc, TpccOptions};
+use super::ycsb::{Ycsb, YcsbData};
 use super::{DataError, Dataset, Workload};
 use crate::exit::{ExitCode, Failure};
 use crate::spec::{Spec, TpccDelivery, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec};
@@ -26,9 +29,14 @@ pub struct Parts {
 /// Finds the parts of the workload that a spec asks for.
 #[must_use]
 pub fn parts(spec: &Spec) -> Parts {
+    let sbtest = |count, rows| Arc::new(SbtestData::new(Tables { count, rows }, spec.seed));
     let (dataset, stored_constants): (Arc<dyn Dataset>, _) = match &spec.workload {
-        WorkloadSpec::PointSelect(select) => (Arc::new(PointSelectData::new(select.rows, spec.seed)), None),
+        WorkloadSpec::PointSelect(select) => (sbtest(1, select.rows), None),
+        WorkloadSpec::OltpInsert(insert) => (sbtest(insert.tables, insert.rows), None),
+        WorkloadSpec::OltpReadWrite(both) => (sbtest(both.tables, both.rows), None),
+        WorkloadSpec::Tpcb(tpcb) => (Arc::new(TpcbData::new(tpcb.scale)), None),
         WorkloadSpec::Kv(options) => (Arc::new(KvData::new(*options, spec.seed)), None),
+        WorkloadSpec::Ycsb(options) => (Arc::new(YcsbData::new(*options, spec.seed)), None),
         WorkloadSpec::Null(_) => (Arc::new(Null), None),
         WorkloadSpec::Tpcc(tpcc) => {
             let options = PopulationOptions::new(tpcc.warehouses, spec.seed);
@@ -47,7 +55,11 @@ impl Parts {
     pub fn workload(&self, stored: &TextRows) -> Result<Arc<dyn Workload>, Failure> {
         match &self.spec.workload {
             WorkloadSpec::PointSelect(select) => Ok(Arc::new(PointSelect::new(select.rows, self.spec.seed))),
+            WorkloadSpec::OltpInsert(options) => Ok(Arc::new(OltpInsert::new(*options, self.spec.seed))),
+            WorkloadSpec::OltpReadWrite(options) => Ok(Arc::new(OltpReadWrite::new(*options, self.spec.seed))),
+            WorkloadSpec::Tpcb(options) => Ok(Arc::new(Tpcb::new(*options, self.spec.seed))),
             WorkloadSpec::Kv(options) => Ok(Arc::new(Kv::new(*options, self.spec.seed, self.spec.target.dialect))),
+            WorkloadSpec::Ycsb(options) => Ok(Arc::new(Ycsb::new(*options, self.spec.seed, self.spec.shard))),
             WorkloadSpec::Null(_) => Ok(Arc::new(Null)),
             WorkloadSpec::Tpcc(tpcc) => {
                 let stored =
@@ -63,9 +75,8 @@ impl Parts {
     /// As [`Parts::workload`].
     pub fn workload_of_fresh_data(&self) -> Result<Arc<dyn Workload>, Failure> {
         match &self.spec.workload {
-            WorkloadSpec::Null(_) => Ok(Arc::new(Null)),
-            WorkloadSpec::PointSelect(_) | WorkloadSpec::Kv(_) => self.workload(&TextRows::new()),
             WorkloadSpec::Tpcc(tpcc) => self.tpcc(tpcc, &StoredConstants::new(tpcc.warehouses, self.spec.seed)),
+            _ => self.workload(&TextRows::new()),
         }
     }
 

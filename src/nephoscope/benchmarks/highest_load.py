@@ -15,6 +15,7 @@ from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.kv import Kv
 from nephoscope.benchmarks.load_benchmark import CALIBRATION, LoadBenchmark
 from nephoscope.benchmarks.load_output import LoadOutput
+from nephoscope.benchmarks.oltp import OltpInsert, OltpReadWrite
 from nephoscope.benchmarks.point_select import PointSelect
 from nephoscope.benchmarks.search import measurements, sustained, trail
 from nephoscope.benchmarks.search.levels import Ask, Ended, Point, Purpose, Settings
@@ -22,13 +23,17 @@ from nephoscope.benchmarks.search.machine import State, advance, begin
 from nephoscope.benchmarks.search.observe import ALL, ENDED, Judge, Observed
 from nephoscope.benchmarks.search.rule import DEFAULT, Rule, RuleError, parse_rule
 from nephoscope.benchmarks.search.sizing import Sizing
+from nephoscope.benchmarks.tpcb import Tpcb
+from nephoscope.benchmarks.ycsb import Ycsb
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.frozen import Frozen
 from nephoscope.observations import SearchEvidence
 from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement
 
-WORKLOADS: dict[str, LoadBenchmark] = {one.name: one for one in (PointSelect(), Kv())}
+WORKLOADS: dict[str, LoadBenchmark] = {
+    one.name: one for one in (PointSelect(), OltpInsert(), OltpReadWrite(), Tpcb(), Kv(), Ycsb())
+}
 """Benchmarks whose workload can be driven at a rate."""
 PROBE = "search-probe"
 """Name of the raw output of the closed loop that places the search."""

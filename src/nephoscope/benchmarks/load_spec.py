@@ -12,6 +12,10 @@ Isolation = Literal["read committed", "repeatable read", "serializable"]
 Dialect = Literal["postgres", "cockroachdb", "yugabytedb"]
 Profile = Literal["chatty", "batched", "pipelined", "proc"]
 Wait = Literal["none", "spec"]
+Trips = Literal["chatty", "pipelined"]
+YcsbMix = Literal["a", "b", "c", "d", "e", "f"]
+YcsbDistribution = Literal["uniform", "zipfian", "latest"]
+SysbenchDistribution = Literal["uniform", "gaussian", "special", "pareto", "zipfian"]
 Delivery = Literal["inline", "deferred"]
 
 
@@ -44,7 +48,7 @@ class PostgresTarget(Concise):
 
 
 class RespTarget(Concise):
-    """Redis or Valkey, for the workloads kv and null. The password comes from the environment (`REDISCLI_AUTH`)."""
+    """Redis or Valkey, for kv, ycsb and null. The password comes from the environment (`REDISCLI_AUTH`)."""
 
     kind: Literal["resp"] = "resp"
     dsn: str = Field(description="redis://[user@]host:port/number, or unix:///path/of/socket; there is no TLS yet")
@@ -80,6 +84,22 @@ class TpccWorkload(Concise):
     )
 
 
+class YcsbWorkload(Concise):
+    """YCSB's core workloads A to F on its `usertable`, or (but for E) on a hash each record."""
+
+    kind: Literal["ycsb"] = "ycsb"
+    rows: int = Field(ge=1, le=100_000_000_000, description="records that are loaded")
+    mix: YcsbMix = Field(
+        description="a: 50 % read, 50 % update. b: 95/5. c: read. d: 95 % read, 5 % insert. e: 95 % scan, 5 % insert. "
+        "f: 50 % read, 50 % read-modify-write"
+    )
+    distribution: YcsbDistribution | None = Field(
+        default=None, description="which record; None: the core workload's own, zipfian or (d) latest"
+    )
+    fields: int = Field(default=10, ge=1, le=10, description="of a record; an update writes one of them")
+    field_bytes: int = Field(default=100, ge=1, le=1_048_576)
+
+
 class NullWorkload(Concise):
     """One empty Sync (or PING) a round trip, no data set: what generator and wire can do without any query."""
 
@@ -91,6 +111,33 @@ class PointSelectWorkload(Concise):
 
     kind: Literal["point_select"] = "point_select"
     rows: int = Field(ge=1)
+
+
+class OltpInsertWorkload(Concise):
+    """One new row of random numbers and texts per operation (sysbench oltp_insert)."""
+
+    kind: Literal["oltp_insert"] = "oltp_insert"
+    tables: int = Field(ge=1, le=1_000)
+    rows: int = Field(ge=1, description="of each table, when it is loaded")
+    distribution: SysbenchDistribution = Field(description="of the number k of new rows, up to the number of rows")
+
+
+class OltpReadWriteWorkload(Concise):
+    """A transaction of 14 statements that read and 4 that write (sysbench oltp_read_write)."""
+
+    kind: Literal["oltp_read_write"] = "oltp_read_write"
+    tables: int = Field(ge=1, le=1_000)
+    rows: int = Field(ge=1, description="of each table")
+    distribution: SysbenchDistribution = Field(description="which row a statement is about")
+    profile: Trips = Field(default="chatty", description="chatty: a statement a round trip; pipelined: a transaction")
+
+
+class TpcbWorkload(Concise):
+    """A deposit for an account, by a teller, at a branch (pgbench's default transaction, "TPC-B (sort of)")."""
+
+    kind: Literal["tpcb"] = "tpcb"
+    scale: int = Field(ge=1, le=21_000, description="branches: each has 10 tellers and 100,000 accounts")
+    profile: Trips = Field(default="chatty", description="chatty: a statement a round trip; pipelined: a transaction")
 
 
 class KvWorkload(Concise):
@@ -116,7 +163,16 @@ class KvWorkload(Concise):
     )
 
 
-AnyWorkload = TpccWorkload | PointSelectWorkload | KvWorkload | NullWorkload
+AnyWorkload = (
+    TpccWorkload
+    | PointSelectWorkload
+    | OltpInsertWorkload
+    | OltpReadWriteWorkload
+    | TpcbWorkload
+    | KvWorkload
+    | YcsbWorkload
+    | NullWorkload
+)
 Workload = Annotated[AnyWorkload, Field(discriminator="kind")]
 
 

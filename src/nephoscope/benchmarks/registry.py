@@ -12,13 +12,16 @@ from nephoscope.benchmarks.highest_load import HighestLoad
 from nephoscope.benchmarks.kv import Kv
 from nephoscope.benchmarks.max_warehouses import MaxWarehouses
 from nephoscope.benchmarks.multi_stream import MultiStream
+from nephoscope.benchmarks.oltp import OltpInsert, OltpReadWrite
 from nephoscope.benchmarks.ping import Ping
 from nephoscope.benchmarks.point_select import PointSelect
 from nephoscope.benchmarks.request_response import RequestResponse
 from nephoscope.benchmarks.stress_ng import StressNg
 from nephoscope.benchmarks.sysbench_fileio import SysbenchFileio
 from nephoscope.benchmarks.throughput import Throughput
+from nephoscope.benchmarks.tpcb import Tpcb
 from nephoscope.benchmarks.tpcc import Tpcc
+from nephoscope.benchmarks.ycsb import Ycsb
 
 _ALL: tuple[Benchmark, ...] = (
     StressNg(),
@@ -33,8 +36,12 @@ _ALL: tuple[Benchmark, ...] = (
     Tpcc(),
     MaxWarehouses(),
     PointSelect(),
+    OltpInsert(),
+    OltpReadWrite(),
+    Tpcb(),
     HighestLoad(),
     Kv(),
+    Ycsb(),
     Fake(),
 )
 

@@ -15,7 +15,9 @@ _NEWEST = 1
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _CLOUDS_ALONE = f"has a meaning with {', '.join(sorted(CLOUDS))} alone"
 _ROLES = ("database_machine", "load_machine")
-DRIVES_A_DATABASE = frozenset({"tpcc", "max-warehouses", "point-select", "kv", "highest-load"})
+DRIVES_A_DATABASE = frozenset(
+    {"tpcc", "max-warehouses", "point-select", "oltp-insert", "oltp-read-write", "tpcb", "kv", "ycsb", "highest-load"}
+)
 """Benchmarks that cannot do without one; the fake one may."""
 
 

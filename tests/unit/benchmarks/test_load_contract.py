@@ -12,12 +12,16 @@ from nephoscope.benchmarks.load_spec import (
     KvWorkload,
     LoadSpec,
     NullWorkload,
+    OltpInsertWorkload,
+    OltpReadWriteWorkload,
     PointSelectWorkload,
     PoissonPace,
     PostgresTarget,
     RespTarget,
     Shard,
+    TpcbWorkload,
     TpccWorkload,
+    YcsbWorkload,
 )
 
 DSN = "postgresql://user@host/database"
@@ -45,6 +49,10 @@ def test_keys_at_their_defaults_are_not_written() -> None:
         {"workload": NullWorkload(), "pace": ClosedPace(), "ramp_s": 0.5, "duration_s": 2, "check": "none"},
         {"workload": TpccWorkload(warehouses=9, active_warehouses=3, profile="proc", wait="spec", wait_factor=0.5)},
         {"workload": KvWorkload(rows=9, read_percent=50, max_block_bytes=7, distribution="zipf", writes="new")},
+        {"workload": OltpInsertWorkload(tables=2, rows=9, distribution="zipfian")},
+        {"workload": OltpReadWriteWorkload(tables=2, rows=9, distribution="special", profile="pipelined")},
+        {"workload": TpcbWorkload(scale=3, profile="pipelined")},
+        {"workload": YcsbWorkload(rows=9, mix="d", distribution="uniform", fields=1, field_bytes=7)},
         {"target": RespTarget(dsn="redis://h:7000/1", pipeline=16, cluster=True), "workload": KvWorkload(rows=9)},
         {"target": PostgresTarget(dsn=DSN, isolation="serializable", dialect="cockroachdb", retry="savepoint")},
     ],
@@ -59,6 +67,10 @@ def test_a_spec_reads_back_as_it_was_written(changes: dict[str, Any]) -> None:
     [
         ("workload", {"kind": "tpcc", "warehouses": 1, "profile": "fast"}),
         ("workload", {"kind": "null", "rows": 1}),
+        ("workload", {"kind": "oltp_insert", "tables": 1, "rows": 9}),
+        ("workload", {"kind": "tpcb", "scale": 21_001}),
+        ("workload", {"kind": "ycsb", "rows": 9}),
+        ("workload", {"kind": "ycsb", "rows": 9, "mix": "a", "fields": 11}),
         ("workload", {"kind": "kv", "rows": 9, "read_percent": 101}),
         ("target", {"kind": "resp", "dsn": "redis://h", "isolation": "serializable"}),
         ("target", {"kind": "postgres", "dsn": DSN, "pipeline": 2}),

@@ -1,12 +1,11 @@
 //! What is sent: one or several commands, each answered once.
 
 use crate::target::Request;
-use bytes::{BufMut, BytesMut};
 
 /// Commands in order. Reused, so that warm ones allocate nothing.
 #[derive(Debug, Default)]
 pub struct Commands {
-    bytes: BytesMut,
+    bytes: Vec<u8>,
     count: usize,
 }
 
@@ -21,8 +20,9 @@ impl Commands {
     /// Appends a part.
     pub fn part(&mut self, part: &[u8]) -> &mut Self {
         self.header(b'$', part.len());
-        self.bytes.put_slice(part);
-        self.bytes.put_slice(b"\r\n");
+        self.bytes.reserve(part.len() + 2);
+        self.bytes.extend_from_slice(part);
+        self.bytes.extend_from_slice(b"\r\n");
         self
     }
 
@@ -46,20 +46,22 @@ impl Commands {
     }
 
     fn header(&mut self, kind: u8, number: usize) {
-        let mut digits = [0; 20];
-        let mut at = digits.len();
+        // Kind, up to 20 digits, end of line: put together from behind, and appended at once.
+        let mut line = [0; 23];
+        let mut at = line.len() - 2;
+        line[at..].copy_from_slice(b"\r\n");
         let mut rest = number;
         loop {
             at -= 1;
-            digits[at] = b'0' + (rest % 10) as u8;
+            line[at] = b'0' + (rest % 10) as u8;
             rest /= 10;
             if rest == 0 {
                 break;
             }
         }
-        self.bytes.put_u8(kind);
-        self.bytes.put_slice(&digits[at..]);
-        self.bytes.put_slice(b"\r\n");
+        at -= 1;
+        line[at] = kind;
+        self.bytes.extend_from_slice(&line[at..]);
     }
 }
 

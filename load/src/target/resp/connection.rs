@@ -6,7 +6,6 @@ use super::url::Url;
 use crate::target::inbox::Filled;
 use crate::target::socket::Socket;
 use crate::target::{Poll, Session, TargetError};
-use bytes::BytesMut;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ pub struct Connection {
     socket: Socket,
     reply: Reply,
     /// Begun, and not yet taken by the kernel.
-    outbox: BytesMut,
+    outbox: Vec<u8>,
     /// How much of it the kernel has taken.
     sent: usize,
     /// Part of the oldest exchange's answer may have been read.
@@ -47,14 +46,8 @@ impl Connection {
         let most = most.min(CONNECT_TIMEOUT);
         let socket = Socket::connect(&url.address, most)?;
         socket.set_timeout(Some(most))?;
-        let mut connection = Self {
-            socket,
-            reply: Reply::default(),
-            outbox: BytesMut::new(),
-            sent: 0,
-            answering: false,
-            drained: false,
-        };
+        let mut connection =
+            Self { socket, reply: Reply::default(), outbox: Vec::new(), sent: 0, answering: false, drained: false };
         let mut commands = Commands::default();
         match (&url.user, &url.password) {
             (Some(user), Some(password)) => {

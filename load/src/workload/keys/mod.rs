@@ -40,7 +40,7 @@ pub enum Shape {
     },
     /// sysbench's `gaussian`: the mean of twelve uniform draws.
     Gaussian,
-    /// sysbench's `special`: three of four draws uniform over the 1 % in the middle, the others gaussian.
+    /// sysbench's `special`: three of four draws within the 1 % in the middle, the others gaussian.
     Special,
     /// sysbench's `pareto` with h = 0.2: a fifth of the ranks takes four fifths of the draws, at every scale.
     Pareto,

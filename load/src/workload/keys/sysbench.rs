@@ -1,6 +1,6 @@
 //! The distributions of sysbench's `--rand-type`, with the defaults of its parameters.
 
-use super::{below, unit};
+use super::unit;
 use rand_core::RngCore;
 
 /// `--rand-spec-iter`: how many uniform draws the gaussian one is the mean of.
@@ -50,27 +50,36 @@ fn irwin_hall(x: f64) -> f64 {
     sum / factorial
 }
 
-/// Hot ranks in the middle, and a bell over all.
+/// Hot ranks in the middle, and a bell over all but the last: as sysbench's code has it. That takes one draw both to
+/// choose between the two and to choose among the hot ranks, so that of these the first quarter has none.
 #[derive(Debug, Clone)]
 pub(super) struct Special {
     bell: Gaussian,
-    first_hot: u64,
-    hot: u64,
+    /// Where the hot ranks begin, and how wide they lie.
+    first_hot: f64,
+    hot: f64,
 }
 
 impl Special {
     pub(super) fn new(items: u64) -> Self {
-        let hot = ((items as f64 * HOT_RANKS) as u64).max(1);
-        Self { bell: Gaussian::new(items), first_hot: (items - hot) / 2, hot }
+        let range = (items - 1) as f64;
+        let (first_hot, hot) = (range / 2.0 - range * HOT_RANKS / 2.0, range * HOT_RANKS + 1.0);
+        Self { bell: Gaussian::new(items - 1), first_hot, hot }
     }
 
     pub(super) fn draw(&self, random: &mut impl RngCore) -> u64 {
-        if unit(random) < HOT_DRAWS { self.first_hot + below(random, self.hot) } else { self.bell.draw(random) }
+        let share = unit(random);
+        // A range of one has no bell.
+        if share < 1.0 - HOT_DRAWS && self.bell.items > 0 {
+            return self.bell.draw(random);
+        }
+        ((self.first_hot + share * self.hot) as u64).min(self.bell.items)
     }
 
     pub(super) fn below(&self, rank: u64) -> f64 {
-        let hot = rank.saturating_sub(self.first_hot).min(self.hot) as f64 / self.hot as f64;
-        HOT_DRAWS * hot + (1.0 - HOT_DRAWS) * self.bell.below(rank)
+        let cold = 1.0 - HOT_DRAWS;
+        let hot = ((rank as f64 - self.first_hot) / self.hot - cold).clamp(0.0, HOT_DRAWS);
+        hot + cold * self.bell.below(rank)
     }
 }
 

@@ -1,12 +1,13 @@
 //! The rows that are loaded, and the blocks of bytes in them.
 
 use super::plan::KvOptions;
+use super::resp::write_key;
+use crate::target::resp::Commands;
 use crate::target::{Dialect, Value};
 use crate::workload::keys::{Order, below};
-use crate::workload::{Dataset, Key, Piece, RowWriter, Streams, Table};
+use crate::workload::{Dataset, Key, Name, Piece, Records, RowWriter, Streams, Table};
 use rand_core::RngCore;
 use std::io;
-use std::ops::RangeInclusive;
 
 /// Purposes of random streams.
 const POOL_STREAM: u64 = 0x6B_76_01;
@@ -84,18 +85,6 @@ impl KvData {
         Self { rows: options.rows, order: options.order, seed, streams: Streams::new(seed), blocks }
     }
 
-    /// Lengths that blocks may have.
-    #[must_use]
-    pub fn block_bytes(&self) -> RangeInclusive<u64> {
-        u64::from(self.blocks.min)..=u64::from(self.blocks.max)
-    }
-
-    /// How many there are.
-    #[must_use]
-    pub fn rows(&self) -> u64 {
-        self.rows
-    }
-
     /// Row `number`.
     #[must_use]
     pub fn row(&self, number: u64) -> (i64, &[u8]) {
@@ -133,5 +122,37 @@ impl Dataset for KvData {
 
     fn finish(&self, _: Dialect) -> Vec<String> {
         Vec::new()
+    }
+}
+
+impl Records for KvData {
+    fn table(&self) -> &'static str {
+        TABLE.name
+    }
+
+    fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    fn name(&self, number: u64) -> Name {
+        Name::of(&write_key(self.order.key(number)))
+    }
+
+    fn store(&self, number: u64, commands: &mut Commands) -> u64 {
+        let (key, value) = self.row(number);
+        commands.all(&[b"SET", &write_key(key), value]);
+        value.len() as u64
+    }
+
+    fn measure(&self, number: u64, commands: &mut Commands) {
+        commands.all(&[b"STRLEN", &write_key(self.order.key(number))]);
+    }
+
+    fn is_whole(&self, measured: u64) -> bool {
+        (u64::from(self.blocks.min)..=u64::from(self.blocks.max)).contains(&measured)
+    }
+
+    fn whole(&self) -> [&'static str; 2] {
+        ["every loaded row is there, with a block of its length", "bytes"]
     }
 }

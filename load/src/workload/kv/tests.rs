@@ -1,7 +1,7 @@
 use super::plan::{Drawer, Plan};
 use super::*;
 use crate::workload::keys::Order;
-use crate::workload::{AuditLine, Dataset, Draws};
+use crate::workload::{AuditLine, Dataset, Draws, Records};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

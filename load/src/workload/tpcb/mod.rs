@@ -1,0 +1,131 @@
+//! pgbench's default transaction, "TPC-B (sort of)", on its own tables: a deposit at a branch, by a teller, for an
+//! account. It is not TPC-B, which asks for more.
+//!
+//! With fewer branches than clients, they wait for each other at the branches; pgbench says the same of its scale.
+
+mod data;
+mod worker;
+
+pub use data::TpcbData;
+
+use super::keys::{Bins, MOST_BINS, Ranks, Shape};
+use super::transaction::Trips;
+use super::{AuditLine, Condition, Draws, OperationId, ServerCounter, Streams, Tally, Worker, Workload, statistic};
+use crate::target::Statement;
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use worker::TpcbWorker;
+
+/// Tellers of a branch.
+const TELLERS: u32 = 10;
+/// Accounts of a branch.
+const ACCOUNTS: u32 = 100_000;
+/// A deposit is from -5000 to 5000.
+const MOST_DELTA: i32 = 5_000;
+
+const DEPOSIT: OperationId = OperationId(0);
+/// The purpose of the streams that operations are drawn from.
+const CLIENT_STREAM: u64 = 0x74_70_63_62_00;
+const MEAN_DELTA: &str = "mean_delta";
+/// What is drawn, each uniformly.
+const DRAWN: [&str; 3] = ["accounts", "tellers", "branches"];
+
+/// Parameters of the workload: keys of a spec, and options on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Args)]
+#[serde(deny_unknown_fields)]
+pub struct TpcbOptions {
+    /// Branches: each has 10 tellers and 100,000 accounts, about 15 MB.
+    #[arg(long)]
+    pub scale: u32,
+    /// How transactions are cut into round trips.
+    #[arg(long, value_enum, default_value_t)]
+    #[serde(default)]
+    pub profile: Trips,
+}
+
+/// What all executors share.
+#[derive(Debug)]
+struct Plan {
+    streams: Streams,
+    /// By [`DRAWN`].
+    ranks: [Ranks; 3],
+    bins: [Bins; 3],
+}
+
+/// The workload.
+#[derive(Debug)]
+pub struct Tpcb {
+    options: TpcbOptions,
+    plan: Arc<Plan>,
+    statements: Vec<Statement>,
+}
+
+impl Tpcb {
+    /// With these options.
+    #[must_use]
+    pub fn new(options: TpcbOptions, seed: u64) -> Self {
+        let ranks = [ACCOUNTS, TELLERS, 1]
+            .map(|of_a_branch| Ranks::new(Shape::Uniform, u64::from(options.scale) * u64::from(of_a_branch)));
+        let bins = ranks.each_ref().map(Bins::of);
+        let plan = Arc::new(Plan { streams: Streams::new(seed), ranks, bins });
+        Self { options, plan, statements: worker::statements() }
+    }
+}
+
+impl Workload for Tpcb {
+    fn operations(&self) -> &'static [&'static str] {
+        &["deposit"]
+    }
+
+    fn statements(&self) -> &[Statement] {
+        &self.statements
+    }
+
+    fn worker(&self, _: u32) -> Box<dyn Worker> {
+        Box::new(TpcbWorker::new(Arc::clone(&self.plan), self.options.profile))
+    }
+
+    fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
+        let of = |(bins, name): (&Bins, &'static str)| bins.audit(name, draws.bins.get(name));
+        let drawn = self.plan.bins.iter().zip(DRAWN).filter(|(_, name)| draws.bins.contains_key(name));
+        let values = f64::from(2 * MOST_DELTA + 1);
+        let deviation = ((values * values - 1.0) / 12.0).sqrt();
+        let delta = draws.tallies.get(MEAN_DELTA).map(|tally| statistic::mean(MEAN_DELTA, *tally, 0.0, deviation));
+        drawn.map(of).chain(delta).collect()
+    }
+
+    fn conditions(&self) -> Vec<Condition> {
+        data::conditions(self.options.scale)
+    }
+
+    fn server_counters(&self) -> Vec<ServerCounter> {
+        let sql = "SELECT count(*) FROM pgbench_history".to_owned();
+        vec![ServerCounter { name: "history_rows", sql, operation: DEPOSIT, each: 1 }]
+    }
+}
+
+/// Counts of what was drawn.
+#[derive(Debug)]
+struct Counts {
+    ranks: [[u64; MOST_BINS]; 3],
+    delta: Tally,
+}
+
+impl Counts {
+    fn draws(&self) -> Draws {
+        let counted = |counts: &[u64; MOST_BINS]| -> BTreeMap<i32, u64> {
+            counts.iter().zip(0..).filter(|(count, _)| **count > 0).map(|(&count, bin)| (bin, count)).collect()
+        };
+        let mut draws = Draws::default();
+        if self.delta.draws > 0 {
+            draws.tallies.insert(MEAN_DELTA, self.delta);
+            draws.bins.extend(DRAWN.into_iter().zip(self.ranks.iter().map(counted)));
+        }
+        draws
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+use super::*;
+use crate::target::Value;
+use crate::workload::{Dataset, RowWriter};
+use std::io;
+
+const OPTIONS: TpcbOptions = TpcbOptions { scale: 3, profile: Trips::Chatty };
+
+fn drawn(workload: &Tpcb) -> Draws {
+    let mut draws = Draws::default();
+    for client in 0..4 {
+        let mut worker = workload.worker(4);
+        (0..5_000).for_each(|turn| {
+            worker.draw(client, turn);
+        });
+        draws.merge(&worker.draws());
+    }
+    draws
+}
+
+/// What the audit says of draws that `damage` may change: what failed.
+fn failed(damage: impl FnOnce(&mut Draws)) -> Vec<String> {
+    let workload = Tpcb::new(OPTIONS, 7);
+    let mut draws = drawn(&workload);
+    damage(&mut draws);
+    let lines = workload.audit(4, &draws);
+    assert_eq!(lines.len(), 4, "{lines:#?}");
+    assert!(lines.iter().all(|line| line.draws == 20_000 && line.passed.is_some()), "{lines:#?}");
+    lines.into_iter().filter(|line| line.passed == Some(false)).map(|line| line.name).collect()
+}
+
+#[test]
+fn the_audit_passes_a_fair_generator_and_fails_another() {
+    assert_eq!(failed(|_| {}), Vec::<String>::new());
+    assert_eq!(failed(|draws| draws.tallies.get_mut(MEAN_DELTA).unwrap().sum += 20_000.0 * 150.0), [MEAN_DELTA]);
+    for name in DRAWN {
+        let hot = |draws: &mut Draws| {
+            let bins = draws.bins.get_mut(name).unwrap();
+            let moved = bins[&0] / 3;
+            *bins.get_mut(&0).unwrap() -= moved;
+            *bins.get_mut(&1).unwrap() += moved;
+        };
+        assert_eq!(failed(hot), [name]);
+    }
+    assert!(Tpcb::new(OPTIONS, 7).audit(4, &Draws::default()).is_empty());
+}
+
+#[derive(Default)]
+struct Rows(BTreeMap<&'static str, Vec<(i32, i32)>>, &'static str);
+
+impl RowWriter for Rows {
+    fn row(&mut self, values: &[Value<'_>]) -> io::Result<()> {
+        let pair = match *values {
+            [Value::I32(id), Value::I32(0), Value::Null] => (id, id),
+            [Value::I32(id), Value::I32(bid), Value::I32(0), Value::Null | Value::Text("")] => (id, bid),
+            _ => panic!("{values:?}"),
+        };
+        self.0.entry(self.1).or_default().push(pair);
+        Ok(())
+    }
+}
+
+#[test]
+fn each_branch_has_its_tellers_and_accounts() {
+    let (data, mut rows) = (TpcbData::new(2), Rows::default());
+    for piece in data.pieces() {
+        rows.1 = piece.table.name;
+        data.write(&piece, &mut rows).unwrap();
+    }
+    for (table, of_a_branch) in [("pgbench_branches", 1), ("pgbench_tellers", 10), ("pgbench_accounts", 100_000)] {
+        let expected: Vec<(i32, i32)> =
+            (0..2 * of_a_branch).map(|index| (index + 1, index / of_a_branch + 1)).collect();
+        assert_eq!(rows.0[table], expected);
+    }
+}

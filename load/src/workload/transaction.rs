@@ -1,0 +1,90 @@
+//! Transactions whose inputs are all known before the first statement is sent: their statements may go one by one, or
+//! all at once.
+
+use super::{Completion, DataError, Step};
+use crate::target::postgres::{Batch, Reply};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// How such a transaction is cut into round trips. Both send the same statements in the same order; numbers of the two
+/// must not be compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "snake_case")]
+pub enum Trips {
+    /// One statement a round trip, BEGIN and COMMIT included: what sysbench and pgbench do.
+    #[default]
+    Chatty,
+    /// The whole transaction in one.
+    Pipelined,
+}
+
+impl Trips {
+    /// As a spec writes it.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Chatty => "chatty",
+            Self::Pipelined => "pipelined",
+        }
+    }
+}
+
+/// A transaction that was drawn.
+pub(super) trait Script {
+    /// How many statements it has between BEGIN and COMMIT.
+    const STATEMENTS: usize;
+
+    /// Appends a statement, counted from 0.
+    fn send(&self, statement: usize, batch: &mut Batch);
+
+    /// Judges its answer, which is the reply's to this `execute`.
+    fn check(&self, statement: usize, reply: &Reply, execute: usize) -> Result<(), DataError>;
+}
+
+/// Sends a script's round trips, and has the answers judged.
+#[derive(Debug)]
+pub(super) struct Sender {
+    trips: Trips,
+    /// How many answers of this attempt came.
+    answered: usize,
+}
+
+impl Sender {
+    pub(super) fn new(trips: Trips) -> Self {
+        Self { trips, answered: 0 }
+    }
+
+    /// See [`super::Worker::step`].
+    pub(super) fn step<S: Script>(
+        &mut self,
+        script: &S,
+        reply: Option<&Reply>,
+        batch: &mut Batch,
+    ) -> Result<Step, DataError> {
+        match (reply, self.trips) {
+            (None, _) => self.answered = 0,
+            (Some(reply), Trips::Pipelined) => {
+                (0..S::STATEMENTS).try_for_each(|statement| script.check(statement, reply, statement))?;
+                return Ok(Step::Done(Completion::Committed));
+            }
+            (Some(reply), Trips::Chatty) => {
+                if (1..=S::STATEMENTS).contains(&self.answered) {
+                    script.check(self.answered - 1, reply, 0)?;
+                }
+                self.answered += 1;
+            }
+        }
+        match self.trips {
+            Trips::Pipelined => {
+                batch.begin();
+                (0..S::STATEMENTS).for_each(|statement| script.send(statement, batch));
+                batch.commit();
+            }
+            Trips::Chatty if self.answered == 0 => batch.begin(),
+            Trips::Chatty if self.answered <= S::STATEMENTS => script.send(self.answered - 1, batch),
+            Trips::Chatty if self.answered == S::STATEMENTS + 1 => batch.commit(),
+            Trips::Chatty => return Ok(Step::Done(Completion::Committed)),
+        }
+        Ok(Step::Send)
+    }
+}

@@ -1,0 +1,244 @@
+//! What operations there are, on which records, with what.
+
+use super::data::{Field, Values, name_of};
+use super::newest::Newest;
+use super::{
+    Distribution, INSERT, LONGEST_SCAN, MOST_FIELDS, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE, YcsbOptions,
+};
+use crate::spec::ShardSpec;
+use crate::workload::keys::{Bins, MOST_BINS, Ranks, Shape, below, scramble};
+use crate::workload::statistic::chi_square;
+use crate::workload::{AuditLine, Draws, Name, OperationId, Streams};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The purpose of the streams that operations are drawn from.
+const CLIENT_STREAM: u64 = 0x79_63_73_62_00;
+const MIX: &str = "mix";
+const RANKS: &str = "record_ranks";
+const FIELDS: &str = "fields";
+const SCANS: &str = "scan_lengths";
+/// So many numbers are kept for each seed's new records …
+const NUMBERS_OF_A_SEED: u32 = 40;
+/// … of so many seeds, so that no number has a sign.
+const SEEDS: u64 = (1 << 23) - 1;
+
+/// What all executors share.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) options: YcsbOptions,
+    seed: u64,
+    shard: ShardSpec,
+    streams: Streams,
+    ranks: Ranks,
+    bins: Bins,
+    scans: Ranks,
+    scan_bins: Bins,
+    pub(super) values: Values,
+    newest: Newest,
+}
+
+impl Plan {
+    pub(super) fn new(options: YcsbOptions, seed: u64, shard: ShardSpec) -> Self {
+        let distribution = options.distribution();
+        let ranks = Ranks::new(distribution.shape(), distribution.items(options.rows));
+        let scans = Ranks::new(Shape::Uniform, LONGEST_SCAN);
+        Self {
+            options,
+            seed,
+            shard,
+            streams: Streams::new(seed),
+            bins: Bins::of(&ranks),
+            ranks,
+            scan_bins: Bins::of(&scans),
+            scans,
+            values: Values::new(seed, options.field_bytes),
+            newest: Newest::new(options.rows),
+        }
+    }
+
+    fn stream(&self, client: u32, turn: u64) -> Xoshiro256PlusPlus {
+        // Streams repeat after 2^32 turns of a client.
+        self.streams.stream(CLIENT_STREAM, u64::from(client) << 32 | u64::from(turn as u32))
+    }
+
+    fn operation(&self, random: &mut Xoshiro256PlusPlus) -> OperationId {
+        let [(first, percent), (second, _)] = self.options.mix.percent();
+        if below(random, 100) < u64::from(percent) { first } else { second }
+    }
+
+    /// The number of the record at a place: loaded ones are numbered by it.
+    fn number(&self, place: u64) -> u64 {
+        let loaded = self.options.rows;
+        if place < loaded {
+            return place;
+        }
+        let new = (place - loaded) * u64::from(self.shard.count) + u64::from(self.shard.index);
+        (1 + self.seed % SEEDS) << NUMBERS_OF_A_SEED | new & ((1 << NUMBERS_OF_A_SEED) - 1)
+    }
+
+    /// Which record a rank means.
+    fn record(&self, rank: u64) -> u64 {
+        match self.options.distribution() {
+            Distribution::Uniform => rank,
+            Distribution::Zipfian => scramble(rank, self.options.rows),
+            Distribution::Latest => self.number(self.newest.back(rank)),
+        }
+    }
+
+    /// The record of a client's turn, as it will be drawn, where no operation adds any.
+    pub(super) fn first_name(&self, client: u32, turn: u64) -> Name {
+        let mut random = self.stream(client, turn);
+        self.operation(&mut random);
+        name_of(self.record(self.ranks.draw(&mut random)))
+    }
+
+    pub(super) fn audit(&self, draws: &Draws) -> Vec<AuditLine> {
+        let mut lines = Vec::new();
+        if let Some(mix) = draws.bins.get(MIX) {
+            let count = |operation: OperationId| mix.get(&i32::from(operation.0)).copied().unwrap_or(0);
+            let shares = self.options.mix.percent().map(|(id, percent)| (count(id), f64::from(percent) / 100.0));
+            lines.push(chi_square(MIX, shares.into_iter()));
+        }
+        for (name, bins) in [(RANKS, &self.bins), (SCANS, &self.scan_bins)] {
+            if draws.bins.contains_key(name) {
+                lines.push(bins.audit(name, draws.bins.get(name)));
+            }
+        }
+        if let Some(fields) = draws.bins.get(FIELDS).filter(|_| self.options.fields > 1) {
+            let share = 1.0 / f64::from(self.options.fields);
+            let count = |field: u32| fields.get(&(field as i32)).copied().unwrap_or(0);
+            lines.push(chi_square(FIELDS, (0..self.options.fields).map(|field| (count(field), share))));
+        }
+        lines
+    }
+}
+
+/// The operation that was drawn, and counts of all.
+#[derive(Debug)]
+pub(super) struct Drawer {
+    pub(super) plan: Arc<Plan>,
+    pub(super) operation: OperationId,
+    pub(super) name: Name,
+    /// Which field is written.
+    pub(super) field: usize,
+    /// What is written: into the field, or into all fields of a new record.
+    pub(super) written: [Field; MOST_FIELDS],
+    /// How many records a scan reads at most.
+    pub(super) scan: u64,
+    /// The place of a record whose insert has not ended.
+    inserting: Option<u64>,
+    mix: [u64; OPERATIONS.len()],
+    ranks: [u64; MOST_BINS],
+    scans: [u64; MOST_BINS],
+    fields: [u64; MOST_FIELDS],
+}
+
+impl Drawer {
+    pub(super) fn new(plan: Arc<Plan>) -> Self {
+        Self {
+            plan,
+            operation: READ,
+            name: name_of(0),
+            field: 0,
+            written: [Field::default(); MOST_FIELDS],
+            scan: 0,
+            inserting: None,
+            mix: [0; OPERATIONS.len()],
+            ranks: [0; MOST_BINS],
+            scans: [0; MOST_BINS],
+            fields: [0; MOST_FIELDS],
+        }
+    }
+
+    pub(super) fn draw(&mut self, client: u32, turn: u64) -> OperationId {
+        // Whatever became of it: nobody said that it is there.
+        self.settle(false);
+        let plan = &self.plan;
+        let random = &mut plan.stream(client, turn);
+        self.operation = plan.operation(random);
+        self.mix[usize::from(self.operation.0)] += 1;
+        let number = if self.operation == INSERT {
+            let place = plan.newest.begin();
+            self.inserting = Some(place);
+            plan.number(place)
+        } else {
+            let rank = plan.ranks.draw(random);
+            self.ranks[plan.bins.bin(rank)] += 1;
+            plan.record(rank)
+        };
+        self.name = name_of(number);
+        match self.operation {
+            INSERT => {
+                let fields = plan.options.fields as usize;
+                self.written[..fields].iter_mut().for_each(|field| *field = plan.values.draw(random));
+            }
+            UPDATE | READ_MODIFY_WRITE => {
+                self.field = below(random, u64::from(plan.options.fields)) as usize;
+                self.fields[self.field] += 1;
+                self.written[0] = plan.values.draw(random);
+            }
+            SCAN => {
+                let rank = plan.scans.draw(random);
+                self.scans[plan.scan_bins.bin(rank)] += 1;
+                self.scan = rank + 1;
+            }
+            _ => {}
+        }
+        self.operation
+    }
+
+    /// The insert that was drawn has ended, if one was.
+    pub(super) fn settle(&mut self, there: bool) {
+        if let Some(place) = self.inserting.take() {
+            self.plan.newest.end(place, there);
+        }
+    }
+
+    /// What an update writes into its field.
+    pub(super) fn update(&self) -> &str {
+        self.plan.values.get(self.written[0])
+    }
+
+    /// What is in the fields of a new record.
+    pub(super) fn new_fields(&self) -> impl Iterator<Item = &str> {
+        let fields = self.plan.options.fields as usize;
+        self.written[..fields].iter().map(|&field| self.plan.values.get(field))
+    }
+
+    pub(super) fn draws(&self) -> Draws {
+        let counted = |counts: &[u64]| -> BTreeMap<i32, u64> {
+            counts.iter().zip(0..).filter(|(count, _)| **count > 0).map(|(&count, bin)| (bin, count)).collect()
+        };
+        let bins = [(MIX, counted(&self.mix)), (RANKS, counted(&self.ranks)), (SCANS, counted(&self.scans))];
+        let bins = bins.into_iter().chain([(FIELDS, counted(&self.fields))]);
+        Draws { bins: bins.filter(|(_, bins)| !bins.is_empty()).collect(), ..Draws::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::ycsb::Mix;
+
+    #[test]
+    fn the_audit_fails_a_generator_that_draws_by_another_distribution_than_it_says() {
+        let of = |distribution| YcsbOptions { distribution, ..YcsbOptions::new(1_000, Mix::C) };
+        for (says, does) in [
+            (Distribution::Latest, Distribution::Latest),
+            (Distribution::Latest, Distribution::Uniform),
+            (Distribution::Uniform, Distribution::Latest),
+        ] {
+            let mut plan = Plan::new(of(Some(says)), 7, ShardSpec::default());
+            plan.ranks = Ranks::new(does.shape(), 1_000);
+            let plan = Arc::new(plan);
+            let mut drawer = Drawer::new(Arc::clone(&plan));
+            (0..5_000).for_each(|turn| {
+                drawer.draw(0, turn);
+            });
+            let ranks = plan.audit(&drawer.draws()).into_iter().find(|line| line.name == RANKS);
+            assert_eq!(ranks.unwrap().passed, Some(says == does), "{does:?} where {says:?} was said");
+        }
+    }
+}
