@@ -51,6 +51,10 @@ parameters = { duration_s = 3.0, database = true }
 """
 
 
+SETTLES_MS = 3_000
+"""After its end an attempt still holds its quote, until its cluster is given back."""
+
+
 @dataclass
 class Fleet:
     """A study on moto, worked on by controllers that may die."""
@@ -157,3 +161,38 @@ def test_four_kills_and_capacity_that_lacks_leave_no_machine_no_volume_and_no_lo
         if (status := attempt.status()) is not None and status.failure_class == "capacity"
     ]
     assert lacked, "no capacity error was met: the rehearsal rehearses less than it says"
+
+
+@pytest.mark.slow
+def test_nothing_is_begun_that_the_budget_does_not_hold(fleet: Fleet) -> None:
+    fleet.max_usd = 3.0
+    process = fleet.start()
+    said, talk = process.communicate(timeout=600)
+    assert process.returncode == 0, talk
+    finished, refused = (int(said.split()[place]) for place in (1, 5))
+    assert refused > 0
+    assert finished + refused == 8
+    require_begun_within(fleet)
+    left = account(fleet.url)
+    assert left.created == left.terminated
+    assert left.volumes == 0
+
+
+def require_begun_within(fleet: Fleet) -> None:
+    """At each attempt's beginning: what was spent, what others held by their quotes, and its own quote."""
+    attempts = [attempt for _, trial in fleet.folder.planned() for attempt in trial.attempts()]
+    leases = [(attempt, lease) for attempt in attempts if (lease := attempt.lease()) is not None]
+    for _, begun in leases:
+        total_usd = begun.quoted_usd or 0.0
+        for attempt, lease in leases:
+            status = attempt.status()
+            assert status is not None
+            assert status.at_unix_ms is not None
+            assert lease.quoted_usd is not None
+            cost_usd = lease.cost_usd(status.at_unix_ms)
+            assert cost_usd is not None
+            if lease is begun or lease.begun_unix_ms > begun.begun_unix_ms:
+                continue
+            over = status.at_unix_ms < begun.begun_unix_ms - SETTLES_MS
+            total_usd += cost_usd if over else min(cost_usd, lease.quoted_usd)
+        assert total_usd <= fleet.max_usd
