@@ -14,6 +14,7 @@ from nephoscope.benchmarks.fake import PROGRAM as FAKE_PROGRAM
 from nephoscope.benchmarks.fake import fake_program
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.base import Database
+from nephoscope.databases.cockroachdb import CockroachDatabase
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.databases.postgres import PostgresDatabase
 from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
@@ -58,6 +59,7 @@ def real_world(listener: Listener) -> World:
     databases: Mapping[str, Database] = {
         "postgres": PostgresDatabase(lambda: find_binaries(embedded_folder()), os.environ),
         "valkey": ValkeyDatabase(find_valkey),
+        "cockroachdb": CockroachDatabase(),
         "fake": FakeDatabase(),
     }
     return World(

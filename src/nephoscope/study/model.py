@@ -10,7 +10,7 @@ from nephoscope.study.address import names_one_server
 from nephoscope.study.cloud import Cloud
 from nephoscope.study.names import Name
 from nephoscope.study.places import Link, MachineType, Ssh
-from nephoscope.study.secrets import holds_password
+from nephoscope.study.secrets import holds_cloud_secret, holds_password
 
 
 class Volume(Frozen):
@@ -86,16 +86,48 @@ class Machine(Frozen):
 class Database(Frozen):
     """The system under test and how it is set."""
 
-    system: Literal["postgres", "valkey", "fake"] = Field(
+    system: Literal["postgres", "valkey", "cockroachdb", "fake"] = Field(
         default="postgres", description="valkey: or Redis, whichever is found; 'fake' answers without a server"
     )
-    version: str | None = Field(default=None, description="refused when the server found has another major version")
+    version: str | None = Field(
+        default=None,
+        description="refused when the server found has another major version; a whole one of cockroachdb ('22.1.6') is "
+        "downloaded by machines that have none",
+    )
     settings: dict[str, str] = Field(default={}, description="server settings, on top of the ones nephoscope sets")
     connections: int = Field(default=8, ge=1, le=100_000, description="of the load generator")
     dsn: str | None = Field(
         default=None,
         description="a server of your own, without a password (PGPASSWORD gives it); default: start one",
     )
+    binary: str | None = Field(
+        default=None, min_length=1, description="for cockroachdb: the program on this machine, taken to the others"
+    )
+    edition: Literal["cr2018", "cr2020", "cr2021", "cr2022"] | None = Field(
+        default=None, description="for cockroachdb: start flags and settings of a published method; yours win"
+    )
+    start_flags: dict[str, str] | None = Field(
+        default=None, description="for cockroachdb: of `cockroach start`, without --"
+    )
+    secure: bool | None = Field(
+        default=None, description="for cockroachdb: certificates; default: true, but false as an edition"
+    )
+    fixtures: str | None = Field(
+        default=None,
+        pattern=r"^[a-z0-9]+://[^\s]+$",
+        description="for cockroachdb: where backups of data sets outlive a cluster, as `s3://bucket/folder?AUTH=implicit`",
+    )
+
+    @field_validator("fixtures")
+    @classmethod
+    def _names_no_secret(cls, place: str | None) -> str | None:
+        if place is not None and holds_cloud_secret(place):
+            raise PydanticCustomError(
+                "fixtures_hold_secret",
+                "holds a key, and a study is stored and shared; give the machines a role of their own and write "
+                "AUTH=implicit",
+            )
+        return place
 
     @field_validator("dsn")
     @classmethod

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from nephoscope.study import rules_database
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.explain import Problem
 from nephoscope.study.locate import Path, line_of
@@ -34,7 +35,9 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
             hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(sorted(known))}"
             yield Problem(("benchmarks", index, "uses"), f"no benchmark {shown(uses)}; {hint}")
     yield from _run_on(data)
+    entries = [entry for _, entry in _tables(data, "benchmarks")]
     for index, configuration in _tables(data, "configurations"):
+        yield from rules_database.problems(("configurations", index), configuration, entries, known)
         if configuration.get("provider", "local") == "local":
             yield from _local(("configurations", index), configuration)
         yield from _placed(("configurations", index), configuration, _type_names(data))

@@ -1,7 +1,9 @@
-"""Finds passwords in connection strings, so that none is ever stored in a study, a plan or a trial."""
+"""Finds passwords and keys in addresses, so that none is ever stored in a study, a plan or a trial."""
 
 import re
-from urllib.parse import unquote
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+_SECRET_PARTS = ("secret", "key", "token", "credential", "sas")
 
 _PASSWORD = re.compile(
     r"""
@@ -16,3 +18,9 @@ _PASSWORD = re.compile(
 def holds_password(dsn: str) -> bool:
     """True when a libpq connection string (address or keywords) holds a password; rather once too often than missed."""
     return any(_PASSWORD.search(text) for text in (dsn, unquote(dsn)))
+
+
+def holds_cloud_secret(place: str) -> bool:
+    """True when the address of a store names a key or a token: AWS_SECRET_ACCESS_KEY, CREDENTIALS and the like."""
+    names = {name.lower() for name, _ in parse_qsl(urlsplit(place).query, keep_blank_values=True)}
+    return any(part in name for name in names for part in _SECRET_PARTS) or holds_password(place)

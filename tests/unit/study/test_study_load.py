@@ -355,3 +355,20 @@ def test_by_which_way_a_machine_is_entered_is_no_part_of_a_trials_id() -> None:
         return [trial.intent.id for trial in expand(load_study(text, "", MODELS), BENCHMARKS).trials]
 
     assert ids("203.0.113.7/32") == ids("198.51.100.1/32")
+
+
+def test_cockroachdb_is_driven_in_its_own_dialect() -> None:
+    models = {name: benchmark.parameters for name, benchmark in BENCHMARKS.items()}
+    text = with_configuration('name = "a"\n[configurations.database]\nsystem = "cockroachdb"')
+    with pytest.raises(StudyError) as caught:
+        load_study(text, "s.toml", models)
+    where = "s.toml:6: configurations[0].database.system"
+    assert str(caught.value) == (
+        f'{where}: benchmark "tpcc" speaks postgres: give it `parameters.dialect = "cockroachdb"`'
+    )
+    spoken = text.replace('uses = "tpcc"', 'uses = "tpcc", parameters = { dialect = "cockroachdb" }')
+    assert load_study(spoken, "s.toml", models).configurations[0].database.secure is None
+    with pytest.raises(StudyError, match="speaks cockroachdb"):
+        load_study(spoken.replace('system = "cockroachdb"', "connections = 3"), "s.toml", models)
+    with pytest.raises(StudyError, match="leave `dsn` out"):
+        load_study(f'{spoken}dsn = "postgresql://me@db/x"\n', "s.toml", models)
