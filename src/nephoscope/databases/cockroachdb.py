@@ -110,7 +110,7 @@ class CockroachDatabase:
             await self.stop(cluster)
             raise
         origin = "user" if settings.binary else "system"
-        return Endpoint(layouts[0].dsn(addresses, client), {}, *tags, origin)
+        return Endpoint(layouts[0].dsn(addresses, client), {}, tags.pop(), origin)
 
     async def stop(self, cluster: Cluster) -> None:
         """See `Database.stop`; their logs and their last word on replication come here first."""
