@@ -249,6 +249,8 @@ class Expected(Frozen):
     l3_bytes: int | None = Field(default=None, description="all instances together")
     disk_bytes: int | None = None
     disk_kind: Literal["ssd", "hdd"] | None = None
+    filesystem: str | None = None
+    mount_options: list[str] | None = Field(default=None, description="as findmnt shows them, or 'barrier'")
     clock_source: str | None = None
     kernel_contains: str | None = None
     co_located: bool = False

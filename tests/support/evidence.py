@@ -30,7 +30,7 @@ GOOD_FACTS = Facts(
     l3_bytes=32 * MIB,
     clock_source="tsc",
     kernel="6.1.0-38-amd64",
-    disk=Disk(device="/dev/sda", size_bytes=100 * GIB, rotational=False),
+    disk=Disk(device="/dev/sda", size_bytes=100 * GIB, rotational=False, filesystem="ext4", mount_options="rw,noatime"),
 )
 
 

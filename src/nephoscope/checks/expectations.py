@@ -3,7 +3,7 @@
 One class for all of them: an expectation is a field of `Expected`, what the machine says, and when the two agree.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,9 @@ from nephoscope.checks.machine import as_expected
 from nephoscope.checks.thresholds import CACHE_DIFFERS, DISK_MISSING
 from nephoscope.records import Evidence, Facts, Verdict
 from nephoscope.units import GIB, MIB
+
+_NO_BARRIER = {"nobarrier", "barrier=0"}
+_BARRIER = {"barrier", "barrier=1"}
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,17 @@ def _holds(observed: str, expected: str) -> bool:
 
 def _kind(rotational: bool | None) -> str | None:
     return None if rotational is None else "hdd" if rotational else "ssd"
+
+
+def _mounted_as(observed: str, expected: Sequence[str]) -> bool:
+    return all(_is_mounted(set(observed.split(",")), option) for option in expected)
+
+
+def _is_mounted(options: set[str], wanted: str) -> bool:
+    """ext4 shows `nobarrier` however it was written, and says nothing of barriers."""
+    if wanted in _BARRIER:
+        return not options & _NO_BARRIER
+    return bool(options & _NO_BARRIER) if wanted in _NO_BARRIER else wanted in options
 
 
 EXPECTATIONS = (
@@ -97,6 +111,24 @@ EXPECTATIONS = (
         lambda facts: _kind(facts.disk.rotational),
         _equal,
         str,
+    ),
+    Expectation(
+        "filesystem",
+        "Refuses a machine whose data folder lies on another kind of filesystem than the study asks for "
+        "(`filesystem`).",
+        "filesystem",
+        lambda facts: facts.disk.filesystem,
+        _equal,
+        str,
+    ),
+    Expectation(
+        "mount-options",
+        "Refuses a machine whose data folder is not mounted as the study asks for (`mount_options`, and of an emulated "
+        "machine `disk_barriers`).",
+        "mount_options",
+        lambda facts: facts.disk.mount_options,
+        _mounted_as,
+        lambda options: options if isinstance(options, str) else ",".join(options),
     ),
     Expectation(
         "clock-source",

@@ -13,7 +13,7 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from nephoscope.errors import EnvironmentProblem, InputError, MachineLost, MachineUnreachable, ToolMissing
@@ -77,7 +77,7 @@ class EmulatedProvider:
             ToolMissing: a tool is not installed.
             InputError: a machine type has more CPUs than this machine.
         """
-        _require_root_and_tools()
+        _require_root_and_tools(request.configuration)
         types = _types(request.configuration)
         identity = hashlib.sha256(request.key.encode()).hexdigest()[:6]
         with _locked():
@@ -122,10 +122,12 @@ class EmulatedProvider:
                     raise MachineLost(f"the emulated cluster {key} is not gone: {error.message}") from error
 
 
-def _require_root_and_tools() -> None:
+def _require_root_and_tools(configuration: Configuration) -> None:
     if os.geteuid() != 0:
         raise EnvironmentProblem("only root can emulate machines", hint="sudo nephoscope run …, or provider 'ssh'")
-    for tool in _TOOLS:
+    machines = (configuration.database_machine, configuration.load_machine)
+    made = {f"mkfs.{one.filesystem}" for one in machines if one is not None and one.filesystem is not None}
+    for tool in (*_TOOLS, *sorted(made)):
         if shutil.which(tool, path=_PATH) is None:
             raise ToolMissing(f"{tool} is not installed, and emulated machines need it", hint=install_hint(tool))
 
@@ -169,12 +171,19 @@ def _plan(
         id=identity,
         subnet=next(free) if own is None else own,
         images=str(request.scratch.resolve() / "disks"),
-        hosts=hosts_of(types, cpus),
+        hosts=tuple(_formatted(host, request.configuration) for host in hosts_of(types, cpus)),
         sshd=shutil.which("sshd", path=_PATH) or "sshd",
         cgroup_version=_cgroup_version(),
         load_program=load_program,
         links=tuple(request.configuration.links or ()),
     )
+
+
+def _formatted(host: HostPlan, configuration: Configuration) -> HostPlan:
+    """With the filesystem of its role."""
+    load = configuration.load_machine if host.name.startswith("load") else None
+    asked = load or configuration.database_machine
+    return replace(host, filesystem=asked.filesystem or host.filesystem, mount_options=tuple(asked.mount_options or ()))
 
 
 def _cgroup_version() -> int:

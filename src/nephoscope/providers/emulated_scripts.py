@@ -31,6 +31,14 @@ class HostPlan:
     machine: MachineType
     cpus: tuple[int, ...]
     zone: str = "zone"
+    filesystem: str = "ext4"
+    mount_options: tuple[str, ...] = ()
+    """Besides those of its type."""
+
+    @property
+    def mounted(self) -> str:
+        """Options of its data disk, as `mount -o` takes them."""
+        return ",".join(["noatime", *([] if self.machine.disk_barriers else ["nobarrier"]), *self.mount_options])
 
 
 @dataclass(frozen=True)
@@ -84,6 +92,11 @@ MaxSessions 100
 MaxStartups 100
 LogLevel ERROR
 """
+
+_MAKE_FILESYSTEM = {
+    "ext4": "mkfs.ext4 -q -F -T largefile -E lazy_itable_init=0,lazy_journal_init=0",
+    "xfs": "mkfs.xfs -q -f",
+}
 
 _FIRST_PROCESS = """
 hostname "$1"
@@ -177,7 +190,7 @@ def _host(plan: ClusterPlan, host: HostPlan) -> list[str]:
     enter = shlex.join(
         ["nsenter", f"--net=/run/netns/{plan.namespace(host)}", "unshare", "--mount", "--uts", "--pid", "--ipc",
          "--fork", "--kill-child", "--mount-proc", "sh", "-e", "-c", _FIRST_PROCESS, "host", host.name,
-         "noatime" if machine.disk_barriers else "noatime,nobarrier"]
+         host.mounted]
     )  # fmt: skip
     return [
         f"mkdir -p {folder}/data {folder}/home",
@@ -185,7 +198,7 @@ def _host(plan: ClusterPlan, host: HostPlan) -> list[str]:
         f"printf %s {shlex.quote(config)} >{folder}/sshd_config",
         _key(f"{folder}/host_key"),
         f"truncate -s {int(machine.disk_gib * 1024)}M {image}",
-        f"mkfs.ext4 -q -F -T largefile -E lazy_itable_init=0,lazy_journal_init=0 {image}",
+        f"{_MAKE_FILESYSTEM[host.filesystem]} {image}",
         f"loop=$(losetup --find --show --direct-io=on {image})",
         'device=$(lsblk --noheadings --output MAJ:MIN "$loop" | tr -d " ")',
         *(limit_line(write) for write in limits(version, plan.id, host.name, machine, host.cpus)),

@@ -150,10 +150,18 @@ def _expected(machine: Machine, *, co_located: bool) -> Expected:
         l3_bytes=_bytes(machine.expect_l3_mib, MIB),
         disk_bytes=_bytes(machine.expect_disk_gib, GIB),
         disk_kind=machine.expect_disk_kind,
+        filesystem=machine.filesystem,
+        mount_options=_mount_options(machine),
         clock_source=machine.expect_clock_source,
         kernel_contains=machine.expect_kernel,
         co_located=co_located,
     )
+
+
+def _mount_options(machine: Machine) -> list[str] | None:
+    """Those that the study asks for; whether an emulated disk has barriers says its type."""
+    barriers = [] if machine.emulated is None else ["barrier" if machine.emulated.disk_barriers else "nobarrier"]
+    return [*(machine.mount_options or []), *barriers] or None
 
 
 def _bytes(size: float | None, unit: int) -> int | None:

@@ -64,6 +64,17 @@ class Machine(Frozen):
     cpu_platform: str | None = Field(
         default=None, description="for gcp alone: the oldest CPU platform, as 'Intel Ice Lake'; default: any"
     )
+    filesystem: Literal["ext4", "xfs"] | None = Field(
+        default=None,
+        description="below the data folder: made so where machines are made for the trial (default there: ext4), and "
+        "demanded of all",
+    )
+    mount_options: list[Annotated[str, Field(pattern=r"^[a-z0-9_.=-]+$")]] | None = Field(
+        default=None,
+        min_length=1,
+        description="of that filesystem, besides noatime: mounted so, and demanded, as `findmnt` shows them; 'barrier' "
+        "means that there is no 'nobarrier'",
+    )
     region: str | None = Field(default=None, description="of a load machine elsewhere; default: the configuration's")
     cpus: Annotated[int, Field(ge=1, le=4096)] | Literal["all"] = Field(
         default="all", description="CPU affinity of everything measured on the machine"
@@ -123,7 +134,7 @@ class Database(Frozen):
     def _names_no_secret(cls, place: str | None) -> str | None:
         if place is not None and holds_cloud_secret(place):
             raise PydanticCustomError(
-                "fixtures_hold_secret",
+                "parameters_do_not_fit",
                 "holds a key, and a study is stored and shared; give the machines a role of their own and write "
                 "AUTH=implicit",
             )

@@ -43,6 +43,7 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
         yield from _placed(("configurations", index), configuration, _type_names(data))
         yield from _links(("configurations", index), configuration)
         yield from _azure_zones(("configurations", index), configuration)
+        yield from _mounted(("configurations", index), configuration)
         if configuration.get("provider") == "fake":
             yield from _fake(("configurations", index), configuration, needed=_database_needed(data))
 
@@ -183,6 +184,14 @@ def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[
             yield Problem((*path, key), f"{_CLOUDS_ALONE}; leave it out")
     if "volumes" in machine and "local_ssds" in machine:
         yield Problem((*path, "local_ssds"), "the data folder is on `volumes` or on local SSDs; leave one of them out")
+
+
+def _mounted(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
+    """XFS lost its barrier options with Linux 4.19, and a mount with them fails."""
+    for role, machine in _machines(configuration):
+        options = machine.get("mount_options", [])
+        if machine.get("filesystem") == "xfs" and any("barrier" in str(one) for one in options):
+            yield Problem((*path, role, "mount_options"), "xfs has no barrier options; leave them out, or take ext4")
 
 
 def _database_needed(data: Mapping[str, Any]) -> bool:

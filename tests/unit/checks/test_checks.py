@@ -35,6 +35,9 @@ def _expectation_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]
         ("cpu-cache", "l3_bytes", int(32.5 * MIB), 34 * MIB, {"l3_bytes": None}),
         ("disk-size", "disk_bytes", 110 * GIB, 112 * GIB, {"disk": Disk()}),
         ("disk-kind", "disk_kind", "ssd", "hdd", {"disk": Disk()}),
+        ("filesystem", "filesystem", "ext4", "xfs", {"disk": Disk()}),
+        ("mount-options", "mount_options", ["noatime", "barrier"], ["noatime", "nobarrier"], {"disk": Disk()}),
+        ("mount-options", "mount_options", ["barrier=1"], ["discard"], {"disk": Disk()}),
         ("clock-source", "clock_source", "tsc", "kvm-clock", {"clock_source": None}),
         ("kernel", "kernel_contains", "6.1", "5.15", {"kernel": None}),
     ):

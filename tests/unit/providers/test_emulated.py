@@ -103,7 +103,7 @@ def _configuration(folder: Path, *, vcpus: int = 1) -> Configuration:
         {
             "name": "two-and-load",
             "provider": "emulated",
-            "database_machine": {"count": 2, "emulated": small.model_dump()},
+            "database_machine": {"count": 2, "emulated": small.model_dump(), "mount_options": ["discard"]},
             "load_machine": {"emulated": SMALL.model_copy(update={"cpu_quota": None}).model_dump()},
         }
     )
@@ -151,7 +151,9 @@ def test_hosts_are_machines_of_their_own_with_their_limits(tmp_path: Path) -> No
             assert await said("hostname") == "database-1"
             assert await said("nproc") == "1"
             assert await said("sh", "-c", "ls -d /proc/[0-9]* | wc -l") < "3"  # one or two digits: its own processes
-            assert "ext4" in await said("findmnt", "--noheadings", "--output", "FSTYPE", "--target", one.data_dir)
+            shown = await said("findmnt", "--noheadings", "--output", "FSTYPE,OPTIONS", "--target", one.data_dir)
+            assert shown.split()[0] == "ext4"
+            assert {"noatime", "discard"} <= set(shown.split()[1].split(","))
             await said("ping", "-c", "1", "-W", "2", two.address)
             cpu_s = await said("sh", "-c", "timeout 1 sh -c 'while :; do :; done'; cut -d ' ' -f 16 /proc/$$/stat")
             assert 5 <= int(cpu_s) <= 65  # ticks of 10 ms: half a CPU for a second
