@@ -44,6 +44,19 @@ class NetworkBytes(Frozen):
     sent_bytes: float = Field(ge=0)
 
 
+class ResourceUse(Frozen):
+    """What a machine did while it was sampled: medians over its seconds, so that begin and end weigh little."""
+
+    machine: str
+    sampled_s: float = Field(gt=0)
+    cpu_busy_share: float = Field(ge=0, le=1, description="of the CPUs that what is measured may use, stolen time too")
+    disk_busy_share: float | None = Field(description="with requests under way, of the busiest disk; None: not seen")
+    disk_read_bytes_per_s: float | None
+    disk_write_bytes_per_s: float | None
+    network_receive_bytes_per_s: float | None
+    network_send_bytes_per_s: float | None
+
+
 class Observations(Frozen):
     """What a benchmark's output shows, besides its numbers, for the checks."""
 

@@ -138,6 +138,9 @@ class TelemetrySample(Frozen):
     cpus_steal_share: dict[str, float] = Field(description="stolen share of each CPU, by its name")
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None
+    disk_busy_share: float | None = Field(
+        default=None, description="of the time, with requests under way: of the busiest whole disk"
+    )
     network_receive_bytes_per_s: float | None
     network_send_bytes_per_s: float | None
     sampler_cpu_share: float | None = Field(default=None, description="the sampler's own CPU time, of one core")

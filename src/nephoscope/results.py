@@ -21,9 +21,18 @@ from nephoscope.results_costs import (
     RankRow,
     TransferRow,
 )
-from nephoscope.results_types import ComparisonVerdict, ConfigurationRow, FamilyComparison, GateRow, GrowthRow, WanFloor
+from nephoscope.results_types import (
+    BoundRow,
+    ComparisonVerdict,
+    ConfigurationRow,
+    FamilyComparison,
+    GateRow,
+    GrowthRow,
+    WanFloor,
+)
 
 __all__ = [
+    "BoundRow",
     "ClaimRow",
     "ComparisonVerdict",
     "ConfigurationRow",
@@ -265,6 +274,7 @@ class AnalysedStudy(Frozen):
     gate: list[GateRow] = []
     wan_floors: list[WanFloor] = []
     growth: list[GrowthRow] = []
+    bounds: list[BoundRow] = []
     source: SourceRecord | None = Field(default=None, description="of imported results; None: measured here")
     inputs_digest: str | None = Field(default=None, description="of all that it was made from; None: not known")
 

@@ -99,6 +99,37 @@ class GrowthRow(Frozen):
     trials: list[str]
 
 
+class BoundRow(Frozen):
+    """What held the database machines of a configuration back in a benchmark. Shares are of the busiest machine."""
+
+    configuration: str
+    benchmark: str
+    n: int = Field(ge=1, description="trials that count and whose database machines were all sampled")
+    cpu_bound: int = Field(ge=0, description="trials in which a machine's measured CPUs were busy")
+    disk_bound: int = Field(ge=0, description="of the others, those in which a disk was busy")
+    neither: int = Field(ge=0)
+    unknown: int = Field(ge=0, description="CPUs were not busy, and no disk was seen")
+    cpu_busy_share: float = Field(description="median of the trials, as all below")
+    disk_busy_share: float | None = Field(description="of the time, with requests under way; None: no disk was seen")
+    disk_read_bytes_per_s: float | None
+    disk_write_bytes_per_s: float | None
+    network_receive_bytes_per_s: float | None
+    network_send_bytes_per_s: float | None
+    trials: list[str]
+
+    @property
+    def words(self) -> str:
+        """'CPU-bound', or how many trials are what where they differ."""
+        kinds = {
+            "CPU-bound": self.cpu_bound,
+            "disk-bound": self.disk_bound,
+            "neither": self.neither,
+            "not known": self.unknown,
+        }
+        found = {kind: count for kind, count in kinds.items() if count}
+        return next(iter(found)) if len(found) == 1 else ", ".join(f"{kind} {count}" for kind, count in found.items())
+
+
 class WanFloor(Frozen):
     """The least round trip between the two regions of a configuration: light in fibre on the shortest way."""
 

@@ -6,6 +6,7 @@ from datetime import date
 from operator import itemgetter
 from typing import TypeVar
 
+from nephoscope.analysis.bounds import bounds_of
 from nephoscope.analysis.cells import Metrics, cells_of
 from nephoscope.analysis.claims import claims_of
 from nephoscope.analysis.comparisons import comparisons_of_cells
@@ -145,6 +146,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         gate=findings.gate,
         growth=list(findings.growth),
         wan_floors=wan_floors_of(inputs.study, {row.configuration: original[row.trial] for row in trials}),
+        bounds=bounds_of(trials, inputs.resources, inputs.machines),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
     )

@@ -108,6 +108,9 @@ def collect(
         ],
         verdicts={intent.id: attempt.verdicts() for intent, attempt in begun if trials[intent.id].state == "finished"},
         errors={intent.id: attempt.errors() for intent, attempt in begun if trials[intent.id].state == "finished"},
+        resources={
+            intent.id: attempt.resources() for intent, attempt in begun if trials[intent.id].state == "finished"
+        },
         check_texts=source.checks if source else {check.name: check.text for check in checks},
         source=source,
         database_settings=_settings(begun),

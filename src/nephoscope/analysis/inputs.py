@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.observations import ResourceUse
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.records import CommandRecord, OperationErrors, Plan, SourceRecord, Verdict
 from nephoscope.results import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
@@ -34,6 +35,8 @@ class StudyInputs:
     """Trial id -> what every check said of the attempt that counts."""
     errors: Mapping[str, Sequence[OperationErrors]] = field(default_factory=dict)
     """Trial id -> operations that were retried or failed in the attempt that counts."""
+    resources: Mapping[str, Sequence[ResourceUse]] = field(default_factory=dict)
+    """Trial id -> what its machines did in the attempt that counts."""
     check_texts: Mapping[str, str] = field(default_factory=dict)
     """Every check by name -> its sentence for the report; also those that had nothing to judge."""
     database_settings: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

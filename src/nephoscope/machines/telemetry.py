@@ -39,6 +39,7 @@ class _Disk(_Counters):
     name: str
     read_sectors: int = Field(ge=0)
     written_sectors: int = Field(ge=0)
+    io_ms: int | None = Field(default=None, ge=0)
 
 
 class _Interface(_Counters):
@@ -117,6 +118,7 @@ def _between(before: _Line, after: _Line) -> TelemetrySample | None:
         cpus_steal_share={name: share["steal"] for name, share in shares.items() if share is not None},
         disk_read_bytes_per_s=None if read is None else read / duration_s,
         disk_write_bytes_per_s=None if written is None else written / duration_s,
+        disk_busy_share=_disk_busy_share(before, after, duration_s),
         network_receive_bytes_per_s=None if received is None else received / duration_s,
         network_send_bytes_per_s=None if sent is None else sent / duration_s,
         sampler_cpu_share=None if own_us is None else max(0, own_us) / _MICROSECONDS_PER_SECOND / duration_s,
@@ -143,11 +145,23 @@ def _shares(before: _Cpu, after: _Cpu) -> dict[str, float] | None:
     }
 
 
-def _disk_bytes(before: _Line, after: _Line) -> tuple[int | None, int | None]:
+def _whole_disks(before: _Line, after: _Line) -> list[tuple[_Disk, _Disk]]:
+    """Each that was there all the time, as it was and as it is."""
     earlier = {disk.name: disk for disk in before.disks}
-    pairs = [
+    return [
         (earlier[disk.name], disk) for disk in after.disks if disk.name in earlier and _WHOLE_DISK.fullmatch(disk.name)
     ]
+
+
+def _disk_busy_share(before: _Line, after: _Line, duration_s: float) -> float | None:
+    """The kernel's counter runs while a request is under way, and a little ahead of the clock."""
+    pairs = _whole_disks(before, after)
+    busy_ms = [new.io_ms - old.io_ms for old, new in pairs if new.io_ms is not None and old.io_ms is not None]
+    return min(1.0, max(0, *busy_ms, 0) / 1000 / duration_s) if busy_ms else None
+
+
+def _disk_bytes(before: _Line, after: _Line) -> tuple[int | None, int | None]:
+    pairs = _whole_disks(before, after)
     if not pairs:
         return None, None
     read = sum(max(0, new.read_sectors - old.read_sectors) for old, new in pairs)

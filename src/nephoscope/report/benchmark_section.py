@@ -6,6 +6,7 @@ from typing import Any
 from nephoscope.records import Direction, Metric
 from nephoscope.report import charts, panels, theme
 from nephoscope.report import format as people
+from nephoscope.report.bounds_section import bounds_table
 from nephoscope.report.errors_section import errors_table, round_trips
 from nephoscope.report.growth_figures import growth_figures
 from nephoscope.report.latency import latency_figures
@@ -62,6 +63,7 @@ class BenchmarkSection:
     table: Table | None
     table_is_long: bool
     errors: Table | None
+    bounds: Table | None
     nothing: str
 
 
@@ -96,6 +98,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         table=table,
         table_is_long=table is not None and len(table.rows) > LONG_TABLE,
         errors=errors_table(book, row),
+        bounds=bounds_table(book, row),
         nothing="" if count else _nothing(book, row),
     )
 

@@ -26,6 +26,7 @@ from nephoscope.records import (
     Verdict,
     VerdictKind,
 )
+from nephoscope.run.resources import resource_use
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.units import GIB, MIB
@@ -60,6 +61,7 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple
     if evidence.operations is not None:
         attempt.write_errors(evidence.operations.errors)
     attempt.write_network(network_bytes(evidence.telemetry))
+    attempt.write_resources(resource_use(evidence.telemetry, evidence.measured_cpus))
     attempt.write_verdicts(verdicts)
     return overall(verdicts), verdicts
 

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import TypeAdapter
 
 from nephoscope.errors import DamagedFile, StorageFailed
-from nephoscope.observations import NetworkBytes
+from nephoscope.observations import NetworkBytes, ResourceUse
 from nephoscope.records import (
     CommandRecord,
     FactsRecord,
@@ -103,6 +103,10 @@ class Attempt:
         """Derived: may be written again by `parse`."""
         atomic.write_text(self.folder / "network.jsonl", "".join(map(files.dump_line, machines)))
 
+    def write_resources(self, machines: Sequence[ResourceUse]) -> None:
+        """Derived: may be written again by `parse`."""
+        atomic.write_text(self.folder / "resources.jsonl", "".join(map(files.dump_line, machines)))
+
     def write_verdicts(self, verdicts: Sequence[Verdict]) -> None:
         """Derived: may be written again by `parse`."""
         text = "[\n" + ",\n".join(verdict.model_dump_json() for verdict in verdicts) + "\n]\n"
@@ -169,6 +173,10 @@ class Attempt:
     def network(self) -> list[NetworkBytes]:
         """As last parsed, by machine; a machine whose counters were not seen is not among them."""
         return files.read_lines(self.folder / "network.jsonl", NetworkBytes)
+
+    def resources(self) -> list[ResourceUse]:
+        """As last parsed, by machine; a machine that was not sampled is not among them."""
+        return files.read_lines(self.folder / "resources.jsonl", ResourceUse)
 
     def verdicts(self) -> list[Verdict]:
         """As last checked; empty when it was never checked."""

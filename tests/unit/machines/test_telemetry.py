@@ -30,6 +30,20 @@ def disk(name: str, read: int, written: int) -> dict[str, Any]:
     return {"name": name, "reads": 1, "read_sectors": read, "writes": 1, "written_sectors": written, "io_ms": 1}
 
 
+def test_a_disk_is_busy_while_a_request_is_under_way() -> None:
+    def busy(**io_ms: int | None) -> list[dict[str, Any]]:
+        return [{**disk(name, 0, 0), "io_ms": value} for name, value in io_ms.items()]
+
+    before = line(0, ZERO, disks=busy(sda=100, nvme0n1=0, loop0=0))
+    after = line(2, LATER, disks=busy(sda=600, nvme0n1=1800, loop0=2000))
+    (sample,) = parse_telemetry(f"{before}\n{after}\n")
+    assert sample.disk_busy_share == 0.9
+    (sample,) = parse_telemetry(f"{before}\n{line(1, LATER, disks=busy(nvme0n1=1010))}\n")
+    assert sample.disk_busy_share == 1, "the counter may run ahead"
+    (sample,) = parse_telemetry(f"{before}\n{line(1, LATER, disks=busy(nvme0n1=None))}\n")
+    assert sample.disk_busy_share is None
+
+
 def network(name: str, received: int, sent: int) -> dict[str, Any]:
     return {"name": name, "rx_bytes": received, "tx_bytes": sent, "rx_drops": 0, "tx_drops": 0}
 

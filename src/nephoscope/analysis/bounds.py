@@ -1,0 +1,78 @@
+"""What held database machines back: their CPUs, a disk, or neither. By what they did from second to second; pure."""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
+from typing import Literal
+
+from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.observations import ResourceUse
+from nephoscope.results import BoundRow, TrialRow
+
+BUSY = 0.9
+"""A share from which on a resource bounds the rate: a judgement. CPUs that are busy 90 % of the median second leave
+work waiting in many others; a disk that has requests under way in 90 % of it is idle too little to wait for."""
+
+Kind = Literal["cpu", "disk", "neither", "unknown"]
+
+
+def bounds_of(
+    trials: Sequence[TrialRow], resources: Mapping[str, Sequence[ResourceUse]], machines: Sequence[ObservedMachine]
+) -> list[BoundRow]:
+    """By configuration and benchmark, over the trials that count and whose database machines were all sampled.
+
+    Args:
+        trials: of the study.
+        resources: trial id -> what each of its machines did.
+        machines: says which of them hold the database.
+    """
+    database: dict[str, set[str]] = defaultdict(set)
+    for seen in machines:
+        if seen.role == "database":
+            database[seen.trial].add(seen.machine)
+    groups: dict[tuple[str, str], list[tuple[str, list[ResourceUse]]]] = defaultdict(list)
+    for row in trials:
+        used = [use for use in resources.get(row.trial, ()) if use.machine in database[row.trial]]
+        if row.counts and used and len(used) == len(database[row.trial]):
+            groups[row.configuration, row.benchmark].append((row.trial, used))
+    return [_row(*place, found) for place, found in sorted(groups.items())]
+
+
+def kind_of(machines: Sequence[ResourceUse]) -> Kind:
+    """Of one trial. A disk may look busy only because CPUs wait for it little: CPUs go first."""
+    if max(use.cpu_busy_share for use in machines) >= BUSY:
+        return "cpu"
+    disk = _most(machines, lambda use: use.disk_busy_share)
+    if disk is None:
+        return "unknown"
+    return "disk" if disk >= BUSY else "neither"
+
+
+def _row(configuration: str, benchmark: str, trials: Sequence[tuple[str, Sequence[ResourceUse]]]) -> BoundRow:
+    kinds = [kind_of(machines) for _, machines in trials]
+
+    def of_busiest(value_of: Callable[[ResourceUse], float | None]) -> float | None:
+        known = [value for _, machines in trials if (value := _most(machines, value_of)) is not None]
+        return median(known) if known else None
+
+    return BoundRow(
+        configuration=configuration,
+        benchmark=benchmark,
+        n=len(trials),
+        cpu_bound=kinds.count("cpu"),
+        disk_bound=kinds.count("disk"),
+        neither=kinds.count("neither"),
+        unknown=kinds.count("unknown"),
+        cpu_busy_share=of_busiest(lambda use: use.cpu_busy_share) or 0.0,
+        disk_busy_share=of_busiest(lambda use: use.disk_busy_share),
+        disk_read_bytes_per_s=of_busiest(lambda use: use.disk_read_bytes_per_s),
+        disk_write_bytes_per_s=of_busiest(lambda use: use.disk_write_bytes_per_s),
+        network_receive_bytes_per_s=of_busiest(lambda use: use.network_receive_bytes_per_s),
+        network_send_bytes_per_s=of_busiest(lambda use: use.network_send_bytes_per_s),
+        trials=[trial for trial, _ in trials],
+    )
+
+
+def _most(machines: Sequence[ResourceUse], value_of: Callable[[ResourceUse], float | None]) -> float | None:
+    """Of the machine with the greatest value; None: nobody saw one."""
+    return max((value for value in map(value_of, machines) if value is not None), default=None)

@@ -1,0 +1,51 @@
+"""Telemetry -> what each machine did while it was measured; pure."""
+
+from collections.abc import Callable, Mapping, Sequence
+from math import fsum
+from statistics import median
+
+from nephoscope.observations import ResourceUse
+from nephoscope.records import TelemetrySample
+
+
+def resource_use(
+    telemetry: Mapping[str, Sequence[TelemetrySample]], measured_cpus: Mapping[str, Sequence[str]]
+) -> list[ResourceUse]:
+    """Of each machine that was sampled, by name.
+
+    Args:
+        telemetry: samples by machine.
+        measured_cpus: by machine, names of the CPUs in the affinity mask of what is measured; where they are not known,
+            all CPUs of the machine count.
+    """
+    return [
+        ResourceUse(
+            machine=machine,
+            sampled_s=fsum(one.duration_s for one in samples),
+            cpu_busy_share=median(_cpu_busy_share(one, measured_cpus.get(machine, ())) for one in samples),
+            disk_busy_share=_median(samples, lambda one: one.disk_busy_share),
+            disk_read_bytes_per_s=_median(samples, lambda one: one.disk_read_bytes_per_s),
+            disk_write_bytes_per_s=_median(samples, lambda one: one.disk_write_bytes_per_s),
+            network_receive_bytes_per_s=_median(samples, lambda one: one.network_receive_bytes_per_s),
+            network_send_bytes_per_s=_median(samples, lambda one: one.network_send_bytes_per_s),
+        )
+        for machine, samples in sorted(telemetry.items())
+        if samples
+    ]
+
+
+def _cpu_busy_share(sample: TelemetrySample, cpus: Sequence[str]) -> float:
+    """With what was stolen: a CPU that waits for the hypervisor has work, too."""
+    shares = [
+        sample.cpus_busy_share[cpu] + sample.cpus_steal_share.get(cpu, 0.0)
+        for cpu in cpus
+        if cpu in sample.cpus_busy_share
+    ]
+    share = fsum(shares) / len(shares) if shares else sample.cpu_busy_share + sample.cpu_steal_share
+    return min(1.0, share)
+
+
+def _median(samples: Sequence[TelemetrySample], value_of: Callable[[TelemetrySample], float | None]) -> float | None:
+    """None: no second has the value."""
+    known = [value for value in map(value_of, samples) if value is not None]
+    return median(known) if known else None

@@ -1,0 +1,30 @@
+"""The table of what bound a benchmark."""
+
+from nephoscope.report.page import render_html
+from nephoscope.results import BoundRow
+from tests.unit.report.report_example import laptop
+
+
+def test_each_configuration_says_what_bound_it() -> None:
+    study = laptop()
+    assert "What bound" not in render_html(study)
+    row = BoundRow(
+        configuration="local-all",
+        benchmark="tpcc",
+        n=2,
+        cpu_bound=1,
+        disk_bound=1,
+        neither=0,
+        unknown=0,
+        cpu_busy_share=0.934,
+        disk_busy_share=None,
+        disk_read_bytes_per_s=None,
+        disk_write_bytes_per_s=3 * 2**20,
+        network_receive_bytes_per_s=0,
+        network_send_bytes_per_s=0,
+        trials=[study.trials[0].trial],
+    )
+    page = render_html(study.model_copy(update={"bounds": [row]}))
+    assert page.count("<h4>What bound tpcc</h4>") == 1
+    for text in ("CPU-bound 1, disk-bound 1", "93 %", "3 MiB/s"):
+        assert text in page
