@@ -108,6 +108,16 @@ class HasReplication(Protocol):
 
 
 @runtime_checkable
+class HasFootprint(Protocol):
+    """Takes another amount of disk than a benchmark reckons with, which is a data set and one copy on each machine."""
+
+    @property
+    def disk_share(self) -> float:
+        """Of that amount, on each machine."""
+        ...
+
+
+@runtime_checkable
 class HasSettings(Protocol):
     """Can tell the settings in force."""
 

@@ -60,6 +60,8 @@ class CockroachDatabase:
     """See the module's text. One instance serves one study."""
 
     name = "cockroachdb"
+    disk_share = 0.35
+    """In 2022 10,000 warehouses of TPC-C lay on three volumes of 1,000 GB: compressed, and the backup in a bucket."""
 
     def __init__(self) -> None:
         self._running: dict[str, _Servers] = {}

@@ -15,6 +15,7 @@ from nephoscope.benchmarks.presets import scale_words
 from nephoscope.errors import InputError
 from nephoscope.frozen import Frozen
 from nephoscope.plan.advice import warnings_for
+from nephoscope.plan.before import Before, HasDataSet
 from nephoscope.plan.order import Cell, shuffled
 from nephoscope.prices.quote import quote
 from nephoscope.records import BenchmarkUse, Metric, Plan, PlannedTrial, TrialIntent
@@ -69,15 +70,18 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
     entries = {entry.label: _resolve(_with_scale(entry, benchmarks, scale), benchmarks) for entry in study.benchmarks}
     configurations = {configuration.name: configuration for configuration in study.configurations}
     fitting, left_out = _fitting(configurations, entries)
+    quotes = {name: quote(configuration, 1) for name, configuration in configurations.items()}
+    before = Before(study.placement)
     trials: list[PlannedTrial] = []
     for block in range(1, study.replicates + 1):
         for position, (name, label) in enumerate(shuffled(fitting, seed=study.seed, block=block), start=1):
             entry, place = entries[label], (len(trials) + 1, position)
             intent = _intent(study, configurations[name], entry.use, block, place)
-            cost = quote(configurations[name], entry.duration_s / SECONDS_PER_HOUR)
-            trials.append(PlannedTrial(intent=intent, expected_duration_s=entry.duration_s, price_usd=cost.price_usd))
+            duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes)
+            per_hour_usd = quotes[name].price_usd
+            cost_usd = None if per_hour_usd is None else per_hour_usd * (duration_s / SECONDS_PER_HOUR)
+            trials.append(PlannedTrial(intent=intent, expected_duration_s=duration_s, price_usd=cost_usd))
     prices_usd = [trial.price_usd for trial in trials if trial.price_usd is not None]
-    quotes = {name: quote(configuration, 0) for name, configuration in configurations.items()}
     return Plan(
         study=study.name,
         seed=study.seed,
@@ -87,6 +91,7 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
         unpriced=[f"{name}: {found.reason_missing}" for name, found in quotes.items() if found.reason_missing],
         warnings=[
             *_scaled(entries.values()),
+            *before.notes(),
             *warnings_for(study, _compared(fitting, entries)),
             *left_out,
         ],
@@ -160,6 +165,8 @@ class _Resolved:
     machines: int
     run_on: frozenset[str]
     """Names of configurations; empty: all that have the machines."""
+    fixture_bytes: int
+    """Of its data set; 0: it has none."""
 
 
 _SCALE = "scale"
@@ -208,6 +215,7 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
         headline_metrics=sum(metric.headline for metric in benchmark.metrics(parameters)),
         machines=benchmark.needs(parameters).machines,
         run_on=frozenset(entry.configurations),
+        fixture_bytes=benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0,
     )
 
 

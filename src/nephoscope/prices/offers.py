@@ -1,6 +1,7 @@
 """What a configuration is sold as, and what a month of it costs under each basis."""
 
 import re
+from collections.abc import Sequence
 from datetime import date
 
 from nephoscope.frozen import Frozen
@@ -8,7 +9,8 @@ from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import Bill, MachineWithVolumes, Method, Volume, month
 from nephoscope.prices.rows import Basis, Price
 from nephoscope.prices.sustained import sustained_use_percent
-from nephoscope.study.model import Configuration
+from nephoscope.study.model import Configuration, Machine
+from nephoscope.study.model import Volume as Ordered
 
 STATED = "stated"
 """The basis of a price that a study states itself."""
@@ -21,6 +23,10 @@ ASKED_FOR = frozenset({Basis.ON_DEMAND, Basis.RESERVED_1Y, Basis.RESERVED_3Y, Ba
 
 ALL_MONTH = "used all month, by Google's documented tiers"
 """Terms of sustained use where the book has no price of it: the on-demand price less the documented discount."""
+
+_SELLS_LOCAL_SSDS = "gcp"
+_LOCAL_SSD, _LOCAL_SSD_GIB = "local SSD", 375.0
+"""As the price book names it, and the only size there is of one."""
 
 _AZURE = re.compile(r"Standard_(?P<family>[A-Z]+)(?P<number>\d+)(?:-\d+)?(?P<rest>[a-z]*(?:_v(?P<version>\d+))?)")
 _AZURE_NUMBERS_VCPUS_SINCE = 3
@@ -61,6 +67,8 @@ class Offer(Frozen):
     region: str
     type: str
     volumes: tuple[Volume, ...] = ()
+    """Of each database machine."""
+    load_volumes: tuple[Volume, ...] = ()
     database_machines: int = 1
     load_machines: int = 0
     load_type: str | None = None
@@ -74,15 +82,11 @@ def offer_of(configuration: Configuration) -> Offer | None:
     load_type = load.type if load else None
     said = configuration.priced_as
     if said is not None:
-        volumes = tuple(
-            Volume(item=one.kind, size=one.size, iops=one.iops, throughput=one.throughput, count=one.count)
-            for one in said.volumes
-        )
         return Offer(
             provider=said.provider,
             region=said.region,
             type=said.type,
-            volumes=volumes,
+            volumes=_priced(said.volumes),
             load_type=load_type if load_type != said.type else None,
             **counts,
         )
@@ -92,9 +96,25 @@ def offer_of(configuration: Configuration) -> Offer | None:
         provider=configuration.provider,
         region=configuration.region,
         type=database.type,
+        volumes=_ordered(database, configuration.provider),
+        load_volumes=_ordered(load, configuration.provider) if load else (),
         load_type=load_type if load_type != database.type else None,
         **counts,
     )
+
+
+def _priced(volumes: Sequence[Ordered]) -> tuple[Volume, ...]:
+    return tuple(
+        Volume(item=one.kind, size=one.size, iops=one.iops, throughput=one.throughput, count=one.count)
+        for one in volumes
+    )
+
+
+def _ordered(machine: Machine, provider: str) -> tuple[Volume, ...]:
+    """Volumes, and local SSDs where they are no part of a machine's price."""
+    local = machine.local_ssds if provider == _SELLS_LOCAL_SSDS else None
+    ssds = (Volume(item=_LOCAL_SSD, size=_LOCAL_SSD_GIB, count=local),) if local else ()
+    return (*_priced(machine.volumes or ()), *ssds)
 
 
 class BasisBill(Frozen):

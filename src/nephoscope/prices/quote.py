@@ -5,9 +5,12 @@ from datetime import date
 
 from nephoscope.frozen import Frozen
 from nephoscope.prices.book import PriceBook, shipped
+from nephoscope.prices.cost import METHODS, MachineWithVolumes, month
 from nephoscope.prices.offers import offer_of
-from nephoscope.prices.rows import Basis, Price, Unit
 from nephoscope.study.model import Configuration
+
+_MONTH = METHODS["everything"]
+"""Volumes are sold by the month: an hour of one costs a part of it."""
 
 
 class Quote(Frozen):
@@ -37,20 +40,23 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     offer, book = offer_of(configuration), book or shipped()
     if offer is None or offer.provider not in book.providers or _load_is_unknown(configuration):
         return Quote(price_usd=None, basis=None, reason_missing=f"{what}: no price given")
-    prices: list[tuple[int, Price]] = []
-    for machine_type, count in (
-        (offer.type, offer.database_machines),
-        (offer.load_type or offer.type, offer.load_machines),
-    ):
-        pick = book.price_at(on, offer.provider, offer.region, machine_type, Basis.ON_DEMAND, unit=Unit.HOUR)
-        if count and pick.reason_missing:
-            return Quote(price_usd=None, basis=None, reason_missing=f"{pick.reason_missing}, and no price given")
-        if count:
-            prices.append((count, pick.price))
-    sources = "; ".join(sorted({f"{price.source}, {price.date}" for _, price in prices}))
+    bills = [
+        (count, month(book, on, MachineWithVolumes(**place, type=kind, volumes=volumes), _MONTH))
+        for kind, volumes, count in (
+            (offer.type, offer.volumes, offer.database_machines),
+            (offer.load_type or offer.type, offer.load_volumes, offer.load_machines),
+        )
+        for place in [{"provider": offer.provider, "region": offer.region}]
+        if count
+    ]
+    missing = [reason for _, bill in bills for reason in bill.reasons_missing]
+    if missing:
+        return Quote(price_usd=None, basis=None, reason_missing=f"{missing[0]}, and no price given")
+    sources = "; ".join(sorted({f"{one.price.source}, {one.price.date}" for _, bill in bills for one in bill.lines}))
+    storage = "and volumes" if offer.volumes or offer.load_volumes else "without storage"
     return Quote(
-        price_usd=math.fsum(count * price.usd for count, price in prices) * hours,
-        basis=f"on-demand, {offer.region}, machines without storage ({sources})",
+        price_usd=math.fsum(count * (bill.machine_usd or 0) for count, bill in bills) * hours / _MONTH.hours,
+        basis=f"on-demand, {offer.region}, machines {storage} ({sources})",
         reason_missing=None,
     )
 

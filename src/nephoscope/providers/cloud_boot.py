@@ -25,6 +25,9 @@ class BootPlan:
     """Disks that were attached; the data folder is on them."""
     local_ssds: int = 0
     """Disks that the machine has by itself; the data folder is on them, and there are no volumes."""
+    filesystem: str = "ext4"
+    mount_options: tuple[str, ...] = ()
+    """Besides noatime."""
 
 
 def boot_script(plan: BootPlan) -> str:
@@ -34,7 +37,7 @@ def boot_script(plan: BootPlan) -> str:
         _HEAD,
         _timer(plan.expires_unix_ms) if plan.expires_unix_ms is not None else "",
         _USER.format(user=plan.user, key=shlex.quote(plan.public_key)),
-        _DISKS.format(wanted=wanted, kind=kind) if wanted else f"mkdir -p {DATA}\n",
+        _disks(plan, wanted, kind) if wanted else f"mkdir -p {DATA}\n",
         f"mkdir -p {DATA}/nephoscope/data\nchown -R {plan.user}: {DATA}/nephoscope\n",
         _QUIET,
         _PACKAGES.format(names=" ".join(map(shlex.quote, plan.packages))) if plan.packages else "",
@@ -43,10 +46,20 @@ def boot_script(plan: BootPlan) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def _disks(plan: BootPlan, wanted: int, kind: str) -> str:
+    options = ",".join(["noatime", *plan.mount_options])
+    return _DISKS.format(wanted=wanted, kind=kind, make=_MAKE_FILESYSTEM[plan.filesystem], options=shlex.quote(options))
+
+
 def _timer(expires_unix_ms: int) -> str:
     moment = datetime.fromtimestamp(expires_unix_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     return _TIMER.format(moment=moment)
 
+
+_MAKE_FILESYSTEM = {
+    "ext4": "mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0",
+    "xfs": "mkfs.xfs -q -f -K",
+}
 
 _HEAD = f"""\
 #!/bin/sh
@@ -114,9 +127,9 @@ if ! mountpoint -q /mnt/data; then
         device=/dev/md/nephoscope
         mdadm --create "$device" --run --level=0 --raid-devices=$# "$@"
     fi
-    mkfs.ext4 -q -F -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 "$device"
+    {make} "$device"
     mkdir -p /mnt/data
-    mount -o noatime "$device" /mnt/data
+    mount -o {options} "$device" /mnt/data
 fi
 """
 

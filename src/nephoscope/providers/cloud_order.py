@@ -106,6 +106,8 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
             packages=tuple(cloud.packages or ()),
             volumes=sum(volume.count for volume in machine.volumes or ()),
             local_ssds=machine.local_ssds or 0,
+            filesystem=machine.filesystem or "ext4",
+            mount_options=tuple(machine.mount_options or ()),
         )
         roles.append(RoleOrder(role, machine, machine.image or cloud.image, boot_script(plan)))
     return ClusterOrder(

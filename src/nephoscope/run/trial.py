@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nephoscope.benchmarks.base import Benchmark, HasConnections, Needs, Resumable, Site
-from nephoscope.databases.base import CanAttach, Database, Endpoint, HasReplication, HasSettings
+from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
 from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, StorageFailed
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
@@ -100,12 +100,13 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
     """
     attempt, configuration = task.attempt, task.request.configuration
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
-    needs = benchmark.needs(parameters)
+    needs = _as_kept(benchmark.needs(parameters), world.databases[configuration.database.system])
     provider = world.providers[configuration.provider]
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
         leave.push_async_callback(_leave, task, world)
         cluster = await provider.create(task.request)
+        configuration = _at_this_size(configuration, cluster)
         site = _site(intent, configuration, cluster, attempt, world)
         resumption = attempt.resumption()
         if resumption is None:
@@ -170,6 +171,23 @@ def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, a
         load_program=world.load_program,
         progress=world.listener.value,
     )
+
+
+def _as_kept(needs: Needs, database: Database) -> Needs:
+    """With the disk that this database takes."""
+    if not needs.database or not isinstance(database, HasFootprint):
+        return needs
+    return replace(needs, disk_bytes=int(needs.disk_bytes * database.disk_share))
+
+
+def _at_this_size(configuration: Configuration, cluster: Cluster) -> Configuration:
+    """With as many connections as its database machines have CPUs for, where it says so."""
+    database = configuration.database
+    if database.connections_per_cpu is None:
+        return configuration
+    cpus = sum(len(machine.cpus) for machine in cluster.database)
+    connections = max(1, round(database.connections_per_cpu * cpus))
+    return configuration.model_copy(update={"database": database.model_copy(update={"connections": connections})})
 
 
 def _with_connections(configuration: Configuration, connections: int) -> Configuration:

@@ -107,6 +107,9 @@ class Database(Frozen):
     )
     settings: dict[str, str] = Field(default={}, description="server settings, on top of the ones nephoscope sets")
     connections: int = Field(default=8, ge=1, le=100_000, description="of the load generator")
+    connections_per_cpu: float | None = Field(
+        default=None, gt=0, description="the same as a multiple of the CPUs of all database machines, instead"
+    )
     dsn: str | None = Field(
         default=None,
         description="a server of your own, without a password (PGPASSWORD gives it); default: start one",
@@ -125,7 +128,7 @@ class Database(Frozen):
     )
     fixtures: str | None = Field(
         default=None,
-        pattern=r"^[a-z0-9]+://[^\s]+$",
+        pattern=r"^[a-z0-9-]+://[^\s]+$",
         description="for cockroachdb: where backups of data sets outlive a cluster, as `s3://bucket/folder?AUTH=implicit`",
     )
 
@@ -273,6 +276,9 @@ class Study(Frozen):
     budget: Budget = Field(default=Budget(), description="`run` refuses a plan beyond it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")
     machine_types: list[MachineType] = Field(default=[], description="what emulated machines are")
+    clouds: dict[Literal["aws", "azure", "gcp"], Cloud] = Field(
+        default={}, description="by provider: how machines are made there, for configurations without a `cloud`"
+    )
     configurations: list[Configuration] = Field(min_length=1, description="what is compared")
     benchmarks: list[BenchmarkEntry] = Field(min_length=1, description="how it is measured")
 

@@ -60,7 +60,7 @@ class Ssh(Frozen):
 
 
 def with_places(study: "Study") -> "Study":
-    """The study with each emulated machine's type in its machine, and each role's count of hosts: ids rest on them."""
+    """The study with what each machine is, how many hosts a role has, how a cloud makes them: ids rest on that."""
     types = {one.name: one for one in study.machine_types}
 
     def of(machine: "Machine") -> "Machine":
@@ -69,6 +69,9 @@ def with_places(study: "Study") -> "Study":
         return machine.model_copy(update={"emulated": machine.emulated or types.get(machine.type or "")})
 
     def placed(configuration: "Configuration") -> "Configuration":
+        cloud = next((cloud for name, cloud in study.clouds.items() if name == configuration.provider), None)
+        if configuration.cloud is None and cloud is not None:
+            return configuration.model_copy(update={"cloud": cloud})
         if configuration.provider not in {"emulated", "ssh"}:
             return configuration
         load = configuration.load_machine

@@ -1,0 +1,41 @@
+"""Every study that ships plans: trials, hours, and dollars where a cloud makes the machines."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nephoscope.cli import main
+from nephoscope.stages import plan, read_study
+
+ROOT = Path(__file__).parents[2]
+STUDIES = sorted((ROOT / "studies").glob("*.toml"))
+ON_CLOUDS = {
+    "cloud-report-2018": 48,
+    "cloud-report-2020": 750,
+    "cloud-report-2022": 3102,
+    "small-against-large": 108,
+}
+"""Those whose machines a cloud makes, with the number of their trials."""
+
+
+def test_none_is_forgotten() -> None:
+    assert set(ON_CLOUDS) < {file.stem for file in STUDIES}
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
+def test_it_plans(file: Path) -> None:
+    planned = plan(read_study(file))
+    assert planned.trials
+    assert planned.expected_duration_s > 0
+    if file.stem in ON_CLOUDS:
+        assert len(planned.trials) == ON_CLOUDS[file.stem]
+        assert planned.unpriced == []
+        assert planned.price_usd is not None
+
+
+def test_the_command_prints_trials_hours_and_dollars(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", str(ROOT / "studies" / "cloud-report-2018.toml")]) == 0
+    said = capsys.readouterr()
+    assert re.search(r"48 trials, about [\d,]+ h \d+ min, \$[\d.]+", said.out), said.out[-300:]
+    assert "hours hold guesses" in said.err
