@@ -43,6 +43,39 @@ def test_either_a_price_with_its_basis_or_a_reason(per_hour: float | None, hours
     assert (found.price_usd is None) == (found.basis is None) == (found.reason_missing is not None)
 
 
+def test_disks_of_both_roles_are_counted() -> None:
+    def hour(**more: Any) -> float:
+        price = quote(in_the_cloud(**more), 1).price_usd
+        assert price is not None
+        return price
+
+    gp3 = [{"kind": "gp3", "size": 1000, "iops": 8000, "throughput": 125}]
+    database = {"type": "m6i.2xlarge", "count": 3}
+    load = {"type": "c5a.8xlarge"}
+    with_volumes = hour(database_machine=Machine.model_validate({**database, "volumes": gp3}))
+    volume = (1000 * 0.08 + 5000 * 0.005) / 730  # 3,000 IOPS and 125 MiB/s are in the price
+    assert with_volumes - hour() == pytest.approx(3 * volume)
+    two = [{**gp3[0], "count": 2}]
+    of_load = hour(load_machine=Machine.model_validate({**load, "volumes": two}))
+    assert of_load - hour() == pytest.approx(2 * volume)
+    assert "machines and volumes" in str(
+        quote(in_the_cloud(load_machine=Machine.model_validate({**load, "volumes": two})), 1).basis
+    )
+    missing = Machine.model_validate({**database, "volumes": [{"kind": "gp9", "size": 1}]})
+    assert "gp9" in str(quote(in_the_cloud(database_machine=missing), 1).reason_missing)
+
+
+def test_local_disks_cost_where_they_are_sold_apart() -> None:
+    def hour(provider: str, region: str, kind: str, disks: int | None) -> float:
+        machine = Machine(type=kind, local_ssds=disks)
+        places = {"provider": provider, "region": region, "database_machine": machine, "load_machine": None}
+        return quote(in_the_cloud(**places), 1).price_usd or 0.0
+
+    gcp = [hour("gcp", "us-east4", "n2-standard-8", disks) for disks in (None, 2)]
+    assert gcp[1] - gcp[0] == pytest.approx(2 * 375 * 0.088 / 730)
+    assert hour("aws", "us-east-1", "m5d.4xlarge", None) == hour("aws", "us-east-1", "m5d.4xlarge", 2) > 0
+
+
 # the book, where provider, region and types are known there
 
 

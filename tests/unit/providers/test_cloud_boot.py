@@ -116,3 +116,17 @@ def test_packages_are_installed_and_a_failure_is_told(root: Path) -> None:
     (root / "bin/apt-get").write_text("#!/bin/sh\necho Unable to locate package\nexit 100\n")
     said, _ = booted(root, BootPlan("nephoscope", KEY, None, packages=("fio",)))
     assert "Unable to locate package" in said
+
+
+@pytest.mark.parametrize("filesystem", ["ext4", "xfs"])
+def test_the_filesystem_is_made_and_mounted_as_asked_for(root: Path, filesystem: str) -> None:
+    (root / "disks").write_text("/dev/nvme1n1 disk Amazon Elastic Block Store\n")
+    (root / "bin/mkfs.xfs").write_text('#!/bin/sh\necho "mkfs.xfs $*" >>"$ROOT/done"\n')
+    (root / "bin/mkfs.xfs").chmod(0o755)
+    plan = BootPlan(
+        "nephoscope", KEY, None, volumes=1, filesystem=filesystem, mount_options=("discard", "data=ordered")
+    )
+    said, done = booted(root, plan)
+    assert said == "ready"
+    assert re.search(rf"^mkfs\.{filesystem} .* /dev/nvme1n1$", done, re.MULTILINE)
+    assert f"mount -o noatime,discard,data=ordered /dev/nvme1n1 {root}/mnt/data" in done

@@ -372,3 +372,19 @@ def test_cockroachdb_is_driven_in_its_own_dialect() -> None:
         load_study(spoken.replace('system = "cockroachdb"', "connections = 3"), "s.toml", models)
     with pytest.raises(StudyError, match="leave `dsn` out"):
         load_study(f'{spoken}dsn = "postgresql://me@db/x"\n', "s.toml", models)
+
+
+def test_how_a_cloud_makes_machines_is_said_once_for_all() -> None:
+    own = 'cloud = { image = "ami-2", ingress = "203.0.113.8/32" }'
+    text = f"""
+name = "s"
+benchmarks = [{{ uses = "tpcc" }}]
+configurations = [
+  {{ name = "a", provider = "aws" }}, {{ name = "b", provider = "aws", {own} }}, {{ name = "c", provider = "gcp" }},
+]
+[clouds.aws]
+image = "ami-1"
+ingress = "203.0.113.7/32"
+"""
+    clouds = [one.cloud for one in load_study(text, "", MODELS).configurations]
+    assert [cloud and cloud.image for cloud in clouds] == ["ami-1", "ami-2", None]

@@ -1,0 +1,43 @@
+"""Hours before a trial on a cloud: what is kept is not made twice."""
+
+from typing import Any
+
+import pytest
+
+from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, Before
+from nephoscope.study.model import Configuration
+
+SIZE = 600 * LOAD_BYTES_PER_S
+LOAD_S, RESTORE_S = 600.0, SIZE / RESTORE_BYTES_PER_S
+
+
+def configuration(name: str = "a", provider: str = "aws", **database: Any) -> Configuration:
+    return Configuration.model_validate({"name": name, "provider": provider, "database": database})
+
+
+def test_a_fresh_cluster_loads_anew_unless_a_bucket_outlives_it() -> None:
+    before = Before("fresh")
+    assert [before.of(configuration(), SIZE) for _ in range(2)] == [MAKE_S + LOAD_S + RESTORE_S] * 2
+    assert any(note.startswith("aws: every trial loads its data set anew") for note in before.notes())
+    kept = Before("fresh")
+    stored = {"system": "cockroachdb", "fixtures": "s3://bucket/sets"}
+    assert kept.of(configuration(**stored), SIZE) == MAKE_S + LOAD_S + RESTORE_S
+    assert kept.of(configuration("b", **stored), SIZE) == MAKE_S + RESTORE_S, "another configuration, the same bucket"
+    assert kept.of(configuration("b", **stored), 2 * SIZE) == MAKE_S + 2 * (LOAD_S + RESTORE_S), "another data set"
+    assert len(kept.notes()) == 1
+
+
+def test_a_kept_cluster_is_made_once_and_loaded_once() -> None:
+    before = Before("per-configuration")
+    assert before.of(configuration(), SIZE) == MAKE_S + LOAD_S + RESTORE_S
+    assert before.of(configuration(), SIZE) == RESTORE_S
+    assert before.of(configuration(), 0) == 0
+    assert before.of(configuration("b"), 0) == MAKE_S
+    assert len(before.notes()) == 1
+
+
+@pytest.mark.parametrize("provider", ["local", "emulated", "ssh", "fake", "other"])
+def test_nothing_is_guessed_where_no_cloud_makes_machines(provider: str) -> None:
+    before = Before("fresh")
+    assert before.of(configuration(provider=provider), SIZE) == 0
+    assert before.notes() == []
