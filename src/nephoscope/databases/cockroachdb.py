@@ -190,7 +190,9 @@ class CockroachDatabase:
     # how
 
     async def replication(self, cluster: Cluster) -> dict[str, str]:
-        """What each server says of its replicas, by its name and in words."""
+        """What each server says of its replicas, by its name and in words; empty when there is one copy."""
+        if len(cluster.database) == 1:
+            return {}
         return {f"node {row.node}": str(row) for row in await self._replication(cluster)}
 
     async def _replication(self, cluster: Cluster) -> list[Replication]:
