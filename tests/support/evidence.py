@@ -150,6 +150,8 @@ def evidence(**changes: Any) -> Evidence:
             l3_bytes=32 * MIB,
             disk_bytes=100 * GIB,
             disk_kind="ssd",
+            filesystem="ext4",
+            mount_options=["noatime"],
             clock_source="tsc",
             kernel_contains="6.1",
         ),

@@ -59,7 +59,8 @@ provider = "local"                 # local: this machine; emulated: several made
 # links: with "emulated" alone, what lies between two zones: between (the two), round_trip_ms, jitter_ms, loss_percent.
 
 # cloud: with a cloud alone, how it makes machines: image, ingress (the controller's addresses, from which alone SSH is
-# let in), reach, packages, user, spot, placement_group, subnet. docs/how-to/run-on-*.md show them.
+# let in), reach, packages, user, spot, placement_group, subnet. docs/how-to/run-on-*.md show them. [clouds.aws] at the
+# top holds for all configurations there.
 
 # The machine of the database. It runs the microbenchmarks as well.
 [configurations.database_machine]
@@ -69,6 +70,7 @@ cpus = 1                           # CPU affinity of everything measured: a numb
 # emulated: with "emulated" alone, what the machine is; else the entry of machine_types for its type says it.
 # zones: with "emulated" alone, the zone of each machine, for `links` between them.
 # image, volumes, local_ssds, threads_per_core, cpu_platform: with a cloud alone, what it makes.
+# filesystem, mount_options: of the disk below the data folder: made so by "emulated" and clouds, demanded of all.
 # expect_cpu_model = "Xeon"        # part of the CPU model; a trial on another CPU does not count
 # expect_memory_gib = 16           # 10 % less is allowed
 # expect_sockets = 1               # these too: a trial on another machine does not count
@@ -86,9 +88,10 @@ cpus = 1                           # CPU affinity of everything measured: a numb
 
 [configurations.database]
 system = "postgres"
-connections = 8                    # of the load generator
+connections = 8                    # of the load generator; connections_per_cpu instead grows with the machines
 # version = "17"                   # refused when the server found has another major version
 # dsn = "postgresql://me@localhost:5432/bench"   # a server of your own; its password goes into PGPASSWORD, never here
+# "cockroachdb" alone: binary (the program), edition, start_flags, secure, fixtures; docs/how-to/measure-cockroachdb.md.
 
 [configurations.database.settings] # server settings, on top of the ones nephoscope sets; always text
 # shared_buffers = "1GB"
