@@ -87,6 +87,7 @@ def offer_of(configuration: Configuration) -> Offer | None:
             region=said.region,
             type=said.type,
             volumes=_priced(said.volumes),
+            load_volumes=(),
             load_type=load_type if load_type != said.type else None,
             **counts,
         )

@@ -5,8 +5,8 @@ from datetime import date
 
 from nephoscope.frozen import Frozen
 from nephoscope.prices.book import PriceBook, shipped
-from nephoscope.prices.cost import METHODS, MachineWithVolumes, month
-from nephoscope.prices.offers import offer_of
+from nephoscope.prices.cost import METHODS, Bill, MachineWithVolumes, Volume, month
+from nephoscope.prices.offers import Offer, offer_of
 from nephoscope.study.model import Configuration
 
 _MONTH = METHODS["everything"]
@@ -40,15 +40,11 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
     offer, book = offer_of(configuration), book or shipped()
     if offer is None or offer.provider not in book.providers or _load_is_unknown(configuration):
         return Quote(price_usd=None, basis=None, reason_missing=f"{what}: no price given")
-    bills = [
-        (count, month(book, on, MachineWithVolumes(**place, type=kind, volumes=volumes), _MONTH))
-        for kind, volumes, count in (
-            (offer.type, offer.volumes, offer.database_machines),
-            (offer.load_type or offer.type, offer.load_volumes, offer.load_machines),
-        )
-        for place in [{"provider": offer.provider, "region": offer.region}]
-        if count
-    ]
+    machines = (
+        (offer.type, offer.volumes, offer.database_machines),
+        (offer.load_type or offer.type, offer.load_volumes, offer.load_machines),
+    )
+    bills = [(count, _month(offer, kind, volumes, book, on)) for kind, volumes, count in machines if count]
     missing = [reason for _, bill in bills for reason in bill.reasons_missing]
     if missing:
         return Quote(price_usd=None, basis=None, reason_missing=f"{missing[0]}, and no price given")
@@ -59,6 +55,11 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
         basis=f"on-demand, {offer.region}, machines {storage} ({sources})",
         reason_missing=None,
     )
+
+
+def _month(offer: Offer, kind: str, volumes: tuple[Volume, ...], book: PriceBook, on: date) -> Bill:
+    machine = MachineWithVolumes(provider=offer.provider, region=offer.region, type=kind, volumes=volumes)
+    return month(book, on, machine, _MONTH)
 
 
 def _load_is_unknown(configuration: Configuration) -> bool:

@@ -100,7 +100,9 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
     """
     attempt, configuration = task.attempt, task.request.configuration
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
-    needs = _as_kept(benchmark.needs(parameters), world.databases[configuration.database.system])
+    needs = benchmark.needs(parameters)
+    if needs.database:
+        needs = _as_kept(needs, world.databases[configuration.database.system])
     provider = world.providers[configuration.provider]
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
@@ -175,7 +177,7 @@ def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, a
 
 def _as_kept(needs: Needs, database: Database) -> Needs:
     """With the disk that this database takes."""
-    if not needs.database or not isinstance(database, HasFootprint):
+    if not isinstance(database, HasFootprint):
         return needs
     return replace(needs, disk_bytes=int(needs.disk_bytes * database.disk_share))
 
