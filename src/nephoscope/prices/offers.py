@@ -68,7 +68,8 @@ class Offer(Frozen):
     type: str
     volumes: tuple[Volume, ...] = ()
     """Of each database machine."""
-    load_volumes: tuple[Volume, ...] = ()
+    load_volumes: tuple[Volume, ...] | None = None
+    """None: nobody says."""
     database_machines: int = 1
     load_machines: int = 0
     load_type: str | None = None
@@ -87,7 +88,7 @@ def offer_of(configuration: Configuration) -> Offer | None:
             region=said.region,
             type=said.type,
             volumes=_priced(said.volumes),
-            load_volumes=(),
+            load_volumes=None,
             load_type=load_type if load_type != said.type else None,
             **counts,
         )
@@ -98,7 +99,7 @@ def offer_of(configuration: Configuration) -> Offer | None:
         region=configuration.region,
         type=database.type,
         volumes=_ordered(database, configuration.provider),
-        load_volumes=_ordered(load, configuration.provider) if load else (),
+        load_volumes=_ordered(load, configuration.provider) if load else None,
         load_type=load_type if load_type != database.type else None,
         **counts,
     )
@@ -166,5 +167,8 @@ def _bill(offer: Offer, book: PriceBook, on: date, method: Method, basis: Basis,
     bill = month(book, on, machine, method, database=offer.database_machines, load=offer.load_machines)
     if method.counts == "all machines" and offer.load_type is not None:
         reason = f"the load machine {offer.load_type} is of another type, and the formula knows one type"
+        return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
+    if method.counts == "all machines" and offer.load_volumes not in {None, offer.volumes}:
+        reason = "the load machine has other disks than the database machines, and the formula knows one kind"
         return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
     return bill

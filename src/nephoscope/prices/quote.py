@@ -42,7 +42,7 @@ def quote(configuration: Configuration, hours: float, *, book: PriceBook | None 
         return Quote(price_usd=None, basis=None, reason_missing=f"{what}: no price given")
     machines = (
         (offer.type, offer.volumes, offer.database_machines),
-        (offer.load_type or offer.type, offer.load_volumes, offer.load_machines),
+        (offer.load_type or offer.type, offer.load_volumes or (), offer.load_machines),
     )
     bills = [(count, _month(offer, kind, volumes, book, on)) for kind, volumes, count in machines if count]
     missing = [reason for _, bill in bills for reason in bill.reasons_missing]

@@ -7,6 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nephoscope.prices.book import shipped
+from nephoscope.prices.cost import METHODS
+from nephoscope.prices.offers import bills_of, offer_of
 from nephoscope.prices.quote import quote
 from nephoscope.study.model import Configuration, Machine
 
@@ -63,6 +66,17 @@ def test_disks_of_both_roles_are_counted() -> None:
     )
     missing = Machine.model_validate({**database, "volumes": [{"kind": "gp9", "size": 1}]})
     assert "gp9" in str(quote(in_the_cloud(database_machine=missing), 1).reason_missing)
+
+
+def test_a_month_of_all_machines_is_missing_where_the_load_machine_has_other_disks() -> None:
+    gp3 = [{"kind": "gp3", "size": 100}]
+    database = Machine.model_validate({"type": "m6i.2xlarge", "count": 3, "volumes": gp3})
+    for load, known in ((gp3, True), (None, False)):
+        machine = Machine.model_validate({"type": "m6i.2xlarge", "volumes": load})
+        offer = offer_of(in_the_cloud(database_machine=database, load_machine=machine))
+        assert offer is not None
+        (bill, *_) = bills_of(offer, shipped(), date(2026, 8, 1), METHODS["everything"])
+        assert (bill.bill.usd is not None) is known
 
 
 def test_local_disks_cost_where_they_are_sold_apart() -> None:
