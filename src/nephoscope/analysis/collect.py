@@ -28,7 +28,7 @@ from nephoscope.study.model import Study
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that say that a benchmark could not even begin on this machine."""
 
-TABLES_VERSION = 6
+TABLES_VERSION = 7
 """Rises when an analysis of the same trials would hold other tables."""
 
 Metrics = Mapping[str, Mapping[str, Metric]]
