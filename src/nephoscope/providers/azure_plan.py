@@ -170,6 +170,10 @@ def _disks(order: ClusterOrder, names: Names, role: RoleOrder, name: str) -> Ite
         yield _make("compute", "disks", names, disk, body)
 
 
+_CACHING = {"none": "None", "read-only": "ReadOnly", "read-write": "ReadWrite"}
+_ALSO_OF_PRICE_BOOK = {"Ultra Disk": "UltraSSD_LRS", "Premium SSD v2": "PremiumV2_LRS"}
+
+
 def data_disks(role: RoleOrder, name: str) -> Iterator[tuple[str, Volume]]:
     """Name and volume of each data disk of a machine."""
     one_by_one = [volume for volume in role.machine.volumes or () for _ in range(volume.count)]
@@ -180,7 +184,7 @@ def data_disks(role: RoleOrder, name: str) -> Iterator[tuple[str, Volume]]:
 def sku_of(kind: str) -> tuple[str, str | None]:
     """Azure's name of a kind of disk, with its performance tier: 'Premium SSD P30 LRS' of the price book is both."""
     found = _OF_PRICE_BOOK.fullmatch(kind)
-    return ("Premium_LRS", found[1]) if found else (kind, None)
+    return ("Premium_LRS", found[1]) if found else (_ALSO_OF_PRICE_BOOK.get(kind, kind), None)
 
 
 def _interface(order: ClusterOrder, names: Names, name: str) -> Call:
@@ -254,10 +258,10 @@ def _storage(names: Names, role: RoleOrder, name: str) -> dict[str, Any]:
                 "lun": lun,
                 "createOption": "Attach",
                 "deleteOption": "Delete",
-                "caching": "None",
+                "caching": _CACHING[volume.cache or "none"],
                 "managedDisk": {"id": names.id("Microsoft.Compute/disks", disk)},
             }
-            for lun, (disk, _) in enumerate(data_disks(role, name))
+            for lun, (disk, volume) in enumerate(data_disks(role, name))
         ],
     }
 

@@ -21,6 +21,9 @@ class Volume(Frozen):
     iops: float = Field(default=0, ge=0, description="all provisioned IOPS, with what the price includes")
     throughput: float = Field(default=0, ge=0, description="all provisioned MiB/s or MB/s, as the provider counts it")
     count: int = Field(default=1, ge=1, le=128, description="equal volumes")
+    cache: Literal["none", "read-only", "read-write"] | None = Field(
+        default=None, description="for azure alone: of the machine's host; default: none"
+    )
 
 
 class Machine(Frozen):

@@ -182,6 +182,10 @@ def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[
     for key in ("image", "volumes", "local_ssds", "threads_per_core"):
         if key in machine and provider not in CLOUDS:
             yield Problem((*path, key), f"{_CLOUDS_ALONE}; leave it out")
+    volumes = machine.get("volumes", [])
+    for index, volume in enumerate(volumes if isinstance(volumes, list) else []):
+        if isinstance(volume, Mapping) and "cache" in volume and provider != "azure":
+            yield Problem((*path, "volumes", index, "cache"), 'has a meaning with provider "azure" alone; leave it out')
     if "volumes" in machine and "local_ssds" in machine:
         yield Problem((*path, "local_ssds"), "the data folder is on `volumes` or on local SSDs; leave one of them out")
 
@@ -190,7 +194,8 @@ def _mounted(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
     """XFS lost its barrier options with Linux 4.19, and a mount with them fails."""
     for role, machine in _machines(configuration):
         options = machine.get("mount_options", [])
-        if machine.get("filesystem") == "xfs" and any("barrier" in str(one) for one in options):
+        written = options if isinstance(options, list) else []
+        if machine.get("filesystem") == "xfs" and any("barrier" in str(one) for one in written):
             yield Problem((*path, role, "mount_options"), "xfs has no barrier options; leave them out, or take ext4")
 
 

@@ -28,9 +28,10 @@ def problems(
         yield Problem((*path, "database", "dsn"), text)
     system = database.get("system", "postgres")
     for entry in benchmarks:
-        named = entry.get("configurations") or [configuration.get("name")]
+        named = entry.get("configurations")
+        elsewhere = isinstance(named, list) and named and configuration.get("name") not in named
         dialect = _dialect(entry, known)
-        if configuration.get("name") not in named or dialect is None or system not in {"postgres", _COCKROACHDB}:
+        if elsewhere or dialect is None or system not in ("postgres", _COCKROACHDB):
             continue
         if (dialect == _COCKROACHDB) != (system == _COCKROACHDB) and "dsn" not in database:
             label = shown(str(entry.get("name") or entry.get("uses")))

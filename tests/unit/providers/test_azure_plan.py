@@ -66,6 +66,15 @@ def test_a_disk_of_the_price_book_has_its_performance_tier() -> None:
     assert properties == {"creationData": {"createOption": "Empty"}, "diskSizeGB": 1024, "tier": "P30"}
 
 
+def test_the_price_books_names_and_the_hosts_cache_are_azures() -> None:
+    assert (sku_of("Ultra Disk"), sku_of("Premium SSD v2")) == (("UltraSSD_LRS", None), ("PremiumV2_LRS", None))
+    for cache, caching in ((None, "None"), ("read-only", "ReadOnly"), ("read-write", "ReadWrite")):
+        volume = {"kind": "Premium SSD P30 LRS", "size": 1024, "cache": cache}
+        machine = {"type": "Standard_D8s_v5", "volumes": [volume]}
+        made = asked("virtual_machines", database_machine=machine)["database-1"]
+        assert made["properties"]["storageProfile"]["dataDisks"][0]["caching"] == caching
+
+
 def test_the_boot_script_and_the_study_s_key_are_handed_over() -> None:
     system = asked("virtual_machines")["load"]["properties"]["osProfile"]
     assert b"OnCalendar=2027-01-15 08:00:00 UTC" in base64.b64decode(system["customData"])
