@@ -134,7 +134,7 @@ async def claim_folders(cluster: Cluster, identity: str) -> None:
 
 
 async def certify(cluster: Cluster, layout: Layout) -> str:
-    """Certificates for every server and for root, made on the first machine; the folder of root's on the load machine.
+    """Certificates for every server and for root, made on the first machine; the folder of root's on load machines.
 
     Raises:
         ToolFailed: `cockroach cert` refuses.
@@ -147,8 +147,8 @@ async def certify(cluster: Cluster, layout: Layout) -> str:
         files = [*_CLIENT_FILES, *own] if machine is first else ["ca.crt", *own]
         await _carry(first, authority, files, machine, f"{root_of(machine)}/certs")
     folder = f"{root_of(cluster.load)}/certs"
-    if not cluster.co_located:
-        await _carry(first, authority, _CLIENT_FILES, cluster.load, folder)
+    for machine in () if cluster.co_located else cluster.load_machines:
+        await _carry(first, authority, _CLIENT_FILES, machine, folder)
     return folder
 
 
