@@ -37,7 +37,7 @@ awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " 
 [ $$pytest = 0 ] && [ $$rust = 0 ]
 endef
 
-.PHONY: help report test test-all lint bench static setup setup-dev tools browser server lock clean
+.PHONY: help report test test-all lint lint-python lint-rust bench static setup setup-dev tools browser server lock clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -55,11 +55,15 @@ test: tools browser server setup-dev ## all tests but the slow ones and the ones
 test-all: lint tools browser server setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
 	@$(call TESTS,-- --include-ignored,)
 
-lint: setup-dev ## style, types, arrows between packages, clippy
+lint: lint-python lint-rust ## style, types, arrows between packages, clippy; `make -j2 lint` does both halves at once
+
+lint-python: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+lint-rust:
 	cd load && cargo fmt --check
 	cd load && cargo clippy --locked --quiet --all-targets -- -D warnings
 

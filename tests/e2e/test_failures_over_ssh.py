@@ -5,6 +5,7 @@ Hosts are a real sshd on a loopback port, the study's world is the real one.
 
 import asyncio
 import dataclasses
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -144,7 +145,11 @@ def test_a_link_that_is_cut_for_good_is_a_lost_machine(server: Server, tmp_path:
         await wire.close()
         return results
 
-    found = statuses(asyncio.run(scenario()))
+    try:
+        found = statuses(asyncio.run(scenario()))
+    finally:  # whom nobody reaches any more, nobody ends: on a real host its deadline does
+        for session in tmp_path.glob("cut/ours/jobs/*/sid"):
+            subprocess.run(["pkill", "-KILL", "-s", session.read_text().strip()], check=False)
     first, second = found["cut"]
     assert (first.failure_class, second.failure_class) == ("machine_lost", "machine_unreachable")
     assert "look at the host and its network" in str(first.hint)

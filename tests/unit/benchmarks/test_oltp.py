@@ -12,7 +12,7 @@ from nephoscope.benchmarks.oltp import OltpInsert, OltpInsertParameters, OltpRea
 from nephoscope.benchmarks.tpcb import Tpcb, TpcbParameters
 from nephoscope.errors import OutputUnreadable
 
-DATA = Path(__file__).parents[2] / "data" / "oltp"
+DATA = Path(__file__).parents[2] / "data"
 TIMES: dict[str, Any] = {"ramp_s": 0.5, "duration_s": 2}
 INSERT = OltpInsertParameters(tables=2, rows=1000, distribution="zipfian", **TIMES)
 READ_WRITE = OltpReadWriteParameters(
@@ -20,9 +20,9 @@ READ_WRITE = OltpReadWriteParameters(
 )
 TPCB = TpcbParameters(scale=1, **TIMES)
 RECORDED: list[tuple[str, LoadBenchmark, Any, str, str]] = [
-    ("run-insert.jsonl", OltpInsert(), INSERT, "inserts_per_s", "insert"),
-    ("run-read-write.jsonl", OltpReadWrite(), READ_WRITE, "transactions_per_s", "read_write"),
-    ("run-tpcb.jsonl", Tpcb(), TPCB, "transactions_per_s", "deposit"),
+    ("oltp-insert/run-insert.jsonl", OltpInsert(), INSERT, "inserts_per_s", "insert"),
+    ("oltp-read-write/run-read-write.jsonl", OltpReadWrite(), READ_WRITE, "transactions_per_s", "read_write"),
+    ("tpcb/run-tpcb.jsonl", Tpcb(), TPCB, "transactions_per_s", "deposit"),
 ]
 each_recorded = pytest.mark.parametrize(("name", "benchmark", "parameters", "rate", "operation"), RECORDED)
 
@@ -111,8 +111,8 @@ def test_an_output_cut_anywhere_is_refused(
 
 def test_a_load_says_what_it_wrote() -> None:
     tables = {
-        "load-insert.jsonl": [("sbtest1", 1000), ("sbtest2", 1000)],
-        "load-tpcb.jsonl": [("pgbench_branches", 1), ("pgbench_tellers", 10), ("pgbench_accounts", 100_000)],
+        "oltp-insert/load-insert.jsonl": [("sbtest1", 1000), ("sbtest2", 1000)],
+        "tpcb/load-tpcb.jsonl": [("pgbench_branches", 1), ("pgbench_tellers", 10), ("pgbench_accounts", 100_000)],
     }
     for name, expected in tables.items():
         finished = load_output.read(text_of(name)).finished
