@@ -112,7 +112,9 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
     assert no_process_left(out)
 
 
-@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(
+    ("number", "exit_code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
+)
 def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, exit_code: int) -> None:
     out, study = tmp_path / "out", study_in(tmp_path)
     process = start_nephoscope("run", study, "--out", out)
