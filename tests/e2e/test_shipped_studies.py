@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 
 from nephoscope.cli import main
+from nephoscope.providers.emulated import EmulatedProvider
+from nephoscope.providers.local import LocalProvider
+from nephoscope.providers.ssh import SshProvider
 from nephoscope.stages import plan, read_study
 
 ROOT = Path(__file__).parents[2]
@@ -17,6 +20,8 @@ ON_CLOUDS = {
     "small-against-large": 108,
 }
 """Those whose machines a cloud makes, with the number of their trials."""
+
+LIMITS = {one.name: one.at_once for one in (LocalProvider, EmulatedProvider, SshProvider)}
 
 
 def test_none_is_forgotten() -> None:
@@ -32,6 +37,14 @@ def test_it_plans(file: Path) -> None:
         assert len(planned.trials) == ON_CLOUDS[file.stem]
         assert planned.unpriced == []
         assert planned.price_usd is not None
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
+def test_it_keeps_no_more_clusters_than_its_providers_have(file: Path) -> None:
+    """Kept clusters are held at once; a `run` would be refused."""
+    study = read_study(file)
+    limits = [LIMITS[one.provider] for one in study.configurations if one.provider in LIMITS]
+    assert study.placement == "fresh" or len(study.configurations) <= min(limits, default=len(study.configurations))
 
 
 def test_the_command_prints_trials_hours_and_dollars(capsys: pytest.CaptureFixture[str]) -> None:
