@@ -61,8 +61,8 @@ BUSY_BEFORE = Threshold(
     0.10,
     "of the CPU time of the affinity mask, or of the whole machine, just before the trial",
     "a judgement: an idle Linux guest uses one or two percent; on two CPUs a tenth is a fifth of one of them, more "
-    "than the differences that a study looks for. The look lasts 0.2 s: "
-    "steps of 5 % on one CPU",
+    "than the differences that a study looks for. The look lasts 0.5 s: "
+    "steps of 2 % on one CPU",
 )
 BUSY_OUTSIDE = Threshold(
     0.25,

@@ -1,7 +1,8 @@
-"""What is observed on a machine: five commands that only look, and one short watch of its CPU time.
+"""What is observed on a machine: five commands that only look, the last of them a short watch of its CPU time.
 
-`head -v` reads many files in one command; a file that is not there costs nothing. The second look at /proc/stat comes
-with the files whose names only the first answers tell (cgroup limits, the disk's queue).
+`head -v` reads many files in one command; a file that is not there costs nothing. Both looks at /proc/stat are one
+command, with the wait between them on the machine: a command that comes over SSH costs two of a CPU's hundredths of a
+second, and four hosts emulated on one machine would each see it as somebody else's work.
 """
 
 import asyncio
@@ -22,9 +23,11 @@ _ENVIRONMENT = {"LC_ALL": "C"}
 """lscpu translates its field names."""
 _LSCPU = ("lscpu", "-J", "-B")
 _HEAD = ("head", "-v", "-c", "65536", "--")
-_WATCHED = ("/proc/stat", "/proc/uptime")
+_AGAIN = "==> again <=="
+_STAT = shlex.join((*_HEAD, "/proc/stat", "/proc/uptime"))
+_WATCH = f'{_STAT}; sleep "$1"; shift; echo; echo "{_AGAIN}"; {_STAT} "$@"'
+"""Of a shell: seconds, and files that are read with the second look."""
 _FILES = (
-    *_WATCHED,
     "/proc/loadavg",
     "/proc/meminfo",
     "/proc/self/cgroup",
@@ -51,7 +54,7 @@ class Looks:
 
 
 async def gather_facts(
-    machine: MachineHandle, observe_s: float = 0.2, *, cgroups: str = text.CGROUPS
+    machine: MachineHandle, observe_s: float = 0.5, *, cgroups: str = text.CGROUPS
 ) -> tuple[Facts, dict[str, str]]:
     """Looks at a machine, in about `observe_s` + 0.1 s.
 
@@ -81,14 +84,14 @@ async def gather_facts(
         return said
 
     findmnt_argv = ("findmnt", "-J", "-b", "-o", "SOURCE,FSTYPE,OPTIONS,SIZE,AVAIL,MAJ:MIN", "-T", machine.data_dir)
-    # Before the watch, so that the watch does not see them; `head` last, with the affinity of what is measured.
+    # Before the watch, so that the watch does not see them; the files with the affinity of what is measured.
     lscpu, findmnt = await asyncio.gather(look(_LSCPU), look(findmnt_argv))
     clock = await clock_offset(machine)
     at_unix_ms = time.time_ns() // 1_000_000
-    files_first = await look((*_HEAD, *_FILES), pinned=True)
-    await asyncio.sleep(observe_s)
-    files_second = await look((*_HEAD, *_WATCHED, *_more_files(files_first, findmnt, cgroups)))
-    facts = facts_of(Looks(at_unix_ms, lscpu, findmnt, files_first, files_second))
+    files = await look((*_HEAD, *_FILES), pinned=True)
+    more = _more_files(files, findmnt, cgroups)
+    first, _, second = (await look(("sh", "-c", _WATCH, "watch", f"{observe_s:g}", *more))).partition(f"\n{_AGAIN}\n")
+    facts = facts_of(Looks(at_unix_ms, lscpu, findmnt, files_first=f"{files}\n{first}", files_second=second))
     if clock is not None:
         facts = facts.model_copy(
             update={"clock_offset_s": round(clock.offset_s, 6), "clock_offset_bound_s": round(clock.bound_s, 6)}
@@ -96,8 +99,8 @@ async def gather_facts(
     return facts, verbatim
 
 
-def _more_files(files_first: str, findmnt: str, cgroups: str) -> list[str]:
-    folders = text.cgroup_folders(text.split_files(files_first).get("/proc/self/cgroup"), cgroups)
+def _more_files(files: str, findmnt: str, cgroups: str) -> list[str]:
+    folders = text.cgroup_folders(text.split_files(files).get("/proc/self/cgroup"), cgroups)
     limits = [f"{folder}/{name}" for folder in folders for name in text.CGROUP_FILES]
     return [*limits, *text.queue_files(text.filesystem_of(findmnt))]
 
