@@ -10,11 +10,9 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from nephoscope.benchmarks import load_output, load_spec
-from nephoscope.benchmarks.load_benchmark import LoadBenchmark
-from nephoscope.benchmarks.load_metrics import generator_metrics, latency_metrics, rate
+from nephoscope.benchmarks import load_spec
 from nephoscope.benchmarks.load_parameters import PacedParameters
-from nephoscope.records import Direction, Measurement, Metric
+from nephoscope.benchmarks.paced_load import PacedLoadBenchmark, ended_per_s
 
 ROW_BYTES = 80
 """On disk beside its value, with the index of its key."""
@@ -58,18 +56,7 @@ class KvParameters(PacedParameters):
         return self
 
 
-RATE = Metric(
-    name="operations_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="reads and writes per second",
-    clock="operations that ended in the measurement interval / its length",
-    headline=True,
-    per_cpu=True,
-)
-
-
-class Kv(LoadBenchmark):
+class Kv(PacedLoadBenchmark):
     """See the module's text."""
 
     name = "kv"
@@ -77,6 +64,7 @@ class Kv(LoadBenchmark):
     title = "Rows by key"
     parameters = KvParameters
     kinds = MappingProxyType({"read": ("read",), "write": ("write",)})
+    main_rate = ended_per_s("operations", title="reads and writes per second")
 
     def data_set(self, parameters: Any) -> load_spec.KvWorkload:
         """See `LoadBenchmark.data_set`."""
@@ -99,31 +87,15 @@ class Kv(LoadBenchmark):
             }
         )
 
-    def pace(self, parameters: Any) -> load_spec.AnyPace:
-        """See `LoadBenchmark.pace`."""
-        pace: load_spec.AnyPace = parameters.spec_pace()
-        return pace
+    def drawn(self, parameters: Any) -> tuple[str, ...]:
+        """See `PacedLoadBenchmark.drawn`."""
+        shares = (parameters.read_percent, 100 - parameters.read_percent)
+        return tuple(name for name, share in zip(OPERATIONS, shares, strict=True) if share > 0)
 
     def fixture_bytes(self, parameters: Any) -> int:
         """See `LoadBenchmark.fixture_bytes`."""
         value_bytes = (parameters.min_block_bytes + (parameters.max_block_bytes or parameters.min_block_bytes)) / 2
         return int(parameters.rows * (ROW_BYTES + value_bytes))
-
-    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
-        """See `Benchmark.metrics`. At a rate that is given, configurations are ranked by response time."""
-        paced = parameters.pace != "closed"
-        drawn = [name for name, share in zip(OPERATIONS, _shares(parameters), strict=True) if share > 0]
-        ranked = f"{drawn[0]}.response_p99"
-        latency = tuple(
-            metric.model_copy(update={"headline": True}) if metric.name == ranked else metric
-            for name in drawn
-            for metric in latency_metrics(name, paced=paced)
-        )
-        return (RATE.model_copy(update={"headline": not paced}), *latency, *generator_metrics(paced=paced))
-
-    def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:  # noqa: ARG002
-        """Operations per second."""
-        return rate(RATE, output, 1, *OPERATIONS)
 
     def notes(self, parameters: Any) -> list[str]:
         """See `HasNotes.notes`: the pace, and what the values are."""
@@ -132,7 +104,3 @@ class Kv(LoadBenchmark):
         rows = "1 row" if parameters.batch == 1 else f"{parameters.batch} rows"
         values = f"Values have {length} bytes; {parameters.read_percent} % of the operations read {rows}."
         return [parameters.pace_note("operations"), values]
-
-
-def _shares(parameters: Any) -> tuple[int, int]:
-    return (parameters.read_percent, 100 - parameters.read_percent)

@@ -9,11 +9,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from nephoscope.benchmarks import load_output, load_spec
-from nephoscope.benchmarks.load_benchmark import LoadBenchmark
-from nephoscope.benchmarks.load_metrics import generator_metrics, latency_metrics, rate
+from nephoscope.benchmarks import load_spec
 from nephoscope.benchmarks.load_parameters import PacedParameters
-from nephoscope.records import Direction, Measurement, Metric
+from nephoscope.benchmarks.paced_load import PacedLoadBenchmark, ended_per_s
 
 ROW_BYTES = 320
 """On disk with both indexes."""
@@ -42,34 +40,18 @@ class OltpReadWriteParameters(PacedParameters):
     )
 
 
-class _Oltp(LoadBenchmark):
+class _Oltp(PacedLoadBenchmark):
     """What both share."""
 
     operation: ClassVar[str]
-    main_rate: ClassVar[Metric]
 
-    def pace(self, parameters: Any) -> load_spec.AnyPace:
-        """See `LoadBenchmark.pace`."""
-        pace: load_spec.AnyPace = parameters.spec_pace()
-        return pace
+    def drawn(self, parameters: Any) -> tuple[str, ...]:  # noqa: ARG002
+        """See `PacedLoadBenchmark.drawn`."""
+        return (self.operation,)
 
     def fixture_bytes(self, parameters: Any) -> int:
         """See `LoadBenchmark.fixture_bytes`."""
         return int(parameters.tables) * int(parameters.rows) * ROW_BYTES
-
-    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
-        """See `Benchmark.metrics`. At a rate that is given, configurations are ranked by response time."""
-        paced = parameters.pace != "closed"
-        ranked = f"{self.operation}.response_p99"
-        latency = tuple(
-            metric.model_copy(update={"headline": True}) if metric.name == ranked else metric
-            for metric in latency_metrics(self.operation, paced=paced)
-        )
-        return (self.main_rate.model_copy(update={"headline": not paced}), *latency, *generator_metrics(paced=paced))
-
-    def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:  # noqa: ARG002
-        """Operations per second."""
-        return rate(self.main_rate, output, 1, self.operation)
 
     def _tables_note(self, parameters: Any) -> str:
         tables = "1 table" if parameters.tables == 1 else f"{parameters.tables} tables"
@@ -85,15 +67,7 @@ class OltpInsert(_Oltp):
     parameters = OltpInsertParameters
     kinds = MappingProxyType({"write": ("insert",)})
     operation = "insert"
-    main_rate = Metric(
-        name="inserts_per_s",
-        unit="1/s",
-        direction=Direction.HIGHER,
-        title="inserts per second",
-        clock="inserts that ended in the measurement interval / its length",
-        headline=True,
-        per_cpu=True,
-    )
+    main_rate = ended_per_s("inserts")
 
     def data_set(self, parameters: Any) -> load_spec.OltpInsertWorkload:
         """See `LoadBenchmark.data_set`: what is drawn later does not change it."""
@@ -117,15 +91,7 @@ class OltpReadWrite(_Oltp):
     parameters = OltpReadWriteParameters
     kinds = MappingProxyType({"write": ("read_write",)})
     operation = "read_write"
-    main_rate = Metric(
-        name="transactions_per_s",
-        unit="1/s",
-        direction=Direction.HIGHER,
-        title="transactions per second",
-        clock="transactions that ended in the measurement interval / its length",
-        headline=True,
-        per_cpu=True,
-    )
+    main_rate = ended_per_s("transactions")
 
     def data_set(self, parameters: Any) -> load_spec.OltpReadWriteWorkload:
         """See `LoadBenchmark.data_set`: what is drawn later does not change it."""

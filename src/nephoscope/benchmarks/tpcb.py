@@ -8,11 +8,9 @@ from typing import Any
 
 from pydantic import Field
 
-from nephoscope.benchmarks import load_output, load_spec
-from nephoscope.benchmarks.load_benchmark import LoadBenchmark
-from nephoscope.benchmarks.load_metrics import generator_metrics, latency_metrics, rate
+from nephoscope.benchmarks import load_spec
 from nephoscope.benchmarks.load_parameters import PacedParameters
-from nephoscope.records import Direction, Measurement, Metric
+from nephoscope.benchmarks.paced_load import PacedLoadBenchmark, ended_per_s
 
 BRANCH_BYTES = 16_000_000
 """On disk with the indexes: a branch, its tellers, its accounts."""
@@ -29,18 +27,7 @@ class TpcbParameters(PacedParameters):
     )
 
 
-TRANSACTIONS = Metric(
-    name="transactions_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="transactions per second",
-    clock="transactions that ended in the measurement interval / its length",
-    headline=True,
-    per_cpu=True,
-)
-
-
-class Tpcb(LoadBenchmark):
+class Tpcb(PacedLoadBenchmark):
     """See the module's text."""
 
     name = "tpcb"
@@ -48,6 +35,7 @@ class Tpcb(LoadBenchmark):
     title = "pgbench's transaction (TPC-B, sort of)"
     parameters = TpcbParameters
     kinds = MappingProxyType({"write": ("deposit",)})
+    main_rate = ended_per_s("transactions")
 
     def data_set(self, parameters: Any) -> load_spec.TpcbWorkload:
         """See `LoadBenchmark.data_set`."""
@@ -57,27 +45,13 @@ class Tpcb(LoadBenchmark):
         """See `LoadBenchmark.workload`."""
         return self.data_set(parameters).model_copy(update={"profile": parameters.profile})
 
-    def pace(self, parameters: Any) -> load_spec.AnyPace:
-        """See `LoadBenchmark.pace`."""
-        pace: load_spec.AnyPace = parameters.spec_pace()
-        return pace
+    def drawn(self, parameters: Any) -> tuple[str, ...]:  # noqa: ARG002
+        """See `PacedLoadBenchmark.drawn`."""
+        return ("deposit",)
 
     def fixture_bytes(self, parameters: Any) -> int:
         """See `LoadBenchmark.fixture_bytes`."""
         return int(parameters.scale) * BRANCH_BYTES
-
-    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
-        """See `Benchmark.metrics`. At a rate that is given, configurations are ranked by response time."""
-        paced = parameters.pace != "closed"
-        latency = tuple(
-            metric.model_copy(update={"headline": True}) if metric.name == "deposit.response_p99" else metric
-            for metric in latency_metrics("deposit", paced=paced)
-        )
-        return (TRANSACTIONS.model_copy(update={"headline": not paced}), *latency, *generator_metrics(paced=paced))
-
-    def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:  # noqa: ARG002
-        """Transactions per second."""
-        return rate(TRANSACTIONS, output, 1, "deposit")
 
     def notes(self, parameters: Any) -> list[str]:
         """See `HasNotes.notes`: the pace, the size, and how it is sent."""

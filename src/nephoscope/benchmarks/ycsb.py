@@ -10,11 +10,9 @@ from typing import Any
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from nephoscope.benchmarks import load_output, load_spec
-from nephoscope.benchmarks.load_benchmark import LoadBenchmark
-from nephoscope.benchmarks.load_metrics import generator_metrics, latency_metrics, rate
+from nephoscope.benchmarks import load_spec
 from nephoscope.benchmarks.load_parameters import PacedParameters
-from nephoscope.records import Direction, Measurement, Metric
+from nephoscope.benchmarks.paced_load import PacedLoadBenchmark, ended_per_s
 
 RECORD_BYTES = 120
 """On disk beside its fields, with the index of its key."""
@@ -59,18 +57,7 @@ class YcsbParameters(PacedParameters):
         return self
 
 
-RATE = Metric(
-    name="operations_per_s",
-    unit="1/s",
-    direction=Direction.HIGHER,
-    title="operations per second",
-    clock="operations that ended in the measurement interval / its length",
-    headline=True,
-    per_cpu=True,
-)
-
-
-class Ycsb(LoadBenchmark):
+class Ycsb(PacedLoadBenchmark):
     """See the module's text."""
 
     name = "ycsb"
@@ -78,6 +65,7 @@ class Ycsb(LoadBenchmark):
     title = "YCSB's core workloads"
     parameters = YcsbParameters
     kinds = MappingProxyType({"read": ("read", "scan"), "write": ("update", "insert", "read_modify_write")})
+    main_rate = ended_per_s("operations")
 
     def data_set(self, parameters: Any) -> load_spec.YcsbWorkload:
         """See `LoadBenchmark.data_set`: the mix does not change what is loaded."""
@@ -90,30 +78,14 @@ class Ycsb(LoadBenchmark):
         driven = {"mix": parameters.mix, "distribution": parameters.distribution}
         return self.data_set(parameters).model_copy(update=driven)
 
-    def pace(self, parameters: Any) -> load_spec.AnyPace:
-        """See `LoadBenchmark.pace`."""
-        pace: load_spec.AnyPace = parameters.spec_pace()
-        return pace
+    def drawn(self, parameters: Any) -> tuple[str, ...]:
+        """See `PacedLoadBenchmark.drawn`."""
+        operations: tuple[str, ...] = OPERATIONS[parameters.mix]
+        return operations
 
     def fixture_bytes(self, parameters: Any) -> int:
         """See `LoadBenchmark.fixture_bytes`."""
         return int(parameters.rows * (RECORD_BYTES + parameters.fields * (FIELD_BYTES + parameters.field_bytes)))
-
-    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
-        """See `Benchmark.metrics`. At a rate that is given, configurations are ranked by response time."""
-        paced = parameters.pace != "closed"
-        names = OPERATIONS[parameters.mix]
-        ranked = f"{names[0]}.response_p99"
-        latency = tuple(
-            metric.model_copy(update={"headline": True}) if metric.name == ranked else metric
-            for name in names
-            for metric in latency_metrics(name, paced=paced)
-        )
-        return (RATE.model_copy(update={"headline": not paced}), *latency, *generator_metrics(paced=paced))
-
-    def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
-        """Operations per second."""
-        return rate(RATE, output, 1, *OPERATIONS[parameters.mix])
 
     def notes(self, parameters: Any) -> list[str]:
         """See `HasNotes.notes`: the pace, and what the records are."""
