@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_spec
-from nephoscope.benchmarks.load_parameters import PacedParameters
+from nephoscope.benchmarks.load_parameters import Cluster, PacedParameters, Pipeline
 from nephoscope.benchmarks.paced_load import PacedLoadBenchmark, ended_per_s
 
 ROW_BYTES = 80
@@ -35,15 +35,8 @@ class KvParameters(PacedParameters):
     writes: Literal["existing", "new"] = Field(
         default="existing", description="new: rows are added, as CockroachDB does"
     )
-    pipeline: int = Field(
-        default=1,
-        ge=1,
-        le=1_024,
-        description="operations under way on one connection at a time; Redis and Valkey alone",
-    )
-    cluster: bool = Field(
-        default=False, description="the database is a cluster of several masters; Redis and Valkey alone"
-    )
+    pipeline: Pipeline = 1
+    cluster: Cluster = False
 
     @model_validator(mode="after")
     def _blocks_have_a_length(self) -> "KvParameters":

@@ -1,12 +1,18 @@
 """Parameters that benchmarks driven by `nephoscope-load` share."""
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_spec
 from nephoscope.frozen import Frozen
+
+Pipeline = Annotated[
+    int,
+    Field(ge=1, le=1_024, description="operations under way on one connection at a time; Redis and Valkey alone"),
+]
+Cluster = Annotated[bool, Field(description="the database is a cluster of several masters; Redis and Valkey alone")]
 
 
 class RunParameters(Frozen):

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_spec
-from nephoscope.benchmarks.load_parameters import PacedParameters
+from nephoscope.benchmarks.load_parameters import Cluster, PacedParameters, Pipeline
 from nephoscope.benchmarks.paced_load import PacedLoadBenchmark, ended_per_s
 
 RECORD_BYTES = 120
@@ -39,15 +39,8 @@ class YcsbParameters(PacedParameters):
     )
     fields: int = Field(default=10, ge=1, le=10, description="of a record")
     field_bytes: int = Field(default=100, ge=1, le=1_048_576)
-    pipeline: int = Field(
-        default=1,
-        ge=1,
-        le=1_024,
-        description="operations under way on one connection at a time; Redis and Valkey alone",
-    )
-    cluster: bool = Field(
-        default=False, description="the database is a cluster of several masters; Redis and Valkey alone"
-    )
+    pipeline: Pipeline = 1
+    cluster: Cluster = False
 
     @model_validator(mode="after")
     def _a_cluster_takes_no_inserts(self) -> "YcsbParameters":
