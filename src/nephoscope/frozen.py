@@ -1,9 +1,19 @@
 """The base of every value of ours: frozen, and strict about keys it does not know."""
 
 from pydantic import BaseModel, ConfigDict
+from pydantic_core import PydanticCustomError
 
 
 class Frozen(BaseModel):
     """A frozen value; unknown keys are errors, infinities and NaN are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+DOES_NOT_FIT = "parameters_do_not_fit"
+"""Kind of the error of values that are right one by one, and wrong together."""
+
+
+def does_not_fit(text: str) -> PydanticCustomError:
+    """For a validator to raise: `text` as it is, without pydantic's own words before it."""
+    return PydanticCustomError(DOES_NOT_FIT, "{text}", {"text": text})

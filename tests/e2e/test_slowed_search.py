@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from nephoscope.benchmarks.base import Site
-from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters, Search, read_search
+from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters, read_search
 from nephoscope.benchmarks.search.levels import Outcome
+from nephoscope.benchmarks.search.observe import Observed
+from nephoscope.benchmarks.search.trail import Search
 from nephoscope.databases.valkey import ValkeyDatabase
 from nephoscope.databases.valkey_binaries import find_valkey
 from nephoscope.providers.base import Cluster
@@ -68,7 +70,7 @@ def test_a_server_slowed_in_a_confirmation_does_not_keep_its_level(tmp_path: Pat
         assert ended.level <= HALF_AND_MORE * _capacity(search), told
 
 
-async def _searched(folder: Path, slow: Slow) -> tuple[Search, float]:
+async def _searched(folder: Path, slow: Slow) -> tuple[Search[Observed], float]:
     """Slowed once, one second into the first confirmation near its capacity; and the level of that."""
     slowed: list[tuple[float, asyncio.Task[None]]] = []
     capacity = 0.0
@@ -93,7 +95,7 @@ async def _searched(folder: Path, slow: Slow) -> tuple[Search, float]:
     return search, level
 
 
-def _capacity(search: Search) -> float:
+def _capacity(search: Search[Observed]) -> float:
     """Of the closed loop that placed the search."""
     return search.points[0].ask.level * 100 / PARAMETERS.first_percent
 

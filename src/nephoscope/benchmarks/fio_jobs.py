@@ -3,10 +3,9 @@
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints, model_validator
-from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, presets
-from nephoscope.frozen import Frozen
+from nephoscope.frozen import Frozen, does_not_fit
 from nephoscope.units import KIB, MIB
 
 _JobName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")]
@@ -191,7 +190,7 @@ class FioParameters(EditionParameters):
                 "`raw_device` and `destroys_data_on` must name the same device: fio writes over everything on it, so "
                 "it is to be named twice"
             )
-            raise PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
+            raise does_not_fit(text)
         return self
 
     def own_deviations(self) -> list[str]:

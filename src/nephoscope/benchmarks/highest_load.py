@@ -4,11 +4,9 @@ A closed-loop probe places the search; then each level is one call of the load g
 state machine of `search` has an outcome. What it found is recomputed from the raw output alone.
 """
 
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
@@ -18,8 +16,8 @@ from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.oltp import OltpInsert, OltpReadWrite
 from nephoscope.benchmarks.point_select import PointSelect
 from nephoscope.benchmarks.search import measurements, sustained, trail
-from nephoscope.benchmarks.search.levels import Ask, Ended, Point, Purpose, Settings
-from nephoscope.benchmarks.search.machine import State, advance, begin
+from nephoscope.benchmarks.search.levels import Ask, Point, Settings
+from nephoscope.benchmarks.search.machine import begin
 from nephoscope.benchmarks.search.observe import ALL, ENDED, Judge, Observed
 from nephoscope.benchmarks.search.rule import DEFAULT, Rule, RuleError, parse_rule
 from nephoscope.benchmarks.search.sizing import Sizing
@@ -27,7 +25,7 @@ from nephoscope.benchmarks.tpcb import Tpcb
 from nephoscope.benchmarks.ycsb import Ycsb
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import DatabaseFailed, OutputUnreadable
-from nephoscope.frozen import Frozen
+from nephoscope.frozen import Frozen, does_not_fit
 from nephoscope.observations import SearchEvidence
 from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement
 
@@ -78,25 +76,29 @@ class HighestLoadParameters(Frozen):
     @model_validator(mode="after")
     def _fit_together(self) -> "HighestLoadParameters":
         if self.benchmark not in WORKLOADS:
-            raise _wrong(f"`benchmark` is {self.benchmark!r}; wanted: {' or '.join(WORKLOADS)}")
+            raise does_not_fit(f"`benchmark` is {self.benchmark!r}; wanted: {' or '.join(WORKLOADS)}")
         given = [name for name in _OWN if name in self.parameters]
         if given:
-            raise _wrong(f"`parameters` holds `{given[0]}`, which the search gives to each level; take it out")
+            raise does_not_fit(f"`parameters` holds `{given[0]}`, which the search gives to each level; take it out")
         if self.sizing is not None and self.sizing.value_bytes < 1:
-            raise _wrong("`sizing` leaves no room for values: the disks are too small for an index in so much memory")
+            raise does_not_fit(
+                "`sizing` leaves no room for values: the disks are too small for an index in so much memory"
+            )
         if self.lowest_per_s and self.highest_per_s and self.lowest_per_s > self.highest_per_s:
-            raise _wrong(f"`lowest_per_s` {self.lowest_per_s:g} is above `highest_per_s` {self.highest_per_s:g}")
+            raise does_not_fit(f"`lowest_per_s` {self.lowest_per_s:g} is above `highest_per_s` {self.highest_per_s:g}")
         try:
             self.at(1.0, self.point_s)
             rule = parse_rule(self.rule)
         except RuleError as error:
-            raise _wrong(f"`rule`: {error}") from error
+            raise does_not_fit(f"`rule`: {error}") from error
         except ValidationError as error:
-            raise _wrong(f"`parameters` of {self.benchmark}: {error.errors()[0]['msg']}") from error
+            raise does_not_fit(f"`parameters` of {self.benchmark}: {error.errors()[0]['msg']}") from error
         known = {ALL, *self.workload.kinds, *measurements.operations_of(self.workload.metrics(self.at(1.0, 1.0)))}
         unknown = sorted(rule.operations - known)
         if unknown:
-            raise _wrong(f"`rule` names the operation {unknown[0]!r}; {self.benchmark} has {', '.join(sorted(known))}")
+            raise does_not_fit(
+                f"`rule` names the operation {unknown[0]!r}; {self.benchmark} has {', '.join(sorted(known))}"
+            )
         return self
 
     @property
@@ -141,35 +143,6 @@ class HighestLoadParameters(Frozen):
             least_step=self.least_step_per_s,
             confirmations=self.confirmations,
         )
-
-
-def _wrong(text: str) -> PydanticCustomError:
-    return PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
-
-
-@dataclass(frozen=True)
-class Search:
-    """A search as its raw output tells it."""
-
-    state: State
-    probe: LoadOutput
-    points: tuple[Observed, ...]
-
-    @property
-    def ended(self) -> Ended:
-        """Its result.
-
-        Raises:
-            OutputUnreadable: it was not finished.
-        """
-        return trail.ended(self.state, _UNIT)
-
-    @property
-    def decisive(self) -> list[Observed]:
-        """The points that the result rests on: confirmations of the level found; where none was, what held at all."""
-        level = self.ended.level
-        confirmed = [one for one in self.points if (one.ask.purpose, one.ask.level) == (Purpose.CONFIRM, level)]
-        return confirmed or [one for one in self.points if one.held] or list(self.points[-1:])
 
 
 class HighestLoad:
@@ -227,15 +200,14 @@ class HighestLoad:
         search = read_search(raw, parameters)
         ended, workload = search.ended, parameters.workload
         found = [
-            *measurements.of_result(ended, search.points, _per_s(search.probe)),
+            *measurements.of_result(ended, search.points, _per_s(trail.output_of(raw, PROBE))),
             *measurements.limits(parse_rule(parameters.rule)),
             *measurements.of_data(*parameters.data_size),
             *measurements.curve(search.points),
             *sustained.measured(sustained.sustained(raw)),
         ]
         if ended.level is not None:
-            joined = load_output.joined([one.output for one in search.decisive])
-            at_level = workload.numbers(joined, parameters.at(ended.level, parameters.confirmation_s))
+            at_level = workload.numbers(search.joined, parameters.at(ended.level, parameters.confirmation_s))
             found += [row for row in at_level if row.at_s is None]
         return found
 
@@ -245,8 +217,8 @@ class HighestLoad:
         """See `HasOperations.operations`: of the points that the result rests on."""
         search = read_search(raw, parameters)
         ended, workload = search.ended, parameters.workload
-        joined = load_output.joined([one.output for one in search.decisive])
-        evidence = workload.evidence(joined, _output(raw, CALIBRATION), parameters.closed(), client_cpus)
+        calibration = trail.output_of(raw, CALIBRATION)
+        evidence = workload.evidence(search.joined, calibration, parameters.closed(), client_cpus)
         found = SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)
         asked = [] if parameters.operations_per_row is None else [_per_row(parameters, evidence.attempted)]
         more = {"search": found, "sustained": sustained.sustained(raw)}
@@ -278,20 +250,15 @@ def _per_row(parameters: HighestLoadParameters, operations: int) -> Requirement:
     )
 
 
-def read_search(raw: RawOutput, parameters: HighestLoadParameters) -> Search:
-    """Makes a search again from its raw output; pure.
+def read_search(raw: RawOutput, parameters: HighestLoadParameters) -> trail.Search[Observed]:
+    """See `trail.made_again`.
 
     Raises:
         OutputUnreadable: points are missing, damaged, or are not those that this version would have asked for.
     """
-    conditions = trail.conditions_of(raw)
-    probe = load_output.read(raw.get(f"{PROBE}.stdout", b""))
-    judge, state = _judge(raw, parameters, conditions), begin(parameters.settings(_per_s(probe)))
-    points: list[Observed] = []
-    for output in trail.outputs(raw):
-        points.append(judge(trail.asked_for(state, _level(output), _UNIT), output))
-        state = advance(state, points[-1].point)
-    return Search(state, probe, tuple(points))
+    judge = _judge(raw, parameters, trail.conditions_of(raw))
+    state = begin(parameters.settings(_per_s(trail.output_of(raw, PROBE))))
+    return trail.made_again(raw, state, _level, judge, _UNIT)
 
 
 def _level(output: LoadOutput) -> float | None:
@@ -302,11 +269,7 @@ def _level(output: LoadOutput) -> float | None:
 
 def _judge(raw: RawOutput, parameters: HighestLoadParameters, conditions: trail.Conditions) -> Judge:
     rule: Rule = parse_rule(parameters.rule)
-    return Judge(rule, parameters.workload.kinds, _output(raw, CALIBRATION), conditions.co_located)
-
-
-def _output(raw: RawOutput, name: str) -> LoadOutput:
-    return load_output.read(raw.get(f"{name}.stdout", b""))
+    return Judge(rule, parameters.workload.kinds, trail.output_of(raw, CALIBRATION), conditions.co_located)
 
 
 def _per_s(output: LoadOutput) -> float:

@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_spec
 from nephoscope.benchmarks.load_parameters import Cluster, PacedParameters, Pipeline
 from nephoscope.benchmarks.paced_load import PacedLoadBenchmark, ended_per_s
+from nephoscope.frozen import does_not_fit
 
 ROW_BYTES = 80
 """On disk beside its value, with the index of its key."""
@@ -42,10 +42,10 @@ class KvParameters(PacedParameters):
     def _blocks_have_a_length(self) -> "KvParameters":
         if self.max_block_bytes is not None and self.max_block_bytes < self.min_block_bytes:
             text = "`max_block_bytes` must not be below `min_block_bytes`"
-            raise PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
+            raise does_not_fit(text)
         if self.batch > self.rows:
             text = "`batch` must not be above `rows`"
-            raise PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
+            raise does_not_fit(text)
         return self
 
 

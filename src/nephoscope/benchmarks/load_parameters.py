@@ -3,10 +3,9 @@
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_spec
-from nephoscope.frozen import Frozen
+from nephoscope.frozen import Frozen, does_not_fit
 
 Pipeline = Annotated[
     int,
@@ -49,10 +48,10 @@ class PacedParameters(RunParameters):
     def _an_open_pace_has_a_rate(self) -> Self:
         if self.pace == "closed" and self.rate_per_s is not None:
             text = '`rate_per_s` needs the pace "constant" or "poisson": a closed pace has no rate of its own'
-            raise PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
+            raise does_not_fit(text)
         if self.pace != "closed" and self.rate_per_s is None:
             text = f'the pace "{self.pace}" needs `rate_per_s`'
-            raise PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
+            raise does_not_fit(text)
         return self
 
     def spec_pace(self) -> load_spec.AnyPace:

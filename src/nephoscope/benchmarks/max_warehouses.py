@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
-from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
@@ -21,14 +20,14 @@ from nephoscope.benchmarks.load_spec import TpccWorkload
 from nephoscope.benchmarks.pass_rules import CR2020, CR2021, SPEC, TPCCBENCH, PassRule, requirements
 from nephoscope.benchmarks.saturation import saturation
 from nephoscope.benchmarks.search import sustained, trail, warehouses
-from nephoscope.benchmarks.search.levels import Ask, Ended, Point, Purpose, Settings
-from nephoscope.benchmarks.search.machine import State, advance, begin
+from nephoscope.benchmarks.search.levels import Ask, Point, Settings
+from nephoscope.benchmarks.search.machine import begin
 from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters, headline
 from nephoscope.checks.generator import signs_of_saturation
 from nephoscope.checks.thresholds import ERRORS
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import DatabaseFailed
-from nephoscope.frozen import Frozen
+from nephoscope.frozen import Frozen, does_not_fit
 from nephoscope.observations import SearchEvidence
 from nephoscope.records import Measurement, Metric, OperationEvidence, Requirement
 from nephoscope.units import SECONDS_PER_MINUTE
@@ -68,13 +67,13 @@ class MaxWarehousesParameters(Frozen):
     def _fit_together(self) -> "MaxWarehousesParameters":
         given = [name for name in _OWN if name in self.parameters]
         if given:
-            raise _wrong(f"`parameters` holds `{given[0]}`, which the search gives; take it out")
+            raise does_not_fit(f"`parameters` holds `{given[0]}`, which the search gives; take it out")
         if self.least > self.warehouses or (self.first or 1) > self.warehouses:
-            raise _wrong(f"`first` and `least` must not be above `warehouses` {self.warehouses}")
+            raise does_not_fit(f"`first` and `least` must not be above `warehouses` {self.warehouses}")
         try:
             self.at(self.warehouses, self.point_s)
         except ValidationError as error:
-            raise _wrong(f"`parameters` of tpcc: {error.errors()[0]['msg']}") from error
+            raise does_not_fit(f"`parameters` of tpcc: {error.errors()[0]['msg']}") from error
         return self
 
     def at(self, level: float, duration_s: float) -> TpccParameters:
@@ -105,10 +104,6 @@ class MaxWarehousesParameters(Frozen):
         )
 
 
-def _wrong(text: str) -> PydanticCustomError:
-    return PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
-
-
 @dataclass(frozen=True)
 class Observed:
     """A point with what was seen of it."""
@@ -131,30 +126,6 @@ class Observed:
     def point(self) -> Point:
         """For the state machine: warehouses are no rate, so what was achieved is the level itself."""
         return Point(self.ask.level, self.ask.purpose, self.held, bool(self.signs), self.ask.level)
-
-
-@dataclass(frozen=True)
-class WarehouseSearch:
-    """A search as its raw output tells it."""
-
-    state: State
-    points: tuple[Observed, ...]
-
-    @property
-    def ended(self) -> Ended:
-        """Its result.
-
-        Raises:
-            OutputUnreadable: it was not finished.
-        """
-        return trail.ended(self.state, _UNIT)
-
-    @property
-    def decisive(self) -> list[Observed]:
-        """The points that the result rests on: confirmations of the level found; where none was, what held at all."""
-        level = self.ended.level
-        confirmed = [one for one in self.points if (one.ask.purpose, one.ask.level) == (Purpose.CONFIRM, level)]
-        return confirmed or [one for one in self.points if one.held] or list(self.points[-1:])
 
 
 class MaxWarehouses:
@@ -193,7 +164,7 @@ class MaxWarehouses:
             raise DatabaseFailed(f"{self.name} was given no database")
         conditions, endpoint = trail.note_conditions(site), site.endpoint
         raw = {f"{CALIBRATION}.stdout": (site.raw_dir / f"{CALIBRATION}.stdout").read_bytes()}
-        judge, threads = _Judge(parameters, _calibration(raw), conditions.co_located), 1
+        judge, threads = _Judge(parameters, trail.output_of(raw, CALIBRATION), conditions.co_located), 1
 
         async def measure(ask: Ask, name: str) -> Point:
             nonlocal threads
@@ -213,8 +184,7 @@ class MaxWarehouses:
         found = [*warehouses.of_result(ended, points), *warehouses.curve(points, rule), *warehouses.limits(rule)]
         found += sustained.measured(sustained.sustained(raw))
         if ended.level is not None:
-            joined = load_output.joined([one.output for one in search.decisive])
-            at_level = self._tpcc.numbers(joined, parameters.at(ended.level, parameters.confirmation_s))
+            at_level = self._tpcc.numbers(search.joined, parameters.at(ended.level, parameters.confirmation_s))
             found += [row for row in at_level if row.at_s is None]
         return found
 
@@ -224,11 +194,10 @@ class MaxWarehouses:
         """See `HasOperations.operations`: of the points that the result rests on."""
         search = read_search(raw, parameters)
         ended = search.ended
-        joined = load_output.joined([one.output for one in search.decisive])
-        evidence = self._tpcc.evidence(joined, _calibration(raw), parameters.most, client_cpus)
+        evidence = self._tpcc.evidence(search.joined, trail.output_of(raw, CALIBRATION), parameters.most, client_cpus)
         found = SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)
         more = {"search": found, "sustained": sustained.sustained(raw)}
-        return evidence.model_copy(update={**more, "requirements": _asked(joined, RULES[parameters.rule])})
+        return evidence.model_copy(update={**more, "requirements": _asked(search.joined, RULES[parameters.rule])})
 
     def notes(self, parameters: MaxWarehousesParameters) -> list[str]:
         """See `HasNotes.notes`: the rule."""
@@ -243,18 +212,14 @@ class MaxWarehouses:
         ]
 
 
-def read_search(raw: RawOutput, parameters: MaxWarehousesParameters) -> WarehouseSearch:
-    """Makes a search again from its raw output; pure.
+def read_search(raw: RawOutput, parameters: MaxWarehousesParameters) -> trail.Search[Observed]:
+    """See `trail.made_again`.
 
     Raises:
         OutputUnreadable: points are missing, damaged, or are not those that this version would have asked for.
     """
-    judge = _Judge(parameters, _calibration(raw), trail.conditions_of(raw).co_located)
-    state, points = begin(parameters.settings), list[Observed]()
-    for output in trail.outputs(raw):
-        points.append(judge(trail.asked_for(state, _active(output), _UNIT), output))
-        state = advance(state, points[-1].point)
-    return WarehouseSearch(state, tuple(points))
+    judge = _Judge(parameters, trail.output_of(raw, CALIBRATION), trail.conditions_of(raw).co_located)
+    return trail.made_again(raw, begin(parameters.settings), _active, judge, _UNIT)
 
 
 @dataclass(frozen=True)
@@ -302,7 +267,3 @@ def _active(output: LoadOutput) -> int | None:
     """Active warehouses, as driven; None: an output of another workload."""
     workload = output.started.spec.workload
     return workload.active_warehouses or workload.warehouses if isinstance(workload, TpccWorkload) else None
-
-
-def _calibration(raw: RawOutput) -> LoadOutput:
-    return load_output.read(raw.get(f"{CALIBRATION}.stdout", b""))

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_output, load_spec
 from nephoscope.benchmarks.base import Site
@@ -23,6 +22,7 @@ from nephoscope.benchmarks.pass_rules import (
     requirements,
 )
 from nephoscope.errors import OutputUnreadable
+from nephoscope.frozen import does_not_fit
 from nephoscope.records import Direction, Measurement, Metric, Requirement
 from nephoscope.units import MIB, SECONDS_PER_MINUTE
 
@@ -63,23 +63,23 @@ class TpccParameters(RunParameters):
     @model_validator(mode="after")
     def _fit_together(self) -> "TpccParameters":
         if self.wait_factor != 1 and self.wait == "none":
-            raise _wrong('`wait_factor` scales wait times, and there are none: add wait = "spec", or leave it out')
+            raise does_not_fit(
+                '`wait_factor` scales wait times, and there are none: add wait = "spec", or leave it out'
+            )
         if self.active_warehouses is not None and self.active_warehouses > self.warehouses:
-            raise _wrong(f"`active_warehouses` {self.active_warehouses} is more than `warehouses` {self.warehouses}")
+            raise does_not_fit(
+                f"`active_warehouses` {self.active_warehouses} is more than `warehouses` {self.warehouses}"
+            )
         if self.profile == "proc" and self.dialect != "postgres":
-            raise _wrong('`profile` "proc" is PL/pgSQL: it needs the dialect "postgres"')
+            raise does_not_fit('`profile` "proc" is PL/pgSQL: it needs the dialect "postgres"')
         if self.retry == "savepoint" and self.dialect != "cockroachdb":
-            raise _wrong('`retry` "savepoint" is a protocol of CockroachDB: it needs the dialect "cockroachdb"')
+            raise does_not_fit('`retry` "savepoint" is a protocol of CockroachDB: it needs the dialect "cockroachdb"')
         return self
 
     @property
     def is_tpmc(self) -> bool:
         """True where New-Orders per minute may be called tpmC, and efficiency means something."""
         return self.wait == "spec" and self.wait_factor == 1
-
-
-def _wrong(text: str) -> PydanticCustomError:
-    return PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
 
 
 _NEW_ORDERS_CLOCK = (

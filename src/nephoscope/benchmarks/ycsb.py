@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field, model_validator
-from pydantic_core import PydanticCustomError
 
 from nephoscope.benchmarks import load_spec
 from nephoscope.benchmarks.load_parameters import Cluster, PacedParameters, Pipeline
 from nephoscope.benchmarks.paced_load import PacedLoadBenchmark, ended_per_s
+from nephoscope.frozen import does_not_fit
 
 RECORD_BYTES = 120
 """On disk beside its fields, with the index of its key."""
@@ -46,7 +46,7 @@ class YcsbParameters(PacedParameters):
     def _a_cluster_takes_no_inserts(self) -> "YcsbParameters":
         if self.cluster and self.mix in {"d", "e"}:
             text = f"`mix` {self.mix} adds records, and `cluster` has a place for loaded ones alone"
-            raise PydanticCustomError("parameters_do_not_fit", "{text}", {"text": text})
+            raise does_not_fit(text)
         return self
 
 

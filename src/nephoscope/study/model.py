@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from nephoscope.frozen import Frozen
+from nephoscope.frozen import Frozen, does_not_fit
 from nephoscope.study.address import names_one_server
 from nephoscope.study.cloud import Cloud
 from nephoscope.study.names import Name
@@ -139,10 +139,9 @@ class Database(Frozen):
     @classmethod
     def _names_no_secret(cls, place: str | None) -> str | None:
         if place is not None and holds_cloud_secret(place):
-            raise PydanticCustomError(
-                "parameters_do_not_fit",
+            raise does_not_fit(
                 "holds a key, and a study is stored and shared; give the machines a role of their own and write "
-                "AUTH=implicit",
+                "AUTH=implicit"
             )
         return place
 

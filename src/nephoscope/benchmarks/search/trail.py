@@ -2,8 +2,9 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import Literal
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Literal, Protocol, TypeVar
 
 from pydantic import Field, ValidationError
 
@@ -69,15 +70,92 @@ async def searched(site: Site, state: State, measure: Measure, *, settle_s: floa
     return state
 
 
-def outputs(raw: RawOutput) -> Iterator[LoadOutput]:
-    """Of the points, in the order they were measured."""
-    index = 0
-    while f"{_name(index)}.stdout" in raw:
-        yield load_output.read(raw[f"{_name(index)}.stdout"])
-        index += 1
+class _Point(Protocol):
+    """A point with what was seen of it, as each search has its own."""
+
+    @property
+    def ask(self) -> Ask: ...
+    @property
+    def output(self) -> LoadOutput: ...
+    @property
+    def held(self) -> bool: ...
+    @property
+    def point(self) -> Point: ...
 
 
-def asked_for(state: State, measured: float | None, unit: str) -> Ask:
+Observed = TypeVar("Observed", bound=_Point)
+
+
+@dataclass(frozen=True)
+class Search(Generic[Observed]):
+    """A search as its raw output tells it."""
+
+    state: State
+    points: tuple[Observed, ...]
+    unit: str
+
+    @property
+    def ended(self) -> Ended:
+        """Its result.
+
+        Raises:
+            OutputUnreadable: it was not finished.
+        """
+        if isinstance(self.state.next, Ask):
+            level = f"{self.state.next.level:g}{self.unit}"
+            raise OutputUnreadable(f"the search was not finished: it would have gone on at {level}")
+        return self.state.next
+
+    @property
+    def decisive(self) -> list[Observed]:
+        """The points that the result rests on: confirmations of the level found; where none was, what held at all."""
+        level = self.ended.level
+        confirmed = [one for one in self.points if (one.ask.purpose, one.ask.level) == (Purpose.CONFIRM, level)]
+        return confirmed or [one for one in self.points if one.held] or list(self.points[-1:])
+
+    @property
+    def joined(self) -> LoadOutput:
+        """The outputs of the decisive points, as one."""
+        return load_output.joined([one.output for one in self.decisive])
+
+
+def made_again(
+    raw: RawOutput,
+    state: State,
+    level_of: Callable[[LoadOutput], float | None],
+    judge: Callable[[Ask, LoadOutput], Observed],
+    unit: str,
+) -> Search[Observed]:
+    """Makes a search again from its raw output; pure.
+
+    Args:
+        raw: of the trial.
+        state: as it began.
+        level_of: where an output was measured; None: at no level.
+        judge: who says whether a level holds.
+        unit: follows a level.
+
+    Raises:
+        OutputUnreadable: points are missing, damaged, or are not those that this version would have asked for.
+    """
+    points: list[Observed] = []
+    while f"{_name(len(points))}.stdout" in raw:
+        output = output_of(raw, _name(len(points)))
+        points.append(judge(_asked_for(state, level_of(output), unit), output))
+        state = advance(state, points[-1].point)
+    return Search(state, tuple(points), unit)
+
+
+def output_of(raw: RawOutput, name: str) -> LoadOutput:
+    """What the load generator left under a name.
+
+    Raises:
+        OutputUnreadable: nothing, or something damaged.
+    """
+    return load_output.read(raw.get(f"{name}.stdout", b""))
+
+
+def _asked_for(state: State, measured: float | None, unit: str) -> Ask:
     """What the search wants next, where this level was measured.
 
     Raises:
@@ -90,17 +168,6 @@ def asked_for(state: State, measured: float | None, unit: str) -> Ask:
             f"{wanted}",
             hint="the points were measured by another version of the search: run the trial again",
         )
-    return state.next
-
-
-def ended(state: State, unit: str) -> Ended:
-    """The result of a search.
-
-    Raises:
-        OutputUnreadable: it was not finished.
-    """
-    if isinstance(state.next, Ask):
-        raise OutputUnreadable(f"the search was not finished: it would have gone on at {state.next.level:g}{unit}")
     return state.next
 
 
