@@ -23,9 +23,10 @@ _ENVIRONMENT = {"LC_ALL": "C"}
 """lscpu translates its field names."""
 _LSCPU = ("lscpu", "-J", "-B")
 _HEAD = ("head", "-v", "-c", "65536", "--")
-_AGAIN = "==> again <=="
+AGAIN = "==> again <=="
+"""Between the two looks of the watch."""
 _STAT = shlex.join((*_HEAD, "/proc/stat", "/proc/uptime"))
-_WATCH = f'{_STAT}; sleep "$1"; shift; echo; echo "{_AGAIN}"; {_STAT} "$@"'
+_WATCH = f'{_STAT}; sleep "$1"; shift; echo; echo "{AGAIN}"; {_STAT} "$@"'
 """Of a shell: seconds, and files that are read with the second look."""
 _FILES = (
     "/proc/loadavg",
@@ -90,7 +91,7 @@ async def gather_facts(
     at_unix_ms = time.time_ns() // 1_000_000
     files = await look((*_HEAD, *_FILES), pinned=True)
     more = _more_files(files, findmnt, cgroups)
-    first, _, second = (await look(("sh", "-c", _WATCH, "watch", f"{observe_s:g}", *more))).partition(f"\n{_AGAIN}\n")
+    first, _, second = (await look(("sh", "-c", _WATCH, "watch", f"{observe_s:g}", *more))).partition(f"\n{AGAIN}\n")
     facts = facts_of(Looks(at_unix_ms, lscpu, findmnt, files_first=f"{files}\n{first}", files_second=second))
     if clock is not None:
         facts = facts.model_copy(

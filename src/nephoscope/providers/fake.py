@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 
 from nephoscope.errors import NephoscopeError
+from nephoscope.machines.facts import AGAIN
 from nephoscope.machines.fake import Answer, AnswerTo, Elapses, FakeRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
@@ -60,7 +61,6 @@ def load_names(count: int) -> list[str]:
 
 def idle_looks(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]:
     """What the machine says of itself: an idle one of eight CPUs, `cpus` of them in the affinity mask."""
-    idle_ticks = iter(range(0, 1 << 40, _TICKS_BETWEEN_LOOKS))
     lscpu = {
         "On-line CPU(s) list": f"0-{CPUS_OF_ALL - 1}",
         "Model name": "Fake CPU",
@@ -70,15 +70,20 @@ def idle_looks(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]
     }
 
     def head(_argv: Sequence[str], _stdin: bytes) -> Answer:
-        names = ["cpu", *(f"cpu{number}" for number in range(CPUS_OF_ALL))]
-        ticks = next(idle_ticks)
         files = {
-            "/proc/stat": "".join(f"{name} 0 0 0 {ticks} 0 0 0 0 0 0\n" for name in names),
             "/proc/self/cgroup": "",
             "/proc/self/status": f"Cpus_allowed_list:\t0-{cpus - 1}\n",
             "/proc/sys/kernel/osrelease": "0.0-fake\n",
         }
         return Answer("\n".join(f"==> {name} <==\n{content}" for name, content in files.items()).encode())
+
+    def watch(_argv: Sequence[str], _stdin: bytes) -> Answer:
+        names = ["cpu", *(f"cpu{number}" for number in range(CPUS_OF_ALL))]
+        first, second = (
+            "==> /proc/stat <==\n" + "".join(f"{name} 0 0 0 {ticks} 0 0 0 0 0 0\n" for name in names)
+            for ticks in (0, _TICKS_BETWEEN_LOOKS)
+        )
+        return Answer(f"{first}\n{AGAIN}\n{second}".encode())
 
     def telemetry(_argv: Sequence[str], _stdin: bytes) -> Answer:
         return Answer("".join(json.dumps(_idle_counters(second)) + "\n" for second in range(3)).encode())
@@ -87,6 +92,7 @@ def idle_looks(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]
     return {
         "lscpu": lambda _argv, _stdin: Answer(json.dumps({"lscpu": fields}).encode()),
         "head": head,
+        "sh": watch,
         "nephoscope-load": telemetry,
     }
 
