@@ -4,7 +4,6 @@ Never run on a real account: rehearsed on moto, see docs/how-to/run-on-aws.md.
 """
 
 import asyncio
-import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from nephoscope.providers.aws_plan import (
     machines_call,
     placement_call,
 )
-from nephoscope.providers.cloud import Clock, CloudMachine, patiently
+from nephoscope.providers.cloud import Clock, CloudMachine, MadeOnce, patiently
 from nephoscope.providers.cloud_order import CLUSTER, STUDY, ClusterOrder, RoleOrder
 
 ClientOf = Callable[[str | None], Any]
@@ -49,10 +48,8 @@ class AwsCloud:
             regions: where to look for what there is; default: all that the account has switched on.
         """
         self._clock = clock
-        self._client_of = client_of or boto3_client
+        self._client: MadeOnce[str | None, Any] = MadeOnce(client_of or boto3_client)
         self._regions = tuple(regions) if regions else None
-        self._clients: dict[str | None, Any] = {}
-        self._making = threading.Lock()
         self._seen_in: dict[str, str] = {}
 
     async def clusters(self, study: str) -> list[str]:
@@ -190,12 +187,6 @@ class AwsCloud:
         if refused and not found:
             raise refused[0]
         return found
-
-    def _client(self, region: str | None) -> Any:
-        with self._making:  # boto3's sessions are not made for several threads
-            if region not in self._clients:
-                self._clients[region] = self._client_of(region)
-            return self._clients[region]
 
 
 def boto3_client(region: str | None) -> Any:

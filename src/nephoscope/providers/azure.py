@@ -5,7 +5,6 @@ account: rehearsed on a small fake of Azure Resource Manager, see docs/how-to/ru
 """
 
 import os
-import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 from nephoscope.errors import EnvironmentProblem, InfrastructureFailure, NephoscopeError, ToolMissing
 from nephoscope.providers.azure_errors import GONE, of_code
 from nephoscope.providers.azure_plan import Call, group_call, group_of, machine_of, making_steps
-from nephoscope.providers.cloud import Clock, CloudMachine, patiently, together
+from nephoscope.providers.cloud import Clock, CloudMachine, MadeOnce, patiently, together
 from nephoscope.providers.cloud_order import CLUSTER, STUDY, ClusterOrder
 
 UNMAKE_TIMEOUT_S = 1800.0
@@ -51,11 +50,10 @@ class AzureCloud:
             api: who is asked; default: Azure, as your environment says.
         """
         self._clock = clock
-        self._make_api = api or azure_api
-        self._made_api: Api | None = None
-        self._clients: dict[str, Any] = {}
+        make = api or azure_api
+        self._apis: MadeOnce[str, Api] = MadeOnce(lambda _: make())
+        self._client: MadeOnce[str, Any] = MadeOnce(lambda name: self._api().client_of(name))
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="azure")
-        self._asking, self._making = threading.Lock(), threading.Lock()
 
     async def clusters(self, study: str) -> list[str]:
         """See `Cloud.clusters`."""
@@ -137,18 +135,8 @@ class AzureCloud:
         client = self._client(call.client)
         return getattr(getattr(client, call.operations), call.method)(*call.arguments, **options)
 
-    def _client(self, name: str) -> Any:
-        api = self._api()
-        with self._making:
-            if name not in self._clients:
-                self._clients[name] = api.client_of(name)
-            return self._clients[name]
-
     def _api(self) -> Api:
-        with self._asking:
-            if self._made_api is None:
-                self._made_api = self._make_api()
-            return self._made_api
+        return self._apis(self.name)
 
 
 def as_json(model: Any) -> dict[str, Any]:

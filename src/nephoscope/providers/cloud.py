@@ -5,13 +5,14 @@ after a controller that died finds everything by tags.
 """
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from nephoscope.errors import InfrastructureFailure, MachineLost, NephoscopeError, Throttled
 from nephoscope.machines.remote import MachineHandle
@@ -21,6 +22,8 @@ from nephoscope.providers.cloud_order import ClusterOrder, order_of
 from nephoscope.study.model import Machine
 
 Result = TypeVar("Result")
+Name = TypeVar("Name")
+Made = TypeVar("Made")
 
 TRIES = 7
 FIRST_WAIT_S = 1.0
@@ -30,6 +33,22 @@ RUNNING_TIMEOUT_S = 300.0
 """Machines run within a minute, those of bare metal within several."""
 VISIBLE_TIMEOUT_S = 60.0
 """A cloud's list may not tell at once of what it has just made."""
+
+
+class MadeOnce(Generic[Name, Made]):
+    """Makes a thing when it is first asked for, and once: SDKs make sessions and clients for one thread at a time."""
+
+    def __init__(self, make: Callable[[Name], Made]) -> None:
+        self._make = make
+        self._made: dict[Name, Made] = {}
+        self._making = threading.Lock()
+
+    def __call__(self, name: Name) -> Made:
+        """What has this name; an error in making it is raised, and it is made the next time."""
+        with self._making:
+            if name not in self._made:
+                self._made[name] = self._make(name)
+            return self._made[name]
 
 
 class Life(StrEnum):

@@ -6,13 +6,12 @@ on a real account: rehearsed on gcplocal, see docs/how-to/run-on-gcp.md.
 
 import json
 import os
-import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from nephoscope.errors import EnvironmentProblem, InfrastructureFailure, NephoscopeError, ToolMissing
-from nephoscope.providers.cloud import Clock, CloudMachine, patiently, together
+from nephoscope.providers.cloud import Clock, CloudMachine, MadeOnce, patiently, together
 from nephoscope.providers.cloud_order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.gcp_errors import GONE, IN_USE, THERE, of_reason, plain
 from nephoscope.providers.gcp_plan import (
@@ -62,10 +61,9 @@ class GcpCloud:
             api: who is asked; default: Google, as your environment says.
         """
         self._clock = clock
-        self._make_api = api or google_api
-        self._made_api: Api | None = None
-        self._clients: dict[str, Any] = {}
-        self._asking, self._making = threading.Lock(), threading.Lock()
+        make = api or google_api
+        self._apis: MadeOnce[str, Api] = MadeOnce(lambda _: make())
+        self._client: MadeOnce[str, Any] = MadeOnce(lambda name: self._api().client_of(name))
 
     async def clusters(self, study: str) -> list[str]:
         """See `Cloud.clusters`."""
@@ -175,18 +173,8 @@ class GcpCloud:
         asked = getattr(compute_v1, call.request).from_json(json.dumps(dict(call.arguments)))
         return getattr(self._client(call.client), call.method)(request=asked, retry=None, timeout=_CALL_TIMEOUT_S)
 
-    def _client(self, name: str) -> Any:
-        api = self._api()
-        with self._making:
-            if name not in self._clients:
-                self._clients[name] = api.client_of(name)
-            return self._clients[name]
-
     def _api(self) -> Api:
-        with self._asking:
-            if self._made_api is None:
-                self._made_api = self._make_api()
-            return self._made_api
+        return self._apis(self.name)
 
 
 def as_json(message: Any) -> dict[str, Any]:
