@@ -1,6 +1,7 @@
 """A load generator that is simulated: it answers a spec with the lines of the contract, as if a queue stood behind."""
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -16,15 +17,15 @@ _CLOSED_SHARE = 0.98
 _USE = {"cpu_s": 0.2, "run_queue_s": 0.0, "involuntary_switches": 0}
 
 
-class SimulatedLoad:
-    """The `Execute` of a site on which nothing runs."""
+class SimulatedProgram(ABC):
+    """The `Execute` of a site on which nothing runs: `lines` are what it writes."""
 
-    def __init__(self, raw_dir: Path, capacity: Capacity, busiest_cpu_s: Callable[[float], float] = lambda _: 0.2):
+    def __init__(self, raw_dir: Path) -> None:
         self.raw_dir = raw_dir
-        self.capacity = capacity
-        self.busiest_cpu_s = busiest_cpu_s
-        """Operations per second of one thread -> CPU time it uses in a second."""
         self.specs: list[tuple[str, dict[str, Any]]] = []
+
+    @abstractmethod
+    def lines(self, spec: dict[str, Any], calls: int) -> Iterator[dict[str, Any]]: ...
 
     async def __call__(
         self,
@@ -40,12 +41,23 @@ class SimulatedLoad:
     ) -> Completed:
         spec = json.loads(stdin)
         self.specs.append((name, spec))
-        lines = list(self.lines(spec, self.capacity(spec, len(self.specs))))
+        lines = list(self.lines(spec, len(self.specs)))
         text = b"\n".join(json.dumps(line).encode() for line in lines) + b"\n"
         (self.raw_dir / f"{name}.stdout").write_bytes(text)
         return Completed(tuple(argv), lines[-1]["exit_code"], text, b"", 0.0)
 
-    def lines(self, spec: dict[str, Any], capacity: float) -> Iterator[dict[str, Any]]:
+
+class SimulatedLoad(SimulatedProgram):
+    """Point selects on a server of so much capacity."""
+
+    def __init__(self, raw_dir: Path, capacity: Capacity, busiest_cpu_s: Callable[[float], float] = lambda _: 0.2):
+        super().__init__(raw_dir)
+        self.capacity = capacity
+        self.busiest_cpu_s = busiest_cpu_s
+        """Operations per second of one thread -> CPU time it uses in a second."""
+
+    def lines(self, spec: dict[str, Any], calls: int) -> Iterator[dict[str, Any]]:
+        capacity = self.capacity(spec, calls)
         pace, seconds = spec.get("pace", {"kind": "closed"}), int(spec.get("duration_s", 10))
         closed = pace["kind"] == "closed"
         offered = round(_CLOSED_SHARE * capacity) if closed else round(pace["rate_per_s"])

@@ -1,12 +1,10 @@
 """TPC-C with wait times on a server that is simulated: enough for so many warehouses, and slower beyond."""
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from nephoscope.machines.remote import Completed, MachineHandle
-from tests.support.simulated_load import exactly, finished
+from tests.support.simulated_load import SimulatedProgram, exactly, finished
 
 PER_WAREHOUSE_PER_MIN = {
     "new_order": 12.6,
@@ -24,35 +22,16 @@ Capacity = Callable[[int], float]
 """Number of calls so far -> warehouses that the server can do."""
 
 
-class SimulatedTpcc:
-    """The `Execute` of a site on which nothing runs."""
+class SimulatedTpcc(SimulatedProgram):
+    """TPC-C on a server for so many warehouses."""
 
     def __init__(self, raw_dir: Path, capacity: Capacity):
-        self.raw_dir = raw_dir
+        super().__init__(raw_dir)
         self.capacity = capacity
-        self.specs: list[tuple[str, dict[str, Any]]] = []
 
-    async def __call__(
-        self,
-        machine: MachineHandle,
-        name: str,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        allowed: Sequence[int] = (),
-    ) -> Completed:
-        spec = json.loads(stdin)
-        self.specs.append((name, spec))
-        lines = self.lines(spec, self.capacity(len(self.specs)))
-        text = b"\n".join(json.dumps(line).encode() for line in lines) + b"\n"
-        (self.raw_dir / f"{name}.stdout").write_bytes(text)
-        return Completed(tuple(argv), 0, text, b"", 0.0)
-
-    def lines(self, spec: dict[str, Any], capacity: float) -> Iterator[dict[str, Any]]:
+    def lines(self, spec: dict[str, Any], calls: int) -> Iterator[dict[str, Any]]:
         """One interval. Beyond its capacity a closed loop of terminals waits: rates stay, response times grow."""
+        capacity = self.capacity(calls)
         seconds, workload = int(spec.get("duration_s", 10)), spec["workload"]
         active = workload.get("active_warehouses", workload["warehouses"])
         response_s = RESPONSE_S + CYCLE_S * max(0.0, active / capacity - 1)
