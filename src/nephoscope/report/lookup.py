@@ -118,6 +118,10 @@ class Lookup:
         found = self.statistics.get((benchmark, metric, per_cpu), {})
         return [found[name] for name in sorted(found, key=self._place.__getitem__)]
 
+    def of_configuration(self, benchmark: str, metric: str, configuration: str) -> list[Statistic]:
+        """The statistic of one configuration; empty: it has none."""
+        return [one for one in self.statistics_of(benchmark, metric) if one.configuration == configuration]
+
     @cached_property
     def _place(self) -> Mapping[str, int]:
         return {name: place for place, name in enumerate(self.configurations)}

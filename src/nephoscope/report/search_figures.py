@@ -11,9 +11,9 @@ from nephoscope.report import format as people
 from nephoscope.report import theme
 from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
-from nephoscope.report.spec import Rows, Spec, by_counting, data, finished
+from nephoscope.report.spec import Rows, Spec, by_counting, data, finished, limit_lines
 from nephoscope.report.wording import unit_text
-from nephoscope.results import BenchmarkRow, Statistic
+from nephoscope.results import BenchmarkRow
 
 POINT = "point."
 """Begins the names of metrics that have a value for each point of a search."""
@@ -112,7 +112,7 @@ def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) ->
         limits = [
             {"limit": scale.value(one.median), "label": f"limit of {which}"}
             for which in RESPONSES
-            for one in _of(book, row, f"limit.{which}", name)
+            for one in book.lookup.of_configuration(row.benchmark, f"limit.{which}", name)
         ]
         spec = _chart(rows, _bracket(book, row, name, rates), limits, seen, colours, rates, (scale.unit, True))
         spoken = f"Response times against load of {name}: {', '.join(seen)} of {people.plural(len(many), 'point')}."
@@ -164,24 +164,18 @@ def _chart(
         ],
     )
     layers = by_counting(rows, base.mark_point(filled=True, size=55), base.mark_point(filled=False, size=55))
-    if bracket:
-        layers.append(alt.Chart(data("bracket")).mark_rule(**theme.REFERENCE).encode(x="level:Q"))
-    if limits:
-        across = alt.Chart(data("limits")).encode(y=alt.Y("limit:Q"))
-        layers += [
-            across.mark_rule(color="var(--ink)", strokeWidth=1),
-            across.mark_text(**theme.NOTE, dx=4, dy=-6).encode(x=alt.value(0), text=alt.Text("label:N")),
-        ]
-    return finished(alt.layer(*layers), _HEIGHT, points=rows, bracket=bracket, limits=limits)
-
-
-def _of(book: Book, row: BenchmarkRow, metric: str, configuration: str) -> list[Statistic]:
-    return [one for one in book.lookup.statistics_of(row.benchmark, metric) if one.configuration == configuration]
+    return finished(
+        alt.layer(*layers, *limit_lines(bracket, limits)), _HEIGHT, points=rows, bracket=bracket, limits=limits
+    )
 
 
 def _bracket(book: Book, row: BenchmarkRow, configuration: str, scale: people.Scale) -> list[dict[str, Any]]:
     ends = (headlines(row)[0].name, FAILING)
-    return [{"level": scale.value(one.median)} for end in ends for one in _of(book, row, end, configuration)]
+    return [
+        {"level": scale.value(one.median)}
+        for end in ends
+        for one in book.lookup.of_configuration(row.benchmark, end, configuration)
+    ]
 
 
 def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
@@ -209,7 +203,7 @@ def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
     types = {one.configuration: one.machine_type for one in book.lookup.study.configurations}
     body = []
     for one in found:
-        failing = _of(book, row, FAILING, one.configuration)
+        failing = book.lookup.of_configuration(row.benchmark, FAILING, one.configuration)
         body.append(
             Row(
                 (
@@ -236,12 +230,12 @@ def _short(metric: Metric) -> str:
 
 
 def _time(book: Book, row: BenchmarkRow, metric: Metric, configuration: str) -> str:
-    found = _of(book, row, metric.name, configuration)
+    found = book.lookup.of_configuration(row.benchmark, metric.name, configuration)
     return people.scale_for("s", [found[0].median]).text(found[0].median) if found else people.MISSING
 
 
 def _number(book: Book, row: BenchmarkRow, metric: str, configuration: str, unit: str = "") -> str:
-    found = _of(book, row, metric, configuration)
+    found = book.lookup.of_configuration(row.benchmark, metric, configuration)
     return f"{people.integer(found[0].median)}{unit}" if found else people.MISSING
 
 

@@ -115,6 +115,18 @@ def axis_note(values: Sequence[float]) -> str:
     return "The axis starts at zero." if starts_at_zero(values) else "The axis does not start at zero."
 
 
+def limit_lines(bracket: Rows, limits: Rows) -> list[alt.Chart]:
+    """Of a search, over its points: levels ('level') upright, limits of a rule ('limit', 'label') across."""
+    layers = [alt.Chart(data("bracket")).mark_rule(**theme.REFERENCE).encode(x="level:Q")] if bracket else []
+    if limits:
+        across = alt.Chart(data("limits")).encode(y=alt.Y("limit:Q"))
+        layers += [
+            across.mark_rule(color="var(--ink)", strokeWidth=1),
+            across.mark_text(**theme.NOTE, dx=4, dy=-6).encode(x=alt.value(0), text="label:N"),
+        ]
+    return layers
+
+
 def by_counting(rows: Rows, valid: alt.Chart, hollow: alt.Chart) -> list[alt.Chart]:
     """The layer of trials that count, then that of the others; a layer without a row is left out."""
     layers = ((valid, True), (hollow, False))

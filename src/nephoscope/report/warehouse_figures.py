@@ -9,8 +9,8 @@ from nephoscope.report import format as people
 from nephoscope.report import theme
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
-from nephoscope.report.spec import Rows, Spec, by_counting, data, finished
-from nephoscope.results import BenchmarkRow, Statistic
+from nephoscope.report.spec import Rows, Spec, by_counting, data, finished, limit_lines
+from nephoscope.results import BenchmarkRow
 
 WAREHOUSES, PASSED = "point.warehouses", "point.passed"
 MOST, FAILING = "most_warehouses", "least_failing_warehouses"
@@ -68,8 +68,15 @@ def _figure(
             for point in many
             if metric in point
         ]
-        limits = [{"limit": scale.value(one.median), "label": "limit"} for one in _of(book, row, limit, name)]
-        bracket = [{"level": one.median} for end in (MOST, FAILING) for one in _of(book, row, end, name)]
+        limits = [
+            {"limit": scale.value(one.median), "label": "limit"}
+            for one in book.lookup.of_configuration(row.benchmark, limit, name)
+        ]
+        bracket = [
+            {"level": one.median}
+            for end in (MOST, FAILING)
+            for one in book.lookup.of_configuration(row.benchmark, end, name)
+        ]
         colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
         spoken = f"{title} of {name} over active warehouses: {people.plural(len(rows), 'point')}."
         drawn.append((name, spoken[:1].upper() + spoken[1:], _chart(rows, bracket, limits, colour, scale.unit)))
@@ -103,19 +110,9 @@ def _chart(rows: Rows, bracket: Rows, limits: Rows, colour: str, unit: str) -> S
         base.mark_point(filled=True, size=55, color=colour),
         base.mark_point(filled=False, size=55, color=colour),
     )
-    if bracket:
-        layers.append(alt.Chart(data("bracket")).mark_rule(**theme.REFERENCE).encode(x="level:Q"))
-    if limits:
-        across = alt.Chart(data("limits")).encode(y=alt.Y("limit:Q"))
-        layers += [
-            across.mark_rule(color="var(--ink)", strokeWidth=1),
-            across.mark_text(**theme.NOTE, dx=4, dy=-6).encode(x=alt.value(0), text="label:N"),
-        ]
-    return finished(alt.layer(*layers), _HEIGHT, points=rows, bracket=bracket, limits=limits)
-
-
-def _of(book: Book, row: BenchmarkRow, metric: str, configuration: str) -> list[Statistic]:
-    return [one for one in book.lookup.statistics_of(row.benchmark, metric) if one.configuration == configuration]
+    return finished(
+        alt.layer(*layers, *limit_lines(bracket, limits)), _HEIGHT, points=rows, bracket=bracket, limits=limits
+    )
 
 
 _TOLD: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -153,5 +150,5 @@ def _table(book: Book, row: BenchmarkRow) -> Table | None:
 
 
 def _median(book: Book, row: BenchmarkRow, metric: str, configuration: str) -> str:
-    found = _of(book, row, metric, configuration)
+    found = book.lookup.of_configuration(row.benchmark, metric, configuration)
     return f"{found[0].median:,.4g}" if found else people.MISSING
