@@ -93,6 +93,14 @@ def test_nothing_hangs_over_the_window(opened: Opened) -> None:
     assert loose == 0
 
 
+def test_the_leaderboard_is_seen_whole_on_a_desk(opened: Opened) -> None:
+    held, window = opened.page.evaluate(
+        "(scroll => [scroll.scrollWidth, scroll.clientWidth])(document.querySelector('#leaderboard .scroll'))"
+    )
+    wide = (opened.page.viewport_size or {"width": 0})["width"]
+    assert held <= window or wide < 1280, "only a narrow window must be scrolled"
+
+
 def test_links_to_trials_lead_to_rows(opened: Opened) -> None:
     missing = opened.page.evaluate(
         "[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.getAttribute('href').slice(1))"

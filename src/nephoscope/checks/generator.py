@@ -1,9 +1,9 @@
 """Was the load generator the limit? Then a number is the client's and not the database's.
 
 What is judged is what its own output says, second by second, and a calibration before the trial: the same connections
-without any query. On a machine that client and server share, waiting for a CPU is what both do to each other by
-design: it, and the lateness that comes of it, are told there and not judged. A busy thread and a slow calibration are
-the generator's own, and judged there as well.
+without any query. On CPUs that client and server share, of one machine or of machines emulated on it, waiting for a
+CPU is what both do to each other by design: it, and the lateness that comes of it, are told there and not judged. A
+busy thread and a slow calibration are the generator's own, and judged there as well.
 
 A calibration speaks of the generator only if the generator was busy in it. Where the round trip itself takes most of
 the time (a slow network, few connections, a point select next door), an empty one is no three times faster, and the
@@ -47,7 +47,7 @@ class GeneratorBound:
     text = (
         f"Refuses a trial whose load generator was the limit or was late: a thread over {THREAD_BUSY.percent} busy in "
         f"any second; calibrated (a thread as busy) at under {CALIBRATION.value:g} times the trial's round trips; and, "
-        "but on a machine shared with the server, where this is told and not judged: a pacing error p99 over "
+        "but on CPUs shared with the server, where this is told and not judged: a pacing error p99 over "
         f"{PACING_ERROR.value * _MILLISECONDS_PER_SECOND:g} ms, over {QUEUED_WHILE_IDLE.percent} of operations late "
         f"beside a free connection, over {RUN_QUEUE.percent} of the time waiting for a CPU, over {STEAL.percent} "
         f"stolen, over {THROTTLED.percent} throttled. Network drops and retransmissions are told."
@@ -65,7 +65,8 @@ class GeneratorBound:
         looks = [evidence.facts_before.get(machine) for machine in evidence.load_machines]
         cpus = [facts.cpus_online for facts in looks if facts is not None and facts.cpus_online is not None]
         known = sum(cpus) if len(cpus) == len(looks) else None
-        signs = list(_signs(seen, co_located=evidence.expected.co_located, cpus=known))
+        shares = _where_shared(evidence)
+        signs = list(_signs(seen, co_located=bool(shares), cpus=known))
         bound = [f"{sign.said}, {sign.limit}" for sign in signs if sign.over and sign.judged]
         if bound:
             return invalid(self.name, f"generator bound: {'; '.join(bound)}")
@@ -75,8 +76,18 @@ class GeneratorBound:
             told.append(f"{percent(client)} of the CPUs that it shares with the server")
         shared = [sign.said for sign in signs if sign.over and not sign.judged]
         if shared:
-            told.append(f"{CO_LOCATED}, so shared with the server and not judged: {', '.join(shared)}")
+            told.append(f"{shares}, so shared with the server and not judged: {', '.join(shared)}")
         return valid(self.name, "; ".join([*told, *_warnings(seen)]))
+
+
+def _where_shared(evidence: Evidence) -> str:
+    """Why client and server use the same CPUs; empty: they do not."""
+    if evidence.expected.co_located:
+        return CO_LOCATED
+    masks = evidence.measured_cpus
+    clients = {cpu for machine in evidence.load_machines for cpu in masks.get(machine, ())}
+    servers = {cpu for machine in masks.keys() - set(evidence.load_machines) for cpu in masks[machine]}
+    return "emulated on the same CPUs" if evidence.emulated and clients & servers else ""
 
 
 def signs_of_saturation(seen: Saturation, *, co_located: bool) -> list[str]:

@@ -43,11 +43,20 @@ class Cluster:
     load: MachineHandle
     more_load: tuple[MachineHandle, ...] = ()
     """Further machines of the load generator, which share one load with the first."""
+    one_machine: bool = False
+    """They are parts of one machine, whose CPUs are theirs."""
 
     @property
     def co_located(self) -> bool:
         """True when client and server share a machine."""
         return self.load.name in {machine.name for machine in self.database}
+
+    @property
+    def shares_cpus(self) -> bool:
+        """True when client and server may use the same CPU, and so wait for each other."""
+        servers = {cpu for machine in self.database for cpu in machine.cpus}
+        clients = {cpu for machine in self.load_machines for cpu in machine.cpus}
+        return self.co_located or (self.one_machine and bool(servers & clients))
 
     @property
     def machines(self) -> tuple[MachineHandle, ...]:

@@ -221,7 +221,8 @@ async def _run(script: str) -> None:
 async def _connected(plan: ClusterPlan, request: ClusterRequest) -> Cluster:
     """The cluster once every host answers."""
     machines = await asyncio.gather(*(_machine(plan, host, request) for host in plan.hosts))
-    return cluster_of(request.key, machines, request.configuration.database_machine.count)
+    cluster = cluster_of(request.key, machines, request.configuration.database_machine.count)
+    return replace(cluster, one_machine=True)
 
 
 async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -> MachineHandle:

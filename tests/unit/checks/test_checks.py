@@ -78,6 +78,11 @@ def _replication_cases() -> Iterator[tuple[str, dict[str, Any], str | None, str]
         yield "replication", {"replication_before": before, "replication_after": after}, verdict, words
 
 
+def apart(cpus: list[str]) -> dict[str, Any]:
+    """A load machine of its own, with this affinity mask; the server has the first CPU."""
+    return {"load_machines": ["load"], "measured_cpus": {"db": ["cpu0"], "load": cpus}}
+
+
 def saturated(**changes: Any) -> dict[str, Any]:
     return {"operations": operations(saturation=saturation(**changes))}
 
@@ -428,6 +433,24 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
         {"expected": expected(co_located=True)},
         "valid",
         "30 % of the CPUs that it shares with the server",
+    ),
+    (
+        "generator-bound",
+        {**saturated(run_queue_share=0.4), **apart(["cpu0", "cpu1"]), "emulated": True},
+        "valid",
+        "emulated on the same CPUs, so shared with the server and not judged: 40 % of the time waiting for a CPU",
+    ),
+    (
+        "generator-bound",
+        {**saturated(run_queue_share=0.4), **apart(["cpu1"]), "emulated": True},
+        "invalid",
+        "40 % of the time waiting for a CPU, over 5 %",
+    ),
+    (
+        "generator-bound",
+        {**saturated(run_queue_share=0.4), **apart(["cpu0"])},
+        "invalid",
+        "40 % of the time waiting for a CPU, over 5 %",
     ),
     ("generator-bound", saturated(calibration_per_s=None), "unknown", "was not calibrated"),
     ("generator-bound", saturated(calibration_thread_cpu_share=None), "unknown", "was not calibrated"),

@@ -61,7 +61,8 @@ class Fleet:
 
     path: Path
     url: str
-    max_usd: float = 100.0
+    max_usd: float = 500.0
+    """An attempt that was killed counts by its quote at least: a minute's trial by that of making its cluster."""
 
     @property
     def folder(self) -> ResultsFolder:
@@ -165,13 +166,12 @@ def test_four_kills_and_capacity_that_lacks_leave_no_machine_no_volume_and_no_lo
 
 @pytest.mark.slow
 def test_nothing_is_begun_that_the_budget_does_not_hold(fleet: Fleet) -> None:
-    fleet.max_usd = 3.0
+    fleet.max_usd = 40.0  # quotes of the small machines fit, one at a time; those of the large ones never do
     process = fleet.start()
     said, talk = process.communicate(timeout=600)
     assert process.returncode == 0, talk
     finished, refused = (int(said.split()[place]) for place in (1, 5))
-    assert refused > 0
-    assert finished + refused == 8
+    assert (finished, refused) == (4, 4)
     require_begun_within(fleet)
     left = account(fleet.url)
     assert left.created == left.terminated

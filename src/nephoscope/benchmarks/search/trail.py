@@ -29,12 +29,12 @@ class Conditions(Frozen):
     """Where a search took place, as far as its judgements rest on it."""
 
     schema_: Literal["nephoscope/search/1"] = Field(default="nephoscope/search/1", alias="schema")
-    co_located: bool
+    co_located: bool = Field(description="client and server may use the same CPUs")
 
 
 def note_conditions(site: Site) -> Conditions:
     """Of this site; written to `CONDITIONS`."""
-    conditions = Conditions(co_located=site.cluster.co_located)
+    conditions = Conditions(co_located=site.cluster.shares_cpus)
     text = conditions.model_dump_json(by_alias=True)
     (site.raw_dir / CONDITIONS).write_text(text + "\n", encoding="utf-8")
     return conditions
