@@ -31,6 +31,7 @@ from nephoscope.errors import (
 from nephoscope.importers.cloud_report_2019 import words_of
 from nephoscope.importers.registry import IMPORTERS, Importer
 from nephoscope.machines.doctor import Finding, Health
+from nephoscope.memory import look_for_cycles_seldom
 from nephoscope.records import Plan
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.signals import Stopped, run_until_stopped
@@ -340,6 +341,7 @@ def _print_json(content: Any) -> None:
 
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line and returns its exit code."""
+    look_for_cycles_seldom()
     try:
         result = app(arguments, standalone_mode=False)
         sys.stdout.flush()
