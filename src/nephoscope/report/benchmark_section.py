@@ -79,7 +79,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         curve_figures(book, row),
         warehouse_figures(book, row),
     ]
-    facts = [version, f"{count} of {people.plural(len(trials), 'trial')} count", round_trips(book, row)]
+    facts = [version, people.counting(count, len(trials)), round_trips(book, row)]
     return BenchmarkSection(
         anchor=section_anchor(row.benchmark),
         name=row.benchmark,

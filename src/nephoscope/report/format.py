@@ -17,6 +17,8 @@ SHARES = frozenset({"share", "fraction"})
 TIME_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 BYTE_STEPS = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
 BIT_STEPS = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
+HERTZ_STEPS = ((1e9, "GHz"), (1e6, "MHz"), (1.0, "Hz"))
+STEPS = ((SECONDS, TIME_STEPS), (BYTES, BYTE_STEPS), (BIT_RATES, BIT_STEPS), (frozenset({"Hz"}), HERTZ_STEPS))
 MOST_DECIMALS = 6
 MOST_DIGITS = 6
 
@@ -62,12 +64,9 @@ def scale_for(unit: str, values: Iterable[float], half_widths: Iterable[float] =
 
 
 def _divisor(unit: str, metric: str, largest: float) -> tuple[float, str]:
-    if unit in SECONDS:
-        return _step(TIME_STEPS, largest)
-    if unit in BYTES:
-        return _step(BYTE_STEPS, largest)
-    if unit in BIT_RATES:
-        return _step(BIT_STEPS, largest)
+    for units, steps in STEPS:
+        if unit in units:
+            return _step(steps, largest)
     bare = unit.removesuffix("/s").removesuffix("_per_s")
     if bare in BYTES and bare != unit:
         divisor, label = _step(BYTE_STEPS, largest)
@@ -101,6 +100,11 @@ def percent(value: float | None) -> str:
         return "<0.01 %"
     decimals = 0 if size >= 9.95 or size == 0 else 1 if size >= 0.995 else 2
     return f"{grouped(value, decimals)} %"
+
+
+def counting(good: int, of: int) -> str:
+    """'3 of 4 trials count', '1 of 1 trial counts'."""
+    return f"{good:,} of {plural(of, 'trial')} {'counts' if of == 1 else 'count'}"
 
 
 def coverage(value: float | None) -> str:

@@ -17,6 +17,8 @@ EXCLUDED_LINE: dict[str, Any] = {
     "strokeDash": [4, 3],
 }
 MOST_MARKS = 5
+FEW_POINTS = 3
+"""Of a trial: its line may be one point, which only a sign shows."""
 
 
 def log_marks(low: float, high: float) -> list[float]:
@@ -64,10 +66,13 @@ def latency(
 
 
 def series(valid: Rows, excluded: Rows, domain: tuple[float, float], colour: str, axis: str) -> Spec:
-    """A faint line per trial; a dashed one for a trial that does not count."""
+    """A faint line per trial, with points where it has few; a dashed one for a trial that does not count."""
+    few = len(valid) + len(excluded) <= FEW_POINTS * len({row["trial"] for row in (*valid, *excluded)})
+    point: Any = {"size": 22} if few else False
+    solid: dict[str, Any] = {"strokeWidth": 1.2, "opacity": 0.5, "color": colour}
     layers = [
-        *([_lines("valid", domain, axis).mark_line(strokeWidth=1.2, opacity=0.5, color=colour)] if valid else []),
-        *([_lines("excluded", domain, axis).mark_line(**EXCLUDED_LINE)] if excluded else []),
+        *([_lines("valid", domain, axis).mark_line(**solid, point=point)] if valid else []),
+        *([_lines("excluded", domain, axis).mark_line(**EXCLUDED_LINE, point=point)] if excluded else []),
     ]
     return finished(alt.layer(*layers), 210, valid=valid, excluded=excluded)
 

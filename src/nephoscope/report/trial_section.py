@@ -30,7 +30,7 @@ def counted(trials: list[TrialRow]) -> str:
         if found:
             parts.append(f"{len(found)} {words}")
     good = sum(trial.counts for trial in trials)
-    return f"{good:,} of {people.plural(len(trials), 'trial')} count" + (f"; {', '.join(parts)}." if parts else ".")
+    return people.counting(good, len(trials)) + (f"; {', '.join(parts)}." if parts else ".")
 
 
 def exclusions_table(book: Book) -> Table | None:
