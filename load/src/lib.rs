@@ -28,6 +28,8 @@ pub mod outcome;
 pub mod output;
 pub mod pace;
 pub mod record;
+pub mod recordset;
+mod rows;
 pub mod session;
 pub mod spec;
 pub mod sql;

@@ -11,6 +11,7 @@ use crate::record::Ledger;
 use crate::spec::{ShardSpec, Spec, SpecError, TargetKind};
 use crate::stop::Stop;
 use crate::target::Session as TargetSession;
+use crate::target::aerospike::Place;
 use crate::target::resp::Url;
 use crate::tell;
 use crate::workload::{self, ServerCounter, Workload};
@@ -19,7 +20,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+mod aerospike;
 mod resp;
+mod rows;
 mod sql;
 
 /// An open pace of which less than this share was done was not kept.
@@ -79,6 +82,7 @@ pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
 enum Server {
     Sql(Arc<Admin>),
     Resp(Url),
+    Aerospike(Place),
 }
 
 impl Server {
@@ -86,6 +90,7 @@ impl Server {
         Ok(match spec.target.kind {
             TargetKind::Postgres => Self::Sql(Arc::new(Admin::new(spec.target.dsn()?))),
             TargetKind::Resp => Self::Resp(spec.target.url()?),
+            TargetKind::Aerospike => Self::Aerospike(spec.target.place()?),
         })
     }
 
@@ -114,6 +119,7 @@ impl Session {
         match &self.server {
             Server::Sql(admin) => sql::act(self, admin),
             Server::Resp(url) => resp::act(self, url),
+            Server::Aerospike(place) => aerospike::act(self, place),
         }
     }
 

@@ -53,7 +53,7 @@ def test_every_console_block_is_marked() -> None:
 
 def test_the_example_of_a_spec_and_of_its_output_fit_the_contract() -> None:
     *specs, output = pages.blocks(TEXTS[pages.ROOT / "docs" / "reference" / "load-generator.md"], "json")
-    assert {LoadSpec.model_validate_json(spec).target.kind for spec in specs} == {"postgres", "resp"}
+    assert {LoadSpec.model_validate_json(spec).target.kind for spec in specs} == {"postgres", "resp", "aerospike"}
     decoder, events, place = json.JSONDecoder(), [], 0
     while place < len(output.rstrip()):
         row, place = decoder.raw_decode(output, place)

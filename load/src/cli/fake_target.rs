@@ -1,12 +1,15 @@
-//! `fake-target`: a server that only looks like one.
+//! `fake-target` and `fake-aerospike`: servers that only look like ones.
 
 use crate::exit::{ExitCode, Failure};
-use crate::fake_target::{FakeTarget, Listen, Plan};
+use crate::fake_target::{FakeCluster, FakeTarget, Listen, Plan};
 use crate::stop::Stop;
 use clap::Args;
-use std::io;
+use std::io::{self, Write};
 use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
+
+const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Args)]
 pub(super) struct FakeTargetArgs {
@@ -45,6 +48,30 @@ impl FakeTargetArgs {
         let failed = |error: io::Error| Failure::new(ExitCode::BadSpec, format!("{}: {error}", self.listen));
         let target = FakeTarget::bind(&listen, plan, self.warehouses).map_err(failed)?;
         target.serve(&mut io::stdout().lock(), || stop.requested()).map_err(failed)?;
+        Ok(ExitCode::Finished)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct FakeAerospikeArgs {
+    /// Of the cluster, each on a free port of this machine.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
+    nodes: u16,
+    /// The one that they have.
+    #[arg(long, default_value = "test")]
+    namespace: String,
+}
+
+impl FakeAerospikeArgs {
+    pub(super) fn serve(self, stop: &Stop) -> Result<ExitCode, Failure> {
+        let failed = |error: io::Error| Failure::new(ExitCode::BadSpec, format!("no free port: {error}"));
+        let cluster = FakeCluster::start(usize::from(self.nodes), &self.namespace).map_err(failed)?;
+        let line = serde_json::json!({"event": "listening", "addresses": cluster.addresses()});
+        // Who closed the pipe has no need of it.
+        let _ = writeln!(io::stdout(), "{line}");
+        while !stop.requested() {
+            thread::sleep(LOOK_EVERY);
+        }
         Ok(ExitCode::Finished)
     }
 }

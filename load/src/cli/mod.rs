@@ -13,7 +13,7 @@ use crate::stop::Stop;
 use crate::wire::{self, Wire};
 use crate::{kernel, merge, telemetry, tell};
 use clap::{Parser, Subcommand};
-use fake_target::FakeTargetArgs;
+use fake_target::{FakeAerospikeArgs, FakeTargetArgs};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sql::SqlArgs;
@@ -91,6 +91,9 @@ enum Command {
     /// Be a server that only looks like PostgreSQL: it answers the workloads null, point-select and tpcc (profile proc)
     /// from memory, as late as it is told. For tests and calibration; prints a JSON line a second, until SIGTERM.
     FakeTarget(FakeTargetArgs),
+    /// Be a cluster that only looks like Aerospike: its nodes hold in memory what is written. For tests; prints a JSON
+    /// line when they listen, and goes on until SIGTERM.
+    FakeAerospike(FakeAerospikeArgs),
     /// Measure this machine's CPUs by a CoreMark-like kernel (a Rust port), where EEMBC's own cannot be had; prints one
     /// JSON line. It is no EEMBC score.
     Kernel {
@@ -148,6 +151,7 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             return Ok(telemetry::run(Duration::from_millis(interval_ms), io::stdout().lock(), &stop));
         }
         Command::FakeTarget(args) => return args.serve(&*stop_on_signals()?),
+        Command::FakeAerospike(args) => return args.serve(&*stop_on_signals()?),
         Command::Kernel { threads, duration_s } => {
             return kernel::run(threads, f64::from(duration_s), io::stdout().lock());
         }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 pub(super) struct CommonArgs {
     /// postgresql://user@host:port/database, or ?host=/socket/directory; the password comes from PGPASSWORD. For kv and ycsb
-    /// also redis://host:port/number; the password comes from REDISCLI_AUTH.
+    /// also redis://host:port/number; the password comes from REDISCLI_AUTH. Or aerospike://host:port,host:port/namespace/set.
     #[arg(long)]
     dsn: String,
     /// Data and operations are functions of it.

@@ -66,6 +66,11 @@ fn options_become_the_same_spec_as_json() {
                 "field_bytes": 1424}}"#,
         ),
         (
+            "x ycsb run --dsn aerospike://h:3100,[::1]/test/set --rows 9 --mix f",
+            r#"{"action": "run", "target": {"kind": "aerospike", "hosts": ["h:3100", "[::1]"], "namespace": "test",
+                "set": "set"}, "seed": 1, "workload": {"kind": "ycsb", "rows": 9, "mix": "f"}}"#,
+        ),
+        (
             "x kv run --dsn redis://h:7000/1 --rows 9 --read-percent 50 --batch 1 --min-block-bytes 3 --max-block-bytes 7 \
              --distribution zipf --zipf-exponent 0.9 --order sequential --writes new --cluster --pipeline 16",
             r#"{"action": "run", "seed": 1, "target": {"kind": "resp", "dsn": "redis://h:7000/1", "pipeline": 16,

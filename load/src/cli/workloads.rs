@@ -26,10 +26,10 @@ pub(super) enum WorkloadCommand {
     #[command(subcommand)]
     Tpcb(ActionCommand<TpcbOptions>),
     /// Rows of a key and a block of bytes, read and written by key (CockroachDB's kv0 to kv100), on PostgreSQL's wire or,
-    /// with --dsn redis://..., on Redis and Valkey.
+    /// with --dsn redis://..., on Redis and Valkey, or, with --dsn aerospike://..., on Aerospike.
     #[command(subcommand)]
     Kv(ActionCommand<KvOptions>),
-    /// YCSB's core workloads A to F, on PostgreSQL's wire or, but for E, on Redis and Valkey.
+    /// YCSB's core workloads A to F, on PostgreSQL's wire or, but for E, on Redis and Valkey, and on Aerospike.
     #[command(subcommand)]
     Ycsb(ActionCommand<YcsbOptions>),
     /// Round trips and nothing else: one empty Sync each. What it reaches is the most that any workload could.

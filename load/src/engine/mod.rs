@@ -11,6 +11,7 @@ mod clock;
 mod coordinator;
 mod deferred;
 mod dial;
+mod dial_aerospike;
 mod dial_postgres;
 mod dial_resp;
 mod evidence;
@@ -23,6 +24,7 @@ mod timeline;
 
 pub use clock::{Clock, process_cpu_s, unix_ms};
 pub use dial::{Dial, DialError, Dialer};
+pub use dial_aerospike::{AerospikeDialer, cannot_use_node};
 pub use dial_postgres::{PostgresDialer, cannot_connect};
 pub use dial_resp::{RespDialer, cannot_use};
 pub use timeline::{Span, Timeline};

@@ -10,6 +10,8 @@ const MOST_ROWS: u64 = 100_000_000_000;
 const MOST_IN_BATCH: u32 = 1_000;
 /// What RESP and PostgreSQL take without further ado.
 const MOST_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
+/// A record of Aerospike fits into a write block of 8 MiB, with its header.
+const MOST_RECORD_BYTES: u32 = 8 * 1024 * 1024 - 4096;
 
 /// Checks what types cannot say.
 pub(super) fn validate(kv: &KvOptions) -> Result<(), SpecError> {
@@ -24,4 +26,10 @@ pub(super) fn validate(kv: &KvOptions) -> Result<(), SpecError> {
     require(ordered, "workload.max_block_bytes: must not be below min_block_bytes")?;
     let exponent = kv.zipf_exponent > 0.0 && kv.zipf_exponent <= 10.0;
     require(exponent, "workload.zipf_exponent: must be above 0 and at most 10")
+}
+
+/// Checks what a target of Aerospike can do.
+pub(super) fn validate_aerospike(kv: &KvOptions) -> Result<(), SpecError> {
+    let fits = kv.max_block_bytes() <= MOST_RECORD_BYTES;
+    require(fits, &format!("workload.max_block_bytes: must be at most {MOST_RECORD_BYTES}, what a record can hold"))
 }

@@ -16,7 +16,7 @@ mod ycsb;
 pub use point_select::PointSelectSpec;
 pub use target::{TargetKind, TargetSpec};
 pub use tpcc::{TpccDelivery, TpccSpec, TpccTimestamps, TpccWait};
-pub use validate::RESP_WORKLOADS;
+pub use validate::{AEROSPIKE_WORKLOADS, RESP_WORKLOADS};
 pub use workload::{NullSpec, WorkloadSpec};
 
 use crate::pace::{Pace, Share};

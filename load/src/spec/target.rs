@@ -3,6 +3,7 @@
 use super::SpecError;
 use super::validate::require;
 use crate::target::Dialect;
+use crate::target::aerospike::{DEFAULT_SET, Place};
 use crate::target::postgres::{Dsn, Isolation, Retry, redact};
 use crate::target::resp::Url;
 use serde::{Deserialize, Serialize};
@@ -17,8 +18,9 @@ pub struct TargetSpec {
     /// What it speaks.
     #[serde(default)]
     pub kind: TargetKind,
-    /// `postgresql://user@host:port/database`, or `redis://host:port/number`. The password comes from `PGPASSWORD`, or
-    /// from `REDISCLI_AUTH`.
+    /// PostgreSQL wire and RESP: `postgresql://user@host:port/database`, or `redis://host:port/number`. The password comes
+    /// from `PGPASSWORD`, or from `REDISCLI_AUTH`.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub dsn: String,
     /// PostgreSQL wire: how transactions are isolated.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -35,6 +37,15 @@ pub struct TargetSpec {
     /// RESP: the server is one of a cluster, whose masters share the keys.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cluster: bool,
+    /// Aerospike: nodes, `host:port` each, that are asked for the others.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub hosts: Vec<String>,
+    /// Aerospike: where the set is.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub namespace: String,
+    /// Aerospike: what all records are in.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub set: Option<String>,
 }
 
 /// Kinds of targets.
@@ -46,6 +57,8 @@ pub enum TargetKind {
     Postgres,
     /// Redis and Valkey.
     Resp,
+    /// Aerospike.
+    Aerospike,
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -64,31 +77,52 @@ impl TargetSpec {
     /// The target at a DSN, of the kind that its scheme says.
     #[must_use]
     pub fn at(dsn: &str) -> Self {
-        Self {
-            kind: if Url::is_one(dsn) { TargetKind::Resp } else { TargetKind::Postgres },
+        let of = |kind, dsn: &str| Self {
+            kind,
             dsn: dsn.to_owned(),
             isolation: Isolation::default(),
             dialect: Dialect::default(),
             retry: Retry::default(),
             pipeline: one(),
             cluster: false,
+            hosts: Vec::new(),
+            namespace: String::new(),
+            set: None,
+        };
+        match Place::parts(dsn) {
+            Some(parts) => Self {
+                hosts: parts.hosts.into_iter().map(str::to_owned).collect(),
+                namespace: parts.namespace.to_owned(),
+                set: parts.set.map(str::to_owned),
+                ..of(TargetKind::Aerospike, "")
+            },
+            None => of(if Url::is_one(dsn) { TargetKind::Resp } else { TargetKind::Postgres }, dsn),
         }
     }
 
     pub(super) fn validate(&self) -> Result<(), SpecError> {
         let pipeline = (1..=MOST_IN_PIPELINE).contains(&self.pipeline);
         require(pipeline, &format!("target.pipeline: must be 1 to {MOST_IN_PIPELINE}"))?;
+        if self.kind != TargetKind::Postgres {
+            require(is_default(&self.isolation), "target.isolation: is of targets of kind postgres")?;
+            require(is_default(&self.dialect), "target.dialect: is of targets of kind postgres")?;
+            require(is_default(&self.retry), "target.retry: is of targets of kind postgres")?;
+        }
+        if self.kind != TargetKind::Resp {
+            require(is_one(&self.pipeline), "target.pipeline: is of targets of kind resp")?;
+            require(!self.cluster, "target.cluster: is of targets of kind resp")?;
+        }
+        if self.kind != TargetKind::Aerospike {
+            require(self.hosts.is_empty(), "target.hosts: is of targets of kind aerospike")?;
+            require(self.namespace.is_empty(), "target.namespace: is of targets of kind aerospike")?;
+            require(self.set.is_none(), "target.set: is of targets of kind aerospike")?;
+        }
         match self.kind {
-            TargetKind::Postgres => {
-                require(is_one(&self.pipeline), "target.pipeline: is of targets of kind resp")?;
-                require(!self.cluster, "target.cluster: is of targets of kind resp")?;
-                self.dsn().map(|_| ())
-            }
-            TargetKind::Resp => {
-                require(is_default(&self.isolation), "target.isolation: is of targets of kind postgres")?;
-                require(is_default(&self.dialect), "target.dialect: is of targets of kind postgres")?;
-                require(is_default(&self.retry), "target.retry: is of targets of kind postgres")?;
-                self.url().map(|_| ())
+            TargetKind::Postgres => self.dsn().map(|_| ()),
+            TargetKind::Resp => self.url().map(|_| ()),
+            TargetKind::Aerospike => {
+                require(self.dsn.is_empty(), "target.dsn: is of other targets: name hosts, namespace and set")?;
+                self.place().map(|_| ())
             }
         }
     }
@@ -109,6 +143,15 @@ impl TargetSpec {
     pub fn url(&self) -> Result<Url, SpecError> {
         Url::parse(&self.dsn, |name| std::env::var(name).ok())
             .map_err(|error| SpecError(format!("target.dsn: {error}")))
+    }
+
+    /// The place of an Aerospike target.
+    ///
+    /// # Errors
+    /// [`SpecError`].
+    pub fn place(&self) -> Result<Place, SpecError> {
+        Place::new(&self.hosts, &self.namespace, self.set.as_deref().unwrap_or(DEFAULT_SET))
+            .map_err(|error| SpecError(format!("target.{error}")))
     }
 
     /// The same without a password.

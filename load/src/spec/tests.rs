@@ -100,6 +100,42 @@ fn ycsb_on_resp_has_neither_scans_nor_inserts_into_a_cluster() {
 }
 
 #[test]
+fn an_aerospike_target_is_hosts_a_namespace_and_a_set() {
+    let mut spec = minimal();
+    spec["workload"] = json!({"kind": "kv", "rows": 1000});
+    spec["target"] = json!({"kind": "aerospike", "hosts": ["192.0.2.1:3000", "b"], "namespace": "test"});
+    let parsed = Spec::parse(&spec.to_string()).unwrap();
+    assert_eq!(parsed.target.place().unwrap().set.name(), "nephoscope");
+    assert_eq!(serde_json::to_value(parsed.without_secrets().target).unwrap(), spec["target"]);
+    assert_eq!(TargetSpec::at("aerospike://192.0.2.1:3000,b/test"), parsed.target);
+    for (key, value, expected) in [
+        ("/target/isolation", json!("serializable"), "target.isolation"),
+        ("/target/dialect", json!("cockroachdb"), "target.dialect"),
+        ("/target/pipeline", json!(2), "target.pipeline"),
+        ("/target/cluster", json!(true), "target.cluster"),
+        ("/target/dsn", json!("redis://h"), "target.dsn"),
+        ("/target/hosts", json!([]), "target.hosts: must name"),
+        ("/target/hosts", json!(["h:x"]), "target.hosts"),
+        ("/target/namespace", json!("a:b"), "target.namespace"),
+        ("/target/set", json!(""), "target.set: must be 1 to 63"),
+        ("/workload/batch", json!(2), "workload.batch: must be 1"),
+        ("/workload/min_block_bytes", json!(9_000_000), "workload.max_block_bytes"),
+        ("/workload", json!({"kind": "ycsb", "rows": 9, "mix": "e"}), "workload.mix: e scans"),
+        ("/workload", json!({"kind": "tpcb", "scale": 1}), "targets of kind aerospike have kv"),
+        ("/load", json!({"resume": true}), "load.resume"),
+        ("/fingerprint", json!(true), "fingerprint"),
+    ] {
+        let mut spec = spec.clone();
+        let (parent, name) = key.rsplit_once('/').unwrap();
+        spec.pointer_mut(parent).unwrap().as_object_mut().unwrap().insert(name.to_owned(), value);
+        let message = Spec::parse(&spec.to_string()).expect_err(key).to_string();
+        assert!(message.contains(expected), "{key}: {message}");
+    }
+    let other = with("/target", json!({"dsn": "postgresql://u@h/d", "hosts": ["h"]}));
+    assert!(Spec::parse(&other).unwrap_err().to_string().contains("target.hosts: is of targets of kind aerospike"));
+}
+
+#[test]
 fn the_password_is_not_shown() {
     let shown = Spec::parse(&minimal().to_string()).unwrap().without_secrets();
     assert_eq!(shown.target.dsn, "postgresql://u:***@h/d");

@@ -19,6 +19,9 @@ const LONGEST_S: f64 = 366.0 * 86_400.0;
 /// What targets of kind resp have.
 pub const RESP_WORKLOADS: &str = "workload.kind: targets of kind resp have kv, ycsb and null";
 
+/// What targets of kind aerospike have.
+pub const AEROSPIKE_WORKLOADS: &str = "workload.kind: targets of kind aerospike have kv, ycsb and null";
+
 pub(super) fn require(holds: bool, message: &str) -> Result<(), SpecError> {
     if holds { Ok(()) } else { Err(SpecError(message.to_owned())) }
 }
@@ -43,6 +46,7 @@ impl Spec {
         let has_tables = !matches!(self.workload, WorkloadSpec::Null(_));
         require(has_tables || self.action == Action::Run, "action: the null workload has no tables to load or check")?;
         self.validate_resp()?;
+        self.validate_aerospike()?;
         self.target.validate()
     }
 
@@ -75,6 +79,24 @@ impl Spec {
         };
         let one_slot = !self.target.cluster || batch == 1;
         require(one_slot, "workload.batch: must be 1 on a cluster, whose slots share no command")?;
+        require(!self.load.resume, "load.resume: is of targets of kind postgres")?;
+        require(!self.fingerprint, "fingerprint: is of targets of kind postgres")
+    }
+
+    /// Checks what a target of Aerospike can do.
+    fn validate_aerospike(&self) -> Result<(), SpecError> {
+        if self.target.kind != TargetKind::Aerospike {
+            return Ok(());
+        }
+        match &self.workload {
+            WorkloadSpec::Kv(kv) => {
+                require(kv.batch == 1, "workload.batch: must be 1, since an operation is about one record")?;
+                super::kv::validate_aerospike(kv)?;
+            }
+            WorkloadSpec::Null(_) => {}
+            WorkloadSpec::Ycsb(ycsb) => super::ycsb::validate_aerospike(ycsb)?,
+            _ => return Err(SpecError(AEROSPIKE_WORKLOADS.to_owned())),
+        }
         require(!self.load.resume, "load.resume: is of targets of kind postgres")?;
         require(!self.fingerprint, "fingerprint: is of targets of kind postgres")
     }

@@ -25,3 +25,8 @@ pub(super) fn validate_resp(ycsb: &YcsbOptions, cluster: bool) -> Result<(), Spe
     let placed = !(cluster && ycsb.mix.inserts());
     require(placed, "workload.mix: d needs one server, since a cluster must be told a record before it is drawn")
 }
+
+/// Checks what a target of Aerospike can do.
+pub(super) fn validate_aerospike(ycsb: &YcsbOptions) -> Result<(), SpecError> {
+    require(ycsb.mix != Mix::E, "workload.mix: e scans, and records have no order: use a target of kind postgres")
+}

@@ -1,5 +1,6 @@
 //! What load is sent to. A target knows connections and bytes; it knows no workload, no pace, no histogram.
 
+pub mod aerospike;
 mod dialect;
 mod inbox;
 pub mod postgres;

@@ -1,8 +1,9 @@
-//! Nothing but round trips: one empty `Sync` each, or on RESP one PING. It measures what the generator, the wire and the server's protocol can
+//! Nothing but round trips: one empty `Sync` each, on RESP one PING, on Aerospike one question. It measures what the generator, the wire and the server's protocol can
 //! do without any query, so that a rate measured otherwise can be held against it.
 
 use super::{AuditLine, Completion, DataError, Dataset, Draws, OperationId, Piece, RowWriter, Step, Worker, Workload};
 use crate::target::Dialect;
+use crate::target::aerospike::{self, Messages};
 use crate::target::postgres::{Batch, Reply};
 use crate::target::resp::{self, Commands};
 use std::io;
@@ -63,6 +64,38 @@ impl Workload<resp::Connection> for Null {
     }
 
     fn worker(&self, _: u32) -> Box<dyn Worker<resp::Connection>> {
+        Box::new(Self)
+    }
+
+    fn audit(&self, _: u32, _: &Draws) -> Vec<AuditLine> {
+        Vec::new()
+    }
+}
+
+impl Worker<aerospike::Connection> for Null {
+    fn draw(&mut self, _: u32, _: u64) -> OperationId {
+        OperationId(0)
+    }
+
+    fn step(&mut self, reply: Option<&aerospike::Reply>, messages: &mut Messages) -> Result<Step, DataError> {
+        if reply.is_some() {
+            return Ok(Step::Done(Completion::Committed));
+        }
+        messages.info(&["node"]);
+        Ok(Step::Send)
+    }
+
+    fn draws(&self) -> Draws {
+        Draws::default()
+    }
+}
+
+impl Workload<aerospike::Connection> for Null {
+    fn operations(&self) -> &'static [&'static str] {
+        &["info"]
+    }
+
+    fn worker(&self, _: u32) -> Box<dyn Worker<aerospike::Connection>> {
         Box::new(Self)
     }
 

@@ -1,6 +1,7 @@
 //! Data sets on targets of keys and values: each row is written by one command, under a name.
 
 use super::Dataset;
+use crate::target::aerospike::{Bin, Messages};
 use crate::target::resp::Commands;
 
 /// `user` and 20 digits.
@@ -60,10 +61,14 @@ pub trait Records: Dataset {
     fn rows(&self) -> u64;
     /// The name of one.
     fn name(&self, number: u64) -> Name;
-    /// Appends the one command that writes it; the bytes of its values.
+    /// On RESP, appends the one command that writes it; the bytes of its values.
     fn store(&self, number: u64, commands: &mut Commands) -> u64;
-    /// Appends the one command that tells how much of it is there.
+    /// On RESP, appends the one command that tells how much of it is there.
     fn measure(&self, number: u64, commands: &mut Commands);
+    /// On Aerospike, appends the one message that writes it; the bytes of its values.
+    fn put(&self, number: u64, messages: &mut Messages) -> u64;
+    /// On Aerospike, how much of it is there: in the bins of a record.
+    fn measure_bins(&self, bins: &mut dyn Iterator<Item = Bin<'_>>) -> u64;
     /// Whether that much is a whole row; nothing there is 0.
     fn is_whole(&self, measured: u64) -> bool;
     /// What [`Records::is_whole`] asks, in words, and what is measured.

@@ -1,6 +1,7 @@
 """What `nephoscope-load` is asked to do: the spec on its stdin. What it answers is in `load_contract.py`."""
 
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -60,7 +61,26 @@ class RespTarget(Concise):
     )
 
 
-AnyTarget = PostgresTarget | RespTarget
+class AerospikeTarget(Concise):
+    """Aerospike, for kv (one row an operation), ycsb (but for E) and null. There is neither a user nor TLS."""
+
+    kind: Literal["aerospike"] = "aerospike"
+    hosts: list[str] = Field(min_length=1, description="host:port of nodes, which are asked for the others")
+    namespace: str = Field(min_length=1, max_length=31, description="one that the nodes have")
+    set: str = Field(
+        default="nephoscope", pattern=r"^[^:;/=,\x00-\x20]{1,63}$", description="of all records; a load empties it"
+    )
+
+    @classmethod
+    def of(cls, dsn: str) -> "AerospikeTarget":
+        """From `aerospike://host:port,host:port/namespace`, or with `/set` behind it."""
+        parts = urlsplit(dsn)
+        namespace, _, records = parts.path.strip("/").partition("/")
+        more = {"set": records} if records else {}
+        return cls(hosts=parts.netloc.split(","), namespace=namespace, **more)
+
+
+AnyTarget = PostgresTarget | RespTarget | AerospikeTarget
 Target = Annotated[AnyTarget, Field(discriminator="kind")]
 
 
@@ -85,7 +105,7 @@ class TpccWorkload(Concise):
 
 
 class YcsbWorkload(Concise):
-    """YCSB's core workloads A to F on its `usertable`, or (but for E) on a hash each record."""
+    """YCSB's core workloads A to F on its `usertable`, or (but for E) on a hash or a record of bins each."""
 
     kind: Literal["ycsb"] = "ycsb"
     rows: int = Field(ge=1, le=100_000_000_000, description="records that are loaded")
@@ -101,7 +121,7 @@ class YcsbWorkload(Concise):
 
 
 class NullWorkload(Concise):
-    """One empty Sync (or PING) a round trip, no data set: what generator and wire can do without any query."""
+    """One empty Sync (or PING, or info) a round trip, no data set: what generator and wire can do without any query."""
 
     kind: Literal["null"] = "null"
 

@@ -7,6 +7,7 @@ import pytest
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.load_spec import (
+    AerospikeTarget,
     ClosedPace,
     ConstantPace,
     KvWorkload,
@@ -54,6 +55,7 @@ def test_keys_at_their_defaults_are_not_written() -> None:
         {"workload": TpcbWorkload(scale=3, profile="pipelined")},
         {"workload": YcsbWorkload(rows=9, mix="d", distribution="uniform", fields=1, field_bytes=7)},
         {"target": RespTarget(dsn="redis://h:7000/1", pipeline=16, cluster=True), "workload": KvWorkload(rows=9)},
+        {"target": AerospikeTarget(hosts=["h:3000"], namespace="test", set="kv"), "workload": KvWorkload(rows=9)},
         {"target": PostgresTarget(dsn=DSN, isolation="serializable", dialect="cockroachdb", retry="savepoint")},
     ],
 )
@@ -74,6 +76,8 @@ def test_a_spec_reads_back_as_it_was_written(changes: dict[str, Any]) -> None:
         ("workload", {"kind": "kv", "rows": 9, "read_percent": 101}),
         ("target", {"kind": "resp", "dsn": "redis://h", "isolation": "serializable"}),
         ("target", {"kind": "postgres", "dsn": DSN, "pipeline": 2}),
+        ("target", {"kind": "aerospike", "hosts": [], "namespace": "test"}),
+        ("target", {"kind": "aerospike", "hosts": ["h"], "namespace": "test", "pipeline": 2}),
         ("pace", {"kind": "constant"}),
         ("pace", {"kind": "poisson", "rate_per_s": 0}),
         ("shard", {"index": -1, "count": 2}),
@@ -83,3 +87,14 @@ def test_a_spec_reads_back_as_it_was_written(changes: dict[str, Any]) -> None:
 def test_what_is_not_in_the_contract_is_refused(part: str, wrong: Any) -> None:
     with pytest.raises(ValidationError):
         LoadSpec.model_validate({**json.loads(MINIMAL.model_dump_json(by_alias=True)), part: wrong})
+
+
+@pytest.mark.parametrize(
+    ("dsn", "expected"),
+    [
+        ("aerospike://a:3000,b:3100/test", {"hosts": ["a:3000", "b:3100"], "namespace": "test"}),
+        ("aerospike://a/test/kv", {"hosts": ["a"], "namespace": "test", "set": "kv"}),
+    ],
+)
+def test_a_dsn_of_aerospike_is_hosts_a_namespace_and_a_set(dsn: str, expected: dict[str, Any]) -> None:
+    assert json.loads(AerospikeTarget.of(dsn).model_dump_json()) == {"kind": "aerospike", **expected}

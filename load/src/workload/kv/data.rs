@@ -1,7 +1,9 @@
 //! The rows that are loaded, and the blocks of bytes in them.
 
+use super::aerospike::{BIN, block_of};
 use super::plan::KvOptions;
 use super::resp::write_key;
+use crate::target::aerospike::{Bin, Messages, Write};
 use crate::target::resp::Commands;
 use crate::target::{Dialect, Value};
 use crate::workload::keys::{Order, below};
@@ -146,6 +148,16 @@ impl Records for KvData {
 
     fn measure(&self, number: u64, commands: &mut Commands) {
         commands.all(&[b"STRLEN", &write_key(self.order.key(number))]);
+    }
+
+    fn put(&self, number: u64, messages: &mut Messages) -> u64 {
+        let (key, value) = self.row(number);
+        messages.write(Write::Replace, &write_key(key), [(BIN, value)].into_iter());
+        value.len() as u64
+    }
+
+    fn measure_bins(&self, bins: &mut dyn Iterator<Item = Bin<'_>>) -> u64 {
+        block_of(bins).map_or(0, |block| block.len() as u64)
     }
 
     fn is_whole(&self, measured: u64) -> bool {

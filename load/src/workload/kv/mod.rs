@@ -9,11 +9,13 @@
 //! loaded rows; and writes go to existing rows unless new ones are asked for, so that a long run or a repeated one finds a
 //! table of the same size.
 
+mod aerospike;
 mod data;
 mod plan;
 mod resp;
 mod sql;
 
+pub use aerospike::{BIN, KvAerospike};
 pub use data::{Blocks, KvData};
 pub use plan::{Distribution, KvOptions, Writes};
 pub use resp::{KvResp, MARKER, write_key};

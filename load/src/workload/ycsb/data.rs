@@ -1,6 +1,7 @@
 //! The records that are loaded, their names, and what is in their fields.
 
 use super::{MOST_FIELDS, YcsbOptions};
+use crate::target::aerospike::{Bin, Messages, Write};
 use crate::target::resp::Commands;
 use crate::target::{Dialect, Value};
 use crate::workload::keys::{below, fnv_of};
@@ -49,7 +50,7 @@ const fn table(fields: usize) -> Table {
 }
 
 /// Names of the fields, in their order.
-pub(super) fn field_names(fields: u32) -> impl Iterator<Item = &'static str> {
+pub(super) fn field_names(fields: u32) -> impl ExactSizeIterator<Item = &'static str> {
     COLUMNS[1..=fields as usize].iter().map(|(name, _)| *name)
 }
 
@@ -107,7 +108,7 @@ impl YcsbData {
     }
 
     /// What is in the fields of record `number`, in the order of their names.
-    fn fields(&self, number: u64) -> impl Iterator<Item = &str> {
+    fn fields(&self, number: u64) -> impl ExactSizeIterator<Item = &str> {
         let mut random = self.streams.stream(RECORD_STREAM, number);
         (0..self.options.fields).map(move |_| self.values.get(self.values.draw(&mut random)))
     }
@@ -174,6 +175,17 @@ impl Records for YcsbData {
 
     fn measure(&self, number: u64, commands: &mut Commands) {
         commands.all(&[b"HLEN", name_of(number).bytes()]);
+    }
+
+    fn put(&self, number: u64, messages: &mut Messages) -> u64 {
+        let bins = field_names(self.options.fields).zip(self.fields(number).map(str::as_bytes));
+        messages.write(Write::Replace, name_of(number).bytes(), bins);
+        u64::from(self.options.fields) * u64::from(self.options.field_bytes)
+    }
+
+    fn measure_bins(&self, bins: &mut dyn Iterator<Item = Bin<'_>>) -> u64 {
+        let bytes = self.options.field_bytes as usize;
+        bins.filter(|bin| bin.value.len() == bytes).count() as u64
     }
 
     fn is_whole(&self, measured: u64) -> bool {

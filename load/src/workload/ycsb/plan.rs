@@ -202,7 +202,7 @@ impl Drawer {
     }
 
     /// What is in the fields of a new record.
-    pub(super) fn new_fields(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn new_fields(&self) -> impl ExactSizeIterator<Item = &str> {
         let fields = self.plan.options.fields as usize;
         self.written[..fields].iter().map(|&field| self.plan.values.get(field))
     }

@@ -1,0 +1,285 @@
+//! The rows of a workload on Aerospike: they are written, checked and counted here, as records of one set, each at the
+//! node that is master of its partition.
+
+use crate::engine::cannot_use_node;
+use crate::exit::{ExitCode, Failure};
+use crate::rows::{Each, RowStore, share_out};
+use crate::stop::Stop;
+use crate::target::aerospike::{Cluster, Connection, FOUND, Messages, NOT_FOUND, Place, Reply, Write};
+use crate::target::postgres::Address;
+use crate::target::{Request, TargetError};
+use crate::workload::kv::{BIN, MARKER};
+use crate::workload::{Records, ServerCounter};
+use std::ops::Range;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Messages sent before their answers are read. A node takes a connection's messages one after the other …
+const MOST_MESSAGES: usize = 200;
+/// … and bytes: a node that answers what we do not read would stop to read what we send.
+const MOST_BYTES: u64 = 256 * 1024;
+/// A node that is silent for longer is lost.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Records of a truncated set go in the background.
+const TRUNCATION: Duration = Duration::from_secs(300);
+const LOOK_AGAIN: Duration = Duration::from_millis(200);
+/// A node refuses writes until its own clock is past the truncation, whose time is another node's.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(1);
+/// A node counts an operation when it has sent the answer, not before.
+const COUNTED: Duration = Duration::from_millis(50);
+
+/// Where the records are.
+pub struct Recordset {
+    place: Place,
+    cluster: Cluster,
+}
+
+impl Recordset {
+    /// Finds the nodes.
+    ///
+    /// # Errors
+    /// [`ExitCode::CannotConnect`] when nobody answers, or we are not let in, or the cluster is not whole.
+    pub fn open(place: Place) -> Result<Self, Failure> {
+        let cluster = find(&place)?;
+        Ok(Self { place, cluster })
+    }
+
+    /// The nodes, and what is where.
+    #[must_use]
+    pub fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Whether partitions have moved since.
+    ///
+    /// # Errors
+    /// As [`Recordset::open`].
+    pub fn has_moved(&self) -> Result<bool, Failure> {
+        Ok(find(&self.place)?.generations != self.cluster.generations)
+    }
+
+    fn nodes(&self) -> &[Address] {
+        self.cluster.partitions.nodes()
+    }
+
+    fn connect(&self) -> Result<Vec<Connection>, Failure> {
+        self.nodes().iter().map(connect).collect()
+    }
+
+    fn messages(&self) -> Messages {
+        Messages::new(Arc::clone(&self.place.set))
+    }
+
+    /// What each node says about this.
+    fn ask_all(&self, name: &str) -> Result<Vec<String>, Failure> {
+        let ask = |mut connection: Connection| Ok(connection.ask(&[name]).map_err(lost)?.concat());
+        self.connect()?.into_iter().map(ask).collect()
+    }
+
+    fn statistics(&self) -> Result<Vec<String>, Failure> {
+        self.ask_all(&format!("namespace/{}", self.place.set.namespace()))
+    }
+
+    /// Records of the set, on all nodes, each copy for itself.
+    fn count_copies(&self) -> Result<u64, Failure> {
+        let sets = self.ask_all(&format!("sets/{}/{}", self.place.set.namespace(), self.place.set.name()))?;
+        // A node that has none of its records does not know the set.
+        Ok(sets.iter().map(|set| value_of(set, "objects").unwrap_or(0)).sum())
+    }
+
+    fn exchange(&self, key: &[u8], messages: &Messages) -> Result<Option<Vec<u8>>, Failure> {
+        let mut connection = connect(&self.nodes()[self.cluster.partitions.master(key)])?;
+        let reply = connection.exchange(messages).map_err(lost)?;
+        Ok(reply.bins(0).next().map(|bin| bin.value.to_vec()))
+    }
+
+    /// Removes all records of the set, and waits until they are gone.
+    fn truncate(&self) -> Result<(), Failure> {
+        let set = &self.place.set;
+        let command = format!("truncate:namespace={};set={}", set.namespace(), set.name());
+        let answer = connect(&self.nodes()[0])?.ask(&[command.as_str()]).map_err(lost)?.concat();
+        if !answer.eq_ignore_ascii_case("ok") {
+            return Err(Failure::new(ExitCode::TargetLost, format!("the set cannot be truncated: {answer}")));
+        }
+        let deadline = Instant::now() + TRUNCATION;
+        loop {
+            thread::sleep(LOOK_AGAIN);
+            match self.count_copies()? {
+                0 => break,
+                left if Instant::now() >= deadline => {
+                    let message = format!("{left} records are left {} s after truncation", TRUNCATION.as_secs());
+                    return Err(Failure::new(ExitCode::TargetLost, message));
+                }
+                _ => {}
+            }
+        }
+        thread::sleep(CLOCKS_DIFFER);
+        Ok(())
+    }
+}
+
+impl RowStore for Recordset {
+    fn create(&self, data: &dyn Records) -> Result<(), Failure> {
+        let marked = self.identity()?.is_some();
+        let copies = self.count_copies()?;
+        let set = &self.place.set;
+        if copies > 0 && !marked {
+            let message = format!(
+                "the set {} of {} holds {copies} records that no load wrote: choose an empty one, or truncate it",
+                set.name(),
+                set.namespace()
+            );
+            return Err(Failure::new(ExitCode::BadSpec, message));
+        }
+        if copies > 0 || marked {
+            self.truncate()?;
+        }
+        let mut messages = self.messages();
+        messages.write(Write::Replace, MARKER, [(BIN, data.identity().as_bytes())].into_iter());
+        self.exchange(MARKER, &messages).map(|_| ())
+    }
+
+    fn identity(&self) -> Result<Option<String>, Failure> {
+        let mut messages = self.messages();
+        messages.read(MARKER);
+        let found = self.exchange(MARKER, &messages)?;
+        Ok(found.map(|identity| String::from_utf8_lossy(&identity).into_owned()))
+    }
+
+    /// Nodes count copies: so many of each record are on different ones.
+    fn count(&self) -> Result<u64, Failure> {
+        let copies = self.count_copies()?;
+        let factors = self.statistics()?;
+        let factors = factors.iter().map(|text| value_of(text, "effective_replication_factor"));
+        match factors.collect::<Option<Vec<u64>>>().as_deref() {
+            Some([factor @ (1..), others @ ..]) if others.iter().all(|other| other == factor) => Ok(copies / factor),
+            _ => Err(Failure::new(ExitCode::TargetLost, "the nodes do not tell one effective_replication_factor")),
+        }
+    }
+
+    /// Operations that nodes did for clients, or for other nodes, which pass on what is not theirs any more.
+    fn calls(&self, counters: &[ServerCounter]) -> Result<Vec<i64>, Failure> {
+        if counters.is_empty() {
+            return Ok(Vec::new());
+        }
+        thread::sleep(COUNTED);
+        let statistics = self.statistics()?;
+        let calls = |counter: &ServerCounter| {
+            let of = |text: &String| {
+                let own = value_of(text, &format!("client_{}", counter.sql))?;
+                Some(own + value_of(text, &format!("from_proxy_{}", counter.sql)).unwrap_or(0))
+            };
+            let sum = statistics.iter().map(of).sum::<Option<u64>>();
+            let message = || format!("the nodes do not tell client_{}", counter.sql);
+            sum.map(|sum| sum as i64).ok_or_else(|| Failure::new(ExitCode::TargetLost, message()))
+        };
+        counters.iter().map(calls).collect()
+    }
+
+    fn each(
+        &self,
+        data: &dyn Records,
+        what: Each,
+        rows: Range<u64>,
+        threads: u32,
+        stop: &Stop,
+        told: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<(), Failure> {
+        let open = || -> Result<Vec<Line>, Failure> {
+            Ok(self.connect()?.into_iter().map(|node| Line::new(node, what, self.messages())).collect())
+        };
+        share_out(rows, threads, stop, open, |lines, chunk| {
+            for number in chunk {
+                lines[self.cluster.partitions.master(data.name(number).bytes())].ask(data, number, told)?;
+            }
+            lines.iter_mut().try_for_each(|line| line.flush(data, told))
+        })
+    }
+}
+
+/// A connection, and what is under way on it.
+struct Line {
+    node: Connection,
+    what: Each,
+    messages: Messages,
+    bytes: u64,
+    /// Rows, and what was stored of each.
+    asked: Vec<(u64, u64)>,
+}
+
+impl Line {
+    fn new(node: Connection, what: Each, messages: Messages) -> Self {
+        Self { node, what, messages, bytes: 0, asked: Vec::with_capacity(MOST_MESSAGES) }
+    }
+
+    fn ask(&mut self, data: &dyn Records, number: u64, told: &dyn Fn(u64, u64)) -> Result<(), Failure> {
+        let stored = match self.what {
+            Each::Store => data.put(number, &mut self.messages),
+            Each::Measure => {
+                self.messages.read(data.name(number).bytes());
+                0
+            }
+        };
+        self.asked.push((number, stored));
+        self.bytes += stored;
+        if self.asked.len() >= MOST_MESSAGES || self.bytes >= MOST_BYTES { self.flush(data, told) } else { Ok(()) }
+    }
+
+    /// Sends what was asked, and tells what was stored, or how much is there.
+    fn flush(&mut self, data: &dyn Records, told: &dyn Fn(u64, u64)) -> Result<(), Failure> {
+        if self.asked.is_empty() {
+            return Ok(());
+        }
+        let reply = self.node.exchange(&self.messages).map_err(lost)?;
+        for (index, &(number, stored)) in self.asked.iter().enumerate() {
+            told(number, answered(reply, index, self.what, stored, data)?);
+        }
+        self.messages.clear();
+        self.asked.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
+fn answered(reply: &Reply, index: usize, what: Each, stored: u64, data: &dyn Records) -> Result<u64, Failure> {
+    match (what, reply.result(index)) {
+        (Each::Store, Some(FOUND)) => Ok(stored),
+        (Each::Measure, Some(FOUND)) => Ok(data.measure_bins(&mut reply.bins(index))),
+        (Each::Measure, Some(NOT_FOUND)) => Ok(0),
+        (_, other) => Err(Failure::new(ExitCode::TargetLost, format!("a record was answered by result {other:?}"))),
+    }
+}
+
+fn connect(address: &Address) -> Result<Connection, Failure> {
+    Connection::open(address, Some(PATIENCE)).map_err(|error| cannot_use_node(address, &error))
+}
+
+fn find(place: &Place) -> Result<Cluster, Failure> {
+    Cluster::find(place).map_err(|(address, error)| cannot_use_node(&address, &error))
+}
+
+/// The number behind `name=`; what a node tells is parted by semicolons, of sets by colons.
+fn value_of(text: &str, name: &str) -> Option<u64> {
+    let value = text.split([';', ':']).find_map(|part| part.strip_prefix(name)?.strip_prefix('='));
+    value?.parse().ok()
+}
+
+fn lost(error: TargetError) -> Failure {
+    Failure::target("the set cannot be used", &error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_read_by_their_whole_name() {
+        let namespace = "ns_cluster_size=3;effective_replication_factor=2;objects=7;client_read_success=21";
+        assert_eq!(value_of(namespace, "objects"), Some(7));
+        assert_eq!(value_of(namespace, "client_read_success"), Some(21));
+        assert_eq!((value_of(namespace, "read_success"), value_of(namespace, "client_read")), (None, None));
+        assert_eq!(value_of("objects=12:tombstones=0:truncating=false;", "objects"), Some(12));
+        assert_eq!(value_of("type=unknown", "objects"), None);
+    }
+}

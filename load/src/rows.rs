@@ -1,0 +1,156 @@
+//! The rows of a workload on a target of keys and values. What admin, loader and check are to targets that speak SQL, a
+//! [`RowStore`] is to these.
+
+use crate::exit::{ExitCode, Failure};
+use crate::output::{ConditionResult, TableLoad};
+use crate::spec::ShardSpec;
+use crate::stop::Stop;
+use crate::workload::{Records, ServerCounter};
+use std::ops::Range;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+
+/// Rows that one thread takes at a time.
+const CHUNK: u64 = 10_000;
+
+/// What is asked of many rows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Each {
+    /// Write it; what is told is the bytes of its values.
+    Store,
+    /// Tell how much of it is there.
+    Measure,
+}
+
+/// Where rows are written, checked and counted.
+pub(crate) trait RowStore {
+    /// Removes the rows of earlier loads, and notes which will be there.
+    ///
+    /// # Errors
+    /// [`ExitCode::BadSpec`] when there are rows that no load wrote: they are never deleted. When a server
+    /// refuses.
+    fn create(&self, data: &dyn Records) -> Result<(), Failure>;
+
+    /// What the last load noted.
+    ///
+    /// # Errors
+    /// When a server cannot be asked.
+    fn identity(&self) -> Result<Option<String>, Failure>;
+
+    /// Asks something about every row of a range on so many threads, and tells of each what was answered.
+    ///
+    /// # Errors
+    /// A server's refusal; an interruption.
+    fn each(
+        &self,
+        data: &dyn Records,
+        what: Each,
+        rows: Range<u64>,
+        threads: u32,
+        stop: &Stop,
+        told: &(dyn Fn(u64, u64) + Sync),
+    ) -> Result<(), Failure>;
+
+    /// How many rows there are, with the note of the load.
+    ///
+    /// # Errors
+    /// When a server cannot be asked.
+    fn count(&self) -> Result<u64, Failure>;
+
+    /// What the servers have counted so far, all together.
+    ///
+    /// # Errors
+    /// When a server cannot be asked.
+    fn calls(&self, counters: &[ServerCounter]) -> Result<Vec<i64>, Failure>;
+
+    /// Writes the rows of a shard.
+    ///
+    /// # Errors
+    /// [`ExitCode::BadSpec`] when the place was made for other rows; as [`RowStore::each`].
+    fn write(&self, data: &dyn Records, threads: u32, shard: ShardSpec, stop: &Stop) -> Result<TableLoad, Failure> {
+        let identity = self.identity()?;
+        if identity.as_deref() != Some(data.identity().as_str()) {
+            let found = identity.unwrap_or_else(|| "nothing".to_owned());
+            let message = format!("the database was made for {found}, not for {}: create it first", data.identity());
+            return Err(Failure::new(ExitCode::BadSpec, message));
+        }
+        let bound = |index: u32| (u128::from(data.rows()) * u128::from(index) / u128::from(shard.count)) as u64;
+        let rows = bound(shard.index)..bound(shard.index + 1);
+        let bytes = AtomicU64::new(0);
+        self.each(data, Each::Store, rows.clone(), threads, stop, &|_, stored| {
+            bytes.fetch_add(stored, Ordering::Relaxed);
+        })?;
+        Ok(TableLoad { table: data.table().to_owned(), rows: rows.end - rows.start, bytes: bytes.into_inner() })
+    }
+
+    /// Whether there are as many rows as there must be: at least, or exactly right after loading.
+    ///
+    /// # Errors
+    /// When a server cannot be asked.
+    fn check_count(&self, data: &dyn Records, only_loaded: bool) -> Result<Vec<ConditionResult>, Failure> {
+        let found = self.count()?;
+        let expected = data.rows() + 1; // with the note
+        let example = format!("{found} keys, with the note of the load; {expected} were loaded");
+        let missing = expected.saturating_sub(found);
+        let mut results = vec![condition(1, "there are at least the rows that were loaded", missing, &example)];
+        if only_loaded {
+            let more = found.saturating_sub(expected);
+            results.push(condition(2, "there are no other rows right after loading", more, &example));
+        }
+        Ok(results)
+    }
+
+    /// Whether every loaded row is there, and whole.
+    ///
+    /// # Errors
+    /// As [`RowStore::each`].
+    fn check_rows(&self, data: &dyn Records, threads: u32, stop: &Stop) -> Result<ConditionResult, Failure> {
+        let (wrong, first) = (AtomicU64::new(0), Mutex::new(None));
+        let [text, unit] = data.whole();
+        self.each(data, Each::Measure, 0..data.rows(), threads, stop, &|number, measured| {
+            if !data.is_whole(measured) {
+                wrong.fetch_add(1, Ordering::Relaxed);
+                first.lock().expect("no thread panics").get_or_insert((number, measured));
+            }
+        })?;
+        let example = first.into_inner().expect("no thread panics").map_or_else(String::new, |(number, measured)| {
+            format!("{} has {measured} {unit}", data.name(number).text())
+        });
+        Ok(condition(3, text, wrong.into_inner(), &example))
+    }
+}
+
+fn condition(number: u8, text: &str, violations: u64, example: &str) -> ConditionResult {
+    let example = (violations > 0).then(|| example.to_owned());
+    ConditionResult { number, text: text.to_owned(), holds: violations == 0, violations, example }
+}
+
+/// Lets threads take chunks of a range of rows until all are done, each with lines of its own to the servers.
+pub(crate) fn share_out<L>(
+    rows: Range<u64>,
+    threads: u32,
+    stop: &Stop,
+    open: impl Fn() -> Result<L, Failure> + Sync,
+    work: impl Fn(&mut L, Range<u64>) -> Result<(), Failure> + Sync,
+) -> Result<(), Failure> {
+    let next = AtomicU64::new(rows.start);
+    let take = || -> Result<(), Failure> {
+        let mut lines = open()?;
+        loop {
+            stop.reason().map_or(Ok(()), Err)?;
+            let chunk = next.fetch_add(CHUNK, Ordering::Relaxed);
+            if chunk >= rows.end {
+                return Ok(());
+            }
+            work(&mut lines, chunk..rows.end.min(chunk + CHUNK))?;
+        }
+    };
+    let stopped = || next.store(rows.end, Ordering::Relaxed);
+    thread::scope(|scope| {
+        let wanted = (rows.end - rows.start).div_ceil(CHUNK).min(u64::from(threads));
+        let threads: Vec<_> = (0..wanted).map(|_| scope.spawn(|| take().inspect_err(|_| stopped()))).collect();
+        let outcomes = threads.into_iter().map(|thread| thread.join().expect("no thread panics"));
+        outcomes.fold(Ok(()), Result::and)
+    })
+}

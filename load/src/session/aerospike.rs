@@ -1,0 +1,44 @@
+//! Carries a spec out on Aerospike.
+
+use super::Session;
+use super::rows::{Parts, Place};
+use crate::engine::AerospikeDialer;
+use crate::exit::{ExitCode, Failure};
+use crate::recordset::Recordset;
+use crate::spec::{AEROSPIKE_WORKLOADS, Action, WorkloadSpec};
+use crate::target::aerospike::{self, Connection};
+use crate::tell;
+use crate::workload::kv::{KvAerospike, KvData};
+use crate::workload::null::Null;
+use crate::workload::ycsb::{YcsbAerospike, YcsbData};
+use std::sync::Arc;
+
+/// What the spec asks for, at these nodes.
+pub(super) fn act(session: &Session, place: &aerospike::Place) -> Result<(), Failure> {
+    let spec = &session.spec;
+    let opened = Recordset::open(place.clone());
+    session.start(opened.as_ref().ok().map(|opened| opened.cluster().version.as_str()))?;
+    let records = opened?;
+    let (seed, partitions) = (spec.seed, records.cluster().partitions.clone());
+    let dialer = AerospikeDialer { partitions: partitions.clone() };
+    let parts: Parts<Connection> = match &spec.workload {
+        WorkloadSpec::Null(_) => (None, Arc::new(Null)),
+        WorkloadSpec::Kv(options) => {
+            (Some(Box::new(KvData::new(*options, seed))), Arc::new(KvAerospike::new(*options, seed, partitions)))
+        }
+        WorkloadSpec::Ycsb(options) if options.mix.inserts() && partitions.nodes().len() > 1 => {
+            let message = "workload.mix: d needs one node, since a cluster must be told a record before it is drawn";
+            return Err(Failure::new(ExitCode::BadSpec, message));
+        }
+        WorkloadSpec::Ycsb(options) => {
+            let workload = YcsbAerospike::new(*options, seed, spec.shard, partitions);
+            (Some(Box::new(YcsbData::new(*options, seed))), Arc::new(workload))
+        }
+        _ => return Err(Failure::new(ExitCode::BadSpec, AEROSPIKE_WORKLOADS)),
+    };
+    let outcome = Place { session, spec, store: &records }.act(parts, dialer);
+    if spec.action == Action::Run && records.has_moved().is_ok_and(|moved| moved) {
+        tell::say("partitions moved between nodes meanwhile: operations on them went to a node that passed them on");
+    }
+    outcome
+}

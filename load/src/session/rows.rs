@@ -1,0 +1,91 @@
+//! Carries a spec out on a target of keys and values.
+
+use super::Session;
+use crate::check;
+use crate::engine::Dialer;
+use crate::exit::{ExitCode, Failure, worst};
+use crate::rows::RowStore;
+use crate::spec::{Action, CheckSpec, LoadPart, Spec};
+use crate::tell;
+use crate::workload::{Records, Workload};
+use std::sync::Arc;
+
+/// What the spec's workload is on such a target: its rows, where it has some, and its operations.
+pub(super) type Parts<S> = (Option<Box<dyn Records>>, Arc<dyn Workload<S>>);
+
+/// Where it is carried out.
+pub(super) struct Place<'a, R> {
+    pub(super) session: &'a Session,
+    pub(super) spec: &'a Spec,
+    pub(super) store: &'a R,
+}
+
+impl<R: RowStore> Place<'_, R> {
+    /// Does what the spec asks for.
+    pub(super) fn act<D: Dialer>(&self, (data, workload): Parts<D::Session>, dialer: D) -> Result<(), Failure> {
+        match (self.spec.action, &data) {
+            (Action::Load, Some(data)) => self.load(data.as_ref()),
+            (Action::Check, Some(data)) => self.check(data.as_ref(), true, false),
+            _ => self.run(&workload, data.as_deref(), dialer),
+        }
+    }
+
+    fn load(&self, data: &dyn Records) -> Result<(), Failure> {
+        let Spec { load, connections, shard, .. } = self.spec;
+        if matches!(load.part, LoadPart::All | LoadPart::Create) {
+            tell::progress("emptying the database");
+            self.store.create(data)?;
+        }
+        if matches!(load.part, LoadPart::All | LoadPart::Rows) {
+            tell::progress("writing rows");
+            let written = self.store.write(data, *connections, *shard, &self.session.stop)?;
+            self.session.known().tables = vec![written];
+        }
+        if matches!(load.part, LoadPart::All | LoadPart::Finish) { self.check(data, true, true) } else { Ok(()) }
+    }
+
+    fn check(&self, data: &dyn Records, every_row: bool, only_loaded: bool) -> Result<(), Failure> {
+        if self.spec.check == CheckSpec::None {
+            return Ok(());
+        }
+        tell::progress("checking conditions");
+        let mut results = self.store.check_count(data, only_loaded)?;
+        if every_row {
+            results.push(self.store.check_rows(data, self.spec.connections, &self.session.stop)?);
+        }
+        let broken = check::judge_conditions(&results);
+        self.session.known().conditions = results;
+        broken.map_or(Ok(()), Err)
+    }
+
+    /// Drives the workload, then checks its data, where it has some.
+    fn run<D: Dialer>(
+        &self,
+        workload: &Arc<dyn Workload<D::Session>>,
+        data: Option<&dyn Records>,
+        dialer: D,
+    ) -> Result<(), Failure> {
+        let servers = dialer.groups();
+        if (self.spec.connections as usize) < servers {
+            let message = format!("connections: must be at least {servers}, one for each server of the cluster");
+            return Err(Failure::new(ExitCode::BadSpec, message));
+        }
+        let checked = self.spec.check == CheckSpec::Conditions;
+        let counters = if checked { self.session.counters(workload.as_ref()) } else { Vec::new() };
+        let before = self.store.calls(&counters)?;
+        let driven = self.session.drive(workload, dialer)?;
+        self.session.note_audit(workload.as_ref(), &driven);
+        let rate = self.session.judge_rate(&driven);
+        if !checked || self.session.stop.interrupted() {
+            return rate;
+        }
+        let counted = self.store.calls(&counters).and_then(|after| {
+            let results = check::compare_counters(&counters, &before, &after, &driven.ledger);
+            let disagreement = check::judge_counters(&results);
+            self.session.known().counters = results;
+            disagreement.map_or(Ok(()), Err)
+        });
+        let sound = data.map_or(Ok(()), |data| self.check(data, false, false));
+        worst([counted, sound, rate])
+    }
+}

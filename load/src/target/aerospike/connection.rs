@@ -1,0 +1,197 @@
+//! One session with a node.
+
+use super::message::{Messages, question};
+use super::reply::Reply;
+use super::result::name_of;
+use super::{INFO, discovery};
+use crate::target::inbox::Filled;
+use crate::target::postgres::Address;
+use crate::target::socket::Socket;
+use crate::target::{Poll, Session, TargetError};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A session. It carries one exchange at a time.
+#[derive(Debug)]
+pub struct Connection {
+    socket: Socket,
+    reply: Reply,
+    /// How much of the exchange's request the kernel has taken; `None` while there is no exchange.
+    sent: Option<usize>,
+    /// The last read took all that was there: no need to look again before something is sent or comes.
+    drained: bool,
+}
+
+impl Connection {
+    /// Connects, and asks for the node's name: who answers is a node of Aerospike. Afterwards a node that is silent for
+    /// `timeout` while an answer is due counts as lost; `None` waits for ever.
+    ///
+    /// # Errors
+    /// [`TargetError::Lost`] when nobody answers, [`TargetError::Database`] when the node asks for a user,
+    /// [`TargetError::Protocol`] when it is none.
+    pub fn open(address: &Address, timeout: Option<Duration>) -> Result<Self, TargetError> {
+        Self::open_within(address, timeout, CONNECT_TIMEOUT)
+    }
+
+    /// The same; until it is open, each wait for the node is at most `most` long.
+    ///
+    /// # Errors
+    /// As [`Connection::open`].
+    pub fn open_within(address: &Address, timeout: Option<Duration>, most: Duration) -> Result<Self, TargetError> {
+        let most = most.min(CONNECT_TIMEOUT);
+        let socket = Socket::connect(address, most)?;
+        socket.set_timeout(Some(most))?;
+        let mut connection = Self { socket, reply: Reply::default(), sent: None, drained: false };
+        connection.ask(&[discovery::NODE])?;
+        connection.socket.set_timeout(timeout)?;
+        Ok(connection)
+    }
+
+    /// Sends messages and waits for their answers.
+    ///
+    /// # Errors
+    /// [`TargetError::Database`] for the first that is refused (the others are answered all the same), and others when the
+    /// session is of no more use.
+    pub fn exchange(&mut self, messages: &Messages) -> Result<&Reply, TargetError> {
+        self.exchange_bytes(messages.bytes(), messages.count(), messages.kind())
+    }
+
+    /// What the node says about these, in their order.
+    ///
+    /// # Errors
+    /// As [`Connection::exchange`]; a single name that the node does not know is no error, its value says so.
+    pub fn ask(&mut self, names: &[&str]) -> Result<Vec<String>, TargetError> {
+        let reply = self.exchange_bytes(&question(names), 1, INFO)?;
+        let text = String::from_utf8_lossy(reply.text(0));
+        let mut lines = text.lines();
+        let value = |name: &&str| match lines.next() {
+            Some(line) => match line.split_once('\t') {
+                Some((said, value)) if said == *name => Ok(value.to_owned()),
+                _ => Err(info_refusal(line)),
+            },
+            None => Err(TargetError::Protocol(format!("{name} was not answered"))),
+        };
+        names.iter().map(value).collect()
+    }
+
+    fn exchange_bytes(&mut self, bytes: &[u8], count: usize, kind: u8) -> Result<&Reply, TargetError> {
+        self.socket.send(bytes)?;
+        self.reply.expect();
+        loop {
+            if let Some(outcome) = self.reply.parse(count, kind)? {
+                return outcome.map(|()| &self.reply);
+            }
+            self.reply.make_room();
+            self.reply.inbox.fill(&mut self.socket)?;
+        }
+    }
+
+    /// Sends what the kernel takes of the request.
+    fn send(&mut self, request: &Messages) -> Result<(), TargetError> {
+        let mut sent = self.sent.unwrap_or(0);
+        while let Some(rest @ [_, ..]) = request.bytes().get(sent..) {
+            match self.socket.try_send(rest)? {
+                Some(count) => sent += count,
+                None => break,
+            }
+        }
+        self.sent = Some(sent);
+        self.drained = false;
+        Ok(())
+    }
+}
+
+/// `ERROR:80:not authenticated`, or something that is no answer at all.
+pub(super) fn info_refusal(text: &str) -> TargetError {
+    let mut parts = text.splitn(3, ':');
+    let Some("ERROR" | "FAIL") = parts.next() else {
+        return TargetError::Protocol(format!("{text:?} answers no question"));
+    };
+    let code = parts.next().unwrap_or_default();
+    let sqlstate = code.parse().map_or_else(|_| "ERROR".to_owned(), name_of);
+    TargetError::Database { sqlstate, message: parts.next().unwrap_or(code).to_owned() }
+}
+
+impl Session for Connection {
+    type Request = Messages;
+    type Reply = Reply;
+
+    fn set_nonblocking(&mut self) -> Result<(), TargetError> {
+        self.socket.set_nonblocking()
+    }
+
+    fn begin(&mut self, request: &mut Messages) -> Result<(), TargetError> {
+        self.reply.expect();
+        self.sent = Some(0);
+        self.send(request)
+    }
+
+    fn advance(&mut self, request: &Messages) -> Result<Poll, TargetError> {
+        if self.wants_write(request) {
+            self.send(request)?;
+        }
+        loop {
+            if let Some(outcome) = self.reply.parse(request.count(), request.kind())? {
+                self.sent = None;
+                return outcome.map(|()| Poll::Ready);
+            }
+            if std::mem::take(&mut self.drained) {
+                return Ok(Poll::Pending);
+            }
+            self.reply.make_room();
+            match self.reply.inbox.try_fill(&mut self.socket)? {
+                Filled::Nothing => return Ok(Poll::Pending),
+                Filled::All => self.drained = true,
+                Filled::PerhapsMore => {}
+            }
+        }
+    }
+
+    fn wants_write(&self, request: &Messages) -> bool {
+        self.sent.is_some_and(|sent| sent < request.bytes().len())
+    }
+
+    fn reply(&self) -> &Reply {
+        &self.reply
+    }
+
+    fn listen(&mut self) -> Result<(), TargetError> {
+        self.reply.expect();
+        match self.reply.inbox.try_fill(&mut self.socket)? {
+            Filled::Nothing => Ok(()),
+            Filled::All | Filled::PerhapsMore => Err(TargetError::Protocol("an answer to nothing".to_owned())),
+        }
+    }
+
+    fn commits(&self, _: &Messages) -> bool {
+        // Each message takes effect, and is counted, when the node has read it.
+        true
+    }
+}
+
+impl AsFd for Connection {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_question_has_the_servers_word() {
+        for (text, state, message) in [
+            ("ERROR:80:not authenticated", "NOT_AUTHENTICATED", "not authenticated"),
+            ("ERROR:4:unrecognized command", "PARAMETER", "unrecognized command"),
+            ("ERROR::timeout", "ERROR", "timeout"),
+            ("ERROR", "ERROR", ""),
+        ] {
+            let expected = TargetError::Database { sqlstate: state.to_owned(), message: message.to_owned() };
+            assert_eq!(info_refusal(text), expected);
+        }
+        assert!(matches!(info_refusal("HTTP/1.1 400 Bad Request"), TargetError::Protocol(_)));
+    }
+}

@@ -1,0 +1,89 @@
+//! On Aerospike: a record each, with one bin. An operation is about one record.
+
+use super::plan::{Drawer, KvOptions, Plan};
+use super::resp::write_key;
+use super::{OPERATIONS, READ, WRITE};
+use crate::target::aerospike::{BLOB, Bin, Connection, FOUND, Messages, Partitions, Reply, Write};
+use crate::workload::{AuditLine, Completion, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload};
+use std::sync::Arc;
+
+/// The bin that holds a row's block of bytes.
+pub const BIN: &str = "v";
+
+/// The workload.
+#[derive(Debug)]
+pub struct KvAerospike {
+    plan: Arc<Plan>,
+    partitions: Partitions,
+}
+
+impl KvAerospike {
+    /// With these options (one row an operation), on the nodes of a cluster.
+    #[must_use]
+    pub fn new(options: KvOptions, seed: u64, partitions: Partitions) -> Self {
+        Self { plan: Arc::new(Plan::new(options, seed)), partitions }
+    }
+}
+
+impl Workload<Connection> for KvAerospike {
+    fn operations(&self) -> &'static [&'static str] {
+        &OPERATIONS
+    }
+
+    fn worker(&self, clients: u32) -> Box<dyn Worker<Connection>> {
+        Box::new(KvAerospikeWorker(Drawer::new(Arc::clone(&self.plan), clients)))
+    }
+
+    fn part(&self, clients: u32, client: u32, turn: u64, _: usize) -> usize {
+        if self.partitions.nodes().len() == 1 {
+            return 0;
+        }
+        self.partitions.master(&write_key(self.plan.first_key(clients, client, turn)))
+    }
+
+    fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
+        self.plan.audit(draws)
+    }
+
+    /// Records that were read and written, as the nodes' statistics of the namespace tell them.
+    fn server_counters(&self) -> Vec<ServerCounter> {
+        let counter = |name: &'static str, operation| ServerCounter { name, sql: name.to_owned(), operation, each: 1 };
+        vec![counter("read_success", READ), counter("write_success", WRITE)]
+    }
+}
+
+struct KvAerospikeWorker(Drawer);
+
+impl Worker<Connection> for KvAerospikeWorker {
+    fn draw(&mut self, client: u32, turn: u64) -> OperationId {
+        self.0.draw(client, turn)
+    }
+
+    fn step(&mut self, reply: Option<&Reply>, messages: &mut Messages) -> Result<Step, DataError> {
+        let Self(drawer) = self;
+        let Some(reply) = reply else {
+            if drawer.reads() {
+                messages.read(&write_key(drawer.keys()[0]));
+            } else if let Some((key, value)) = drawer.rows().next() {
+                messages.write(Write::Replace, &write_key(key), [(BIN, value)].into_iter());
+            }
+            return Ok(Step::Send);
+        };
+        let there = reply.result(0) == Some(FOUND) && (!drawer.reads() || block_of(&mut reply.bins(0)).is_some());
+        if there { Ok(Step::Done(Completion::Committed)) } else { Err(missing(drawer.keys()[0])) }
+    }
+
+    fn draws(&self) -> Draws {
+        self.0.draws()
+    }
+}
+
+/// The block of a row, when it is one.
+pub(super) fn block_of<'a>(bins: &mut dyn Iterator<Item = Bin<'a>>) -> Option<&'a [u8]> {
+    let bin = bins.next().filter(|bin| bin.name == BIN.as_bytes() && bin.kind == BLOB)?;
+    bins.next().is_none().then_some(bin.value)
+}
+
+fn missing(key: i64) -> DataError {
+    DataError(format!("the record {} is not there, or is no row of kv", String::from_utf8_lossy(&write_key(key))))
+}
