@@ -14,6 +14,7 @@
 """
 
 import errno
+import os
 from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar
@@ -224,6 +225,16 @@ class NoSpaceOnMachine(TrialFailure):
     """A measured machine's disk is full."""
 
     failure_class = "no_space_on_machine"
+
+
+def tool_failed(message: str, *, hint: str = "") -> TrialFailure:
+    """Of a tool or a server that ended with an error: a full disk is told by the words of the operating system."""
+    if os.strerror(errno.ENOSPC) in message:
+        return NoSpaceOnMachine(message, hint=MORE_SPACE)
+    return ToolFailed(message, hint=hint)
+
+
+MORE_SPACE = "free some space, choose another --out folder, or lower the data set's size in the study"
 
 
 class InfrastructureFailure(TrialFailure):

@@ -126,7 +126,7 @@ replicates = 1
 name = "node"
 vcpus = 1
 memory_gib = 1
-disk_gib = 1
+disk_gib = 4  # a primary with standbys keeps 1 GiB of its log
 
 [[configurations]]
 name = "replicated"

@@ -3,7 +3,7 @@
 import contextlib
 import hashlib
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from nephoscope.benchmarks import load_contract as contract
@@ -21,6 +21,7 @@ from nephoscope.errors import (
     TargetLost,
     TargetUnreachable,
     ToolFailed,
+    tool_failed,
 )
 from nephoscope.frozen import Frozen
 from nephoscope.machines.remote import Completed
@@ -264,8 +265,11 @@ def _read(raw: RawOutput, name: str) -> load_output.LoadOutput:
 
 
 def _failure(completed: Completed) -> NephoscopeError:
-    kinds = {contract.EXIT_CANNOT_CONNECT: TargetUnreachable, contract.EXIT_TARGET_LOST: TargetLost}
-    return kinds.get(completed.exit_code, ToolFailed)(
+    kinds: dict[int, Callable[..., NephoscopeError]] = {
+        contract.EXIT_CANNOT_CONNECT: TargetUnreachable,
+        contract.EXIT_TARGET_LOST: TargetLost,
+    }
+    return kinds.get(completed.exit_code, tool_failed)(
         f"nephoscope-load ended with exit code {completed.exit_code}: {_said(completed)}",
         hint="the database's log stands beside its raw output",
     )

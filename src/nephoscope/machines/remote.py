@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from nephoscope.errors import ToolFailed
+from nephoscope.errors import tool_failed
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,12 @@ class Completed:
 
         Raises:
             ToolFailed: otherwise, with the end of what the tool said.
+            NoSpaceOnMachine: it said that the disk is full.
         """
         if self.exit_code == 0 or self.exit_code in allowed:
             return self
         said = (self.stderr or self.stdout).decode(errors="replace").strip()[-600:]
-        raise ToolFailed(f"{self.argv[0]} ended with exit code {self.exit_code}: {said or 'it said nothing'}")
+        raise tool_failed(f"{self.argv[0]} ended with exit code {self.exit_code}: {said or 'it said nothing'}")
 
 
 class Background(Protocol):

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import Needs
 from nephoscope.checks.thresholds import BUSY_BEFORE, CLOCK_OFFSET
-from nephoscope.errors import ClockOff, NoSpaceOnMachine
+from nephoscope.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import VERSION_OPTIONS
 from nephoscope.providers.base import Cluster
@@ -136,7 +136,7 @@ async def _require_space(machine: MachineHandle, record: FactsRecord, needs: Nee
     if free + ours < needs.disk_bytes:
         raise NoSpaceOnMachine(
             f"{record.machine} has {free:,} bytes free, and the benchmark needs {needs.disk_bytes:,}",
-            hint="free some space, choose another --out folder, or lower the data set's size in the study",
+            hint=MORE_SPACE,
         )
 
 
