@@ -80,3 +80,4 @@ class SustainedEvidence(Frozen):
     log_per_s: float | None
     cache_hit_share: float | None
     debt_per_s: float | None = Field(description="growth of what is left to compact or to defragment")
+    trouble: str = Field(default="", description="why it took no writes, or what it lost; empty: nothing")

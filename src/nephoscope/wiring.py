@@ -12,7 +12,9 @@ from pathlib import Path
 import nephoscope
 from nephoscope.benchmarks.fake import PROGRAM as FAKE_PROGRAM
 from nephoscope.benchmarks.fake import fake_program
+from nephoscope.benchmarks.raw_device import require_unused
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.databases.aerospike import AerospikeDatabase
 from nephoscope.databases.base import Database
 from nephoscope.databases.cockroachdb import CockroachDatabase
 from nephoscope.databases.fake import FakeDatabase
@@ -60,6 +62,7 @@ def real_world(listener: Listener) -> World:
         "postgres": PostgresDatabase(lambda: find_binaries(embedded_folder()), os.environ),
         "valkey": ValkeyDatabase(find_valkey),
         "cockroachdb": CockroachDatabase(),
+        "aerospike": AerospikeDatabase(require_unused),
         "fake": FakeDatabase(),
     }
     return World(

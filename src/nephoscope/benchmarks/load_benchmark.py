@@ -11,7 +11,7 @@ from nephoscope.benchmarks import load_output, load_spec, shards
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.editions import Clients
 from nephoscope.benchmarks.load_metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
-from nephoscope.benchmarks.load_spec import AnyTarget, LoadSpec, PostgresTarget, RespTarget
+from nephoscope.benchmarks.load_spec import AerospikeTarget, AnyTarget, LoadSpec, PostgresTarget, RespTarget
 from nephoscope.benchmarks.saturation import saturation, saturation_measurements
 from nephoscope.databases.base import Endpoint, HasFixtures
 from nephoscope.errors import (
@@ -255,6 +255,8 @@ def _target(endpoint: Endpoint, parameters: Any) -> AnyTarget:
     if endpoint.dsn.startswith(("redis://", "valkey://", "unix://")):
         pipeline, cluster = getattr(parameters, "pipeline", 1), getattr(parameters, "cluster", False)
         return RespTarget(dsn=endpoint.dsn, pipeline=pipeline, cluster=cluster or endpoint.sharded)
+    if endpoint.dsn.startswith("aerospike://"):
+        return AerospikeTarget.of(endpoint.dsn)
     return PostgresTarget(
         dsn=endpoint.dsn, isolation=parameters.isolation, dialect=parameters.dialect, retry=parameters.retry
     )

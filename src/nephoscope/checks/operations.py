@@ -88,7 +88,10 @@ class Replication:
     """Copies of the data: a lost one is load that the others did not carry, and durability that was not paid for."""
 
     name = "replication"
-    text = "Refuses a trial of a replicated database after which its copies stood otherwise than before."
+    text = (
+        "Refuses a trial of a replicated database after which its copies, or the servers that hold them, stood "
+        "otherwise than before."
+    )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
         """Each copy's state before and after; None when there is one copy."""

@@ -15,7 +15,8 @@ class Sustained:
     name = "sustained"
     text = (
         f"Refuses a highest load at which the disk would be full within {DISK_LASTS.words}, at the rate of its "
-        "confirmations. What they wrote to the log, what the cache served and what is left to compact is told."
+        "confirmations, or at which the database took no writes or dropped records. What they wrote to the log, what "
+        "the cache served and what is left to compact is told."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
@@ -24,6 +25,8 @@ class Sustained:
         if found is None:
             return None
         told = _told(found)
+        if found.trouble:
+            return invalid(self.name, "; ".join([found.trouble, *told]))
         if found.free_bytes is None or found.free_lost_per_s is None:
             return unknown(self.name, "; ".join(["the free space is not known", *told]))
         if found.free_lost_per_s > 0:

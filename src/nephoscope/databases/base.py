@@ -32,6 +32,7 @@ class Upkeep(Frozen):
     cache_hits: float | None = Field(default=None, description="reads that its own cache served, from any origin")
     cache_misses: float | None = Field(default=None, description="the others")
     debt_bytes: float | None = Field(default=None, description="left to compact or to defragment")
+    trouble: str = Field(default="", description="why it takes no writes, or what it lost; empty: nothing")
 
 
 class Database(Protocol):
@@ -103,7 +104,7 @@ class HasReplication(Protocol):
     """Keeps copies on several machines, and can tell how they stand."""
 
     async def replication(self, cluster: Cluster) -> dict[str, str]:
-        """Copy -> its state in words; empty when there is one copy. Asked before and after a trial: both must agree."""
+        """Copy -> its state in words; empty when it says nothing. Asked before and after a trial: both must agree."""
         ...
 
 
@@ -111,9 +112,8 @@ class HasReplication(Protocol):
 class HasFootprint(Protocol):
     """Takes another amount of disk than a benchmark reckons with, which is a data set and one copy on each machine."""
 
-    @property
-    def disk_share(self) -> float:
-        """Of that amount, on each machine."""
+    def disk_share(self, settings: DatabaseSettings) -> float:
+        """Of that amount, on each machine, in its data folder."""
         ...
 
 

@@ -36,6 +36,8 @@ DEFAULT_FIXTURES = "nodelocal://1/nephoscope"
 """On the first machine's store: gone with the cluster."""
 GC_TTL_S = 600
 """After so long the space of a dropped copy is free again; by default it takes hours, and trials follow each other."""
+DISK_SHARE = 0.35
+"""In 2022 10,000 warehouses of TPC-C lay on three volumes of 1,000 GB: compressed, and the backup in a bucket."""
 _STATEMENT_TIMEOUT_S = 120.0
 _LOOK_EVERY_S = 0.5
 _QUIET = {"COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING": "true"}
@@ -60,8 +62,6 @@ class CockroachDatabase:
     """See the module's text. One instance serves one study."""
 
     name = "cockroachdb"
-    disk_share = 0.35
-    """In 2022 10,000 warehouses of TPC-C lay on three volumes of 1,000 GB: compressed, and the backup in a bucket."""
 
     def __init__(self) -> None:
         self._running: dict[str, _Servers] = {}
@@ -133,6 +133,12 @@ class CockroachDatabase:
         for outcome in ended:
             if isinstance(outcome, BaseException):
                 raise outcome
+
+    # HasFootprint
+
+    def disk_share(self, settings: DatabaseSettings) -> float:  # noqa: ARG002
+        """See `HasFootprint.disk_share`."""
+        return DISK_SHARE
 
     # HasFixtures
 

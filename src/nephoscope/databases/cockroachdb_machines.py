@@ -1,13 +1,13 @@
 """Gets machines ready for CockroachDB: the program, a data folder of this cluster and no other, certificates."""
 
 import asyncio
-import hashlib
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from nephoscope.databases.cockroachdb_commands import Layout, version_of
-from nephoscope.errors import DatabaseFailed, InputError
+from nephoscope.databases.programs import taken_along
+from nephoscope.errors import DatabaseFailed
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
@@ -84,7 +84,7 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
     """
     root = root_of(machine)
     if settings.binary is not None:
-        program = await _taken_along(machine, Path(settings.binary).expanduser(), f"{root}/bin")
+        program = await taken_along(machine, settings.binary, f"{root}/bin/cockroach")
     else:
         wanted = (settings.version or "").removeprefix("v")
         found = await machine.remote.execute(
@@ -106,23 +106,6 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
             hint="change `version` in the study, or give `binary` of such a one",
         )
     return program, tag
-
-
-async def _taken_along(machine: MachineHandle, local: Path, folder: str) -> str:
-    """A program of this machine there, unless the same is there already."""
-    try:
-        with local.open("rb") as content:
-            wanted = await asyncio.to_thread(lambda: hashlib.file_digest(content, "sha256").hexdigest())
-    except OSError as error:
-        raise InputError(f"`database.binary` {local} cannot be read: {error.strerror}") from error
-    program = f"{folder}/cockroach"
-    there = await machine.remote.execute(["sha256sum", program], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
-    if there.exit_code != 0 or there.stdout.decode(errors="replace").split()[:1] != [wanted]:
-        await _execute(machine, "mkdir", "-p", folder)
-        await machine.remote.upload(local, f"{program}.new")
-        await _execute(machine, "chmod", "755", f"{program}.new")
-        await _execute(machine, "mv", f"{program}.new", program)
-    return program
 
 
 async def claim_folders(cluster: Cluster, identity: str) -> None:

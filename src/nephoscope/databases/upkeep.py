@@ -38,13 +38,14 @@ def of_valkey(persistence: str, free_bytes: int) -> Upkeep:
 
 
 def together(many: Sequence[Upkeep]) -> Upkeep:
-    """Of several servers: sums, and of free space the least."""
+    """Of several servers: sums, of free space the least, and what is wrong with any."""
     log, debt = ([getattr(one, name) for one in many] for name in ("log_bytes", "debt_bytes"))
     free = [one.free_bytes for one in many if one.free_bytes is not None]
     return Upkeep(
         free_bytes=min(free, default=None),
         log_bytes=None if None in log else sum(log),
         debt_bytes=None if None in debt else sum(debt),
+        trouble="; ".join(dict.fromkeys(one.trouble for one in many if one.trouble)),
     )
 
 

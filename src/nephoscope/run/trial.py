@@ -26,6 +26,7 @@ from nephoscope.run.states import State
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt, When
 from nephoscope.study.model import Configuration
+from nephoscope.study.model import Database as DatabaseSettings
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
     needs = benchmark.needs(parameters)
     if needs.database:
-        needs = _as_kept(needs, world.databases[configuration.database.system])
+        needs = _as_kept(needs, world.databases[configuration.database.system], configuration.database)
     provider = world.providers[configuration.provider]
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
@@ -175,11 +176,11 @@ def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, a
     )
 
 
-def _as_kept(needs: Needs, database: Database) -> Needs:
+def _as_kept(needs: Needs, database: Database, settings: DatabaseSettings) -> Needs:
     """With the disk that this database takes."""
     if not isinstance(database, HasFootprint):
         return needs
-    return replace(needs, disk_bytes=int(needs.disk_bytes * database.disk_share))
+    return replace(needs, disk_bytes=int(needs.disk_bytes * database.disk_share(settings)))
 
 
 def _at_this_size(configuration: Configuration, cluster: Cluster) -> Configuration:

@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from nephoscope.frozen import Frozen, does_not_fit
 from nephoscope.study.address import names_one_server
+from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.cloud import Cloud
 from nephoscope.study.names import Name
 from nephoscope.study.places import Link, MachineType, Ssh
@@ -100,7 +101,7 @@ class Machine(Frozen):
 class Database(Frozen):
     """The system under test and how it is set."""
 
-    system: Literal["postgres", "valkey", "cockroachdb", "fake"] = Field(
+    system: Literal["postgres", "valkey", "cockroachdb", "aerospike", "fake"] = Field(
         default="postgres", description="valkey: or Redis, whichever is found; 'fake' answers without a server"
     )
     version: str | None = Field(
@@ -118,7 +119,10 @@ class Database(Frozen):
         description="a server of your own, without a password (PGPASSWORD gives it); default: start one",
     )
     binary: str | None = Field(
-        default=None, min_length=1, description="for cockroachdb: the program on this machine, taken to the others"
+        default=None,
+        min_length=1,
+        description="for cockroachdb and aerospike: the program on this machine, taken to the others; of aerospike a "
+        "Debian package too",
     )
     edition: Literal["cr2018", "cr2020", "cr2021", "cr2022"] | None = Field(
         default=None, description="for cockroachdb: start flags and settings of a published method; yours win"
@@ -134,6 +138,7 @@ class Database(Frozen):
         pattern=r"^[a-z0-9-]+://[^\s]+$",
         description="for cockroachdb: where backups of data sets outlive a cluster, as `s3://bucket/folder?AUTH=implicit`",
     )
+    aerospike: Aerospike | None = Field(default=None, description="for aerospike: its namespace and its storage")
 
     @field_validator("fixtures")
     @classmethod

@@ -3,12 +3,22 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nephoscope.study.aerospike import against_setting
 from nephoscope.study.explain import Problem
 from nephoscope.study.locate import Path
 from nephoscope.study.suggest import shown
 
-_COCKROACHDB = "cockroachdb"
-_ITS_KEYS = ("binary", "edition", "start_flags", "secure", "fixtures")
+_COCKROACHDB, _AEROSPIKE = "cockroachdb", "aerospike"
+_KEYS_OF: Mapping[str, tuple[str, ...]] = {
+    "binary": (_COCKROACHDB, _AEROSPIKE),
+    "aerospike": (_AEROSPIKE,),
+    **dict.fromkeys(("edition", "start_flags", "secure", "fixtures"), (_COCKROACHDB,)),
+}
+"""Which systems give a key its meaning."""
+_NO_DSN = {
+    _COCKROACHDB: "a CockroachDB of yours cannot be measured: its data sets are dropped and restored; leave `dsn` out",
+    _AEROSPIKE: "an Aerospike of yours cannot be measured: a trial empties its namespace; leave `dsn` out",
+}
 
 
 def problems(
@@ -18,15 +28,15 @@ def problems(
     database = configuration.get("database", {})
     if not isinstance(database, Mapping):
         return
-    if database.get("system") != _COCKROACHDB:
-        for key in _ITS_KEYS:
-            if key in database:
-                text = f'has a meaning with `system = "{_COCKROACHDB}"` alone; leave it out'
-                yield Problem((*path, "database", key), text)
-    elif "dsn" in database:
-        text = "a CockroachDB of yours cannot be measured: its data sets are dropped and restored; leave `dsn` out"
-        yield Problem((*path, "database", "dsn"), text)
     system = database.get("system", "postgres")
+    for key, systems in _KEYS_OF.items():
+        if key in database and system not in systems:
+            text = f"has a meaning with `system = {' or '.join(map(shown, systems))}` alone; leave it out"
+            yield Problem((*path, "database", key), text)
+    if "dsn" in database and str(system) in _NO_DSN:
+        yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
+    if system == _AEROSPIKE:
+        yield from _settings_of_aerospike(path, database.get("settings"))
     for entry in benchmarks:
         named = entry.get("configurations")
         elsewhere = isinstance(named, list) and named and configuration.get("name") not in named
@@ -39,6 +49,14 @@ def problems(
             place = (*path, "database", "system") if "system" in database else path
             text = f'benchmark {label} speaks {dialect}: give it `parameters.dialect = "{wanted}"`'
             yield Problem(place, text)
+
+
+def _settings_of_aerospike(path: Path, settings: Any) -> Iterator[Problem]:
+    """Each names a place in its configuration file."""
+    for name, value in settings.items() if isinstance(settings, Mapping) else ():
+        text = against_setting(str(name), value) if isinstance(value, str) else ""
+        if text:
+            yield Problem((*path, "database", "settings", str(name)), text)
 
 
 def _dialect(entry: Mapping[str, Any], known: Mapping[str, Any]) -> Any:

@@ -93,6 +93,9 @@ connections = 8                    # of the load generator; connections_per_cpu 
 # version = "17"                   # refused when the server found has another major version
 # dsn = "postgresql://me@localhost:5432/bench"   # a server of your own; its password goes into PGPASSWORD, never here
 # "cockroachdb" alone: binary (the program), edition, start_flags, secure, fixtures; docs/how-to/measure-cockroachdb.md.
+# "aerospike" alone: binary (the program or its package), and a table aerospike of its own: namespace, memory_gib,
+# replication_factor, write_block_kib, commit_to_device, disk_gib of a file, or device and destroys_data_on, which name
+# a raw device twice; docs/how-to/measure-aerospike.md.
 
 [configurations.database.settings] # server settings, on top of the ones nephoscope sets; always text
 # shared_buffers = "1GB"

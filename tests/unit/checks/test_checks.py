@@ -341,6 +341,7 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("sustained", kept_up(free_lost_per_s=-1.0), "valid", "no free space was lost"),
     ("sustained", kept_up(free_bytes=None), "unknown", "the free space is not known; log 2 MiB/s"),
     ("sustained", kept_up(debt_per_s=MIB), "valid", "left to compact grew by 1 MiB/s"),
+    ("sustained", kept_up(trouble="it takes no writes"), "invalid", "it takes no writes; log 2 MiB/s"),
     ("sustained", {"operations": operations()}, None, ""),
     ("sustained", {"operations": None}, None, ""),
     ("pass-rule", {}, "valid", "TPC-C: 1 limits kept"),

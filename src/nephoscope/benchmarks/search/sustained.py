@@ -78,6 +78,7 @@ def sustained(raw: RawOutput) -> SustainedEvidence | None:
         log_per_s=None if log is None or log < 0 else log / seconds,
         cache_hit_share=hits / touched if touched and hits is not None else None,
         debt_per_s=None if debt is None else debt / seconds,
+        trouble="; ".join(dict.fromkeys(look.upkeep.trouble for pair in pairs for look in pair if look.upkeep.trouble)),
     )
 
 

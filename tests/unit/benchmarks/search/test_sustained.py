@@ -95,10 +95,18 @@ def test_damaged_lines_are_refused(damaged: bytes) -> None:
 def test_what_is_not_said_is_not_known() -> None:
     found = sustained({UPKEEP: b"\n".join(json.dumps(line).encode() for line in lines({}, {}))})
     assert found is not None
-    assert found.model_dump(exclude={"seconds"}) == dict.fromkeys(
-        ("free_bytes", "free_lost_per_s", "log_per_s", "cache_hit_share", "debt_per_s")
-    )
+    assert found.model_dump(exclude={"seconds"}) == {
+        **dict.fromkeys(("free_bytes", "free_lost_per_s", "log_per_s", "cache_hit_share", "debt_per_s")),
+        "trouble": "",
+    }
     assert list(measured(found)) == []
+
+
+def test_trouble_at_any_look_is_kept() -> None:
+    stopped = {"upkeep": {"trouble": "it takes no writes"}}
+    found = sustained({UPKEEP: b"\n".join(json.dumps(line).encode() for line in lines({}, stopped))})
+    assert found is not None
+    assert found.trouble == "it takes no writes"
 
 
 def test_answers_of_servers_are_read() -> None:
