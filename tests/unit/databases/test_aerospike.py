@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -206,8 +207,9 @@ def test_a_server_lost_during_a_trial_refuses_it(tmp_path: Path) -> None:
 
 def _kill(machine: str, folder: Path) -> None:
     for entry in Path("/proc").iterdir():
-        if entry.name.isdigit() and f"{folder}/{machine}/" in (entry / "cmdline").read_bytes().decode(errors="replace"):
-            os.kill(int(entry.name), signal.SIGKILL)
+        with suppress(OSError):  # it ended meanwhile, and was not ours
+            if entry.name.isdigit() and f"{folder}/{machine}/" in (entry / "cmdline").read_text(errors="replace"):
+                os.kill(int(entry.name), signal.SIGKILL)
 
 
 def test_what_sustained_writes_cost_it(tmp_path: Path) -> None:
@@ -319,9 +321,7 @@ def test_another_program_than_asked_for_is_refused(tmp_path: Path, monkeypatch: 
         find(tmp_path, monkeypatch, binary=str(broken))
 
 
-@pytest.mark.parametrize(
-    "version", ["Community 6.4.0.34", "Community 7.0.0.26", "Enterprise 7.2.0.17", "Community 8.0.0.15"]
-)
+@pytest.mark.parametrize("version", ["Community 6.4.0.34", "Enterprise 7.0.0.26"])
 def test_older_servers_take_their_files_as_well(tmp_path: Path, version: str) -> None:
     async def scenario(database: AerospikeDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         assert endpoint.version == f"Aerospike {version}"
