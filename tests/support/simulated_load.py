@@ -57,7 +57,9 @@ class SimulatedLoad(SimulatedProgram):
         """Operations per second of one thread -> CPU time it uses in a second."""
 
     def lines(self, spec: dict[str, Any], calls: int) -> Iterator[dict[str, Any]]:
-        capacity = self.capacity(spec, calls)
+        return self.lines_at(spec, self.capacity(spec, calls))
+
+    def lines_at(self, spec: dict[str, Any], capacity: float) -> Iterator[dict[str, Any]]:
         pace, seconds = spec.get("pace", {"kind": "closed"}), int(spec.get("duration_s", 10))
         closed = pace["kind"] == "closed"
         offered = round(_CLOSED_SHARE * capacity) if closed else round(pace["rate_per_s"])

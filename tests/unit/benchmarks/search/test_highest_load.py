@@ -42,7 +42,7 @@ def searched(
     endpoint = Endpoint("postgresql://nobody@127.0.0.1/x", {}, "18", "fake")
     site = replace(site, execute=execute, endpoint=endpoint, database=database)
     spec = {"schema": "nephoscope/load-spec/1", "action": "run", "target": {"kind": "postgres", "dsn": "x"}, "seed": 1}
-    lines = execute.lines({**spec, **CALIBRATED}, 1e6)
+    lines = execute.lines_at({**spec, **CALIBRATED}, 1e6)
     text = "\n".join(json.dumps(line) for line in lines)
     (site.raw_dir / f"{CALIBRATION}.stdout").write_text(text)
     asyncio.run(HighestLoad().run(site, parameters))
@@ -261,7 +261,7 @@ def test_a_backlog_grows_when_it_never_empties(tmp_path: Path, queued: list[int]
     spec = {"schema": "nephoscope/load-spec/1", "action": "run", "target": {"kind": "postgres", "dsn": "x"}, "seed": 1}
     pace = {"pace": {"kind": "constant", "rate_per_s": 10_000}, "duration_s": len(queued)}
     load = SimulatedLoad(tmp_path, lambda *_: 20_000)
-    lines = list(load.lines({**spec, **pace, "workload": {"kind": "point_select", "rows": 1}}, 20_000))
+    lines = list(load.lines_at({**spec, **pace, "workload": {"kind": "point_select", "rows": 1}}, 20_000))
     for line, count in zip(lines[1:-1], queued, strict=True):
         line["client"]["queued"] = count
     assert backlog_grows(read(b"\n".join(json.dumps(line).encode() for line in lines))) is grows

@@ -37,7 +37,7 @@ def searched(
     execute = SimulatedTpcc(folder / "raw", capacity)
     site = replace(site, execute=execute, endpoint=Endpoint("postgresql://nobody@127.0.0.1/x", {}, "18", "fake"))
     spec = {"schema": "nephoscope/load-spec/1", "action": "run", "target": {"kind": "postgres", "dsn": "x"}, "seed": 1}
-    null = SimulatedLoad(folder, lambda *_: 1e6).lines({**spec, "workload": {"kind": "null"}, "duration_s": 2}, 1e6)
+    null = SimulatedLoad(folder, lambda *_: 1e6).lines_at({**spec, "workload": {"kind": "null"}, "duration_s": 2}, 1e6)
     (site.raw_dir / f"{CALIBRATION}.stdout").write_text("\n".join(json.dumps(line) for line in null))
     asyncio.run(MaxWarehouses().run(site, parameters))
     return raw_of(site), execute
