@@ -227,11 +227,11 @@ class NoSpaceOnMachine(TrialFailure):
     failure_class = "no_space_on_machine"
 
 
-def tool_failed(message: str, *, hint: str = "") -> TrialFailure:
+def tool_failed(message: str, *, hint: str = "", otherwise: type[TrialFailure] = ToolFailed) -> TrialFailure:
     """Of a tool or a server that ended with an error: a full disk is told by the words of the operating system."""
     if os.strerror(errno.ENOSPC) in message:
         return NoSpaceOnMachine(message, hint=MORE_SPACE)
-    return ToolFailed(message, hint=hint)
+    return otherwise(message, hint=hint)
 
 
 MORE_SPACE = "free some space, choose another --out folder, or lower the data set's size in the study"

@@ -133,7 +133,7 @@ class LoadBenchmark(ABC):
             timeout_s = LOAD_TIMEOUT_S + self.fixture_bytes(parameters) / LOAD_BYTES_PER_S
             completed = await shards.drive(site, FIXTURE, empty, spec, timeout_s=timeout_s)
             if completed.exit_code != contract.EXIT_FINISHED:
-                raise DatabaseFailed(f"loading {fixture} failed: {_said(completed)}")
+                raise tool_failed(f"loading {fixture} failed: {_said(completed)}", otherwise=DatabaseFailed)
             await site.database.seal_fixture(site.cluster, site.endpoint, fixture)
         copy = await site.database.clone_fixture(site.cluster, site.endpoint, fixture)
         await self._calibrate(site, copy, parameters)
