@@ -9,6 +9,7 @@ import pytest
 from nephoscope.benchmarks import load_output, load_spec
 from nephoscope.benchmarks.kv import Kv, KvParameters
 from nephoscope.benchmarks.load_benchmark import _target
+from nephoscope.benchmarks.load_spec import PostgresTarget, RespTarget
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import OutputUnreadable
 
@@ -39,6 +40,7 @@ def test_the_spec_that_is_sent_is_the_one_that_was_recorded() -> None:
         recorded = load_output.read(text_of(name)).started.spec
         assert Kv().workload(parameters, None) == recorded.workload
         assert Kv().pace(parameters) == recorded.pace
+        assert isinstance(recorded.target, PostgresTarget | RespTarget)
         endpoint = Endpoint(dsn=recorded.target.dsn, environment={}, version="", origin="user")
         assert _target(endpoint, parameters) == recorded.target
 
