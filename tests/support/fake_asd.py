@@ -144,7 +144,7 @@ class Server:
     def namespace_statistics(self) -> str:
         left, evicted = self.left_to_migrate(), 7 if (self.state / "evicted").exists() else 0
         kind = "file" if "file" in self.storage else "device"
-        total = "device_total_bytes" if self.version < (7, 0) else "data_total_bytes"
+        what = "device" if self.version < (7, 0) else "data"
         each = {
             "ns_cluster_size": len(self.up),
             "objects": 11,
@@ -156,7 +156,8 @@ class Server:
             "evicted_objects": evicted,
             "migrate_tx_partitions_remaining": left,
             "migrate_rx_partitions_remaining": 0,
-            total: 1 << 30,
+            f"{what}_total_bytes": 1 << 30,
+            f"{what}_used_bytes": 1 << 20,
             f"storage-engine.{kind}[0].free_wblocks": 100,
             f"storage-engine.{kind}[0].write_q": 1,
             f"storage-engine.{kind}[0].defrag_q": 2,
@@ -243,10 +244,10 @@ def main(state: Path, argv: list[str]) -> None:
     if argv == ["--version"]:
         print(f"Aerospike {edition} Edition build {version}")
         return
-    if argv[:2] != ["--foreground", "--config-file"]:
+    if argv[:3] != ["--foreground", "--cold-start", "--config-file"]:
         raise Refused(f"unknown command-line option in {argv}")
     major, minor = (int(part) for part in version.split(".")[:2])
-    asd = Server(state, parse(Path(argv[2]).read_text(), (major, minor)), (major, minor))
+    asd = Server(state, parse(Path(argv[3]).read_text(), (major, minor)), (major, minor))
     asd.take_storage()
     serve(asd)
 

@@ -168,7 +168,10 @@ def upkeep_commands(namespace: str) -> tuple[str, ...]:
 
 
 def upkeep(answered: Sequence[str]) -> Upkeep:
-    """Of one server: free write blocks above those at which it stops writes; what waits to be written or defragmented.
+    """Of one server: what it may still write; what waits to be written or defragmented.
+
+    It stops writes when too few write blocks are free, and when too much of the room is used (70 % by default; 6.0 has
+    no such limit): the nearer of both counts.
 
     Raises:
         OutputUnreadable: a number is not there.
@@ -178,7 +181,9 @@ def upkeep(answered: Sequence[str]) -> Upkeep:
     said, config = (values(answer) for answer in answered[1:])
     try:
         total = int(said.get("data_total_bytes") or said["device_total_bytes"])
+        used = int(said.get("data_used_bytes") or said["device_used_bytes"])
         least = _first(config, "stop-writes-avail-pct", "min-avail-pct")
+        most = _first(config, "stop-writes-used-pct", "max-used-pct") or 100
         block = int(config.get("storage-engine.write-block-size", _BLOCK_BYTES))
         counts = {"free_wblocks": 0, "defrag_q": 0, "write_q": 0}
         found = [(match[1], int(value)) for name, value in said.items() if (match := _QUEUES.fullmatch(name))]
@@ -188,8 +193,9 @@ def upkeep(answered: Sequence[str]) -> Upkeep:
         raise OutputUnreadable(f"Aerospike's storage is not what is known of 6.0 to 8.1: {error}") from error
     if {name for name, _ in found} != counts.keys():
         raise OutputUnreadable("Aerospike does not say how many write blocks are free, to write and to defragment")
+    free = min(counts["free_wblocks"] * block - total * least // 100, total * most // 100 - used)
     return Upkeep(
-        free_bytes=max(0, counts["free_wblocks"] * block - total * least // 100),
+        free_bytes=max(0, free),
         debt_bytes=(counts["defrag_q"] + counts["write_q"]) * block,
         trouble=trouble,
     )

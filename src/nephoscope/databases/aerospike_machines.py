@@ -26,6 +26,8 @@ DISK_SHARE = 0.4
 """Of the file system, for the file: a sealed copy of it must fit as well."""
 LEAST_FILE_BYTES = 128 * MIB
 """Aerospike 7.1 takes no smaller ones."""
+MOST_FILE_BYTES = 2 * 1024 * GIB
+"""AS_STORAGE_MAX_DEVICE_SIZE of the server: it ends on a larger one."""
 _LOOK_TIMEOUT_S = 60.0
 _COPY_TIMEOUT_S = 6 * 3600.0
 
@@ -125,7 +127,7 @@ async def place_of(
         await require_unused(machine, own.device)
     else:
         size = int(own.disk_gib * GIB) if own.disk_gib is not None else int(await _disk_bytes(machine) * DISK_SHARE)
-        size -= size % MIB
+        size = min(size - size % MIB, MOST_FILE_BYTES)
         if size < LEAST_FILE_BYTES:
             raise DatabaseFailed(
                 f"the disk of {machine.name} has room for a file of {size // MIB} MiB, and Aerospike takes none below "
@@ -163,8 +165,11 @@ async def exists(machine: MachineHandle, path: str) -> bool:
 
 
 async def launch(machine: MachineHandle, place: Place, program: str, log: Path) -> Background:
-    """A server that does not go to the background; what it says goes to `log`."""
-    argv = ["sh", "-c", _START, "start", program, "--foreground", "--config-file", place.config]
+    """A server that does not go to the background; what it says goes to `log`.
+
+    Cold: the Enterprise Edition would take its index from shared memory again, and the files below it are others now.
+    """
+    argv = ["sh", "-c", _START, "start", program, "--foreground", "--cold-start", "--config-file", place.config]
     return await machine.remote.start(argv, log=log)
 
 

@@ -308,27 +308,31 @@ def test_settings_stand_by_their_places_without_secrets_and_places_of_the_machin
 
 
 def storage(era: str, free: int = 100) -> list[str]:
-    total = {"6": "device_total_bytes", "8": "data_total_bytes"}[era]
+    what = {"6": "device", "8": "data"}[era]
+    room = f"{what}_total_bytes={200 * MIB};{what}_used_bytes={20 * MIB}"
     queues = f"storage-engine.device[0].free_wblocks={free};storage-engine.device[1].free_wblocks=1"
     more = "storage-engine.device[0].write_q=3;storage-engine.device[0].defrag_q=4;storage-engine.device[1].defrag_q=5"
     settings = {
         "6": "storage-engine.min-avail-pct=5;storage-engine.write-block-size=131072",
-        "8": "storage-engine.stop-writes-avail-pct=5;storage-engine.flush-size=131072",
+        "8": "storage-engine.stop-writes-avail-pct=5;storage-engine.flush-size=131072"
+        ";storage-engine.stop-writes-used-pct=70",
     }[era]
     cluster, namespace = said()
-    return [cluster, f"{namespace};{total}={200 * MIB};{queues};{more}", settings]
+    return [cluster, f"{namespace};{room};{queues};{more}", settings]
 
 
-@pytest.mark.parametrize(("era", "block"), [("6", 131_072), ("8", 8 * MIB)])
-def test_free_space_ends_where_writes_stop(era: str, block: int) -> None:
+@pytest.mark.parametrize(
+    ("era", "block", "free"), [("6", 131_072, 101 * 131_072 - 10 * MIB), ("8", 8 * MIB, 140 * MIB - 20 * MIB)]
+)
+def test_free_space_ends_where_writes_stop(era: str, block: int, free: int) -> None:
     found = info.upkeep(storage(era))
-    assert (found.free_bytes, found.debt_bytes) == (101 * block - 10 * MIB, 12 * block)
-    assert info.upkeep(storage(era, free=0)).free_bytes == max(0, block - 10 * MIB)
+    assert (found.free_bytes, found.debt_bytes) == (free, 12 * block)
+    assert info.upkeep(storage(era, free=0)).free_bytes == 0
     assert (found.log_bytes, found.cache_hits) == (None, None)
 
 
 def test_storage_that_says_too_little_is_refused() -> None:
-    for era, word in product("68", ("total_bytes", "free_wblocks", "write_q", "defrag_q")):
+    for era, word in product("68", ("total_bytes", "used_bytes", "free_wblocks", "write_q", "defrag_q")):
         answered = storage(era)
         with pytest.raises(OutputUnreadable):
             info.upkeep([answered[0], answered[1].replace(word, "renamed"), answered[2]])
