@@ -165,7 +165,14 @@ def shadowing(folder: Path, program: str, script: str) -> Mapping[str, str]:
     return {"PATH": f"{tool.parent}:{os.environ['PATH']}"}
 
 
-@pytest.mark.parametrize("script", ["exit 0", "echo garbage; exit 0", "head -c 1000 /dev/urandom; exit 0"])
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param("exit 0", marks=pytest.mark.slow),
+        pytest.param("echo garbage; exit 0", marks=pytest.mark.slow),
+        "head -c 1000 /dev/urandom; exit 0",
+    ],
+)
 def test_a_tool_that_talks_nonsense_fails_its_trials_alone(tmp_path: Path, script: str) -> None:
     file = tmp_path / "only.toml"
     file.write_text(
