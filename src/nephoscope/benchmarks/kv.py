@@ -41,11 +41,9 @@ class KvParameters(PacedParameters):
     @model_validator(mode="after")
     def _blocks_have_a_length(self) -> "KvParameters":
         if self.max_block_bytes is not None and self.max_block_bytes < self.min_block_bytes:
-            text = "`max_block_bytes` must not be below `min_block_bytes`"
-            raise does_not_fit(text)
+            raise does_not_fit("`max_block_bytes` must not be below `min_block_bytes`")
         if self.batch > self.rows:
-            text = "`batch` must not be above `rows`"
-            raise does_not_fit(text)
+            raise does_not_fit("`batch` must not be above `rows`")
         return self
 
 

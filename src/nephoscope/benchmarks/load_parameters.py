@@ -47,11 +47,11 @@ class PacedParameters(RunParameters):
     @model_validator(mode="after")
     def _an_open_pace_has_a_rate(self) -> Self:
         if self.pace == "closed" and self.rate_per_s is not None:
-            text = '`rate_per_s` needs the pace "constant" or "poisson": a closed pace has no rate of its own'
-            raise does_not_fit(text)
+            raise does_not_fit(
+                '`rate_per_s` needs the pace "constant" or "poisson": a closed pace has no rate of its own'
+            )
         if self.pace != "closed" and self.rate_per_s is None:
-            text = f'the pace "{self.pace}" needs `rate_per_s`'
-            raise does_not_fit(text)
+            raise does_not_fit(f'the pace "{self.pace}" needs `rate_per_s`')
         return self
 
     def spec_pace(self) -> load_spec.AnyPace:

@@ -194,10 +194,11 @@ class MaxWarehouses:
         """See `HasOperations.operations`: of the points that the result rests on."""
         search = read_search(raw, parameters)
         ended = search.ended
-        evidence = self._tpcc.evidence(search.joined, trail.output_of(raw, CALIBRATION), parameters.most, client_cpus)
+        joined = search.joined
+        evidence = self._tpcc.evidence(joined, trail.output_of(raw, CALIBRATION), parameters.most, client_cpus)
         found = SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)
         more = {"search": found, "sustained": sustained.sustained(raw)}
-        return evidence.model_copy(update={**more, "requirements": _asked(search.joined, RULES[parameters.rule])})
+        return evidence.model_copy(update={**more, "requirements": _asked(joined, RULES[parameters.rule])})
 
     def notes(self, parameters: MaxWarehousesParameters) -> list[str]:
         """See `HasNotes.notes`: the rule."""

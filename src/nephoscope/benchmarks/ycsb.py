@@ -45,8 +45,7 @@ class YcsbParameters(PacedParameters):
     @model_validator(mode="after")
     def _a_cluster_takes_no_inserts(self) -> "YcsbParameters":
         if self.cluster and self.mix in {"d", "e"}:
-            text = f"`mix` {self.mix} adds records, and `cluster` has a place for loaded ones alone"
-            raise does_not_fit(text)
+            raise does_not_fit(f"`mix` {self.mix} adds records, and `cluster` has a place for loaded ones alone")
         return self
 
 
