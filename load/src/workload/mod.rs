@@ -186,6 +186,14 @@ pub struct ServerCounter {
     pub each: u32,
 }
 
+impl ServerCounter {
+    /// Of a server that counts by name and knows no SQL: one more for each of an operation.
+    #[must_use]
+    pub fn by_name(name: &'static str, operation: OperationId) -> Self {
+        Self { name, sql: name.to_owned(), operation, each: 1 }
+    }
+}
+
 /// A workload on a kind of target. Statements, conditions and counters are those of targets that speak SQL; others have
 /// none.
 pub trait Workload<S: Session = postgres::Connection>: Send + Sync {

@@ -47,8 +47,7 @@ impl Workload<Connection> for KvAerospike {
 
     /// Records that were read and written, as the nodes' statistics of the namespace tell them.
     fn server_counters(&self) -> Vec<ServerCounter> {
-        let counter = |name: &'static str, operation| ServerCounter { name, sql: name.to_owned(), operation, each: 1 };
-        vec![counter("read_success", READ), counter("write_success", WRITE)]
+        vec![ServerCounter::by_name("read_success", READ), ServerCounter::by_name("write_success", WRITE)]
     }
 }
 

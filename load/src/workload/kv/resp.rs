@@ -63,8 +63,7 @@ impl Workload<Connection> for KvResp {
     /// Calls of commands, as INFO commandstats tells them.
     fn server_counters(&self) -> Vec<ServerCounter> {
         let [read, write] = if self.plan.options.batch == 1 { ["get", "set"] } else { ["mget", "mset"] };
-        let counter = |name: &'static str, operation| ServerCounter { name, sql: name.to_owned(), operation, each: 1 };
-        vec![counter(read, READ), counter(write, WRITE)]
+        vec![ServerCounter::by_name(read, READ), ServerCounter::by_name(write, WRITE)]
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::data::field_names;
 use super::plan::{Drawer, Plan};
-use super::{INSERT, Mix, OPERATIONS, READ, READ_MODIFY_WRITE, UPDATE, YcsbOptions};
+use super::{INSERT, OPERATIONS, READ, READ_MODIFY_WRITE, UPDATE, YcsbOptions};
 use crate::spec::ShardSpec;
 use crate::target::aerospike::{Connection, FOUND, Messages, Partitions, Reply, Write, name_of};
 use crate::workload::{AuditLine, Completion, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload};
@@ -44,17 +44,9 @@ impl Workload<Connection> for YcsbAerospike {
         self.plan.audit(draws)
     }
 
-    /// Records that were read and written, as the nodes' statistics of the namespace tell them. Two operations of F read,
-    /// so that only its writes are counted.
+    /// Records that were read and written, as the nodes' statistics of the namespace tell them.
     fn server_counters(&self) -> Vec<ServerCounter> {
-        let mix = self.plan.options.mix;
-        let (write, reads) = match mix {
-            Mix::F => (READ_MODIFY_WRITE, false),
-            _ if mix.inserts() => (INSERT, true),
-            _ => (UPDATE, true),
-        };
-        let counter = |name: &'static str, operation| ServerCounter { name, sql: name.to_owned(), operation, each: 1 };
-        reads.then(|| counter("read_success", READ)).into_iter().chain([counter("write_success", write)]).collect()
+        self.plan.counters("read_success", "write_success")
     }
 }
 

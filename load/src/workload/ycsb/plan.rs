@@ -3,12 +3,13 @@
 use super::data::{Field, Values, name_of};
 use super::newest::Newest;
 use super::{
-    Distribution, INSERT, LONGEST_SCAN, MOST_FIELDS, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE, YcsbOptions,
+    Distribution, INSERT, LONGEST_SCAN, MOST_FIELDS, Mix, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE,
+    YcsbOptions,
 };
 use crate::spec::ShardSpec;
 use crate::workload::keys::{Bins, MOST_BINS, Ranks, Shape, below, scramble};
 use crate::workload::statistic::chi_square;
-use crate::workload::{AuditLine, Draws, Name, OperationId, Streams};
+use crate::workload::{AuditLine, Draws, Name, OperationId, ServerCounter, Streams};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,6 +93,17 @@ impl Plan {
         let mut random = self.stream(client, turn);
         self.operation(&mut random);
         name_of(self.record(self.ranks.draw(&mut random)))
+    }
+
+    /// What a server that counts by name must have counted. Two operations of F read, so that only its writes are counted.
+    pub(super) fn counters(&self, read: &'static str, write: &'static str) -> Vec<ServerCounter> {
+        let (writes, reads) = match self.options.mix {
+            Mix::F => (READ_MODIFY_WRITE, false),
+            mix if mix.inserts() => (INSERT, true),
+            _ => (UPDATE, true),
+        };
+        let read = reads.then(|| ServerCounter::by_name(read, READ));
+        read.into_iter().chain([ServerCounter::by_name(write, writes)]).collect()
     }
 
     pub(super) fn audit(&self, draws: &Draws) -> Vec<AuditLine> {

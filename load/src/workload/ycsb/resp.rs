@@ -2,7 +2,7 @@
 
 use super::data::field_names;
 use super::plan::{Drawer, Plan};
-use super::{INSERT, Mix, OPERATIONS, READ, READ_MODIFY_WRITE, UPDATE, YcsbOptions};
+use super::{INSERT, OPERATIONS, READ, UPDATE, YcsbOptions};
 use crate::spec::ShardSpec;
 use crate::target::resp::{Answer, Commands, Connection, Reply, Slots};
 use crate::workload::{AuditLine, Completion, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload};
@@ -45,17 +45,9 @@ impl Workload<Connection> for YcsbResp {
         self.plan.audit(draws)
     }
 
-    /// Calls of commands, as INFO commandstats tells them. Two operations of F call HGETALL, so that only its writes are
-    /// counted.
+    /// Calls of commands, as INFO commandstats tells them.
     fn server_counters(&self) -> Vec<ServerCounter> {
-        let mix = self.plan.options.mix;
-        let (write, reads) = match mix {
-            Mix::F => (READ_MODIFY_WRITE, false),
-            _ if mix.inserts() => (INSERT, true),
-            _ => (UPDATE, true),
-        };
-        let counter = |name: &'static str, operation| ServerCounter { name, sql: name.to_owned(), operation, each: 1 };
-        reads.then(|| counter("hgetall", READ)).into_iter().chain([counter("hset", write)]).collect()
+        self.plan.counters("hgetall", "hset")
     }
 }
 
