@@ -48,7 +48,8 @@ load_machine = { type = "small" }
 uses = "stress-ng"
 parameters = { stressor = "matrix", duration_s = 4 }
 """
-TRIALS, KILLS = 6, 10
+KILLS = 10
+ROOT = Path(__file__).parents[2]
 
 
 def traces(folder: ResultsFolder) -> list[str]:
@@ -84,21 +85,21 @@ def a_load_goes_on(folder: ResultsFolder, since_unix_ms: float) -> bool:
     return any(one.state == "running" and one.at_unix_ms >= since_unix_ms for one in last)
 
 
-@pytest.mark.slow
-@pytest.mark.root
-def test_every_load_ran_once_and_nothing_is_left(tmp_path: Path) -> None:
-    study, folder = tmp_path / "study.toml", ResultsFolder(tmp_path / "out")
-    study.write_text(STUDY)
+def kill(study: Path, folder: ResultsFolder, within_s: float) -> tuple[int, int]:
+    """Ten times: a controller is begun and killed, every second one while a load goes on, the others within so many seconds.
+
+    Returns how many kills hit a load, and how much was on this machine just after the kills.
+    """
     draws, during_a_load, seen = random.Random(7), 0, 0
-    for kill in range(KILLS):
+    for number in range(KILLS):
         begun_unix_ms = time.time() * 1000
         process = start_nephoscope("run", study, "--out", folder.path)
         while not lock.held(folder.path / "lock"):
             assert process.poll() is None
             time.sleep(0.01)
-        until = time.monotonic() + (draws.uniform(0, 12) if kill % 2 else 120)
+        until = time.monotonic() + (draws.uniform(0, within_s) if number % 2 else 120)
         while time.monotonic() < until and process.poll() is None:
-            if kill % 2 == 0 and a_load_goes_on(folder, begun_unix_ms):
+            if number % 2 == 0 and a_load_goes_on(folder, begun_unix_ms):
                 time.sleep(draws.uniform(0, 3))
                 break
             time.sleep(0.02)
@@ -106,16 +107,44 @@ def test_every_load_ran_once_and_nothing_is_left(tmp_path: Path) -> None:
         process.kill()
         process.communicate()
         seen += len(traces(folder))
-    assert during_a_load >= 3
-    ended = nephoscope("run", study, "--out", folder.path, timeout_s=900)
+    return during_a_load, seen
+
+
+def finish(study: Path, folder: ResultsFolder, timeout_s: float) -> str:
+    """The same command once more, to the end: every trial finished, every load begun once, nothing left. What `clean` says."""
+    ended = nephoscope("run", study, "--out", folder.path, timeout_s=timeout_s)
     assert ended.exit_code == 0, ended.stderr
     assert {row.state for row in stages.status(folder)} == {"finished"}
     assert set(loads_begun(folder).values()) == {1}
     cleaned = nephoscope("clean", folder.path)
-    sys.stdout.write(f"{during_a_load} of {KILLS} kills during a load; {cleaned.stdout}")
     assert cleaned.stdout.endswith("0 terminated now, 0 left\n")
-    assert seen
     assert traces(folder) == []
+    return cleaned.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.root
+def test_every_load_ran_once_and_nothing_is_left(tmp_path: Path) -> None:
+    study, folder = tmp_path / "study.toml", ResultsFolder(tmp_path / "out")
+    study.write_text(STUDY)
+    during_a_load, seen = kill(study, folder, within_s=12)
+    assert during_a_load >= 3
+    assert seen
+    said = finish(study, folder, timeout_s=900)
+    sys.stdout.write(f"{during_a_load} of {KILLS} kills during a load; {said}")
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@needs("postgres", "nephoscope-load", "fio", "iperf3")
+def test_the_shipped_study_of_clusters_survives_ten_kills(tmp_path: Path) -> None:
+    """36 trials on clusters of three and a load machine, about 20 minutes: TPC-C, fio and iperf3 are found again alike."""
+    study, folder = ROOT / "studies" / "cluster.toml", ResultsFolder(tmp_path / "out")
+    during_a_load, seen = kill(study, folder, within_s=60)
+    assert during_a_load >= 3
+    assert seen
+    said = finish(study, folder, timeout_s=2400)
+    sys.stdout.write(f"{during_a_load} of {KILLS} kills during a load; {said}")
 
 
 ON_POSTGRES = """
