@@ -65,6 +65,7 @@ const CLIENT: Table = &[
     ("in_flight", Sum),
     ("threads", Join),
     ("steal_s", Sum),
+    ("machine_cpus", Sum),
     ("throttled", Sum),
     ("pacing_error", Rule::Histogram),
     ("queued", Sum),

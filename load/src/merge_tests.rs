@@ -20,7 +20,7 @@ fn output(index: u32) -> Vec<Value> {
                       "workload": {"kind": "tpcc", "warehouses": 2}, "duration_s": 0.5,
                       "shard": {"index": index, "count": 2}});
     let client = json!({"cpu_s": 0.25, "in_flight": 1, "threads": [{"cpu_s": 0.25, "run_queue_s": null,
-                        "involuntary_switches": index}], "steal_s": null, "throttled": 1,
+                        "involuntary_switches": index}], "steal_s": null, "machine_cpus": 2, "throttled": 1,
                         "pacing_error": if index == 0 { Value::Null } else { json!(encoded(&[7])) },
                         "queued": 2, "queued_while_idle": 0, "network": null});
     let total = json!({"operation": "new_order", "outcome": "committed", "measured": 2, "all": 2});

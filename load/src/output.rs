@@ -124,6 +124,8 @@ pub struct ClientUse {
     pub threads: Vec<ThreadUse>,
     /// Taken from the machine's CPUs by its hypervisor.
     pub steal_s: Option<f64>,
+    /// CPUs of the machine that are online.
+    pub machine_cpus: Option<usize>,
     /// Periods in which the cgroup's CPU quota was used up.
     pub throttled: Option<u64>,
     /// HDR histogram of taken - intended, of operations that waited for no connection. `None`: nothing was paced.

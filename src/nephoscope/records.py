@@ -201,6 +201,7 @@ class Saturation(Frozen):
     thread_cpu_share: float | None = Field(description="the most that one thread used in one second, of its wall time")
     run_queue_share: float | None = Field(description="ready and not running: of the worst thread's wall time")
     steal_s_per_s: float | None = Field(description="CPUs of its machine that the hypervisor gave to others")
+    machine_cpus: int | None = Field(default=None, description="of its machine, or machines; null: it did not say")
     throttled_share: float | None = Field(description="periods of 100 ms in which the cgroup's quota was used up")
     pacing_error_p99_s: float | None = Field(description="its own lateness; None: nothing was paced")
     queued_while_idle_share: float | None = Field(

@@ -50,8 +50,16 @@ class SimulatedProgram(ABC):
 class SimulatedLoad(SimulatedProgram):
     """Point selects on a server of so much capacity."""
 
-    def __init__(self, raw_dir: Path, capacity: Capacity, busiest_cpu_s: Callable[[float], float] = lambda _: 0.2):
+    def __init__(
+        self,
+        raw_dir: Path,
+        capacity: Capacity,
+        busiest_cpu_s: Callable[[float], float] = lambda _: 0.2,
+        steal_s: Callable[[int], float] = lambda _: 0.0,
+    ):
         super().__init__(raw_dir)
+        self.steal_s = steal_s
+        """Number of calls so far -> CPU time that the hypervisor takes in a second."""
         self.capacity = capacity
         self.busiest_cpu_s = busiest_cpu_s
         """Operations per second of one thread -> CPU time it uses in a second."""
@@ -91,6 +99,8 @@ class SimulatedLoad(SimulatedProgram):
                     "in_flight": 0,
                     "threads": [{**_USE, "cpu_s": self.busiest_cpu_s(done / threads)}] * threads,
                     "queued": behind + offered - done,
+                    "steal_s": self.steal_s(len(self.specs)),
+                    "machine_cpus": 1,
                 },
             }
         kept = done >= 0.99 * offered

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -119,6 +119,21 @@ class Stalling:
 
     def __call__(self, ask: Ask) -> Point:
         return point(ask, held=self.chance.poisson(self.stalls_per_point * (LONG if ask.long else 1)) == 0)
+
+
+@dataclass
+class Robbed:
+    """Its CPUs are given to others during some points, which fail for it; `told` says whether one sees that."""
+
+    chance: Generator
+    server: Server
+    share: float
+    told: bool = True
+
+    def __call__(self, ask: Ask) -> Point:
+        if self.chance.random() >= self.share:
+            return self.server(ask)
+        return replace(self.server(ask), held=False, achieved=0.5 * ask.level, disturbed=self.told)
 
 
 @dataclass

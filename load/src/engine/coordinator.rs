@@ -147,7 +147,7 @@ impl<'a> Coordinator<'a> {
             self.measured_s += (span.end_ns - span.start_ns) as f64 / NS_PER_S;
             self.measured_cpu_s += cpu_s;
         }
-        let Shown { threads, steal_s, throttled, network } = self.evidence.since();
+        let Shown { threads, steal_s, machine_cpus, throttled, network } = self.evidence.since();
         let interval = Interval {
             index: span.index,
             phase: span.phase,
@@ -163,6 +163,7 @@ impl<'a> Coordinator<'a> {
                 in_flight,
                 threads,
                 steal_s,
+                machine_cpus,
                 throttled,
                 pacing_error: books.pacing_error.take(),
                 queued,

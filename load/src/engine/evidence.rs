@@ -18,6 +18,7 @@ pub(super) struct Evidence {
 pub(super) struct Shown {
     pub(super) threads: Vec<ThreadUse>,
     pub(super) steal_s: Option<f64>,
+    pub(super) machine_cpus: Option<usize>,
     pub(super) throttled: Option<u64>,
     pub(super) network: Option<NetworkUse>,
 }
@@ -26,6 +27,7 @@ pub(super) struct Shown {
 struct Reading {
     threads: Vec<Option<ThreadUse>>,
     steal_s: Option<f64>,
+    machine_cpus: Option<usize>,
     throttled: Option<u64>,
     network: Option<NetworkUse>,
 }
@@ -50,6 +52,7 @@ impl Evidence {
         Shown {
             threads,
             steal_s: now.steal_s.zip(last.steal_s).map(|(now, last)| (now - last).max(0.0)),
+            machine_cpus: now.machine_cpus,
             throttled: difference(now.throttled, last.throttled),
             network: now.network.zip(last.network).map(|(now, last)| NetworkUse {
                 sent_bytes: now.sent_bytes.saturating_sub(last.sent_bytes),
@@ -66,6 +69,7 @@ impl Evidence {
         Reading {
             threads: self.threads.iter().map(|&thread| thread_use(thread)).collect(),
             steal_s: cpus.iter().find(|cpu| cpu.cpu == "cpu").map(|cpu| cpu.steal as f64 / ticks_per_s),
+            machine_cpus: cpus.len().checked_sub(1).filter(|&single| single > 0),
             throttled: self.throttle_file.as_ref().and_then(|file| parse::throttled(&read(file))),
             network: network(),
         }

@@ -200,7 +200,7 @@ class HighestLoad:
         search = read_search(raw, parameters)
         ended, workload = search.ended, parameters.workload
         found = [
-            *measurements.of_result(ended, search.points, _per_s(trail.output_of(raw, PROBE))),
+            *measurements.of_result(ended, search.points, search.void, _per_s(trail.output_of(raw, PROBE))),
             *measurements.limits(parse_rule(parameters.rule)),
             *measurements.of_data(*parameters.data_size),
             *measurements.curve(search.points),

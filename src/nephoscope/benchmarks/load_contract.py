@@ -88,6 +88,7 @@ class ClientUse(Frozen):
     in_flight: int = Field(ge=0, description="operations under way at the end of the interval")
     threads: list[ThreadUse] = Field(default=[], description="of each generator thread; empty before version 0.2")
     steal_s: float | None = Field(default=None, ge=0, description="stolen from the machine's CPUs by its hypervisor")
+    machine_cpus: int | None = Field(default=None, ge=1, description="online; of several machines the sum")
     throttled: int | None = Field(default=None, ge=0, description="periods in which the cgroup's quota was used up")
     pacing_error: str | None = Field(
         default=None,

@@ -22,6 +22,7 @@ from nephoscope.benchmarks.saturation import saturation
 from nephoscope.benchmarks.search import sustained, trail, warehouses
 from nephoscope.benchmarks.search.levels import Ask, Point, Settings
 from nephoscope.benchmarks.search.machine import begin
+from nephoscope.benchmarks.search.observe import cpus_taken
 from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters, headline
 from nephoscope.checks.generator import signs_of_saturation
 from nephoscope.checks.thresholds import ERRORS
@@ -115,6 +116,8 @@ class Observed:
     tpmc: float
     signs: tuple[str, ...]
     """Of a load generator that was the limit."""
+    disturbed: bool
+    """See `cpus_taken`."""
 
     @property
     def held(self) -> bool:
@@ -125,7 +128,7 @@ class Observed:
     @property
     def point(self) -> Point:
         """For the state machine: warehouses are no rate, so what was achieved is the level itself."""
-        return Point(self.ask.level, self.ask.purpose, self.held, bool(self.signs), self.ask.level)
+        return Point(self.ask.level, self.ask.purpose, self.held, bool(self.signs), self.ask.level, self.disturbed)
 
 
 class MaxWarehouses:
@@ -181,7 +184,11 @@ class MaxWarehouses:
         search = read_search(raw, parameters)
         ended, rule = search.ended, RULES[parameters.rule]
         points = [warehouses.CurvePoint(one.ask, one.point.passed, one.tpmc, one.output) for one in search.points]
-        found = [*warehouses.of_result(ended, points), *warehouses.curve(points, rule), *warehouses.limits(rule)]
+        found = [
+            *warehouses.of_result(ended, points, search.void),
+            *warehouses.curve(points, rule),
+            *warehouses.limits(rule),
+        ]
         found += sustained.measured(sustained.sustained(raw))
         if ended.level is not None:
             at_level = self._tpcc.numbers(search.joined, parameters.at(ended.level, parameters.confirmation_s))
@@ -235,7 +242,7 @@ class _Judge:
         seen = saturation(output, self.calibration)
         signs = signs_of_saturation(seen, co_located=self.co_located) if seen else []
         asked = [*_asked(output, RULES[self.parameters.rule]), *_errors(output)]
-        return Observed(ask, output, tuple(asked), _tpmc(output), tuple(signs))
+        return Observed(ask, output, tuple(asked), _tpmc(output), tuple(signs), cpus_taken(seen))
 
 
 def _asked(output: LoadOutput, rule: PassRule) -> list[Requirement]:

@@ -55,6 +55,7 @@ def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation
         thread_cpu_share=_most_busy(intervals),
         run_queue_share=_run_queue_share(intervals),
         steal_s_per_s=None if steal_s is None else steal_s / measured_s,
+        machine_cpus=intervals[-1].client.machine_cpus,
         throttled_share=None if throttled is None else throttled / (THROTTLING_PERIODS_PER_S * measured_s),
         pacing_error_p99_s=_pacing_error_s(intervals),
         queued_while_idle_share=idle / ended if ended else None,

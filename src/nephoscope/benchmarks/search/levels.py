@@ -72,11 +72,18 @@ class Point:
     """The load generator shows a sign of having been the limit."""
     achieved: float
     """Of the level: operations completed per second, or the level itself where levels are no rates."""
+    disturbed: bool = False
+    """The hypervisor gave the load generator's CPUs to others."""
 
     @property
     def passed(self) -> bool:
         """The rule held, and nothing says that the client was the limit."""
         return self.held and not self.saturated
+
+    @property
+    def void(self) -> bool:
+        """It says nothing of the server: it failed while CPUs were taken away. What held in spite of that, held."""
+        return self.disturbed and not self.passed
 
 
 @dataclass(frozen=True)
@@ -115,6 +122,8 @@ class Settings:
     """So often a level may fail after it had held; once more is `UNSTABLE`."""
     most_reopened: int = 3
     """So often a level may be confirmed after it had failed."""
+    most_void: int = 12
+    """So many points may say nothing; once more is `UNSTABLE`."""
     most_points: int = 80
 
     def rounded(self, level: float) -> float:

@@ -13,6 +13,8 @@
    holds, or more is achieved than ever before, and that again after the usual client was tried once more, the limit
    was the client's.
 
+A point that failed while the hypervisor gave the load generator's CPUs to others says nothing: it is measured again.
+
 What is found is sustained up to the level, as far as lower levels were measured: of several ranges that hold, the
 lowest counts.
 """
@@ -61,6 +63,11 @@ class State:
     """Levels tried above the first one, or below the one that is being confirmed."""
 
     @property
+    def judged(self) -> tuple[Point, ...]:
+        """The points that say something."""
+        return tuple(point for point in self.points if not point.void)
+
+    @property
     def needed(self) -> int:
         """Confirmations a level needs: two more for each one that was refuted."""
         return self.settings.confirmations + 2 * self.refuted
@@ -94,10 +101,19 @@ def advance(state: State, point: Point) -> State:
             f"and {point.level:g} ({point.purpose}) was measured"
         )
     state = replace(state, points=(*state.points, point))
-    after = _AFTER[point.purpose](state, point)
+    after = _again(state) if point.void else _AFTER[point.purpose](state, point)
     if isinstance(after.next, Ask) and len(after.points) >= state.settings.most_points:
         return _ended(after, Outcome.UNSTABLE, f"no level was settled within {state.settings.most_points} points")
     return after
+
+
+def _again(state: State) -> State:
+    """The same level once more, unless that was so too often."""
+    void = len(state.points) - len(state.judged)
+    if void <= state.settings.most_void:
+        return state
+    reason = f"{void} points failed while the hypervisor gave the load generator's CPUs to others"
+    return _ended(state, Outcome.UNSTABLE, reason)
 
 
 def _after_ramp(state: State, point: Point) -> State:
@@ -227,7 +243,7 @@ def _suspect(state: State) -> State:
     if state.high is None:
         reason = f"the highest level allowed, {state.low:g}, was confirmed, and no higher one was tried"
         return _ended(state, Outcome.LOWER_BOUND, reason)
-    failed = [point for point in state.points if not point.passed and point.level >= state.high]
+    failed = [point for point in state.judged if not point.passed and point.level >= state.high]
     at_high = [point for point in failed if point.level == state.high]
     plateau = any(point.achieved < _PLATEAU * point.level for point in failed)
     if plateau and not any(point.held for point in at_high):
@@ -239,7 +255,7 @@ def _suspect(state: State) -> State:
 
 def _after_larger_client(state: State, point: Point) -> State:
     """Twice the client that did better must do so twice, with the usual one between: machines have faster minutes."""
-    usual = [one for one in state.points if one.purpose is not Purpose.LARGER_CLIENT]
+    usual = [one for one in state.judged if one.purpose is not Purpose.LARGER_CLIENT]
     rise = point.achieved / max(one.achieved for one in usual) - 1
     if not point.held and rise <= LARGER_CLIENT_RISE:
         return _found(state)
@@ -250,14 +266,14 @@ def _after_larger_client(state: State, point: Point) -> State:
 
 
 def _after_usual_client(state: State, point: Point) -> State:
-    larger = next(one for one in reversed(state.points) if one.purpose is Purpose.LARGER_CLIENT)
+    larger = next(one for one in reversed(state.judged) if one.purpose is Purpose.LARGER_CLIENT)
     if point.passed or (not larger.held and larger.achieved <= point.achieved * (1 + LARGER_CLIENT_RISE)):
         return _found(state)
     return _ask(state, point.level, Purpose.LARGER_CLIENT)
 
 
 def _found(state: State) -> State:
-    times = sum(point.purpose is Purpose.CONFIRM for point in state.points if point.level == state.low)
+    times = sum(point.purpose is Purpose.CONFIRM for point in state.judged if point.level == state.low)
     return _ended(state, Outcome.FOUND, f"{state.low:g} was confirmed {times} times, {state.high:g} failed")
 
 
@@ -265,9 +281,9 @@ def _look_up(state: State) -> State:
     """Every level down to the floor failed; a server that fails at low load alone is no server below its minimum."""
     settings = state.settings
     level = settings.rounded(settings.first * settings.growth ** (2 * (state.looked + 1)))
-    tried = max(point.level for point in state.points)
+    tried = max(point.level for point in state.judged)
     if state.looked >= LOOKS_UP or level <= tried:
-        if any(point.held for point in state.points):
+        if any(point.held for point in state.judged):
             return _ended(state, Outcome.GENERATOR_BOUND, "the client was the limit at every level that held")
         return _ended(state, Outcome.BELOW_MIN, f"the lowest level, {settings.rounded(settings.floor):g}, failed")
     return _ask(replace(state, looked=state.looked + 1), level, Purpose.LOOK_UP)
@@ -290,8 +306,8 @@ def _ended(state: State, outcome: Outcome, reason: str) -> State:
 
 def _failing(state: State) -> float | None:
     """The lowest level that failed with none at or above it that held: between, levels held now and then."""
-    highest = max((point.level for point in state.points if point.passed), default=0.0)
-    return min((point.level for point in state.points if not point.passed and point.level > highest), default=None)
+    highest = max((point.level for point in state.judged if point.passed), default=0.0)
+    return min((point.level for point in state.judged if not point.passed and point.level > highest), default=None)
 
 
 _AFTER: Mapping[Purpose, Callable[[State, Point], State]] = MappingProxyType(

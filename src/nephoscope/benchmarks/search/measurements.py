@@ -46,6 +46,13 @@ POINTS = Metric(
     title="points measured",
     clock="calls of the load generator, the probe left out",
 )
+VOID = Metric(
+    name="void_points",
+    unit="1",
+    direction=Direction.LOWER,
+    title="points set aside and measured again",
+    clock="points that failed while the hypervisor gave the load generator's CPUs to others",
+)
 OBJECTS = Metric(
     name="objects",
     unit="1",
@@ -138,7 +145,7 @@ def metrics(of_workload: Iterable[Metric], rule: Rule) -> tuple[Metric, ...]:
     """
     told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_workload]
     asked = tuple(_limit(one) for one in _least_limits(rule))
-    of_search = (HIGHEST, FAILING, CLOSED_LOOP, CONFIRMATIONS, POINTS, OBJECTS, OBJECT_BYTES)
+    of_search = (HIGHEST, FAILING, CLOSED_LOOP, CONFIRMATIONS, POINTS, VOID, OBJECTS, OBJECT_BYTES)
     return (*of_search, *asked, *told, *sustained.METRICS, *_OF_A_POINT)
 
 
@@ -148,8 +155,8 @@ def operations_of(of_workload: Iterable[Metric]) -> set[str]:
     return {metric.name.removesuffix(tail) for metric in of_workload if metric.name.endswith(tail)}
 
 
-def of_result(ended: Ended, points: Sequence[Observed], probe_per_s: float) -> list[Measurement]:
-    """Of the whole search. What was not found is left out."""
+def of_result(ended: Ended, points: Sequence[Observed], void: int, probe_per_s: float) -> list[Measurement]:
+    """Of the whole search, `void` points left out. What was not found is left out."""
     confirmed = [one for one in points if (one.ask.purpose, one.ask.level) == (Purpose.CONFIRM, ended.level)]
     found: list[tuple[Metric, float | None]] = [
         (HIGHEST, ended.level),
@@ -157,6 +164,7 @@ def of_result(ended: Ended, points: Sequence[Observed], probe_per_s: float) -> l
         (CLOSED_LOOP, probe_per_s),
         (CONFIRMATIONS, float(len(confirmed)) if confirmed else None),
         (POINTS, float(len(points))),
+        (VOID, float(void)),
     ]
     return [_row(metric, value) for metric, value in found if value is not None]
 

@@ -11,7 +11,8 @@ from nephoscope.benchmarks.saturation import saturation
 from nephoscope.benchmarks.search.levels import Ask, Point
 from nephoscope.benchmarks.search.rule import Condition, Rule
 from nephoscope.checks.generator import signs_of_saturation
-from nephoscope.records import Requirement
+from nephoscope.checks.thresholds import STEAL
+from nephoscope.records import Requirement, Saturation
 from nephoscope.units import NANOSECONDS_PER_SECOND
 
 ENDED = ("committed", "rolled_back_by_design")
@@ -33,6 +34,8 @@ class Observed:
     """The backlog of operations that are due grows."""
     signs: tuple[str, ...]
     """Of a load generator that was the limit."""
+    disturbed: bool
+    """See `cpus_taken`."""
 
     @property
     def offered_per_s(self) -> float:
@@ -53,7 +56,8 @@ class Observed:
     def point(self) -> Point:
         """For the state machine. Achieved is told against what was really offered, as arrivals come by chance."""
         share = self.achieved_per_s / self.offered_per_s if self.offered_per_s else 0.0
-        return Point(self.ask.level, self.ask.purpose, self.held, bool(self.signs), share * self.ask.level)
+        achieved = share * self.ask.level
+        return Point(self.ask.level, self.ask.purpose, self.held, bool(self.signs), achieved, self.disturbed)
 
     @property
     def reasons(self) -> list[str]:
@@ -81,7 +85,8 @@ class Judge:
         seen = saturation(output, self.calibration)
         signs = signs_of_saturation(seen, co_located=self.co_located) if seen else []
         asked = self.rule.judge(lambda condition: self._value(output, condition))
-        return Observed(ask, output, tuple(asked), backlog_grows(output), tuple(signs))
+        taken = cpus_taken(seen)
+        return Observed(ask, output, tuple(asked), backlog_grows(output), tuple(signs), taken)
 
     def _value(self, output: LoadOutput, condition: Condition) -> float | None:
         ended, failed = (load_output.count(output, outcomes=which) for which in (ENDED, ("failed",)))
@@ -110,6 +115,13 @@ class Judge:
             return value_ns(histogram, Quantile(quantile)) / NANOSECONDS_PER_SECOND
         found_ns = mean_ns(histogram) if condition.quantity == "mean" else histogram.get_max_value()
         return float(found_ns) / NANOSECONDS_PER_SECOND
+
+
+def cpus_taken(seen: Saturation | None) -> bool:
+    """True when the hypervisor gave so much of the load generator's CPUs to others that no trial would count."""
+    if seen is None or seen.steal_s_per_s is None or seen.machine_cpus is None:
+        return False
+    return seen.steal_s_per_s / seen.machine_cpus > STEAL.value
 
 
 def backlog_grows(output: LoadOutput) -> bool:

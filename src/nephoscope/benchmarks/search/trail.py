@@ -21,6 +21,9 @@ from nephoscope.frozen import Frozen
 CONDITIONS = "search.json"
 """Name of the raw file that says where the search took place."""
 
+_LONGEST_DOUBLINGS = 5
+"""Of the pause after a point that says nothing."""
+
 Measure = Callable[[Ask, str], Awaitable[Point]]
 """Measures a level, with its raw output under this name."""
 
@@ -58,7 +61,7 @@ async def searched(site: Site, state: State, measure: Measure, *, settle_s: floa
         ask = state.next
         known = _so_far(state, unit)
         site.progress(f"point {len(state.points) + 1}: {ask.level:,.0f}{unit}, {ask.purpose}{known}")
-        await asyncio.sleep(settle_s)
+        await asyncio.sleep(settle_s * 2 ** min(_void_in_a_row(state), _LONGEST_DOUBLINGS))
         name, looks = _name(len(state.points)), ask.purpose is Purpose.CONFIRM
         if looks:
             await look(site, name, "before", time.monotonic())
@@ -91,8 +94,19 @@ class Search(Generic[Observed]):
     """A search as its raw output tells it."""
 
     state: State
-    points: tuple[Observed, ...]
+    measured: tuple[Observed, ...]
+    """Every point."""
     unit: str
+
+    @property
+    def points(self) -> tuple[Observed, ...]:
+        """Those that say something: see `Point.void`."""
+        return tuple(one for one in self.measured if not one.point.void)
+
+    @property
+    def void(self) -> int:
+        """Number of the others."""
+        return len(self.measured) - len(self.points)
 
     @property
     def ended(self) -> Ended:
@@ -111,7 +125,7 @@ class Search(Generic[Observed]):
         """The points that the result rests on: confirmations of the level found; where none was, what held at all."""
         level = self.ended.level
         confirmed = [one for one in self.points if (one.ask.purpose, one.ask.level) == (Purpose.CONFIRM, level)]
-        return confirmed or [one for one in self.points if one.held] or list(self.points[-1:])
+        return confirmed or [one for one in self.points if one.held] or list(self.measured[-1:])
 
     @property
     def joined(self) -> LoadOutput:
@@ -181,6 +195,11 @@ def spec_for(ask: Ask, spec: LoadSpec, threads: int) -> LoadSpec:
 def threads_of(output: LoadOutput) -> int:
     """Of the load generator, as it chose."""
     return max((len(interval.client.threads) for interval in output.measured), default=1) or 1
+
+
+def _void_in_a_row(state: State) -> int:
+    """Points at the end that said nothing: each doubles the pause, as a neighbour's burst passes."""
+    return next((back for back, point in enumerate(reversed(state.points)) if not point.void), len(state.points))
 
 
 def _name(index: int) -> str:

@@ -8,7 +8,7 @@ from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.pass_rules import PassRule
 from nephoscope.benchmarks.search import sustained
 from nephoscope.benchmarks.search.levels import Ask, Ended, Purpose
-from nephoscope.benchmarks.search.measurements import CONFIRMATIONS, CONFIRMING, PASSED, POINTS
+from nephoscope.benchmarks.search.measurements import CONFIRMATIONS, CONFIRMING, PASSED, POINTS, VOID
 from nephoscope.records import Direction, Measurement, Metric
 
 MOST = Metric(
@@ -86,17 +86,18 @@ def metrics(of_tpcc: Iterable[Metric], rule: PassRule) -> tuple[Metric, ...]:
     """All that a search may report; metrics of `tpcc` are told of the level found."""
     told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_tpcc]
     asked = [LEAST_EFFICIENCY, *([LONGEST_RESPONSE] if "new_order" in (rule.limits_s or {}) else [])]
-    return (MOST, FAILING, CONFIRMATIONS, POINTS, *asked, *told, *sustained.METRICS, *_OF_A_POINT)
+    return (MOST, FAILING, CONFIRMATIONS, POINTS, VOID, *asked, *told, *sustained.METRICS, *_OF_A_POINT)
 
 
-def of_result(ended: Ended, points: Sequence[CurvePoint]) -> list[Measurement]:
-    """Of the whole search. What was not found is left out."""
+def of_result(ended: Ended, points: Sequence[CurvePoint], void: int) -> list[Measurement]:
+    """Of the whole search, `void` points left out. What was not found is left out."""
     confirmed = sum((one.ask.purpose, one.ask.level) == (Purpose.CONFIRM, ended.level) for one in points)
     found: list[tuple[Metric, float | None]] = [
         (MOST, ended.level),
         (FAILING, ended.failing),
         (CONFIRMATIONS, float(confirmed) if confirmed else None),
         (POINTS, float(len(points))),
+        (VOID, float(void)),
     ]
     return [_row(metric, value) for metric, value in found if value is not None]
 

@@ -174,6 +174,21 @@ def test_a_thread_that_is_busy_speaks_against_a_point(tmp_path: Path) -> None:
     assert any("its thread used" in sign for sign in signs)
 
 
+@pytest.mark.parametrize("stolen_s", [0.03, 0.01])
+def test_a_point_that_fails_while_cpus_are_taken_is_measured_again(tmp_path: Path, stolen_s: float) -> None:
+    """The fifth point loses most of its server; over 2 % of its one CPU were stolen, or not."""
+    slow, robbed = 6, stolen_s > 0.02
+    capacity: Callable[[dict[str, Any], int], float] = lambda _, calls: 5_000 if calls == slow else 50_000  # noqa: E731
+    _, raw, load = searched(tmp_path, capacity=capacity, steal_s=lambda calls: stolen_s if calls == slow else 0.0)
+    search = read_search(raw, PARAMETERS)
+    levels = [spec["pace"]["rate_per_s"] for _, spec in load.specs[1:]]
+    assert (levels[4] == levels[5]) is robbed
+    assert (len(search.points), search.void) == (len(search.measured) - robbed, int(robbed))
+    values = {row.metric: row.value for row in HighestLoad().parse(raw, PARAMETERS) if row.at_s is None}
+    assert values["void_points"] == robbed
+    assert 0.94 * LIMIT < (search.ended.level or 0) <= LIMIT
+
+
 def test_no_level_leaves_no_level(tmp_path: Path) -> None:
     parameters = HighestLoadParameters(**{**PARAMETERS.model_dump(), "rule": "mean(read) < 100 us"})
     _, raw, _ = searched(tmp_path, parameters)

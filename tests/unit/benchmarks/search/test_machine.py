@@ -21,6 +21,7 @@ from tests.support.simulated_servers import (
     Noisy,
     Queue,
     Ranges,
+    Robbed,
     Server,
     Stalling,
     ended,
@@ -143,6 +144,32 @@ def test_the_least_step_ends_the_bisection() -> None:
     assert end.level is not None
     assert end.failing is not None
     assert end.level <= 61_803 < end.failing <= end.level + 5000
+
+
+@pytest.mark.parametrize(("told", "least", "most"), [(True, LEAST_RIGHT, 1.0), (False, 0.0, 0.5)])
+def test_a_server_whose_machine_is_robbed_now_and_then_is_found_where_one_sees_it(
+    told: bool, least: float, most: float
+) -> None:
+    """Not told apart from a failure of the server, the same points spoil the search."""
+
+    def right(chance: Generator) -> bool:
+        capacity = capacity_of(chance)
+        return within(searched(badly_probed(chance, capacity), Robbed(chance, Cliff(capacity), 0.15, told)), capacity)
+
+    assert least <= share_right(right) <= most
+
+
+def test_what_held_although_the_machine_was_robbed_held() -> None:
+    def server(ask: Ask) -> Point:
+        return replace(Cliff(5000)(ask), disturbed=ask.level <= 5000)
+
+    assert searched(around(1e4), server).next == searched(around(1e4), Cliff(5000)).next
+
+
+def test_a_machine_that_is_robbed_most_of_the_time_is_unstable() -> None:
+    end = ended(searched(around(1e4), Robbed(np.random.default_rng(1), Cliff(5000), 0.9)))
+    assert (end.outcome, end.level) == (Outcome.UNSTABLE, None)
+    assert end.reason == "13 points failed while the hypervisor gave the load generator's CPUs to others"
 
 
 # where there is none
