@@ -116,3 +116,8 @@ def clean(folder: Folder) -> None:
             f"these clusters could not be given back: {', '.join(found.left)}",
             hint="look at the provider's console: they may cost money",
         )
+    if found.not_asked:
+        raise MachinesLeft(
+            f"what was left there may still run: {'; '.join(found.not_asked)}",
+            hint="clean again when they answer; what runs there ends by its deadline, or when the next study begins",
+        )

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import nephoscope
 from nephoscope.benchmarks.registry import BENCHMARKS
@@ -11,7 +11,7 @@ from nephoscope.checks.registry import CHECKS
 from nephoscope.errors import InputError
 from nephoscope.records import PlannedTrial
 from nephoscope.results import Statistic
-from nephoscope.run.cleaning import Cleaned, clean
+from nephoscope.run.cleaning import Cleaned, clean, find
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.spending import spent_usd
@@ -180,9 +180,11 @@ async def clean_up(folder: ResultsFolder, world: World) -> Cleaned:
     Raises:
         NephoscopeError: a provider cannot be asked.
     """
-    names = sorted({str(planned.intent.configuration["provider"]) for planned, _ in folder.planned()})
+    rows, key = [planned for planned, _ in folder.planned()], study_key(folder)
+    names = sorted({str(planned.intent.configuration["provider"]) for planned in rows})
     providers = [world.providers[name] for name in names if name in world.providers]
-    return await clean(providers, study_key(folder), world.clock)
+    not_asked = await find(providers, key, rows)
+    return replace(await clean(providers, key, world.clock), not_asked=not_asked)
 
 
 def created(folder: ResultsFolder) -> int:

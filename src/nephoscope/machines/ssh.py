@@ -181,6 +181,10 @@ class SshRemote:
             self._look = look
         return self._look
 
+    async def ask(self, script: str, *arguments: str) -> str:
+        """What a short shell script prints; it is no job and leaves nothing there, so it may be asked twice."""
+        return (await self._answer(jobs.question(script, *arguments))).decode(errors="replace")
+
     async def end_all(self, *, keep: str = "") -> int:
         """Ends every job of ours on the host but those of the session `keep`, and forgets them; how many still ran."""
         return int(await self._answer(jobs.end_all_command(f"{await self._root()}/jobs", keep)) or b"0")

@@ -97,11 +97,13 @@ ended=0
 for job in "$1"/*; do
     case $job in */"$2".*) [ -z "$2" ] || continue ;; esac
     if [ -s "$job/sid" ] && [ ! -e "$job/rc" ] && pkill -KILL -s "$(cat "$job/sid")"; then ended=$((ended + 1)); fi
-    rm -rf "$job"
+    tries=50
+    until rm -rf "$job" 2>/dev/null || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02; done
 done
 rmdir "$1" 2>/dev/null
 echo "$ended"
 """
+"""Who waits for a job that is ended here may still touch its files while they are removed: hence the tries."""
 
 _PROBE = """
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
@@ -201,6 +203,11 @@ def end_all_command(jobs: str, keep: str) -> str:
 def probe_command() -> str:
     """Asks for what `parse_look` reads."""
     return _script(_PROBE, *REQUIRED_TOOLS)
+
+
+def question(script: str, *arguments: str) -> str:
+    """A short script that is no job: it may be asked twice."""
+    return _script(script, *arguments)
 
 
 def parse_start(answer: bytes) -> tuple[Start, str] | None:

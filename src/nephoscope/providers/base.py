@@ -123,3 +123,15 @@ class OutlivesController(Protocol):
     def outlives_controller(self) -> bool:
         """True."""
         ...
+
+
+@runtime_checkable
+class FindsOnMachines(Protocol):
+    """A provider that nobody can ask for a list: what is left of a study is found on the machines themselves."""
+
+    async def find(self, study: str, configurations: Sequence[Configuration]) -> Sequence[str]:
+        """Asks the machines of these configurations; `list` then knows what a controller that died left there.
+
+        Returns which machines could not be asked, and why.
+        """
+        ...

@@ -1,7 +1,8 @@
 """Hosts that the user lists. Nothing is created; a lease on each keeps two studies from sharing one.
 
-A lease is a folder on the host, made by an atomic `mkdir`, with its owner inside. It is renewed while the cluster is
-held, and whoever finds it not renewed for `LEASE_S` may take it: its holder died.
+A lease is a folder on the host, made by an atomic `mkdir`, with its owner and the cluster's key inside. It is renewed
+while the cluster is held, and whoever finds it not renewed for `LEASE_S` may take it: its holder died. By it the next
+controller of the same study finds what goes on there.
 """
 
 import asyncio
@@ -14,12 +15,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nephoscope.errors import EnvironmentProblem, InputError, MachineInUse, NephoscopeError
+from nephoscope.errors import (
+    EnvironmentProblem,
+    InputError,
+    MachineInUse,
+    MachineLost,
+    MachineUnreachable,
+    NephoscopeError,
+)
 from nephoscope.machines.remote import Completed, MachineHandle
 from nephoscope.machines.ssh import SshRemote
 from nephoscope.machines.ssh_link import PATIENCE_S, SshAddress
 from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
-from nephoscope.study.model import Machine
+from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.places import Ssh
 
 LEASE_S = 300
@@ -28,22 +36,24 @@ RENEW_S = 60
 _TIMEOUT_S = 30.0
 
 _TAKE = """
-root=$1 owner=$2 lease_s=$3
+root=$1 owner=$2 lease_s=$3 cluster=$4
 umask 077
 mkdir -p "$root" || exit 2
 [ -O "$root" ] || { echo "$root belongs to somebody else" >&2; exit 2; }
 if ! mkdir "$root/lease" 2>/dev/null; then
     held=$(cat "$root/lease/owner" 2>/dev/null)
-    age=$(( $(date +%s) - $(stat -c %Y "$root/lease/owner" 2>/dev/null || date +%s) ))
+    since=$(stat -c %Y "$root/lease/owner" 2>/dev/null || stat -c %Y "$root/lease" 2>/dev/null || date +%s)
+    age=$(( $(date +%s) - since ))
     if [ "$held" != "$owner" ]; then
         [ $age -gt $lease_s ] || { echo "${held:-somebody}, who said so $age s ago"; exit 1; }
         mv "$root/lease" "$root/lease.$$" && rm -rf "$root/lease.$$" && mkdir "$root/lease" || exit 1
     fi
 fi
-printf %s "$owner" >"$root/lease/owner" && mkdir -p "$root/data"
+printf %s "$cluster" >"$root/lease/cluster" && printf %s "$owner" >"$root/lease/owner" && mkdir -p "$root/data"
 """
 
 _GIVE_BACK = '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || rm -rf "$1/lease"'
+_HELD = '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || { echo held; cat "$1/lease/cluster"; }'
 _RENEW = '[ "$(cat "$1/lease/owner" 2>/dev/null)" = "$2" ] && touch "$1/lease/owner"'
 
 
@@ -59,12 +69,14 @@ class Host:
 
 @dataclass
 class _Held:
-    """A cluster that we hold."""
+    """Hosts with a lease of ours: taken by us, or found of a controller that died."""
 
-    cluster: Cluster
+    remotes: list[SshRemote]
     folder: str
     owner: str
-    renewing: asyncio.Task[None]
+    cluster: Cluster | None = None
+    """None: nobody went on with it yet."""
+    renewing: asyncio.Task[None] | None = None
 
 
 class SshProvider:
@@ -90,14 +102,11 @@ class SshProvider:
             MachineInUse: another study holds one of them.
             MachineUnreachable, AccessDenied, HostKeyRefused: one cannot be entered.
         """
-        if request.key in self._held:
-            return self._held[request.key].cluster
+        held = self._held.get(request.key)
+        if held is not None and held.cluster is not None:
+            return held.cluster
         configuration = request.configuration
-        ssh = configuration.ssh or Ssh()
-        database, load = configuration.database_machine, configuration.load_machine
-        roles = [(host, database) for host in database.hosts or ()]
-        if load is not None:
-            roles += [(host, load) for host in load.hosts or ()]
+        ssh, roles = configuration.ssh or Ssh(), _roles(configuration)
         hosts = hosts_of([name for name, _ in roles], ssh)
         session = f"{request.trial}-{request.attempt}" if request.trial else ""
         ours = f"{ssh.folder}/ours"
@@ -115,7 +124,7 @@ class SshProvider:
         leased: list[SshRemote] = []
         try:
             for remote in remotes:
-                await _take(remote, ssh.folder, request.study)
+                await _take(remote, ssh.folder, request.study, request.key)
                 leased.append(remote)
                 await remote.end_all(keep=session)
             machines = [
@@ -124,26 +133,74 @@ class SshProvider:
             ]
         except BaseException:
             await _give_back(leased, ssh.folder, request.study)
+            for remote in remotes:
+                await remote.close()
             raise
-        cluster = cluster_of(request.key, machines, len(database.hosts or ()))
+        cluster = cluster_of(request.key, machines, len(configuration.database_machine.hosts or ()))
         renewing = asyncio.create_task(_renew(remotes, ssh.folder, request.study))
-        self._held[request.key] = _Held(cluster, ssh.folder, request.study, renewing)
+        self._held[request.key] = _Held(remotes, ssh.folder, request.study, cluster, renewing)
         return cluster
 
+    async def find(self, study: str, configurations: Sequence[Configuration]) -> Sequence[str]:
+        """See `FindsOnMachines.find`: by the leases that stand there."""
+        self._held = {key: held for key, held in self._held.items() if held.cluster is not None}
+        silent: dict[str, None] = {}
+        places: dict[tuple[SshAddress, str], SshRemote] = {}
+        for configuration in configurations:
+            ssh = configuration.ssh or Ssh()
+            try:
+                hosts = hosts_of([name for name, _ in _roles(configuration)], ssh)
+            except InputError as error:
+                silent[f"hosts of {configuration.name} are not known: {error.message}"] = None
+                continue
+            for host in hosts:
+                remote = SshRemote(host.name, host.ssh, folder=f"{ssh.folder}/ours", patience_s=self._patience_s)
+                places.setdefault((host.ssh, ssh.folder), remote)
+        looks = (_cluster_there(remote, folder, study) for (_, folder), remote in places.items())
+        for ((_, folder), remote), found in zip(places.items(), await asyncio.gather(*looks), strict=True):
+            if isinstance(found, NephoscopeError):
+                silent[found.message] = None
+            elif found is not None:
+                held = self._held.setdefault(found, _Held([], folder, study))
+                if held.cluster is None:
+                    held.remotes.append(remote)
+        return list(silent)
+
     async def list(self, study: str) -> list[str]:
-        """See `Provider.list`: those of this controller; leases of a dead one end by themselves."""
+        """See `Provider.list`: those of this controller, and those that `find` found."""
         return [key for key in self._held if key.startswith(f"{study}/")]
 
     async def delete(self, key: str) -> None:
-        """See `Provider.delete`: what runs there is ended, data folders stay for the next trial."""
-        held = self._held.pop(key, None)
+        """See `Provider.delete`: what runs there is ended, data folders stay for the next trial.
+
+        Every host is freed that can be. One that is away is none of ours any longer: its lease ends by itself, and what
+        runs there is ended by the next holder, or by its deadline.
+        """
+        held = self._held.get(key)
         if held is None:
             return
-        held.renewing.cancel()
-        remotes = [machine.remote for machine in held.cluster.machines if isinstance(machine.remote, SshRemote)]
-        for remote in remotes:
-            await remote.end_all()
-        await _give_back(remotes, held.folder, held.owner)
+        if held.renewing is not None:
+            held.renewing.cancel()
+        failed: NephoscopeError | None = None
+        for remote in held.remotes:
+            try:
+                await remote.end_all()
+                await remote.ask(_GIVE_BACK, held.folder, held.owner)
+            except (MachineLost, MachineUnreachable):
+                pass
+            except NephoscopeError as error:
+                failed = failed or error
+            finally:
+                await remote.close()
+        if failed is not None:
+            raise failed
+        self._held.pop(key, None)
+
+
+def _roles(configuration: Configuration) -> list[tuple[str, Machine]]:
+    """Every host that a configuration names, with what is asked of it: the database's first."""
+    machines = (configuration.database_machine, configuration.load_machine)
+    return [(host, machine) for machine in machines if machine is not None for host in machine.hosts or ()]
 
 
 def hosts_of(names: Sequence[str], ssh: Ssh) -> list[Host]:
@@ -197,8 +254,8 @@ def _inventory(file: str) -> Mapping[str, Any]:
     return hosts
 
 
-async def _take(remote: SshRemote, folder: str, owner: str) -> None:
-    said = await _sh(remote, _TAKE, folder, owner, str(LEASE_S))
+async def _take(remote: SshRemote, folder: str, owner: str, key: str) -> None:
+    said = await _sh(remote, _TAKE, folder, owner, str(LEASE_S), key)
     if said.exit_code == 1:
         held = said.stdout.decode(errors="replace").strip()
         raise MachineInUse(
@@ -215,8 +272,19 @@ async def _take(remote: SshRemote, folder: str, owner: str) -> None:
 async def _give_back(remotes: Sequence[SshRemote], folder: str, owner: str) -> None:
     for remote in remotes:
         with suppress(NephoscopeError):  # a lease that is not renewed ends by itself
-            await _sh(remote, _GIVE_BACK, folder, owner)
+            await remote.ask(_GIVE_BACK, folder, owner)
         await remote.close()
+
+
+async def _cluster_there(remote: SshRemote, folder: str, owner: str) -> str | NephoscopeError | None:
+    """Key of the cluster that a host was leased for by `owner`; None: it is not; an error: it does not say."""
+    try:
+        held, _, key = (await remote.ask(_HELD, folder, owner)).partition("\n")
+    except NephoscopeError as error:
+        return error
+    finally:
+        await remote.close()
+    return (key or f"{owner}/{remote.name}") if held == "held" else None
 
 
 async def _renew(remotes: Sequence[SshRemote], folder: str, owner: str) -> None:
@@ -224,7 +292,7 @@ async def _renew(remotes: Sequence[SshRemote], folder: str, owner: str) -> None:
         await asyncio.sleep(RENEW_S)
         for remote in remotes:
             with suppress(NephoscopeError):
-                await _sh(remote, _RENEW, folder, owner)
+                await remote.ask(_RENEW, folder, owner)
 
 
 async def _machine(host: Host, remote: SshRemote, asked: Machine, folder: str) -> MachineHandle:

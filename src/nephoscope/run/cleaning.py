@@ -4,8 +4,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from nephoscope.errors import NephoscopeError
-from nephoscope.providers.base import Provider
+from nephoscope.providers.base import FindsOnMachines, Provider
+from nephoscope.records import PlannedTrial
 from nephoscope.run.clock import Clock
+from nephoscope.study.model import Configuration
 
 TRIES = 5
 FIRST_WAIT_S = 1.0
@@ -19,6 +21,8 @@ class Cleaned:
     """Keys of the clusters that were given back."""
     left: list[str]
     """Keys of those that are still there."""
+    not_asked: Collection[str] = ()
+    """Machines of which nothing is known, and why."""
 
 
 async def give_back(provider: Provider, key: str, clock: Clock) -> None:
@@ -35,6 +39,19 @@ async def give_back(provider: Provider, key: str, clock: Clock) -> None:
                 raise
         await clock.sleep(FIRST_WAIT_S * 2**done)
     return None
+
+
+async def find(providers: Iterable[Provider], study_key: str, planned: Iterable[PlannedTrial]) -> list[str]:
+    """Lets providers without a list look at the machines of a plan; which could not be asked, and why."""
+    configurations = {
+        row.intent.configuration_name: Configuration.model_validate(row.intent.configuration) for row in planned
+    }
+    not_asked: list[str] = []
+    for provider in providers:
+        if isinstance(provider, FindsOnMachines):
+            its_own = [one for one in configurations.values() if one.provider == provider.name]
+            not_asked += await provider.find(study_key, its_own)
+    return not_asked
 
 
 async def clean(providers: Iterable[Provider], study_key: str, clock: Clock, keep: Collection[str] = ()) -> Cleaned:

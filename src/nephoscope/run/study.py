@@ -12,7 +12,7 @@ from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError, MachinesLeft
 from nephoscope.providers.base import HasLimit, OutlivesController, Provider
 from nephoscope.records import Plan, PlannedTrial, VerdictKind
-from nephoscope.run.cleaning import clean
+from nephoscope.run.cleaning import clean, find
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
 from nephoscope.run.durable import DurableQueue, sqlite_url
 from nephoscope.run.ledger import Ledger, Limits, OwnLedger
@@ -89,6 +89,7 @@ async def run_study(folder: ResultsFolder, world: World, conduct: Conduct | None
     key = study_key(folder)
     providers = _providers(left, world)
     _refuse_too_few_clusters(left, providers, conduct)
+    await find(providers, key, (planned for planned, _ in rows))  # one that is away is told by its own trial
     await clean(providers, key, world.clock, await _to_keep(folder, key, world))
     try:
         async with AsyncExitStack() as leave:

@@ -4,18 +4,20 @@ import asyncio
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nephoscope.errors import InputError, MachineInUse
+from nephoscope.errors import EnvironmentProblem, InputError, MachineInUse
+from nephoscope.machines.ssh import SshRemote
 from nephoscope.machines.ssh_link import SshAddress
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.ssh import LEASE_S, SshProvider, hosts_of, parse_destination
 from nephoscope.study.model import Configuration
 from nephoscope.study.places import Ssh
-from tests.support.sshd import Server, sshd
+from tests.support.sshd import Server, Wire, free_port, sshd
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +26,22 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield running
 
 
-def request_of(server: Server, folder: Path, study: str, **changes: Any) -> ClusterRequest:
+def request_of(
+    server: Server, folder: Path, study: str, hosts: dict[str, int | None] | None = None, **changes: Any
+) -> ClusterRequest:
+    """Hosts by name and port; the last of several is the load's. All are this machine."""
     address = server.address
-    (folder / "hosts.toml").write_text(f'[hosts]\ndb1 = "{address.user}@{address.host}:{address.port}"\n')
+    folder.mkdir(exist_ok=True)
+    ports = hosts or {"db1": address.port}
+    lines = [f'{name} = "{address.user}@{address.host}:{port}"' for name, port in ports.items()]
+    (folder / "hosts.toml").write_text("\n".join(["[hosts]", *lines, ""]))
+    *database, load = ports if len(ports) > 1 else [*ports, None]
     configuration = Configuration.model_validate(
         {
             "name": "mine",
             "provider": "ssh",
-            "database_machine": {"hosts": ["db1"], "cpus": 1},
+            "database_machine": {"hosts": database, "cpus": 1},
+            "load_machine": load and {"hosts": [load], "cpus": 1},
             "ssh": {
                 "key_file": str(address.key_file),
                 "inventory": str(folder / "hosts.toml"),
@@ -81,6 +91,78 @@ def test_the_next_attempt_ends_what_the_last_one_left_and_the_same_one_finds_it(
         again = await later.create(request_of(server, tmp_path, "mine", trial="t", attempt=2))
         assert not list(jobs.glob("t-1.*"))
         await later.delete(again.key)
+
+    asyncio.run(scenario())
+
+
+def test_a_controller_finds_what_one_that_died_left_and_frees_it(server: Server, tmp_path: Path) -> None:
+    """By `find`, `list` and `delete` alone: nothing of the first controller is remembered."""
+    (tmp_path / "b").mkdir()
+    mine = request_of(server, tmp_path, "mine", trial="t", attempt=1)
+    idle = request_of(server, tmp_path / "b", "mine").configuration
+    away = request_of(replace(server, address=replace(server.address, port=free_port())), tmp_path / "c", "mine")
+    jobs = tmp_path / "there/ours/jobs"
+
+    async def scenario() -> None:
+        died, stranger, successor = SshProvider([]), SshProvider([]), SshProvider([])
+        first = await died.create(mine)
+        await first.load.remote.start(["sleep", "60"], log=tmp_path / "log")
+        assert await stranger.find("yours", [mine.configuration]) == []
+        assert await stranger.list("yours") == []
+        (said,) = await successor.find("mine", [mine.configuration, idle, away.configuration])
+        assert "cannot be reached" in said
+        assert await successor.list("mine") == ["mine/mine/t-1"]
+        assert not (tmp_path / "b/there").exists()  # who only looks leaves nothing
+        again = await successor.create(mine)
+        assert again.key == "mine/mine/t-1"
+        assert any(not (job / "rc").exists() for job in jobs.glob("t-1.log.*"))
+        cleaner = SshProvider([])
+        await cleaner.find("mine", [mine.configuration])
+        await cleaner.delete("mine/mine/t-1")
+        assert await cleaner.list("mine") == []
+        assert not jobs.exists()
+        assert not (tmp_path / "there/lease").exists()
+        await successor.delete(again.key)
+
+    asyncio.run(scenario())
+
+
+def test_a_host_that_is_away_keeps_no_other_from_being_freed(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        wire = Wire(server.address)
+        hosts = {"a": (await wire.open()).port, "b": server.address.port}
+        provider = SshProvider([], patience_s=0.2)
+        request = request_of(server, tmp_path, "mine", hosts=hosts)
+        cluster = await provider.create(request)
+        database, load = cluster.machines  # both are this one, so freeing the second is what is seen
+        await load.remote.start(["sleep", "60"], log=tmp_path / "log")
+        wire.cut()
+        await provider.delete(cluster.key)
+        assert database.name == "a"
+        assert not (tmp_path / "there/ours/jobs").exists()
+        assert not (tmp_path / "there/lease").exists()
+        assert await provider.list("mine") == []
+        await wire.close()
+
+    asyncio.run(scenario())
+
+
+def test_what_is_refused_while_hosts_are_freed_is_told_and_tried_again(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def scenario() -> None:
+        provider = SshProvider([])
+        cluster = await provider.create(request_of(server, tmp_path, "mine"))
+        with monkeypatch.context() as patch:
+            patch.setattr(SshRemote, "end_all", refuse)
+            with pytest.raises(EnvironmentProblem):
+                await provider.delete(cluster.key)
+        assert await provider.list("mine") == [cluster.key]
+        await provider.delete(cluster.key)
+        assert await provider.list("mine") == []
+
+    async def refuse(remote: SshRemote, *, keep: str = "") -> int:
+        raise EnvironmentProblem("read-only file system")
 
     asyncio.run(scenario())
 
