@@ -86,7 +86,7 @@ def a_load_goes_on(folder: ResultsFolder, since_unix_ms: float) -> bool:
 
 
 def kill(study: Path, folder: ResultsFolder, within_s: float) -> tuple[int, int]:
-    """Ten times: a controller is begun and killed, every second one while a load goes on, the others within so many seconds.
+    """Ten times: a controller is begun and killed, each second one while a load goes on, the others at random.
 
     Returns how many kills hit a load, and how much was on this machine just after the kills.
     """
@@ -111,11 +111,10 @@ def kill(study: Path, folder: ResultsFolder, within_s: float) -> tuple[int, int]
 
 
 def finish(study: Path, folder: ResultsFolder, timeout_s: float) -> str:
-    """The same command once more, to the end: every trial finished, every load begun once, nothing left. What `clean` says."""
+    """The same command once more, to the end: every trial is finished, nothing is left. Returns what `clean` says."""
     ended = nephoscope("run", study, "--out", folder.path, timeout_s=timeout_s)
     assert ended.exit_code == 0, ended.stderr
     assert {row.state for row in stages.status(folder)} == {"finished"}
-    assert set(loads_begun(folder).values()) == {1}
     cleaned = nephoscope("clean", folder.path)
     assert cleaned.stdout.endswith("0 terminated now, 0 left\n")
     assert traces(folder) == []
@@ -131,6 +130,7 @@ def test_every_load_ran_once_and_nothing_is_left(tmp_path: Path) -> None:
     assert during_a_load >= 3
     assert seen
     said = finish(study, folder, timeout_s=900)
+    assert set(loads_begun(folder).values()) == {1}
     sys.stdout.write(f"{during_a_load} of {KILLS} kills during a load; {said}")
 
 
@@ -138,12 +138,22 @@ def test_every_load_ran_once_and_nothing_is_left(tmp_path: Path) -> None:
 @pytest.mark.root
 @needs("postgres", "nephoscope-load", "fio", "iperf3")
 def test_the_shipped_study_of_clusters_survives_ten_kills(tmp_path: Path) -> None:
-    """36 trials on clusters of three and a load machine, about 20 minutes: TPC-C, fio and iperf3 are found again alike."""
+    """36 trials on clusters of three and a load machine, about 25 minutes.
+
+    A load of TPC-C or fio is begun once and found again. Streams of the network end with their controller: of those, a
+    new attempt on new machines is the one that counts, and what was killed is kept beside it.
+    """
     study, folder = ROOT / "studies" / "cluster.toml", ResultsFolder(tmp_path / "out")
     during_a_load, seen = kill(study, folder, within_s=60)
     assert during_a_load >= 3
     assert seen
     said = finish(study, folder, timeout_s=2400)
+    begun = loads_begun(folder)
+    for planned, trial in folder.planned():
+        ends = [attempt.status() for attempt in trial.attempts()]
+        if planned.intent.benchmark.uses in ("tpcc", "fio"):
+            assert begun[planned.intent.id] == 1, planned.intent
+        assert [end.state for end in ends if end is not None].count("finished") == 1, planned.intent
     sys.stdout.write(f"{during_a_load} of {KILLS} kills during a load; {said}")
 
 

@@ -44,6 +44,7 @@ class Fio:
 
     name = "fio"
     version = 1
+    resumable = True
     title = "Storage (fio)"
     parameters = FioParameters
 
@@ -102,17 +103,17 @@ class Fio:
         """
         machine = site.cluster.database[0]
         target = await _target(machine, parameters)
-        stem = f"{machine.data_dir}/nephoscope-fio-log"
-        log = f"{stem}_iops.log"
         for job in parameters.runs:
             site.progress(job.name)
+            stem = f"{machine.data_dir}/nephoscope-{_raw_name(job)}"
+            log = f"{stem}_iops.log"
             argv = ["fio", *_options(job, target), *_surroundings(target, parameters, site.seed)]
             argv += [f"--write_iops_log={stem}", f"--log_avg_msec={_LOG_MS}", "--per_job_logs=0"]
-            await machine.remote.execute(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False)
+            if not site.resumed:
+                await machine.remote.execute(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False)
             timeout_s = job.ramp_s + job.duration_s + _GRACE_S
             _require(await site.execute(machine, _raw_name(job), argv, timeout_s=timeout_s))
             await machine.remote.download(log, site.raw_dir / _log_name(job))
-            await machine.remote.execute(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False)
 
     def parse(self, raw: RawOutput, parameters: FioParameters) -> list[Measurement]:
         """Numbers of every job; a percentile with fewer than ten I/Os beyond it is left out.

@@ -4,6 +4,7 @@ A closed-loop probe places the search; then each level is one call of the load g
 state machine of `search` has an outcome. What it found is recomputed from the raw output alone.
 """
 
+from math import ceil
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
@@ -16,7 +17,7 @@ from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.oltp import OltpInsert, OltpReadWrite
 from nephoscope.benchmarks.point_select import PointSelect
 from nephoscope.benchmarks.search import measurements, sustained, trail
-from nephoscope.benchmarks.search.levels import Ask, Point, Settings
+from nephoscope.benchmarks.search.levels import Ask, Point, Purpose, Settings
 from nephoscope.benchmarks.search.machine import begin
 from nephoscope.benchmarks.search.observe import ALL, ENDED, Judge, Observed
 from nephoscope.benchmarks.search.rule import DEFAULT, Rule, RuleError, parse_rule
@@ -42,6 +43,10 @@ _USUAL_SHORT, _USUAL_LONG = 13, 7
 """Points of a search on a server with a sharp limit."""
 _START_S = 0.5
 """Of a load generator: connecting, preparing statements."""
+_MORE = 1.02
+"""Operations that a confirmation drives, of those asked: its rule lets 1 % fail to be done in time."""
+_USUAL_PER_S = 50_000
+"""A level, for the time of a plan alone."""
 
 
 class HighestLoadParameters(Frozen):
@@ -55,7 +60,7 @@ class HighestLoadParameters(Frozen):
     operations_per_row: float | None = Field(
         default=None,
         gt=0,
-        description="so many for each row loaded the confirmations must drive together, or the trial is refused; the "
+        description="so many for each row loaded the confirmations drive together, and last as long as that takes; the "
         "Aerospike qualification asks 3. Default: a short qualification, which is told",
     )
     rule: str = Field(default=DEFAULT, description="what a level must hold")
@@ -129,7 +134,14 @@ class HighestLoadParameters(Frozen):
 
     def for_ask(self, ask: Ask) -> Any:
         """The same for what the search asks for."""
+        if ask.purpose is Purpose.CONFIRM:
+            return self.at(ask.level, max(self.confirmation_s, self._confirmation_s_at(ask.level)))
         return self.at(ask.level, self.confirmation_s if ask.long else self.point_s)
+
+    def _confirmation_s_at(self, level: float) -> float:
+        """How long one of the confirmations must last for its share of `operations_per_row`."""
+        operations = (self.operations_per_row or 0.0) * (self.data_size[0] or 0)
+        return ceil(_MORE * operations / (self.confirmations * level))
 
     def settings(self, probe_per_s: float) -> Settings:
         """Where to search, after a probe in the closed loop."""
@@ -149,7 +161,7 @@ class HighestLoad:
     """See the module's text."""
 
     name = "highest-load"
-    version = 1
+    version = 2
     title = "Highest sustainable load"
     parameters = HighestLoadParameters
 
@@ -163,7 +175,8 @@ class HighestLoad:
 
     def expected_duration_s(self, parameters: HighestLoadParameters) -> float:
         """See `Benchmark.expected_duration_s`: of a server with a sharp limit."""
-        points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * parameters.confirmation_s
+        confirmation_s = parameters.for_ask(Ask(_USUAL_PER_S, Purpose.CONFIRM)).duration_s
+        points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * confirmation_s
         between_s = parameters.ramp_s + parameters.settle_s + _START_S
         return float(points + (_USUAL_SHORT + _USUAL_LONG) * between_s)
 
@@ -189,7 +202,7 @@ class HighestLoad:
 
         async def measure(ask: Ask, name: str) -> Point:
             at = parameters.for_ask(ask)
-            spec = trail.spec_for(ask, workload.run_spec(site, endpoint, at), threads)
+            spec = trail.spec_for(ask, name, workload.run_spec(site, endpoint, at), threads)
             return judge(ask, await workload.drive(site, name, spec, at)).point
 
         state = begin(parameters.settings(_per_s(probe)))

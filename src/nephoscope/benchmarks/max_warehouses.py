@@ -135,7 +135,7 @@ class MaxWarehouses:
     """See the module's text."""
 
     name = "max-warehouses"
-    version = 1
+    version = 2
     title = "Most warehouses of TPC-C"
     parameters = MaxWarehousesParameters
     _tpcc = Tpcc()
@@ -172,7 +172,7 @@ class MaxWarehouses:
         async def measure(ask: Ask, name: str) -> Point:
             nonlocal threads
             at = parameters.for_ask(ask)
-            spec = trail.spec_for(ask, self._tpcc.run_spec(site, endpoint, at), threads)
+            spec = trail.spec_for(ask, name, self._tpcc.run_spec(site, endpoint, at), threads)
             output = await self._tpcc.drive(site, name, spec, at)
             threads = trail.threads_of(output)
             return judge(ask, output).point

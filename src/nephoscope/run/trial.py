@@ -1,7 +1,6 @@
 """One attempt at a trial, from its intent to its commit mark. `_measure` is the lifecycle: read it first."""
 
 import asyncio
-import hashlib
 import signal
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -24,6 +23,7 @@ from nephoscope.run.recorder import Recorder
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.states import State
 from nephoscope.run.world import World
+from nephoscope.seeds import seed_of
 from nephoscope.store.attempt import Attempt, When
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
@@ -168,7 +168,8 @@ def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, a
         cluster=cluster,
         execute=Recorder(attempt, world.clock),
         raw_dir=attempt.raw_dir,
-        seed=draw_seed(intent.seed, intent.benchmark.name, intent.replicate),
+        # Equal for all configurations, so that all face the same operations.
+        seed=seed_of(intent.seed, intent.benchmark.name, intent.replicate),
         data_seed=intent.seed,
         connections=configuration.database.connections,
         load_program=world.load_program,
@@ -198,12 +199,6 @@ def _with_connections(configuration: Configuration, connections: int) -> Configu
     database = configuration.database
     most = max(connections, database.connections)
     return configuration.model_copy(update={"database": database.model_copy(update={"connections": most})})
-
-
-def draw_seed(study_seed: int, benchmark: str, replicate: int) -> int:
-    """Seed of one replicate's draws: equal for all configurations, so that all face the same operations."""
-    digest = hashlib.sha256(f"{study_seed}/{benchmark}/{replicate}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") >> 1
 
 
 @asynccontextmanager

@@ -6,12 +6,12 @@
    confirmations more are asked of that one.
 4. *Below*: longer points well under that level must hold as well; else the one that fails is the refuted level.
 5. *Above*: a level that failed by a short point alone is measured once more. If it holds as often as a confirmation
-   asks, it had failed by chance or the server became faster: the search goes on from there.
+   asks, it had failed by chance or the server became faster: the search goes on from there, and confirms anew.
 6. The last confirmation comes at the end: what is found holds when the search ends.
 7. *Larger client*: where the load generator showed a sign of having been the limit at the level that failed, that level
    is measured with twice the client; where less was achieved than offered (a plateau), one above it is. If it then
    holds, or more is achieved than ever before, and that again after the usual client was tried once more, the limit
-   was the client's.
+   was the client's. Where the larger client shows that sign itself and does no better, nobody can say whose it was.
 
 A point that failed while the hypervisor gave the load generator's CPUs to others says nothing: it is measured again.
 
@@ -230,11 +230,11 @@ def _confirm_last(state: State) -> State:
 def _reopen(state: State, level: float) -> State:
     """What had failed was confirmed: upwards from there, in steps that begin small."""
     settings = state.settings
-    state = replace(state, low=level, high=None, confirmed=level, reopened=state.reopened + 1)
+    state = replace(state, low=level, high=None, confirmed=None, held=0, reopened=state.reopened + 1)
     if state.reopened > settings.most_reopened:
         return _ended(state, Outcome.UNSTABLE, f"{state.reopened} levels failed and were then confirmed")
     if level >= settings.rounded(settings.ceiling):
-        return _look_below(replace(state, looked=0))
+        return _confirm(state)
     return _ramp_up(replace(state, stride=settings.resolution))
 
 
@@ -258,7 +258,10 @@ def _after_larger_client(state: State, point: Point) -> State:
     usual = [one for one in state.judged if one.purpose is not Purpose.LARGER_CLIENT]
     rise = point.achieved / max(one.achieved for one in usual) - 1
     if not point.held and rise <= LARGER_CLIENT_RISE:
-        return _found(state)
+        if not point.saturated:
+            return _found(state)
+        reason = f"twice the client was at its own limit at {point.level:g}, too: it cannot tell whose limit that is"
+        return _ended(state, Outcome.GENERATOR_BOUND, reason)
     if usual[-1].purpose is not Purpose.USUAL_CLIENT:
         return _ask(state, point.level, Purpose.USUAL_CLIENT)
     how = "held" if point.held else f"{rise:.1%} more was achieved than ever before"

@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.databases.base import HasUpkeep, Upkeep
-from nephoscope.errors import OutputUnreadable
+from nephoscope.errors import DatabaseFailed, OutputUnreadable, ToolFailed
 from nephoscope.frozen import Frozen
 from nephoscope.observations import SustainedEvidence
 from nephoscope.records import Direction, Measurement, Metric
@@ -53,7 +53,11 @@ async def look(site: Site, point: str, when: Literal["before", "after"], at_s: f
     """Adds a line to `UPKEEP`; nothing for a database that says nothing of it."""
     if site.endpoint is None or not isinstance(site.database, HasUpkeep):
         return
-    found = Look(point=point, when=when, at_s=at_s, upkeep=await site.database.upkeep(site.cluster, site.endpoint))
+    try:
+        upkeep = await site.database.upkeep(site.cluster, site.endpoint)
+    except (DatabaseFailed, ToolFailed):  # a look that is lost costs a verdict, and not the hours of a search
+        upkeep = Upkeep()
+    found = Look(point=point, when=when, at_s=at_s, upkeep=upkeep)
     with (site.raw_dir / UPKEEP).open("a", encoding="utf-8") as file:
         file.write(found.model_dump_json() + "\n")
 

@@ -17,6 +17,7 @@ from nephoscope.benchmarks.search.machine import State, advance
 from nephoscope.benchmarks.search.sustained import look
 from nephoscope.errors import OutputUnreadable
 from nephoscope.frozen import Frozen
+from nephoscope.seeds import seed_of
 
 CONDITIONS = "search.json"
 """Name of the raw file that says where the search took place."""
@@ -185,11 +186,15 @@ def _asked_for(state: State, measured: float | None, unit: str) -> Ask:
     return state.next
 
 
-def spec_for(ask: Ask, spec: LoadSpec, threads: int) -> LoadSpec:
-    """The larger client has twice the threads; only confirmations look at the data afterwards."""
+def spec_for(ask: Ask, name: str, spec: LoadSpec, threads: int) -> LoadSpec:
+    """Of the point of this name.
+
+    Each draws anew: points that repeat the same operations would find the rows of the one before in memory, and would
+    add the same rows again. The larger client has twice the threads; only confirmations look at the data afterwards.
+    """
     client = {"threads": min(2 * threads, spec.connections)} if ask.purpose is Purpose.LARGER_CLIENT else {}
     check = {} if ask.purpose is Purpose.CONFIRM else {"check": "none"}
-    return spec.model_copy(update={**client, **check})
+    return spec.model_copy(update={"seed": seed_of(spec.seed, name), **client, **check})
 
 
 def threads_of(output: LoadOutput) -> int:

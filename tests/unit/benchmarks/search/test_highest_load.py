@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,31 @@ def test_what_is_driven_is_an_open_pace_of_the_workload_and_a_larger_client_at_t
     assert {spec["pace"]["kind"] for spec in points} == {"poisson"}
     assert {json.dumps(spec["workload"]) for spec in points} == {'{"kind": "point_select", "rows": 1000}'}
     assert last["threads"] == 1  # two were wanted, and there is one connection
+
+
+def test_every_point_draws_operations_of_its_own_and_the_same_search_the_same_ones(
+    found: Found, tmp_path: Path
+) -> None:
+    """Equal draws would find the rows of the point before in memory, and add the rows that it added."""
+    seeds = [spec["seed"] for _, spec in found[2].specs]
+    assert len(set(seeds)) == len(seeds) > 10
+    _, _, again = searched(tmp_path)
+    assert [spec["seed"] for _, spec in again.specs] == seeds
+
+
+def test_confirmations_last_until_there_were_enough_operations_for_each_row(tmp_path: Path) -> None:
+    parameters = PARAMETERS.model_copy(update={"operations_per_row": 600.0})  # of 1,000 rows, at about 39,000 a second
+    _, raw, load = searched(tmp_path, parameters)
+    search = read_search(raw, parameters)
+    by_purpose = {
+        one.ask.purpose: spec["duration_s"] for one, (_, spec) in zip(search.points, load.specs[1:], strict=True)
+    }
+    level = search.ended.level or 0
+    assert by_purpose[Purpose.CONFIRM] == ceil(1.02 * 600_000 / (3 * level)) == 6
+    assert by_purpose[Purpose.BELOW] == by_purpose[Purpose.RAMP] == 3
+    verdict = PassRule()(evidence(operations=HighestLoad().operations(raw, parameters, client_cpus=1)))
+    assert verdict is not None
+    assert verdict.verdict is VerdictKind.VALID
 
 
 def test_a_larger_client_has_twice_the_threads(tmp_path: Path) -> None:

@@ -260,6 +260,17 @@ def test_a_client_near_its_limit_that_is_not_the_limit_is_acquitted() -> None:
     assert share_right(right) >= LEAST_RIGHT
 
 
+def test_a_larger_client_that_is_at_its_own_limit_acquits_nobody() -> None:
+    """As where twice the threads share CPUs that were full already."""
+
+    def server(ask: Ask) -> Point:
+        return replace(Cliff(5000)(ask), saturated=ask.level > 5000)
+
+    end = ended(searched(around(1e4), server))
+    assert end.outcome is Outcome.GENERATOR_BOUND
+    assert "twice the client was at its own limit" in end.reason
+
+
 def test_a_client_that_is_always_the_limit_leaves_no_level() -> None:
     def always_saturated(ask: Ask) -> Point:
         return point(ask, held=True, saturated=True)
@@ -304,6 +315,18 @@ def test_what_is_found_was_confirmed_as_often_as_asked_and_last_of_all() -> None
     assert len(of_the_level) == 5
     assert all(one.passed for one in of_the_level)
     assert [one.purpose for one in state.points[-2:]] == [Purpose.CONFIRM, Purpose.LARGER_CLIENT]
+
+
+def test_what_is_found_was_confirmed_also_where_a_level_had_failed_by_chance() -> None:
+    """A search that is reopened rests on confirmations as any other, and not on the points that reopened it."""
+    reopened = 0
+    for seed in range(SEEDS):
+        state = searched(around(1e4), Noisy(np.random.default_rng(seed), 6000, 0.03))
+        end = ended(state)
+        confirmed = [one for one in state.points if one.level == end.level and one.purpose is Purpose.CONFIRM]
+        assert end.outcome is not Outcome.FOUND or len(confirmed) >= state.settings.confirmations
+        reopened += end.outcome is Outcome.FOUND and state.reopened > 0
+    assert reopened > 5
 
 
 # the machine itself
