@@ -207,7 +207,21 @@ class PostgresDatabase:
         version = await self._wait_until_up(cluster, endpoint, server, log)
         started = await postgres_remote.add_standbys(cluster, started, options, log)
         self._running[cluster.key] = _Server(started.processes, None)
-        await postgres_remote.wait_for_standbys(started.standbys, lambda ask: self._sql(cluster, endpoint, ask))
+
+        async def without_stream() -> dict[str, str]:
+            return await postgres_remote.without_stream(
+                started.standbys, lambda statement: self._sql(cluster, endpoint, statement)
+            )
+
+        missing = await without_stream()
+        if missing:  # the primary may not have the log any more that they lack
+            started = await postgres_remote.make_anew(cluster, started, missing, options, log)
+            self._running[cluster.key] = _Server(started.processes, None)
+            missing = await without_stream()
+        if missing:
+            raise DatabaseFailed(
+                f"standbys do not stream from the primary: {missing}", hint="their logs stand beside its"
+            )
         return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
 
     async def _programs(self, cluster: Cluster) -> str:

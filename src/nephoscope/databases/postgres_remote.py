@@ -3,12 +3,17 @@
 With standbys the primary waits at each commit until any one of them has the log on its disk (`ANY 1`): a quorum of two
 of three copies, as replicated databases keep. The servers are of the machines' own: the embedded package where it is
 found on the machine, else the newest of its system.
+
+Data folders stay for the next trial, which may be of another configuration on the same machines. So each says what it
+is. A primary's may serve with any standbys. A standby's is of one primary, and of the time in which that one had the
+same standbys: what it wrote without them is in no log that they could still ask for.
 """
 
 import asyncio
+import json
 import secrets
 import signal
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -38,22 +43,33 @@ exit 1
 
 _PREPARE = """
 set -eu
-root=$1 access=$2
-shift 2
-if [ ! -e "$root/initialised" ]; then
+root=$1 access=$2 identity=$3
+shift 3
+if [ "$(cat "$root/initialised" 2>/dev/null)" != "$identity" ]; then
     rm -rf "$root"
     mkdir -p "$root"
     chmod 700 "$root"
     umask 077
     cat >"$root/password"
     "$@" >&2
-    : >"$root/initialised"
+    printf %s "$identity" >"$root/initialised"
 fi
 rm -f "$root/data/postmaster.pid"
 printf %s "$access" >"$root/data/pg_hba.conf"
 cat "$root/password"
 """
-"""Makes a data folder unless it is there, opens it to the cluster's machines, and prints its password."""
+"""Makes a data folder unless that very one is there, opens it to the cluster's machines, and prints its password."""
+
+_GENERATION = """
+set -eu
+root=$1 standbys=$2 new=$3
+if [ "$(head -n 1 "$root/standbys" 2>/dev/null)" != "$standbys" ]; then
+    printf '%s\\n%s\\n' "$standbys" "$new" >"$root/standbys.new"
+    mv "$root/standbys.new" "$root/standbys"
+fi
+tail -n 1 "$root/standbys"
+"""
+"""A name for the time in which a primary has these standbys: a new one when they change."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +94,8 @@ class Started:
     programs: tuple[Programs, ...]
     """By database machine."""
     standbys: tuple[str, ...]
+    generation: str = ""
+    """Of the primary's standbys; empty for servers that were found."""
 
 
 async def programs_on(machine: MachineHandle, embedded: str, program: str = "postgres") -> Programs:
@@ -119,9 +137,11 @@ async def start_primary(cluster: Cluster, embedded: str, settings: Mapping[str, 
     names = ", ".join(f'"{name}"' for name in standbys)
     # Without slots nobody keeps the log for a standby that is still being copied: hence wal_keep_size.
     waiting = {"synchronous_standby_names": f"ANY 1 ({names})", "wal_keep_size": "1GB"} if standbys else {}
-    password = await _prepared(machine, _access(cluster), _initdb(machine, own), secrets.token_urlsafe(24))
+    identity = f"primary of PostgreSQL {major_version(own.version)}"
+    password = await _prepared(machine, _access(cluster), identity, _initdb(machine, own), secrets.token_urlsafe(24))
+    generation = await _generation(cluster)
     process = await _launched(machine, own, {**settings, **waiting}, log)
-    return Started((process,), password, programs, standbys)
+    return Started((process,), password, programs, standbys, generation)
 
 
 async def add_standbys(cluster: Cluster, primary: Started, settings: Mapping[str, str], log: Path) -> Started:
@@ -130,18 +150,34 @@ async def add_standbys(cluster: Cluster, primary: Started, settings: Mapping[str
     Raises:
         DatabaseFailed: one cannot be prepared.
     """
-    source, access = cluster.database[0], _access(cluster)
     others = list(zip(cluster.database, primary.programs, strict=True))[1:]
-    await asyncio.gather(
-        *(
-            _prepared(machine, access, _base_backup(machine, programs, source), primary.password)
-            for machine, programs in others
-        )
-    )
+    await asyncio.gather(*(_copied(cluster, machine, programs, primary) for machine, programs in others))
     processes = list(primary.processes)
     for machine, programs in others:
         processes.append(await _launched(machine, programs, settings, _beside(log, machine)))
     return replace(primary, processes=tuple(processes))
+
+
+async def make_anew(
+    cluster: Cluster, started: Started, names: Collection[str], settings: Mapping[str, str], log: Path
+) -> Started:
+    """Copies the primary again to the standbys `names`, which run and do not stream, and starts them.
+
+    A controller that finds the servers again takes the first start of such a standby for it: it is then ended with its
+    machine, not in order.
+
+    Raises:
+        DatabaseFailed: one cannot be prepared.
+    """
+    processes = list(started.processes)
+    for number, (machine, programs) in enumerate(zip(cluster.database, started.programs, strict=True)):
+        if machine.name in names:
+            await processes[number].stop(signal=signal.SIGINT, timeout_s=_LOOK_TIMEOUT_S)
+            forget = ["rm", "-f", f"{_root(machine)}/initialised"]
+            (await machine.remote.execute(forget, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require()
+            await _copied(cluster, machine, programs, started)
+            processes[number] = await _launched(machine, programs, settings, _beside(log, machine))
+    return replace(started, processes=tuple(processes))
 
 
 async def find_again(cluster: Cluster, embedded: str, settings: Mapping[str, str], log: Path) -> Started:
@@ -162,22 +198,19 @@ async def find_again(cluster: Cluster, embedded: str, settings: Mapping[str, str
     return Started(tuple(processes), read.stdout.decode().strip(), programs, standbys)
 
 
-async def wait_for_standbys(standbys: tuple[str, ...], ask: Callable[[str], Awaitable[str]]) -> None:
-    """Until every standby streams and counts in the quorum; `ask` runs SQL on the primary.
+async def without_stream(standbys: tuple[str, ...], ask: Callable[[str], Awaitable[str]]) -> dict[str, str]:
+    """Standbys that do not stream and count in the quorum, by name with how they stand; none as soon as all do.
 
-    Raises:
-        DatabaseFailed: one does not come.
+    Args:
+        standbys: by name.
+        ask: runs SQL on the primary.
     """
     until = asyncio.get_running_loop().time() + STANDBYS_TIMEOUT_S
-    said = ""
-    while standbys:
-        said = await ask(REPLICATION)
-        if said.count("streaming quorum") == len(standbys):
-            return
-        if asyncio.get_running_loop().time() > until:
-            raise DatabaseFailed(
-                f"not all of {', '.join(standbys)} stream from the primary: {said}", hint="their logs stand beside its"
-            )
+    while True:
+        found: dict[str, str] = json.loads(await ask(REPLICATION)) if standbys else {}
+        missing = {name: found.get(name, "away") for name in standbys if found.get(name) != "streaming quorum"}
+        if not missing or asyncio.get_running_loop().time() > until:
+            return missing
         await asyncio.sleep(0.1)
 
 
@@ -230,10 +263,24 @@ def _base_backup(machine: MachineHandle, programs: Programs, primary: MachineHan
     )  # fmt: skip
 
 
-async def _prepared(machine: MachineHandle, access: str, make: list[str], password: str) -> str:
+async def _copied(cluster: Cluster, machine: MachineHandle, programs: Programs, primary: Started) -> None:
+    """A data folder of a standby of this primary, unless it is there."""
+    copy = _base_backup(machine, programs, cluster.database[0])
+    await _prepared(machine, _access(cluster), f"standby of {primary.generation}", copy, primary.password)
+
+
+async def _generation(cluster: Cluster) -> str:
+    primary, *standbys = cluster.database
+    listed = " ".join(["standbys", *(machine.address for machine in standbys)])
+    argv = ["sh", "-c", _GENERATION, "generation", _root(primary), listed, secrets.token_hex(8)]
+    said = (await primary.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require()
+    return said.stdout.decode().strip()
+
+
+async def _prepared(machine: MachineHandle, access: str, identity: str, make: list[str], password: str) -> str:
     """The password of a data folder that can be started; a folder that is there keeps its own."""
     completed = await machine.remote.execute(
-        ["sh", "-c", _PREPARE, "prepare", _root(machine), access, *make],
+        ["sh", "-c", _PREPARE, "prepare", _root(machine), access, identity, *make],
         timeout_s=_COPY_TIMEOUT_S,
         stdin=password.encode(),
         environment={"PGPASSWORD": password},

@@ -1,11 +1,14 @@
 """PostgreSQL on a host over SSH: found again by a controller that did not start it."""
 
 import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from nephoscope.databases import postgres_remote
 from nephoscope.databases.postgres import PostgresDatabase
 from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
 from nephoscope.errors import TargetLost
@@ -54,6 +57,98 @@ def test_the_next_controller_finds_the_server_with_its_data_and_stops_it(tmp_pat
 
     with sshd(tmp_path / "sshd") as running:
         asyncio.run(scenario(running.address))
+
+
+class Machines:
+    """Three hosts of one sshd, by addresses of the loopback network; each trial is an attempt of its own."""
+
+    def __init__(self, address: SshAddress, folder: Path) -> None:
+        self._address = address
+        self._folder = folder
+        self._trials = 0
+        for name in "abc":
+            (folder / name).mkdir()
+
+    def root(self, name: str) -> Path:
+        return self._folder / name / "postgres"
+
+    @asynccontextmanager
+    async def up(self, names: str) -> AsyncIterator[Callable[[str], Awaitable[str]]]:
+        """PostgreSQL on these machines, the first one's the primary; what runs SQL on it."""
+        self._trials += 1
+        machines = []
+        for name in names:
+            remote = SshRemote(name, self._address, folder=str(self._folder / "ours"), session=f"{self._trials}-{name}")
+            address = f"127.0.0.{ord(name)}"
+            machines.append(MachineHandle(name, remote, address, (), str(self._folder / name)))
+        load = MachineHandle("load", machines[0].remote, "127.0.0.1", (), "")  # whence all of them call
+        cluster = Cluster(f"s/{names}/t-{self._trials}", tuple(machines), load)
+        database = PostgresDatabase(lambda: find_binaries(embedded_folder()), {})
+        try:
+            endpoint = await database.start(cluster, SMALL_LOG, self._folder / "here" / f"{self._trials}.log")
+            yield lambda statement: database._sql(cluster, endpoint, statement)
+            await database.stop(cluster)
+        finally:
+            await machines[0].remote.end_all()  # type: ignore[attr-defined]  # of an SshRemote
+            for machine in machines:
+                await machine.remote.close()  # type: ignore[attr-defined]
+
+
+SMALL_LOG = DatabaseSettings(
+    connections=4, settings={"shared_buffers": "16MB", "max_wal_size": "32MB", "min_wal_size": "32MB"}
+)
+STANDBYS = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'quorum'"
+
+
+async def forget_the_log(sql: Callable[[str], Awaitable[str]]) -> None:
+    """Writes so much that the primary recycles the log that was current before."""
+    await sql("CREATE TABLE IF NOT EXISTS more (x int)")
+    for _ in range(4):
+        await sql("INSERT INTO more VALUES (1)")
+        await sql("SELECT pg_switch_wal()")
+        await sql("CHECKPOINT")
+
+
+@pytest.mark.slow
+def test_machines_of_several_configurations_serve_each_in_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One primary alone, then with two standbys, then another one: no folder is taken for what it is not."""
+    monkeypatch.setattr(postgres_remote, "STANDBYS_TIMEOUT_S", 10.0)
+
+    async def scenario(machines: Machines) -> None:
+        async with machines.up("abc") as sql:
+            await sql("CREATE TABLE t AS SELECT 7 AS x")
+            made = (machines.root("b") / "data/backup_label.old").stat().st_mtime_ns
+        async with machines.up("abc") as sql:  # nothing is copied again without need
+            assert await sql(STANDBYS) == "2"
+            assert (machines.root("b") / "data/backup_label.old").stat().st_mtime_ns == made
+        async with machines.up("a") as sql:
+            await forget_the_log(sql)
+        async with machines.up("abc") as sql:
+            assert await sql(STANDBYS) == "2"
+            assert await sql("SELECT x FROM t") == "7"  # the primary's data sets are kept
+        async with machines.up("bc") as sql:
+            await sql("CREATE TABLE mine AS SELECT 8 AS x")
+            assert await sql(STANDBYS) == "1"
+
+    with sshd(tmp_path / "sshd") as running:
+        asyncio.run(scenario(Machines(running.address, tmp_path)))
+
+
+@pytest.mark.slow
+def test_a_standby_that_fell_behind_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_remote, "STANDBYS_TIMEOUT_S", 5.0)
+
+    async def scenario(machines: Machines) -> None:
+        async with machines.up("ab"):
+            known = (machines.root("a") / "standbys").read_text()
+        async with machines.up("a") as sql:
+            await forget_the_log(sql)
+        (machines.root("a") / "standbys").write_text(known)  # as if the standby had been away during a trial of both
+        async with machines.up("ab") as sql:
+            assert await sql(STANDBYS) == "1"
+
+    with sshd(tmp_path / "sshd") as running:
+        asyncio.run(scenario(Machines(running.address, tmp_path)))
 
 
 def test_a_server_of_this_machine_is_not_found_again(tmp_path: Path) -> None:
