@@ -7,10 +7,11 @@ import shutil
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -47,8 +48,8 @@ class Server:
 
 
 @contextmanager
-def sshd(folder: Path) -> Iterator[Server]:
-    """Everything it needs is in `folder`; it ends with the block."""
+def sshd(folder: Path, more: Mapping[str, str] = MappingProxyType({})) -> Iterator[Server]:
+    """Everything it needs is in `folder`; it ends with the block. Limits are sshd's own unless `more` settings say."""
     program = require_sshd()
     folder.mkdir(parents=True, exist_ok=True)
     port = free_port()
@@ -63,8 +64,7 @@ def sshd(folder: Path) -> Iterator[Server]:
         "UsePAM": "no",
         "Subsystem": "sftp internal-sftp",
         "SetEnv": "SHLVL=1",  # bash then does not read the ~/.bashrc of whoever runs the tests
-        "MaxSessions": "64",
-        "MaxStartups": "100",
+        **more,
     }
     config = folder / "sshd_config"
     config.write_text("".join(f"{key} {value}\n" for key, value in settings.items()))

@@ -210,12 +210,12 @@ class SshRemote:
         return there
 
     async def close(self) -> None:
-        """Ends the connection; jobs go on."""
+        """Ends the connections; jobs go on."""
         await self._link.close()
 
     @property
     def connections_made(self) -> int:
-        """One more than the cuts that were met."""
+        """One for each eight commands that ran at once, and one more for each cut that was met."""
         return self._link.made
 
     # how

@@ -1,11 +1,16 @@
-"""One SSH connection to one host that comes back when it was cut: keys, pins, jump hosts, typed failures."""
+"""The way to one host over SSH, which comes back when it was cut: keys, pins, jump hosts, typed failures.
+
+A command takes a channel of a connection for as long as it runs, and sshd allows ten on one (`MaxSessions`). So there
+are as many connections as the commands that run at once need.
+"""
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nephoscope.errors import AccessDenied, HostKeyRefused, MachineLost, MachineUnreachable, NephoscopeError
 
@@ -21,6 +26,12 @@ PATIENCE_S = 60.0
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 5.0
 _CHUNK_BYTES = 1 << 16
+CHANNELS = 8
+"""On one connection; sshd allows 10 by default, and counts a command that we left until it ends there."""
+_CLOSED = "SSH connection closed"
+"""asyncssh's reason for a channel that a cut link did not open; any other is the host's."""
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -43,20 +54,30 @@ class SshAddress:
         return f"{user}{self.host}{f':{self.port}' if self.port else ''}"
 
 
+@dataclass(eq=False)
+class _Line:
+    """One connection, and how many commands it carries."""
+
+    connection: "asyncssh.SSHClientConnection"
+    carries: int = 0
+    most: int = CHANNELS
+    """Fewer when the host has refused that many."""
+
+
 class Link:
-    """A connection that is made when it is first needed, and made again after a cut."""
+    """Connections that are made when they are first needed, and made again after a cut."""
 
     def __init__(self, address: SshAddress, *, patience_s: float = PATIENCE_S) -> None:
         self._address = address
         self._patience_s = patience_s
-        self._connection: asyncssh.SSHClientConnection | None = None
+        self._lines: list[_Line] = []
         self._jump: asyncssh.SSHClientConnection | None = None
         self._making = asyncio.Lock()
         self._pins: dict[SshAddress, str] = {}
         self._was_up = False
         self._lost = False
         self.made = 0
-        """Connections made so far: one more than cuts."""
+        """Connections made so far."""
 
     async def ask(self, command: str, stdin: bytes = b"", *, timeout_s: float) -> tuple[int, bytes, bytes] | None:
         """Exit code, stdout and stderr of a shell line; None when the link was cut before it ended.
@@ -64,42 +85,34 @@ class Link:
         Raises:
             MachineUnreachable, AccessDenied, HostKeyRefused, MachineLost: there is no connection to be had.
         """
-        import asyncssh
 
-        connection = await self._up()
-        try:
-            async with asyncio.timeout(timeout_s):
-                process = await connection.create_process(command, encoding=None)
-                try:
-                    process.stdin.write(stdin)
-                    process.stdin.write_eof()
-                    out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
-                    await process.wait_closed()
-                    code = process.returncode
-                finally:
-                    process.close()  # and no waiting: sshd closes its side when the command ends
-        except (OSError, asyncssh.Error):
-            self._drop(connection)
-            return None
-        if code is None:
-            self._drop(connection)
-            return None
-        return code, out, err
+        async def answer(connection: "asyncssh.SSHClientConnection") -> tuple[int, bytes, bytes]:
+            process = await connection.create_process(command, encoding=None)
+            try:
+                process.stdin.write(stdin)
+                process.stdin.write_eof()
+                out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
+                await process.wait_closed()
+            finally:
+                process.close()  # and no waiting: sshd closes its side when the command ends
+            if process.returncode is None:
+                raise ConnectionError("the link was cut")
+            return process.returncode, out, err
+
+        return await self._on_a_line(answer, timeout_s)
 
     async def follow(self, command: str, on_bytes: Callable[[bytes], None]) -> None:
         """Hands on what a shell line prints, as it comes, until it or the link ends; cancel it to end it."""
-        import asyncssh
 
-        connection = await self._up()
-        try:
+        async def hand_on(connection: "asyncssh.SSHClientConnection") -> None:
             process = await connection.create_process(command, encoding=None)
             try:
                 while chunk := await process.stdout.read(_CHUNK_BYTES):
                     on_bytes(chunk)
             finally:
                 process.close()
-        except (OSError, asyncssh.Error):
-            self._drop(connection)
+
+        await self._on_a_line(hand_on, None)
 
     async def copy(self, copy: Callable[["asyncssh.SFTPClient"], Any], *, timeout_s: float) -> bool:
         """Does something over SFTP; False when the link was cut before it ended.
@@ -109,42 +122,79 @@ class Link:
         """
         import asyncssh
 
-        connection = await self._up()
-        try:
-            async with asyncio.timeout(timeout_s), connection.start_sftp_client() as client:
-                await copy(client)
-        except (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection):
-            self._drop(connection)
-            return False
-        except asyncssh.SFTPError:
-            raise
-        except (OSError, asyncssh.Error) as error:
-            if isinstance(error, OSError) and error.filename is not None:  # a local file, not the link
+        async def refused(connection: "asyncssh.SSHClientConnection") -> Exception | bool:
+            """What is not the link's fault; False: nothing."""
+            try:
+                async with connection.start_sftp_client() as client:
+                    await copy(client)
+            except (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection):
                 raise
-            self._drop(connection)
+            except asyncssh.SFTPError as error:
+                return error
+            except OSError as error:
+                if error.filename is None:
+                    raise
+                return error  # a local file, not the link
             return False
-        return True
+
+        said = await self._on_a_line(refused, timeout_s)
+        if isinstance(said, Exception):
+            raise said
+        return said is not None
 
     async def close(self) -> None:
-        """Ends the connection; the next use makes it again."""
-        for connection in (self._connection, self._jump):
-            if connection is not None:
-                connection.close()
-                await connection.wait_closed()
-        self._connection = self._jump = None
+        """Ends the connections; the next use makes one again."""
+        lines, self._lines = self._lines, []
+        jump, self._jump = self._jump, None
+        for connection in (*(line.connection for line in lines), *([jump] if jump is not None else [])):
+            connection.close()
+            await connection.wait_closed()
 
     @property
     def host_key(self) -> str | None:
         """The key that the host is pinned to; None: it was not met yet."""
         return self._address.host_key or self._pins.get(self._address)
 
-    async def _up(self) -> "asyncssh.SSHClientConnection":
+    async def _on_a_line(
+        self, action: Callable[["asyncssh.SSHClientConnection"], Awaitable[Result]], timeout_s: float | None
+    ) -> Result | None:
+        """What `action` makes of a connection that carries one channel more; None, after a pause, when it was cut.
+
+        A host that refuses a channel beside others keeps its connection: what runs there goes on.
+        """
+        import asyncssh
+
+        while True:
+            async with self._line() as line:
+                try:
+                    async with asyncio.timeout(timeout_s):
+                        return await action(line.connection)
+                except asyncssh.ChannelOpenError as error:
+                    if error.reason != _CLOSED and line.carries > 1:
+                        line.most = min(line.most, line.carries - 1)
+                        continue
+                    self._drop(line)
+                except (OSError, asyncssh.Error):
+                    self._drop(line)
+            await asyncio.sleep(_FIRST_PAUSE_S)  # whoever asks again does not do so at once
+            return None
+
+    @asynccontextmanager
+    async def _line(self) -> AsyncIterator[_Line]:
+        """A connection with room, for one command."""
         async with self._making:
-            if self._connection is None or self._connection.is_closed():
-                self._connection = await self._connect_patiently()
+            self._lines = [line for line in self._lines if not line.connection.is_closed()]
+            found = next((line for line in self._lines if line.carries < line.most), None)
+            if found is None:
+                found = _Line(await self._connect_patiently())
+                self._lines.append(found)
                 self._was_up, self._lost = True, False
                 self.made += 1
-            return self._connection
+            found.carries += 1
+        try:
+            yield found
+        finally:
+            found.carries -= 1
 
     async def _connect_patiently(self) -> "asyncssh.SSHClientConnection":
         """A host never met must answer at once; one that was there may be away for a while, once."""
@@ -201,10 +251,10 @@ class Link:
             self._pins[address] = seen.export_public_key().decode().strip()
         return connection
 
-    def _drop(self, connection: "asyncssh.SSHClientConnection") -> None:
-        connection.abort()
-        if self._connection is connection:
-            self._connection = None
+    def _drop(self, line: _Line) -> None:
+        line.connection.abort()
+        if line in self._lines:
+            self._lines.remove(line)
 
 
 def _keys(pin: str) -> list[Any]:

@@ -88,8 +88,6 @@ KbdInteractiveAuthentication no
 AllowUsers root
 PermitRootLogin prohibit-password
 Subsystem sftp internal-sftp
-MaxSessions 100
-MaxStartups 100
 LogLevel ERROR
 """
 

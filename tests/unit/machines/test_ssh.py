@@ -247,6 +247,39 @@ def test_a_cut_link_disturbs_no_job_and_no_line_is_lost_or_told_twice(server: Se
     asyncio.run(scenario())
 
 
+def test_more_commands_at_once_than_a_connection_carries_are_begun_once_each(server: Server, tmp_path: Path) -> None:
+    """sshd's own limit is ten on a connection; the 11th must cut none of the others off."""
+    starts = tmp_path / "starts"
+    argv = ["sh", "-c", f"echo start >>{starts}; sleep 2; echo done"]
+
+    async def scenario() -> tuple[list[bytes], int]:
+        remote = remote_to(server.address, tmp_path / "there")
+        names = [tmp_path / f"load-{number}" for number in range(30)]
+        ended = await asyncio.gather(*(remote.execute(argv, timeout_s=60, save_as=name) for name in names))
+        await remote.close()
+        return [one.stdout for one in ended], remote.connections_made
+
+    said, connections = asyncio.run(scenario())
+    assert said == [b"done\n"] * 30
+    assert starts.read_text() == "start\n" * 30
+    assert 4 <= connections <= 6  # of eight each, and one more when sshd still counts a command that ended
+
+
+def test_a_host_that_allows_fewer_commands_on_a_connection_gets_more_connections(tmp_path: Path) -> None:
+    async def scenario(address: SshAddress) -> tuple[list[bytes], int]:
+        remote = remote_to(address, tmp_path / "there")
+        ended = await asyncio.gather(
+            *(remote.execute(["sh", "-c", "sleep 1; echo done"], timeout_s=60) for _ in "1234")
+        )
+        await remote.close()
+        return [one.stdout for one in ended], remote.connections_made
+
+    with sshd(tmp_path / "sshd", {"MaxSessions": "2"}) as strict:
+        said, connections = asyncio.run(scenario(strict.address))
+    assert said == [b"done\n"] * 4
+    assert connections in {2, 3, 4}  # as many as four commands need, or as refusals taught
+
+
 def test_a_host_that_stays_away_is_lost(server: Server, tmp_path: Path) -> None:
     async def scenario() -> None:
         wire = Wire(server.address)
