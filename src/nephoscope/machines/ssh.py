@@ -26,7 +26,7 @@ from nephoscope.errors import (
 )
 from nephoscope.machines import ssh_jobs as jobs
 from nephoscope.machines.remote import Background, Completed
-from nephoscope.machines.ssh_files import Lines, copied, sha256_of, store, text
+from nephoscope.machines.ssh_files import Lines, copied, sha256_of, store, text, without_libraries
 from nephoscope.machines.ssh_link import PATIENCE_S, Link, SshAddress
 from nephoscope.machines.tools import install_hint
 
@@ -157,10 +157,16 @@ class SshRemote:
         raise MachineLost(f"{local.name} did not arrive whole on {self.name} in three tries")
 
     async def download(self, remote: str, local: Path) -> None:
-        """See `Remote.download`."""
+        """See `Remote.download`.
+
+        Raises:
+            MachineLost: it did not come in the time of a copy, over as many connections as it took.
+        """
         local.parent.mkdir(parents=True, exist_ok=True)
+        until = time.monotonic() + _COPY_TIMEOUT_S
         while not await copied(self._link, self.name, lambda client: client.get(remote, str(local)), local, remote):
-            pass  # `Link` gives up when the host stays away
+            if time.monotonic() > until:
+                raise MachineLost(f"{remote} did not come whole from {self.name}")
 
     # more than a Remote
 
@@ -253,7 +259,7 @@ class SshRemote:
         if name in self._carried:
             async with self._carrying:
                 if name not in self._there:
-                    self._there[name] = await self.carry(_without_libraries(Path(name)))
+                    self._there[name] = await self.carry(without_libraries(Path(name)))
         return self._there.get(name, name)
 
     async def _begin(self, spec: jobs.JobSpec, *, wait: bool) -> jobs.JobEnd | None:
@@ -262,9 +268,7 @@ class SshRemote:
         A second asking after a cut finds the job that the first one started.
         """
         timeout_s = _ASK_TIMEOUT_S + (spec.deadline_s if wait else 0)
-        answer = None
-        while answer is None:
-            answer = await self._link.ask(spec.command(wait=wait), spec.input(), timeout_s=timeout_s)
+        answer = await self._asked(spec.command(wait=wait), spec.input(), timeout_s=timeout_s)
         said = jobs.parse_start(answer[1])
         if said is None:
             if answer[1].startswith(jobs.ENDED):
@@ -323,10 +327,23 @@ class SshRemote:
 
     async def _answer(self, command: str) -> bytes:
         """Stdout of a command that may be asked twice."""
-        while True:
-            answer = await self._link.ask(command, timeout_s=_ASK_TIMEOUT_S)
+        return (await self._asked(command, timeout_s=_ASK_TIMEOUT_S))[1]
+
+    async def _asked(self, command: str, stdin: bytes = b"", *, timeout_s: float) -> tuple[int, bytes, bytes]:
+        """Exit code, stdout and stderr of a command that may be asked twice, over as many connections as it takes.
+
+        Raises:
+            MachineLost: the host lets us in, and answers nothing in that time and our patience.
+        """
+        until = time.monotonic() + timeout_s + self._patience_s
+        while (left_s := until - time.monotonic()) > 0:
+            answer = await self._link.ask(command, stdin, timeout_s=min(timeout_s, left_s))
             if answer is not None:
-                return answer[1]
+                return answer
+        raise MachineLost(
+            f"{self.name} lets us in, and no command comes to an end there",
+            hint="its disk or its memory may hang: look at dmesg there",
+        )
 
     async def _require(self, argv: Sequence[str]) -> None:
         (await self.execute(argv, timeout_s=_ASK_TIMEOUT_S, pinned=False)).require()
@@ -334,12 +351,6 @@ class SshRemote:
     async def _sha256_there(self, path: str) -> str:
         said = await self.execute(["sha256sum", "--", path], timeout_s=_COPY_TIMEOUT_S, pinned=False)
         return said.stdout.decode(errors="replace").partition(" ")[0].lstrip("\\")
-
-
-def _without_libraries(program: Path) -> Path:
-    """The build of a program that needs no library of the host, where `make static` put one beside it."""
-    static = program.with_name(f"{program.name}-static")
-    return static if static.exists() else program
 
 
 class _SshBackground:

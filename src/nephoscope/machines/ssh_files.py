@@ -94,3 +94,9 @@ def sha256_of(file: Path) -> str:
 def text(said: bytes) -> str:
     """The end of what a tool said, for a message."""
     return said.decode(errors="replace").strip()[-300:]
+
+
+def without_libraries(program: Path) -> Path:
+    """The build of a program that needs no library of the host, where `make static` put one beside it."""
+    static = program.with_name(f"{program.name}-static")
+    return static if static.exists() else program

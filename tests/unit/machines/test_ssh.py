@@ -23,6 +23,7 @@ from nephoscope.errors import (
     ToolMissing,
     ToolTimedOut,
 )
+from nephoscope.machines import ssh
 from nephoscope.machines.ssh import SshRemote
 from nephoscope.machines.ssh_link import SshAddress
 from tests.support.sshd import Server, Wire, free_port, make_key, sshd
@@ -176,6 +177,7 @@ def test_what_is_saved_under_a_name_begins_once_whoever_asks(server: Server, tmp
 _CONTROLLER = """
 import asyncio, getpass, sys
 from pathlib import Path
+from nephoscope.machines import ssh
 from nephoscope.machines.ssh import SshRemote
 from nephoscope.machines.ssh_link import SshAddress
 
@@ -301,6 +303,29 @@ def test_a_host_that_stays_away_is_lost(server: Server, tmp_path: Path) -> None:
         await other.close()
 
     asyncio.run(scenario())
+
+
+def test_a_host_that_lets_us_in_and_answers_nothing_is_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a hung disk looks like from here: connections are accepted, and no command comes to an end."""
+    monkeypatch.setattr(ssh, "_ASK_TIMEOUT_S", 0.4)
+    hung = tmp_path / "hung"
+    script = tmp_path / "command"
+    script.write_text(f'#!/bin/sh\n[ ! -e {hung} ] || sleep 3\nexec sh -c "$SSH_ORIGINAL_COMMAND"\n')
+    script.chmod(0o755)
+
+    async def scenario(address: SshAddress) -> None:
+        remote = remote_to(address, tmp_path / "there", patience_s=0.5)
+        await remote.look()
+        hung.touch()
+        for asked in (remote.end_all(), remote.start(["true"], log=tmp_path / "log")):
+            started = time.monotonic()
+            with pytest.raises(MachineLost, match="lets us in, and no command comes to an end"):
+                await asked
+            assert time.monotonic() - started < 3
+        await remote.close()
+
+    with sshd(tmp_path / "sshd", {"ForceCommand": str(script)}) as server:
+        asyncio.run(scenario(server.address))
 
 
 def test_who_gives_up_waiting_ends_the_job(server: Server, tmp_path: Path) -> None:
