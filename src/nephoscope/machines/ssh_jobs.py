@@ -49,7 +49,10 @@ if ! why=$(mkdir "$job" 2>&1); then
     say unwritable "$why"
 fi
 why=$( { head -c "$env_bytes" >"$job/env" && head -c "$in_bytes" >"$job/in"; } 2>&1 ) || say unwritable "$why"
-[ "$(wc -c <"$job/in")" -eq "$in_bytes" ] || exit 1
+if [ "$(wc -c <"$job/env")" -ne "$env_bytes" ] || [ "$(wc -c <"$job/in")" -ne "$in_bytes" ]; then
+    rm -rf "$job"
+    exit 1
+fi
 exec 9>"$job/lock"
 flock 9
 : >"$job/out"

@@ -10,9 +10,10 @@ import hashlib
 import json
 import os
 import shutil
+import signal
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -42,6 +43,7 @@ _TOOLS = (
 )
 _PATH = f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin"
 _SCRIPT_TIMEOUT_S = 60.0
+_KILL_WAIT_S = 10.0
 _BOOT_TIMEOUT_S = 20.0
 _LOOK_EVERY_S = 0.02
 _SUBNETS = 254
@@ -194,7 +196,7 @@ async def _run(script: str) -> None:
     """Runs a script that dies with us; what it starts in sessions of its own goes on.
 
     Raises:
-        EnvironmentProblem: it failed, with what it said last.
+        EnvironmentProblem: it failed, with what it said last, or did not end.
     """
     process = await asyncio.create_subprocess_exec(
         *("setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", script),
@@ -202,13 +204,22 @@ async def _run(script: str) -> None:
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
         env={**os.environ, "PATH": _PATH, "LC_ALL": "C"},
+        process_group=0,
     )
     try:
         async with asyncio.timeout(_SCRIPT_TIMEOUT_S):
             _, said = await process.communicate()
-    except BaseException:
-        process.kill()
-        await process.wait()
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # also what it waits for
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_KILL_WAIT_S):  # nobody kills what waits for a disk that hangs
+                await process.wait()
+        if isinstance(error, TimeoutError):
+            raise EnvironmentProblem(
+                f"emulated machines did not come or go within {_SCRIPT_TIMEOUT_S:.0f} s",
+                hint="this machine's disk may be far too slow for that, or hang; run again, or nephoscope clean",
+            ) from error
         raise
     if process.returncode != 0:
         last = said.decode(errors="replace").strip()[-400:]

@@ -1,7 +1,10 @@
+import subprocess
+from pathlib import Path
+
 import pytest
 
 from nephoscope.errors import OutputUnreadable
-from nephoscope.machines.ssh_jobs import JobEnd, Start, parse_end, parse_look, parse_start
+from nephoscope.machines.ssh_jobs import JobEnd, JobSpec, Start, parse_end, parse_look, parse_start
 
 WHOLE = b"nephoscope ended 3 5 4 12\nhelloerr\n"
 
@@ -36,3 +39,24 @@ def test_a_login_shell_that_talks_is_refused() -> None:
     assert parse_look(b"0\n/root\n2\nh\n flock pkill\n").missing == ("flock", "pkill")
     with pytest.raises(OutputUnreadable, match="Welcome"):
         parse_look(b"Welcome\n1000\n/home/me\n8\nhost\n\n")
+
+
+@pytest.mark.parametrize("stdin", [b"", b"in"])
+def test_a_job_whose_input_or_environment_was_cut_is_not_begun_and_may_be_asked_for_again(
+    tmp_path: Path, stdin: bytes
+) -> None:
+    began = tmp_path / "began"
+    argv = ("sh", "-c", f'cat; echo "$PGPASSWORD" >>{began}')
+    job = JobSpec(str(tmp_path), str(tmp_path / "job"), "sh", argv, 20.0, stdin, {"PGPASSWORD": "hush"})
+    whole = job.input()
+    for length in (0, 5, len(whole) - 1):
+        cut = subprocess.run(
+            ["sh", "-c", job.command(wait=True)], input=whole[:length], capture_output=True, check=False
+        )
+        assert (cut.returncode, cut.stdout) == (1, b""), length
+        assert not (tmp_path / "job").exists()
+    asked = subprocess.run(["sh", "-c", job.command(wait=True)], input=whole, capture_output=True, check=True)
+    end = parse_end(asked.stdout)
+    assert end is not None
+    assert (end.exit_code, end.stdout) == (0, stdin)
+    assert began.read_text() == "hush\n"
