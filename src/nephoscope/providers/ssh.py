@@ -54,6 +54,7 @@ printf %s "$cluster" >"$root/lease/cluster" && printf %s "$owner" >"$root/lease/
 
 _GIVE_BACK = '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || rm -rf "$1/lease"'
 _HELD = '[ "$(cat "$1/lease/owner" 2>/dev/null)" != "$2" ] || { echo held; cat "$1/lease/cluster"; }'
+_OTHERS = '[ "$(cat "$1/lease/owner" 2>/dev/null || echo "$2")" = "$2" ] || echo others'
 _RENEW = '[ "$(cat "$1/lease/owner" 2>/dev/null)" = "$2" ] && touch "$1/lease/owner"'
 
 
@@ -174,7 +175,7 @@ class SshProvider:
         """See `Provider.delete`: what runs there is ended, data folders stay for the next trial.
 
         Every host is freed that can be. One that is away is none of ours any longer: its lease ends by itself, and what
-        runs there is ended by the next holder, or by its deadline.
+        runs there is ended by the next holder, or by its deadline. Nor is one whose lease was taken by another study.
         """
         held = self._held.get(key)
         if held is None:
@@ -184,8 +185,9 @@ class SshProvider:
         failed: NephoscopeError | None = None
         for remote in held.remotes:
             try:
-                await remote.end_all()
-                await remote.ask(_GIVE_BACK, held.folder, held.owner)
+                if not await remote.ask(_OTHERS, held.folder, held.owner):
+                    await remote.end_all()
+                    await remote.ask(_GIVE_BACK, held.folder, held.owner)
             except (MachineLost, MachineUnreachable):
                 pass
             except NephoscopeError as error:

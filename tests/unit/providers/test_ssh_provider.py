@@ -72,8 +72,11 @@ def test_a_host_serves_one_study_at_a_time(server: Server, tmp_path: Path) -> No
         long_ago = time.time() - LEASE_S - 10
         os.utime(owner, (long_ago, long_ago))
         taken = await first.create(mine)  # the other one was not heard of
+        await taken.load.remote.start(["sleep", "60"], log=tmp_path / "log")
+        jobs = len(list((tmp_path / "there/ours/jobs").iterdir()))
         await second.delete("yours/mine")
-        assert owner.read_text() == "mine"  # who lost a lease gives none back
+        assert owner.read_text() == "mine"  # who lost a lease gives none back, and ends nothing of its next holder's
+        assert len(list((tmp_path / "there/ours/jobs").iterdir())) == jobs
         await first.delete(taken.key)
 
     asyncio.run(scenario())
