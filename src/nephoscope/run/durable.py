@@ -5,6 +5,9 @@ what was measured stands in the results folder, from which `advance` reads what 
 deleted at any time. On SQLite one controller works on a study; on PostgreSQL several do, and a trial is taken from the
 queue by one of them alone.
 
+A database may hold trials of another plan: of the one that this folder had before, or of another controller. Who takes
+such a trial leaves it: the workflow ends and says so, and whoever waits for it enqueues it again.
+
 The trials run in the event loop that called `drain`. Stopping leaves workflows pending, just as dying does: the next
 controller with the same `executor` goes on with them.
 """
@@ -25,6 +28,9 @@ APPLICATION_VERSION = "1"
 
 POLL_S = 1.0
 
+_LEFT = "left"
+"""Result of a workflow whose trial the controller that took it did not know."""
+
 
 def sqlite_url(file: Path) -> str:
     """Of a database in the results folder."""
@@ -34,7 +40,16 @@ def sqlite_url(file: Path) -> str:
 class DurableQueue:
     """Use it as an asynchronous context manager, one at a time in a process."""
 
-    def __init__(self, url: str, study: str, executor: str, at_once: int, workflow_id: Callable[[str], str]) -> None:
+    def __init__(
+        self,
+        url: str,
+        study: str,
+        executor: str,
+        at_once: int,
+        *,
+        workflow_id: Callable[[str], str],
+        knows: Callable[[str], bool],
+    ) -> None:
         """A queue of one study.
 
         Args:
@@ -43,12 +58,14 @@ class DurableQueue:
             executor: of this controller; equal for its successor.
             at_once: trials that this controller works on at the same time.
             workflow_id: of a trial's id: another one each time that a trial is begun anew after it had ended.
+            knows: whether the plan holds a trial, by its id.
         """
         self._url = url
         self._queue = f"{APPLICATION}/{study}"
         self._executor = executor
         self._at_once = at_once
         self._workflow_id = workflow_id
+        self._knows = knows
         self._running: set[asyncio.Task[Any]] = set()
         self._workflow: Any = None
         self._advance: Advance | None = None
@@ -74,20 +91,18 @@ class DurableQueue:
 
     async def drain(self, trials: Sequence[str], advance: Advance) -> None:
         """See `Queue.drain`."""
-        from dbos import DBOS, SetWorkflowID
-
         if self._workflow is None:
             await self._launch(advance)
         if self._failed is None:
             raise AssertionError("it was not launched")
-        handles = []
-        for trial in trials:
-            with SetWorkflowID(self._workflow_id(trial)):
-                handles.append(await DBOS.enqueue_workflow_async(self._queue, self._workflow, trial))
+        handles = [(trial, await self._enqueue(trial)) for trial in trials]
 
         async def ends() -> None:
-            for handle in handles:
-                await handle.get_result(polling_interval_sec=POLL_S)
+            for trial, handle in handles:
+                again = 0
+                while await handle.get_result(polling_interval_sec=POLL_S) == _LEFT:
+                    again += 1
+                    handle = await self._enqueue(trial, again)  # noqa: PLW2901
 
         all_ended = asyncio.ensure_future(ends())
         try:
@@ -99,6 +114,13 @@ class DurableQueue:
             if not all_ended.done() or self._failed.done():
                 all_ended.cancel()
                 await self._stop()
+
+    async def _enqueue(self, trial: str, again: int = 0) -> Any:
+        """A handle of the trial's workflow, which may be there already; `again`: how often it was left before."""
+        from dbos import DBOS, SetWorkflowID
+
+        with SetWorkflowID(f"{self._workflow_id(trial)}/{again}" if again else self._workflow_id(trial)):
+            return await DBOS.enqueue_workflow_async(self._queue, self._workflow, trial)
 
     async def take_over(self, executor: str) -> None:
         """What a controller that died had taken goes back into the queue; its successor, if any, is like any other."""
@@ -137,7 +159,9 @@ class DurableQueue:
         """The workflow: a function, not a method, as DBOS wants methods to belong to classes of its own."""
         from dbos import DBOS
 
-        async def trial(trial_id: str) -> None:
+        async def trial(trial_id: str) -> str | None:
+            if not self._knows(trial_id):
+                return _LEFT
             task = asyncio.current_task()
             if task is None:
                 raise AssertionError("a workflow runs in a task")
@@ -146,7 +170,7 @@ class DurableQueue:
                 while True:
                     ended, wait_s = await DBOS.run_step_async({"name": "attempt"}, self._step, trial_id)
                     if ended:
-                        return
+                        return None
                     await DBOS.sleep_async(wait_s)
             finally:
                 self._running.discard(task)

@@ -56,6 +56,8 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
                 hint="choose another folder with --out, or --replan to replace the plan: finished trials that both "
                 "plans hold are kept, the others stay in the folder and no longer count",
             )
+        if gone:
+            folder.forget_queue()
     folder.write_plan(study_text, plan)
 
 
@@ -133,14 +135,15 @@ def _queue(
     outlives = any(isinstance(provider, OutlivesController) for provider in providers)
     if conduct.state_url is None and not outlives:
         return nullcontext(OwnQueue(at_once, world.clock))
-    study = folder.plan().study
+    plan = folder.plan()
+    study, planned = plan.study, {row.intent.id for row in plan.trials}
 
     def workflow_id(trial_id: str) -> str:
         ends = sum(record.state in ENDS for record in folder.trial(trial_id).states())
         return f"{study}/{trial_id}/{ends}"
 
     url = conduct.state_url or sqlite_url(folder.conductor_path)
-    return DurableQueue(url, study, folder.fleet_id(), at_once, workflow_id)
+    return DurableQueue(url, study, folder.fleet_id(), at_once, workflow_id=workflow_id, knows=planned.__contains__)
 
 
 def _ledger(folder: ResultsFolder, conduct: Conduct, world: World) -> AbstractAsyncContextManager[Ledger]:

@@ -136,6 +136,11 @@ class ResultsFolder:
         """Database of the queue: who works on what. Nothing is lost with it."""
         return self.path / "conductor.sqlite"
 
+    def forget_queue(self) -> None:
+        """Who worked on what belongs to trials that are planned no more. With SQLite's own files beside it."""
+        for path in self.path.glob(f"{self.conductor_path.name}*"):
+            path.unlink(missing_ok=True)
+
     @property
     def analysis_path(self) -> Path:
         """analysis.json: written last by `analyze`, so that its presence says that all it belongs to is there."""

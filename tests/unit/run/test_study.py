@@ -200,8 +200,14 @@ def test_a_plan_may_grow_freely_and_loses_trials_only_with_replan(tmp_path: Path
         adopt_plan(study.folder, STUDY, plan(load(STUDY, "s.toml")), replan=False)
     assert "--replan" in caught.value.hint
     assert study.folder.study_text() == text
+    queue = [study.folder.path / f"conductor.sqlite{ending}" for ending in ("", "-wal", "-shm")]
+    for file in queue:
+        file.touch()
+    adopt_plan(study.folder, text, plan(load(text, "s.toml")), replan=True)
+    assert all(file.exists() for file in queue)
     adopt_plan(study.folder, STUDY, plan(load(STUDY, "s.toml")), replan=True)
     assert set(states(study.folder)) == {"finished"}
+    assert not any(file.exists() for file in queue)
 
 
 def test_what_no_trial_depends_on_may_change_and_is_stored(tmp_path: Path) -> None:
