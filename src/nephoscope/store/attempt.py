@@ -76,12 +76,7 @@ class Attempt:
 
     def add_command(self, record: CommandRecord) -> None:
         """Appends one executed command."""
-        path = self.folder / "commands.jsonl"
-        try:
-            with path.open("a", encoding="utf-8") as file:
-                file.write(files.dump_line(record))
-        except OSError as error:
-            raise StorageFailed.of(path, error) from error
+        files.append_line(self.folder / "commands.jsonl", record)
 
     def write_settings(self, settings: dict[str, str]) -> None:
         """The database's settings in force."""

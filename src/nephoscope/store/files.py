@@ -1,13 +1,14 @@
 """JSON files that name their schema: read old ones, refuse newer ones, say which file is damaged."""
 
 import json
+import os
 import re
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from nephoscope.errors import DamagedFile, NewerSchema
+from nephoscope.errors import DamagedFile, NewerSchema, StorageFailed
 from nephoscope.store import atomic
 
 Value = TypeVar("Value", bound=BaseModel)
@@ -28,6 +29,30 @@ def dump_line(value: BaseModel) -> str:
 def write(path: Path, value: BaseModel) -> None:
     """Stores one value atomically."""
     atomic.write_text(path, dump(value))
+
+
+def append_line(path: Path, value: BaseModel) -> None:
+    """Adds one value to a file of one value a line; what a crash or a full disk cut goes first.
+
+    Raises:
+        StorageFailed: it cannot be stored; what was there before can be read all the same.
+    """
+    try:
+        with path.open("a+b") as file:
+            file.truncate(_whole_lines(file))
+            file.write(dump_line(value).encode())
+    except OSError as error:
+        raise StorageFailed.of(path, error) from error
+
+
+def _whole_lines(file: BinaryIO) -> int:
+    """Bytes up to the end of the last whole line."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - 1))
+    if file.read(1) in {b"\n", b""}:
+        return size
+    file.seek(0)
+    return file.read().rfind(b"\n") + 1
 
 
 def read(path: Path, model: type[Value], *, mend: str = "") -> Value:

@@ -70,13 +70,11 @@ class Trial:
 
     def add_state(self, record: StateRecord) -> None:
         """Appends a state."""
-        path = self.folder / "states.jsonl"
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with path.open("a", encoding="utf-8") as file:
-                file.write(files.dump_line(record))
         except OSError as error:
-            raise StorageFailed.of(path, error) from error
+            raise StorageFailed.of(self.folder, error) from error
+        files.append_line(self.folder / "states.jsonl", record)
 
     def states(self) -> list[StateRecord]:
         """Every state it came into, in order; empty: it was never begun, or by an earlier nephoscope."""

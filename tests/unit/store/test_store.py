@@ -1,6 +1,7 @@
 import errno
 import multiprocessing
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,34 @@ def test_a_line_cut_by_a_crash_is_left_out_and_a_damaged_one_is_named(tmp_path: 
     path.write_text("garbage\n" + path.read_text())
     with pytest.raises(DamagedFile, match=r"commands\.jsonl:1"):
         attempt.commands()
+
+
+def test_after_a_line_was_cut_at_any_byte_what_is_added_can_be_read(tmp_path: Path) -> None:
+    attempt = Attempt(tmp_path)
+    attempt.add_command(COMMAND)
+    path = tmp_path / "commands.jsonl"
+    line = path.read_bytes()
+    later = COMMAND.model_copy(update={"argv": ["später"]})
+    for cut in range(2 * len(line) + 1):
+        path.write_bytes((line + line)[:cut])
+        attempt.add_command(later)
+        attempt.add_command(later)
+        assert attempt.commands() == [COMMAND] * (cut // len(line)) + [later, later]
+
+
+def test_a_disk_that_fills_within_a_line_costs_that_line_alone(tmp_path: Path) -> None:
+    attempt = Attempt(tmp_path)
+    attempt.add_command(COMMAND)
+    kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, ((tmp_path / "commands.jsonl").stat().st_size + 20, kept[1]))
+    try:
+        with pytest.raises(StorageFailed, match=r"commands\.jsonl"):
+            attempt.add_command(COMMAND)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+    assert attempt.commands() == [COMMAND]
+    attempt.add_command(COMMAND)
+    assert attempt.commands() == [COMMAND, COMMAND]
 
 
 def test_measurements_verdicts_and_settings_survive_the_way_through_their_files(tmp_path: Path) -> None:
