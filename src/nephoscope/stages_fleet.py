@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import nephoscope
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.checks.registry import CHECKS
+from nephoscope.checks.registry import CHECKS, overall
 from nephoscope.errors import InputError
-from nephoscope.records import PlannedTrial
+from nephoscope.records import PlannedTrial, VerdictKind
 from nephoscope.results import Statistic
 from nephoscope.run.cleaning import Cleaned, clean, find
 from nephoscope.run.conductor import Rules
@@ -153,11 +153,14 @@ def standing(folder: ResultsFolder, now_unix_ms: int) -> Standing:
 
 
 def state_of(trial: Trial) -> State:
-    """Of one trial; one that an earlier nephoscope ran has its end alone."""
+    """Of one trial; what is finished is at its end, also where its controller died before it wrote that down."""
     states = trial.states()
-    if states:
-        return State(states[-1].state)
-    return State.DONE if trial.finished() else State.PLANNED
+    last = State(states[-1].state) if states else State.PLANNED
+    if last in ENDS or not trial.finished():
+        return last
+    attempt = trial.decisive_attempt()
+    valid = attempt is not None and overall(attempt.verdicts()) is VerdictKind.VALID
+    return State.DONE if valid else State.INVALID
 
 
 def _left_s(rows: list[tuple[PlannedTrial, Trial]], states: dict[str, State]) -> float:

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from nephoscope.errors import QuotaReached
+from nephoscope.errors import NephoscopeError, QuotaReached
 from nephoscope.providers.base import ClusterRequest, OutlivesController, Provider
 from nephoscope.records import PlannedTrial, VerdictKind
 from nephoscope.records_fleet import Lease, StateRecord
@@ -182,7 +182,8 @@ class Conductor:
         if not task.keep_cluster:
             await self._ledger.give_back(holding.holder, cost)
         elif ended.status.state == "failed" or len(self._sharing(configuration)) <= 1:
-            await give_back(self._world.providers[configuration.provider], task.request.key, self._world.clock)
+            with suppress(NephoscopeError):  # what is left is found by its tags at the study's end
+                await give_back(self._world.providers[configuration.provider], task.request.key, self._world.clock)
             hours = (self._world.clock.unix_ms() - kept.since_unix_ms) / 1000 / SECONDS_PER_HOUR
             lease = task.attempt.lease()
             await self._ledger.give_back(holding.holder, (lease.usd_per_hour or 0.0) * hours if lease else 0.0)

@@ -16,11 +16,13 @@ from nephoscope.errors import (
     MachineUnsupported,
     NephoscopeError,
     QuotaReached,
+    Throttled,
     ToolFailed,
 )
 from nephoscope.machines.fake import Answer
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.fake import FakeProvider
+from nephoscope.run.cleaning import TRIES
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.states import Patience, State
@@ -251,6 +253,38 @@ def test_a_study_does_not_end_well_while_machines_are_left_and_clean_finds_them(
     assert (len(cleaned.terminated), cleaned.left) == (2, [])
     assert list(willing.existing) == [stranger.key]
     assert stages_fleet.created(study.folder) == 2
+
+
+class Throttling(FakeProvider):
+    """Deletes no cluster the first time that somebody tries it as often as he does."""
+
+    asked: tuple[str, ...] = ()
+
+    async def delete(self, key: str) -> None:
+        self.asked += (key,)
+        if self.asked.count(key) <= TRIES:
+            raise Throttled("later")
+        await super().delete(key)
+
+
+def test_a_kept_cluster_that_is_not_given_back_at_once_ends_neither_study_nor_trial(tmp_path: Path) -> None:
+    study = fleet(tmp_path / "r", placement="per-configuration")
+    provider = Throttling({PROGRAM: fake_program}, study.clock)
+    world = replace(study.world, providers={"fake": provider})
+    outcome = asyncio.run(run_study(study.folder, world, conduct_of(study.folder, study.study, Wishes(max_clusters=2))))
+    assert outcome.valid == TRIALS
+    assert not provider.existing
+    assert {stages_fleet.state_of(trial) for _, trial in study.folder.planned()} == {State.DONE}
+
+
+def test_a_finished_trial_is_at_its_end_also_when_nobody_wrote_it_down(tmp_path: Path) -> None:
+    study = fleet(tmp_path / "r", replicates=1)
+    conducted(study)
+    for _, trial in study.folder.planned():
+        path = trial.folder / "states.jsonl"
+        path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+        assert trial.states()[-1].state == State.DESTROYING
+        assert stages_fleet.state_of(trial) is State.DONE
 
 
 def test_what_one_trial_meets_ends_the_study_when_results_cannot_be_stored(
