@@ -1,7 +1,8 @@
 """The ledger of several controllers in PostgreSQL, with their signs of life.
 
 Every call is one transaction, and those of one study go one after the other (an advisory lock). Nothing is lost with
-the tables: each controller begins by writing what its results folder says was spent.
+the tables: each controller begins by writing what its results folder says was spent. What one that died spent stays
+in the books by its name, until a successor says what its folder knows.
 """
 
 import asyncio
@@ -21,7 +22,8 @@ _BEATS = 6
 
 _TABLES = """
 create table if not exists nephoscope_controllers (
-    study text, owner text, seen timestamptz not null, spent_usd double precision not null, primary key (study, owner));
+    study text, owner text, seen timestamptz not null, spent_usd double precision not null,
+    taken_over boolean not null default false, primary key (study, owner));
 create table if not exists nephoscope_holdings (
     study text, holder text, owner text not null, provider text not null, region text not null, family text not null,
     vcpus integer not null, usd double precision, primary key (study, holder));
@@ -71,7 +73,7 @@ class SharedLedger:
             run("delete from nephoscope_holdings where study = :study and owner = :owner")
             run(
                 "insert into nephoscope_controllers values (:study, :owner, now(), :usd)"
-                " on conflict (study, owner) do update set seen = now(), spent_usd = :usd",
+                " on conflict (study, owner) do update set seen = now(), spent_usd = :usd, taken_over = false",
                 usd=self._spent_usd,
             )
 
@@ -149,11 +151,12 @@ class SharedLedger:
 
         def beat(run: "_Run") -> tuple[bool, list[str]]:
             alive = run(
-                "update nephoscope_controllers set seen = now() where study = :study and owner = :owner returning owner"
+                "update nephoscope_controllers set seen = now()"
+                " where study = :study and owner = :owner and not taken_over returning owner"
             )
             dead = run(
-                "delete from nephoscope_controllers where study = :study"
-                " and seen < now() - make_interval(secs => :seconds) returning owner, spent_usd",
+                "update nephoscope_controllers set taken_over = true where study = :study and not taken_over"
+                " and seen < now() - make_interval(secs => :seconds) returning owner",
                 seconds=self._dead_after_s,
             )
             for one in dead:  # what it held is counted as spent: nobody knows better
@@ -163,8 +166,9 @@ class SharedLedger:
                 )
                 run(
                     "update nephoscope_controllers set spent_usd = spent_usd + :usd"
-                    " where study = :study and owner = :owner",
-                    usd=one.spent_usd + sum(row.usd or 0.0 for row in held),
+                    " where study = :study and owner = :dead",
+                    dead=one.owner,
+                    usd=sum(row.usd or 0.0 for row in held),
                 )
             return bool(alive), [str(one.owner) for one in dead]
 

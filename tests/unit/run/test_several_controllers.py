@@ -81,6 +81,28 @@ def test_who_gives_no_sign_of_life_is_taken_over_once_and_learns_it(url: str) ->
     asyncio.run(story())
 
 
+@needs("postgres")
+def test_what_a_dead_controller_spent_stays_spent_also_when_who_took_over_begins_again(url: str) -> None:
+    def impatient(owner: str, spent: float = 0.0) -> SharedLedger:
+        return ledger(url, owner, study="s4", spent=spent, dead_after_s=0.2)
+
+    async def spent_by(owner: str, own: float) -> float:
+        async with impatient(owner, own) as one:
+            await one.beat()
+            return (await one.books()).spent_usd
+
+    async def story() -> None:
+        async with impatient("a", 8.0) as dead:
+            assert await dead.hold(holding("t1", 1.0)) is None
+            await asyncio.sleep(0.3)
+            assert await spent_by("b", 0.5) == pytest.approx(9.5)
+            assert await spent_by("b", 0.5) == pytest.approx(9.5)
+        assert await spent_by("c", 0.0) == pytest.approx(9.5)
+        assert await spent_by("a", 8.25) == pytest.approx(8.75), "its folder knows better"
+
+    asyncio.run(story())
+
+
 def test_no_server_is_said(tmp_path: Path) -> None:
     async def story() -> None:
         async with ledger("postgresql://nobody@127.0.0.1:1/nothing", "a", study="s"):
