@@ -19,6 +19,8 @@ DEAD_AFTER_S = 60.0
 """Without a sign of life; then others take its trials over."""
 _BEATS = 6
 """Signs of life in that time."""
+LOOK_AGAIN_S = 1.0
+"""Between two tries to reach a server that does not answer."""
 
 _TABLES = """
 create table if not exists nephoscope_controllers (
@@ -67,7 +69,7 @@ class SharedLedger:
         import sqlalchemy
 
         url = sqlalchemy.make_url(self._url).set(drivername="postgresql+psycopg")
-        self._engine = sqlalchemy.create_engine(url, pool_size=1, max_overflow=0)
+        self._engine = sqlalchemy.create_engine(url, pool_size=1, max_overflow=0, pool_pre_ping=True)
 
         def register(run: "_Run") -> None:
             run("delete from nephoscope_holdings where study = :study and owner = :owner")
@@ -77,7 +79,7 @@ class SharedLedger:
                 usd=self._spent_usd,
             )
 
-        await self._transaction(register, first=_TABLES)
+        await self._try(register, first=_TABLES)
         return self
 
     async def __aexit__(
@@ -90,7 +92,7 @@ class SharedLedger:
             run("update nephoscope_controllers set seen = '-infinity' where study = :study and owner = :owner")
 
         try:
-            await self._transaction(leave)
+            await self._try(leave)
         finally:
             self._engine.dispose()
 
@@ -180,7 +182,22 @@ class SharedLedger:
             )
         return dead
 
-    async def _transaction(self, action: Callable[["_Run"], Result], *, first: str = "") -> Result:
+    async def _transaction(self, action: Callable[["_Run"], Result]) -> Result:
+        """Tried again while a server restarts, as long as nobody takes this controller for dead.
+
+        What a cut connection hides may be done twice then: dollars are counted too often rather than forgotten.
+        """
+        loop = asyncio.get_running_loop()
+        until_s = loop.time() + self._dead_after_s
+        while True:
+            try:
+                return await self._try(action)
+            except TargetUnreachable:
+                if loop.time() >= until_s:
+                    raise
+            await asyncio.sleep(min(self.beat_every_s, LOOK_AGAIN_S))
+
+    async def _try(self, action: Callable[["_Run"], Result], *, first: str = "") -> Result:
         import sqlalchemy
 
         def run_all() -> Result:

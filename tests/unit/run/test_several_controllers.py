@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from sqlalchemy import make_url
 
 from nephoscope.errors import TakenForDead, TargetUnreachable
 from nephoscope.run.ledger import Limits
@@ -99,6 +101,58 @@ def test_what_a_dead_controller_spent_stays_spent_also_when_who_took_over_begins
             assert await spent_by("b", 0.5) == pytest.approx(9.5)
         assert await spent_by("c", 0.0) == pytest.approx(9.5)
         assert await spent_by("a", 8.25) == pytest.approx(8.75), "its folder knows better"
+
+    asyncio.run(story())
+
+
+class Way:
+    """To a server, over a port of its own that can be closed and opened again."""
+
+    def __init__(self, url: str) -> None:
+        self._to = make_url(url)
+        self._writers: list[asyncio.StreamWriter] = []
+        self._port = 0
+
+    async def open(self) -> str:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port)
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self._to.set(host="127.0.0.1", port=self._port).render_as_string()
+
+    async def close(self) -> None:
+        self._server.close()
+        for writer in self._writers:
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        there, back = await asyncio.open_connection(self._to.host, self._to.port)
+        self._writers += [writer, back]
+        await asyncio.gather(_pass_on(reader, back), _pass_on(there, writer))
+
+
+async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while part := await reader.read(65536):
+            writer.write(part)
+            await writer.drain()
+    writer.close()
+
+
+@needs("postgres")
+def test_a_server_that_restarts_ends_no_controller_and_one_that_stays_away_does(url: str) -> None:
+    async def story() -> None:
+        way = Way(url)
+        async with ledger(await way.open(), "a", study="s5", spent=1.0, dead_after_s=1.5) as one:
+            await way.close()
+            beating = asyncio.create_task(one.beat())
+            await asyncio.sleep(0.3)
+            assert not beating.done()
+            await way.open()
+            assert await beating == []
+            await way.close()
+            with pytest.raises(TargetUnreachable, match="--state"):
+                await one.beat()
+            await way.open()
+        await way.close()
 
     asyncio.run(story())
 
