@@ -81,7 +81,7 @@ async def run_study(folder: ResultsFolder, world: World, conduct: Conduct | None
     Raises:
         StorageFailed: the results could not be stored.
         MachinesLeft: machines could not be given back.
-        InputError: the rules do not fit the study.
+        InputError: the rules do not fit the study, or its trials ended elsewhere and are not here.
         asyncio.CancelledError: it was interrupted; running it again resumes.
     """
     conduct = conduct or Conduct()
@@ -105,7 +105,27 @@ async def run_study(folder: ResultsFolder, world: World, conduct: Conduct | None
     finally:
         await to_its_end(_leave_nothing(providers, key, world))
     folder.remove_scratch()
-    return replace(count(folder), refused=conductor.refused, stopped=stopped)
+    outcome = replace(count(folder), refused=conductor.refused, stopped=stopped)
+    _require_its_part(folder, outcome, conduct)
+    return outcome
+
+
+def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Conduct) -> None:
+    """A queue may know trials as ended of which the folder holds nothing: of other controllers some, but not all."""
+    shared = conduct.state_url is not None
+    if outcome.stopped or (shared and outcome.finished + outcome.failed + len(outcome.refused) > 0):
+        return
+    absent = [
+        planned.intent.id
+        for planned, trial in folder.planned()
+        if not trial.attempts() and planned.intent.id not in outcome.refused
+    ]
+    if absent:
+        anew = "give it another name, or --state another database" if shared else f"delete {folder.conductor_path.name}"
+        raise InputError(
+            f"{len(absent)} trials of this study ended elsewhere, and {folder.path} does not hold them",
+            hint=f"copy the folders below trials/ of who measured them into it; to measure again {anew}",
+        )
 
 
 def study_key(folder: ResultsFolder) -> str:

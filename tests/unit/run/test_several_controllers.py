@@ -184,6 +184,10 @@ def test_each_trial_is_done_by_one_of_two_controllers(url: str, tmp_path: Path) 
     assert len(done[0] | done[1]) == 8
     assert all(done)
     assert set(one.loads_by_trial().values()) == {1}
+    late = Fleet(tmp_path, replicates=4, duration_s=1.5, state_url=url, folder_name="late").start()
+    _, talk = late.communicate(timeout=60)
+    assert late.returncode == 2, talk
+    assert "8 trials of this study ended elsewhere" in talk
 
 
 @needs("postgres")
