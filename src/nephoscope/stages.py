@@ -26,6 +26,7 @@ from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import DEBIAN_PACKAGES
 from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
+from nephoscope.providers.cloud_check import require_possible
 from nephoscope.providers.local import LOOPBACK
 from nephoscope.records import Plan, SourceRecord, Status, TrialIntent
 from nephoscope.results import AnalysedStudy, ClaimRow, EditionOverall, EditionRow, ImportedRow, TrialRow
@@ -78,7 +79,13 @@ def stored_study(folder: ResultsFolder) -> Study:
 
 
 def plan(study: Study, *, scale: float | None = None) -> Plan:
-    """study -> plan; `scale` of sizes and run times, see `expand`."""
+    """study -> plan; `scale` of sizes and run times, see `expand`.
+
+    Raises:
+        InputError: no plan can be made, or a cloud could not be asked for the machines of a configuration.
+    """
+    for configuration in study.configurations:
+        require_possible(configuration)
     return expand(study, BENCHMARKS, scale=scale)
 
 
