@@ -133,9 +133,9 @@ def _compared(cells: Collection[Cell], entries: Mapping[str, "_Resolved"]) -> in
 _NOT_MEASURED: dict[str, Any] = {
     **dict.fromkeys(("price_usd_per_hour", "price_basis", "priced_as"), True),
     "ssh": {"key_file": True, "jump": True, "host_keys": True, "inventory": True},
-    "cloud": {"ingress": True, "reach": True, "user": True},
+    "cloud": dict.fromkeys(("identity", "ingress", "reach", "user"), True),
 }
-"""Prices, and by which way a machine is entered."""
+"""Prices, by which way a machine is entered, and what it may do elsewhere."""
 
 
 def trial_id(configuration: Configuration, use: BenchmarkUse, *, replicate: int, seed: int) -> str:

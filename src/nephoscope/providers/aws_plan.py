@@ -105,6 +105,8 @@ def machines_call(order: ClusterOrder, role: RoleOrder, group_id: str, cores: in
     else:
         network = {"DeviceIndex": 0, "SubnetId": order.cloud.subnet, "Groups": [group_id], "DeleteOnTermination": True}
         arguments["NetworkInterfaces"] = [{**network, "AssociatePublicIpAddress": order.cloud.reach == "public"}]
+    if role.identity is not None:
+        arguments["IamInstanceProfile"] = {"Arn" if role.identity.startswith("arn:") else "Name": role.identity}
     if cores is not None:
         arguments["CpuOptions"] = {"CoreCount": cores, "ThreadsPerCore": role.machine.threads_per_core}
     if order.cloud.spot:

@@ -81,6 +81,11 @@ def _require_possible(order: ClusterOrder) -> None:
         raise InputError(
             "Azure spreads no machines inside a zone", hint='leave `placement_group` out, or say "cluster"'
         )
+    if order.cloud.identity is not None and not order.cloud.identity.startswith("/subscriptions/"):
+        raise InputError(
+            f"Azure has no identity {order.cloud.identity!r}",
+            hint="'/subscriptions/…/providers/Microsoft.ManagedIdentity/userAssignedIdentities/…'",
+        )
     if order.cloud.reach == "private" and order.cloud.subnet is None:
         raise InputError("a network that is made for a cluster is entered from outside", hint="name your `subnet`")
 
@@ -229,12 +234,14 @@ def _machine(order: ClusterOrder, names: Names, role: RoleOrder, name: str) -> C
         }
     if order.cloud.spot:
         properties |= {"priority": "Spot", "evictionPolicy": "Delete", "billingProfile": {"maxPrice": -1}}
-    body = {
+    body: dict[str, Any] = {
         "location": order.region,
         "tags": {**order.tags, ROLE: role.role},
         "zones": [order.zone],
         "properties": properties,
     }
+    if role.identity is not None:
+        body["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {role.identity: {}}}
     return _make("compute", "virtual_machines", names, name, body)
 
 

@@ -15,6 +15,8 @@ from nephoscope.study.model import Machine
 PREFIX = "nephoscope-"
 STUDY, CLUSTER, ROLE = f"{PREFIX}study", f"{PREFIX}cluster", f"{PREFIX}role"
 EXPIRES = f"{PREFIX}expires"
+AS_THE_MACHINE = "AUTH=implicit"
+"""In an address of CockroachDB's: it is entered as who the machine is."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,9 @@ class RoleOrder:
     def type(self) -> str:
         """The provider's machine type."""
         return self.machine.type or ""
+
+    identity: str | None = None
+    """Who its machines are for the cloud's other services; None: nobody."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,6 +95,11 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
         )
     if region is None or zone is None:
         raise InputError(f"configuration {name!r} needs a `region` and a `zone`: prices and numbers differ by them")
+    if AS_THE_MACHINE in (configuration.database.fixtures or "") and cloud.identity is None:
+        raise InputError(
+            f"configuration {name!r} has `fixtures` with {AS_THE_MACHINE}, and its machines are nobody there",
+            hint="`identity` of `cloud` names who they are: it needs the right to read and write that place",
+        )
     machines = {"database": configuration.database_machine, "load": configuration.load_machine}
     roles = []
     for role, machine in machines.items():
@@ -109,7 +119,8 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
             filesystem=machine.filesystem or "ext4",
             mount_options=tuple(machine.mount_options or ()),
         )
-        roles.append(RoleOrder(role, machine, machine.image or cloud.image, boot_script(plan)))
+        identity = cloud.identity if role == "database" else None
+        roles.append(RoleOrder(role, machine, machine.image or cloud.image, boot_script(plan), identity))
     return ClusterOrder(
         key=request.key,
         region=region,

@@ -26,6 +26,8 @@ _OF_IOPS = re.compile(r"hyperdisk-(balanced|extreme).*|pd-extreme")
 _OF_THROUGHPUT = re.compile(r"hyperdisk-(balanced|throughput|ml).*")
 _GENERATION = re.compile(r"[a-z]+(\d+)")
 _HAS_OWN_SSDS = re.compile(r"z3-.*|.*lssd.*")
+_OF_BUCKETS = "https://www.googleapis.com/auth/devstorage.read_write"
+"""All that a machine's service account may be used for, whatever rights it has."""
 _BEFORE_TIMER_MS = 120_000
 """Google deletes no machine that has stopped: it must come before the timer that powers the machine off."""
 _OURS, _THEIRS = 900, 1000
@@ -175,6 +177,8 @@ def _machine(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> d
             ]
         },
     }
+    if role.identity is not None:
+        made["serviceAccounts"] = [{"email": role.identity, "scopes": [_OF_BUCKETS]}]
     if machine.cpu_platform is not None:
         made["minCpuPlatform"] = machine.cpu_platform
     if machine.threads_per_core is not None:

@@ -35,6 +35,12 @@ class Cloud(Frozen):
     user: str = Field(
         default="nephoscope", pattern=r"^[a-z][a-z0-9-]{0,30}$", description="who works there; made when missing"
     )
+    identity: str | None = Field(
+        default=None,
+        min_length=1,
+        description="what database machines may do by themselves, for `fixtures` with AUTH=implicit: on aws name or ARN of "
+        "an instance profile, on gcp a service account's address, on azure the id of a managed identity",
+    )
     spot: bool | None = Field(default=None, description="true: cheaper machines that the provider may take back")
     placement_group: Literal["cluster", "spread"] | None = Field(
         default=None, description="machines near each other, or on different hardware; default: as the provider likes"

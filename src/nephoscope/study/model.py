@@ -145,7 +145,7 @@ class Database(Frozen):
     def _names_no_secret(cls, place: str | None) -> str | None:
         if place is not None and holds_cloud_secret(place):
             raise does_not_fit(
-                "holds a key, and a study is stored and shared; give the machines a role of their own and write "
+                "holds a key, and a study is stored and shared; give the machines an `identity` in `cloud` and write "
                 "AUTH=implicit"
             )
         return place

@@ -59,7 +59,8 @@ provider = "local"                 # local: this machine; emulated: several made
 # links: with "emulated" alone, what lies between two zones: between (the two), round_trip_ms, jitter_ms, loss_percent.
 
 # cloud: with a cloud alone, how it makes machines: image, ingress (the controller's addresses, from which alone SSH is
-# let in), reach, packages, user, spot, placement_group, subnet. docs/how-to/run-on-*.md show them. [clouds.aws] at the
+# let in), reach, packages, user, identity (who database machines are, for a bucket of
+# backups), spot, placement_group, subnet. docs/how-to/run-on-*.md show them. [clouds.aws] at the
 # top holds for all configurations there.
 
 # The machine of the database. It runs the microbenchmarks as well.

@@ -138,6 +138,23 @@ def test_spot_placement_subnet_and_threads_are_asked_for_when_wished_for() -> No
     assert placement_call(order()) is None
 
 
+BUCKET = {"system": "cockroachdb", "fixtures": "s3://bucket/sets?AUTH=implicit"}
+
+
+@pytest.mark.parametrize(("identity", "asked"), [("reader", "Name"), ("arn:aws:iam::1:instance-profile/reader", "Arn")])
+def test_database_machines_have_the_identity_that_is_named(identity: str, asked: str) -> None:
+    order_of_one = order(cloud={**CLOUD, "identity": identity}, database=BUCKET)
+    assert run_instances(order_of_one)["IamInstanceProfile"] == {asked: identity}
+    assert "IamInstanceProfile" not in run_instances(order_of_one, role=1)
+    assert "IamInstanceProfile" not in run_instances(order())
+
+
+def test_a_bucket_that_is_entered_as_nobody_is_refused() -> None:
+    with pytest.raises(InputError, match="its machines are nobody there") as caught:
+        order(database=BUCKET)
+    assert "`identity` of `cloud`" in caught.value.hint
+
+
 def instance(state: str, **more: Any) -> dict[str, Any]:
     tags = {"nephoscope-role": "database", "nephoscope-count": "3"}
     return {
@@ -207,4 +224,7 @@ def test_the_policy_in_the_manual_allows_what_is_asked_and_nothing_else() -> Non
     policy = json.loads(page.partition("<!-- the policy of run-on-aws -->\n```json\n")[2].partition("```")[0])
     actions = [statement["Action"] for statement in policy["Statement"]]
     allowed = {one for action in actions for one in ([action] if isinstance(action, str) else action)}
-    assert allowed == {f"ec2:{operation.title().replace('_', '')}" for operation in asked} | {"ec2:CreateTags"}
+    assert allowed == {f"ec2:{operation.title().replace('_', '')}" for operation in asked} | {
+        "ec2:CreateTags",
+        "iam:PassRole",
+    }

@@ -92,6 +92,18 @@ def test_tags_hold_the_key_and_the_end() -> None:
             assert wanted.items() <= call.arguments[2]["tags"].items(), call
 
 
+IDENTITY = "/subscriptions/s/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/reader"
+
+
+def test_database_machines_have_the_identity_that_is_named() -> None:
+    made = asked("virtual_machines", cloud={"identity": IDENTITY})
+    assert made["database-1"]["identity"] == {"type": "UserAssigned", "userAssignedIdentities": {IDENTITY: {}}}
+    assert "identity" not in made["load"]
+    assert "identity" not in asked("virtual_machines")["database-1"]
+    with pytest.raises(InputError, match="no identity 'reader'"):
+        asked("virtual_machines", cloud={"identity": "reader"})
+
+
 def test_ssh_is_let_in_from_the_controller_alone() -> None:
     rules = {
         one["name"]: one["properties"]

@@ -113,6 +113,15 @@ def test_options_of_a_configuration_reach_the_machine() -> None:
     assert policy.arguments["resourcePolicyResource"]["groupPlacementPolicy"] == {"collocation": "COLLOCATED"}
 
 
+def test_database_machines_have_the_identity_that_is_named_for_buckets_alone() -> None:
+    made = machines(cloud={"identity": "reader@p.iam.gserviceaccount.com"})
+    (account,) = made["database-1"]["serviceAccounts"]
+    assert account["email"] == "reader@p.iam.gserviceaccount.com"
+    assert account["scopes"] == ["https://www.googleapis.com/auth/devstorage.read_write"]
+    assert "serviceAccounts" not in made["load"]
+    assert "serviceAccounts" not in machines()["database-1"]
+
+
 def test_ssh_is_let_in_from_the_controller_alone() -> None:
     rules = [call.arguments["firewallResource"] for call in firewall_calls(order(), "p", "n")]
     ssh, among, rest = rules

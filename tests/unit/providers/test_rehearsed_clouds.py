@@ -202,7 +202,8 @@ def permission_of_google(method: str, path: str) -> str:
 
 def test_google_s_role_holds_every_call(google: gcplocal_compute.Rehearsal) -> None:
     google.asked.clear()
-    run(gcp(google).make(order_to_gcp(cloud={"placement_group": "cluster"})))
+    account = "reader@p.iam.gserviceaccount.com"
+    run(gcp(google).make(order_to_gcp(cloud={"placement_group": "cluster", "identity": account})))
     run(gcp(google).clusters("study-1"))
     run(gcp(google).unmake(KEY))
     role = fenced("run-on-gcp", "yaml")
