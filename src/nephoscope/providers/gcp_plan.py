@@ -236,13 +236,17 @@ def _disks(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> Ite
             "autoDelete": True,
             "type": "PERSISTENT",
             "deviceName": f"data-{index + 1}",
+            **({"interface": volume.interface.upper()} if volume.interface else {}),
             "initializeParams": data,
         }
+    interface = (role.machine.local_ssd_interface or "nvme").upper()
     if _HAS_OWN_SSDS.fullmatch(role.type):
+        if interface != "NVME":
+            raise InputError(f"{role.type} has its local SSDs by NVMe", hint="leave `local_ssd_interface` out")
         return
     for _ in range(role.machine.local_ssds or 0):
         scratch = {"diskType": f"{types}/local-ssd"}
-        yield {"autoDelete": True, "type": "SCRATCH", "interface": "NVME", "initializeParams": scratch}
+        yield {"autoDelete": True, "type": "SCRATCH", "interface": interface, "initializeParams": scratch}
 
 
 def boot_disk_of(machine_type: str) -> str:

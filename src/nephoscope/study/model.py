@@ -25,6 +25,10 @@ class Volume(Frozen):
     cache: Literal["none", "read-only", "read-write"] | None = Field(
         default=None, description="for azure alone: of the machine's host; default: none"
     )
+    interface: Literal["nvme", "scsi"] | None = Field(
+        default=None,
+        description="for gcp alone: how it is attached, elsewhere the type decides; default: as the type likes",
+    )
 
 
 class Machine(Frozen):
@@ -61,6 +65,9 @@ class Machine(Frozen):
         le=64,
         description="for clouds alone: the data folder is on so many local SSDs, striped when they are several; on gcp "
         "they are attached, elsewhere the type must have them",
+    )
+    local_ssd_interface: Literal["nvme", "scsi"] | None = Field(
+        default=None, description="for gcp alone: how they are attached; default: nvme"
     )
     threads_per_core: Literal[1, 2] | None = Field(
         default=None, description="for clouds alone; default: the type's own"

@@ -15,6 +15,7 @@ _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _CLOUDS_ALONE = f"has a meaning with {', '.join(sorted(CLOUDS))} alone"
+_TYPE_DECIDES = 'has a meaning with provider "gcp" alone: elsewhere the type of the machine decides it; leave it out'
 _ROLES = ("database_machine", "load_machine")
 DRIVES_A_DATABASE = frozenset(
     {"tpcc", "max-warehouses", "point-select", "oltp-insert", "oltp-read-write", "tpcb", "kv", "ycsb", "highest-load"}
@@ -182,10 +183,15 @@ def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[
     for key in ("image", "volumes", "local_ssds", "threads_per_core"):
         if key in machine and provider not in CLOUDS:
             yield Problem((*path, key), f"{_CLOUDS_ALONE}; leave it out")
-    volumes = machine.get("volumes", [])
-    for index, volume in enumerate(volumes if isinstance(volumes, list) else []):
+    for index, volume in enumerate(_list(machine.get("volumes"))):
         if isinstance(volume, Mapping) and "cache" in volume and provider != "azure":
             yield Problem((*path, "volumes", index, "cache"), 'has a meaning with provider "azure" alone; leave it out')
+        if isinstance(volume, Mapping) and "interface" in volume and provider != "gcp":
+            yield Problem((*path, "volumes", index, "interface"), _TYPE_DECIDES)
+    if "local_ssd_interface" in machine and provider != "gcp":
+        yield Problem((*path, "local_ssd_interface"), _TYPE_DECIDES)
+    elif "local_ssd_interface" in machine and "local_ssds" not in machine:
+        yield Problem((*path, "local_ssd_interface"), "there are no `local_ssds`; leave it out")
     if "volumes" in machine and "local_ssds" in machine:
         yield Problem((*path, "local_ssds"), "the data folder is on `volumes` or on local SSDs; leave one of them out")
 

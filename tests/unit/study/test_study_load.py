@@ -334,6 +334,12 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
         ('name = "a"\ncloud = { image = "i", ingress = "10.0.0.0/16" }', "has a meaning with aws, azure, gcp alone"),
         ('name = "a"\ndatabase_machine.volumes = [{ kind = "gp3", size = 1 }]', "has a meaning with aws, azure, gcp"),
         (f'{AWS}database_machine.cpu_platform = "x"', 'has a meaning with provider "gcp" alone'),
+        (f'{AWS}database_machine.local_ssd_interface = "scsi"', "elsewhere the type of the machine decides it"),
+        (
+            f'{AWS}database_machine.volumes = [{{ kind = "gp3", size = 1, interface = "nvme" }}]',
+            "volumes[0].interface: has a meaning with provider",
+        ),
+        ('name = "a"\nprovider = "gcp"\ndatabase_machine.local_ssd_interface = "scsi"', "there are no `local_ssds`"),
         (f'{AWS}cloud = {{ image = "i", ingress = "0.0.0.0/0" }}', "lets in more than 65,536 addresses"),
         (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is no IPv4 network"),
         (f'{AZURE}zone = "eastus-1"', 'zone: "eastus-1" is no zone of azure'),
