@@ -27,6 +27,9 @@ class ClusterRequest:
     expires_unix_ms: int | None = None
     """When machines may end themselves, should nobody have given them back by then."""
 
+    log_dir: Path | None = None
+    """Where logs of making machines are kept; None: nowhere."""
+
     @property
     def key(self) -> str:
         """Makes `create` idempotent: equal keys are the same cluster."""

@@ -1,7 +1,7 @@
 """The script that a cloud's machine runs as root when it comes up first; pure.
 
-It first sets the timer that ends the machine, as whatever follows may fail. Then a user with our key, the disks, the
-packages. How it went stands in `DONE`: `ready`, or what failed.
+It first sets the timer that ends the machine, as whatever follows may fail. Then a user with our key, the packages, the
+disks, which may need some. How it went stands in `DONE`: `ready`, or what failed.
 """
 
 import shlex
@@ -37,10 +37,10 @@ def boot_script(plan: BootPlan) -> str:
         _HEAD,
         _timer(plan.expires_unix_ms) if plan.expires_unix_ms is not None else "",
         _USER.format(user=plan.user, key=shlex.quote(plan.public_key)),
+        _QUIET,
+        _packages(plan, wanted),
         _disks(plan, wanted, kind) if wanted else f"mkdir -p {DATA}\n",
         f"mkdir -p {DATA}/nephoscope/data\nchown -R {plan.user}: {DATA}/nephoscope\n",
-        _QUIET,
-        _PACKAGES.format(names=" ".join(map(shlex.quote, plan.packages))) if plan.packages else "",
         f"trap - EXIT\necho ready >{DONE}\n",
     ]
     return "\n".join(part for part in parts if part)
@@ -49,6 +49,17 @@ def boot_script(plan: BootPlan) -> str:
 def _disks(plan: BootPlan, wanted: int, kind: str) -> str:
     options = ",".join(["noatime", *plan.mount_options])
     return _DISKS.format(wanted=wanted, kind=kind, make=_MAKE_FILESYSTEM[plan.filesystem], options=shlex.quote(options))
+
+
+def _packages(plan: BootPlan, wanted: int) -> str:
+    """Those of the study, and what the disks need and the image has not."""
+    tools = {"mdadm": "mdadm"} if wanted > 1 else {}
+    tools |= {"mkfs.xfs": "xfsprogs"} if wanted and plan.filesystem == "xfs" else {}
+    if not (plan.packages or tools):
+        return ""
+    names = " ".join(map(shlex.quote, plan.packages))
+    missing = "".join(_WHERE_MISSING.format(tool=tool, package=package) for tool, package in tools.items())
+    return f"set -- {names}\n{missing}{_PACKAGES}"
 
 
 def _timer(expires_unix_ms: int) -> str:
@@ -100,14 +111,15 @@ chown -R {user}: "$home/.ssh"
 """
 
 # Whole disks that nothing is on. Local SSDs are known by their model: AWS "Amazon EC2 NVMe Instance Storage", GCP
-# "nvme_card…" (its volumes are "nvme_card-pd"), Azure "Microsoft NVMe Direct Disk".
+# "nvme_card…" or by SCSI "EphemeralDisk" (its volumes are "nvme_card-pd" or "PersistentDisk"), Azure "Microsoft NVMe
+# Direct Disk".
 _DISKS = """\
 empty() {{
     lsblk --noheadings --nodeps --paths --output NAME,TYPE,MODEL | while read -r disk type model; do
         case "$type $disk" in "disk /dev/fd"*|"disk /dev/zram"*) continue ;; "disk "*) ;; *) continue ;; esac
         case "$model" in
             "nvme_card-pd"*) kind=volume ;;
-            *"Instance Storage"*|"nvme_card"*|*"Direct Disk"*) kind=local ;;
+            *"Instance Storage"*|"nvme_card"*|"EphemeralDisk"*|*"Direct Disk"*) kind=local ;;
             *) kind=volume ;;
         esac
         [ "$kind" = {kind} ] || continue
@@ -138,12 +150,15 @@ _QUIET = """\
 systemctl stop apt-daily.timer apt-daily-upgrade.timer unattended-upgrades.service 2>/dev/null || true
 """
 
+_WHERE_MISSING = 'command -v {tool} || set -- "$@" {package}\n'
 _PACKAGES = """\
-if command -v apt-get; then
+if [ $# -eq 0 ]; then
+    echo "no package is needed"
+elif command -v apt-get; then
     export DEBIAN_FRONTEND=noninteractive
     apt-get -o DPkg::Lock::Timeout=300 update
-    apt-get -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends {names}
+    apt-get -o DPkg::Lock::Timeout=300 install --yes --no-install-recommends "$@"
 else
-    dnf install --assumeyes {names}
+    dnf install --assumeyes "$@"
 fi
 """

@@ -62,7 +62,7 @@ class SshConnect:
         address = SshAddress(host, self._port, cloud.user, key_file=key_file, user_config=False)
         remote = SshRemote(
             machine.name,
-            replace(address, host_key=await self._booted(machine.name, address)),
+            replace(address, host_key=await self._booted(machine.name, address, request.log_dir)),
             folder=f"{self._folder}/ours",
             carried=self._carried,
             session=f"{request.trial}-{request.attempt}" if request.trial else "",
@@ -74,8 +74,8 @@ class SshConnect:
         remote.cpus = tuple(range(look.cpus if asked.cpus == "all" else asked.cpus))
         return MachineHandle(machine.name, remote, machine.private_address or host, remote.cpus, f"{self._folder}/data")
 
-    async def _booted(self, name: str, address: SshAddress) -> str | None:
-        """Waits for the end of the boot script; the machine's host key, as it was seen first.
+    async def _booted(self, name: str, address: SshAddress, log_dir: Path | None) -> str | None:
+        """Waits for the end of the boot script and keeps its log; the machine's host key, as it was seen first.
 
         Raises:
             MachineLost: it does not come.
@@ -91,12 +91,23 @@ class SshConnect:
                 except (MachineUnreachable, AccessDenied, TimeoutError) as error:  # no sshd yet, no key of ours yet
                     answer, why = None, str(error) or "it does not answer in time"
                 if answer is not None and answer[0] == 0:
+                    await self._keep_log(link, log_dir, name)
                     _require_ready(name, answer[1].decode(errors="replace").strip())
                     return link.host_key
                 await self._clock.sleep(_LOOK_EVERY_S)
         finally:
             await link.close()
         raise MachineLost(f"{name} cannot be used after {BOOT_TIMEOUT_S:.0f} s: {why}")
+
+    async def _keep_log(self, link: Link, log_dir: Path | None, name: str) -> None:
+        """What the boot script said, however it ended; a machine that does not tell is measured all the same."""
+        if log_dir is None:
+            return
+        with suppress(MachineUnreachable, AccessDenied, TimeoutError):
+            answer = await link.ask(f"cat {self._boot_mark}.log", timeout_s=_ASK_TIMEOUT_S)
+            if answer is not None and answer[0] == 0:
+                log_dir.mkdir(parents=True, exist_ok=True)
+                (log_dir / f"boot-{name}.log").write_bytes(answer[1])
 
 
 def _require_ready(name: str, said: str) -> None:

@@ -163,7 +163,12 @@ class Conductor:
         shared = [planned] if fresh else [row for row, _ in self._sharing(configuration)]
         lasts_s = _TTL_FACTOR * sum(row.expected_duration_s for row in shared) + _TTL_MORE_S
         expires = lease.begun_unix_ms + int(lasts_s * 1000)
-        request = replace(self._request(planned, attempt, configuration), zone=lease.zone, expires_unix_ms=expires)
+        request = replace(
+            self._request(planned, attempt, configuration),
+            zone=lease.zone,
+            expires_unix_ms=expires,
+            log_dir=attempt.log_dir,
+        )
         return Undertaking(
             attempt=attempt,
             request=request,

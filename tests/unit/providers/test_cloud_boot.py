@@ -101,6 +101,14 @@ def test_the_data_folder_is_on_the_disks_that_are_asked_for(root: Path, plan: di
     assert "/dev/sdb" not in done
 
 
+@pytest.mark.parametrize("model", ["nvme_card1", "EphemeralDisk"])
+def test_local_ssds_of_google_are_known_by_either_interface(root: Path, model: str) -> None:
+    (root / "disks").write_text(f"/dev/sda disk PersistentDisk\n/dev/sdb disk {model}\n")
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, local_ssds=1))
+    assert said == "ready"
+    assert f"mount -o noatime /dev/sdb {root}/mnt/data" in done
+
+
 def test_a_disk_that_does_not_come_is_said_and_not_replaced_by_another(root: Path) -> None:
     (root / "disks").write_text(DISKS)
     said, done = booted(root, BootPlan("nephoscope", KEY, None, local_ssds=3))
@@ -116,6 +124,34 @@ def test_packages_are_installed_and_a_failure_is_told(root: Path) -> None:
     (root / "bin/apt-get").write_text("#!/bin/sh\necho Unable to locate package\nexit 100\n")
     said, _ = booted(root, BootPlan("nephoscope", KEY, None, packages=("fio",)))
     assert "Unable to locate package" in said
+
+
+def test_what_the_disks_need_is_installed_before_they_are_made_where_the_image_has_it_not(root: Path) -> None:
+    (root / "disks").write_text(DISKS)
+    (root / "used-nvme0n1").touch()
+    (root / "bin/mdadm").unlink()
+    for name in ("mdadm", "mkfs.xfs"):
+        (root / f"{name}.new").write_text(f'#!/bin/sh\necho "{name} $*" >>"$ROOT/done"\n')
+        (root / f"{name}.new").chmod(0o755)
+    bring = 'echo "apt-get $*" >>"$ROOT/done"; cd "$ROOT"; for new in *.new; do mv "$new" "bin/${new%.new}"; done'
+    (root / "bin/apt-get").write_text(f"#!/bin/sh\ncase $* in *install*) {bring};; esac\n")
+    plan = BootPlan("nephoscope", KEY, None, packages=("fio",), local_ssds=2, filesystem="xfs")
+    said, done = booted(root, plan)
+    assert said == "ready"
+    steps = [line.split()[0] for line in done.splitlines()]
+    assert [step for step in steps if step in {"apt-get", "mdadm", "mkfs.xfs", "mount"}] == [
+        *("apt-get", "mdadm", "mkfs.xfs", "mount")
+    ]
+    installed = done.partition("recommends ")[2].partition("\n")[0].split()
+    assert installed[0] == "fio"
+    assert {"mdadm", "xfsprogs"} >= set(installed[1:])
+
+
+def test_nothing_is_asked_of_a_package_manager_where_all_is_there(root: Path) -> None:
+    (root / "disks").write_text(DISKS)
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, local_ssds=2))
+    assert said == "ready"
+    assert "apt-get" not in done
 
 
 @pytest.mark.parametrize("filesystem", ["ext4", "xfs"])

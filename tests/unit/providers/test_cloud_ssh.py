@@ -48,7 +48,7 @@ def connect(server: Server, path: Path, steps: list[Callable[[], object]]) -> Ss
 
 def request(path: Path) -> ClusterRequest:
     cloud = {"image": "ami-1", "ingress": "203.0.113.7/32", "user": getpass.getuser()}
-    return replace(request_of(cloud=cloud), scratch=path / "scratch")
+    return replace(request_of(cloud=cloud), scratch=path / "scratch", log_dir=path / "raw" / "logs")
 
 
 def let_in(server: Server, key: str) -> None:
@@ -61,6 +61,7 @@ def test_a_machine_is_entered_once_its_script_brought_the_key_and_ended(server: 
         steps: list[Callable[[], object]] = [
             lambda: None,
             lambda: let_in(server, key),
+            lambda: (tmp_path / "boot.log").write_text("+ mkfs.ext4\n"),
             lambda: (tmp_path / "boot").write_text("ready\n"),
         ]
         machine = await connect(server, tmp_path, steps)(MACHINE, Machine(cpus=1), request(tmp_path))
@@ -72,6 +73,7 @@ def test_a_machine_is_entered_once_its_script_brought_the_key_and_ended(server: 
         await machine.remote.close()
 
     asyncio.run(scenario())
+    assert (tmp_path / "raw/logs/boot-database-1.log").read_text() == "+ mkfs.ext4\n"
 
 
 def test_what_the_script_failed_of_is_told(server: Server, tmp_path: Path) -> None:
@@ -79,10 +81,12 @@ def test_what_the_script_failed_of_is_told(server: Server, tmp_path: Path) -> No
         known = connect(server, tmp_path, [])
         let_in(server, await known.key(tmp_path / "scratch"))
         (tmp_path / "boot").write_text("E: Unable to locate package fio\n")
+        (tmp_path / "boot.log").write_text("+ apt-get install fio\nE: Unable to locate package fio\n")
         with pytest.raises(EnvironmentProblem, match="Unable to locate package fio"):
             await known(MACHINE, Machine(), request(tmp_path))
 
     asyncio.run(scenario())
+    assert (tmp_path / "raw/logs/boot-database-1.log").read_text().startswith("+ apt-get install fio\n")
 
 
 def test_a_machine_that_lets_nobody_in_is_lost(server: Server, tmp_path: Path) -> None:
