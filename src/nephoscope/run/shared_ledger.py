@@ -121,7 +121,7 @@ class SharedLedger:
             run("delete from nephoscope_holdings where study = :study and holder = :holder", holder=holder)
             run(
                 "update nephoscope_controllers set spent_usd = spent_usd + :usd"
-                " where study = :study and owner = :owner",
+                " where study = :study and owner = :owner and not taken_over",  # what it held was counted then
                 usd=spent_usd,
             )
 

@@ -38,8 +38,8 @@ class Cloud(Frozen):
     identity: str | None = Field(
         default=None,
         min_length=1,
-        description="who database machines are for other services, for `fixtures` with AUTH=implicit: on aws name or ARN "
-        "of an instance profile, on gcp a service account's address, on azure the id of a managed identity",
+        description="who database machines are for other services, for `fixtures` with AUTH=implicit: on aws name or "
+        "ARN of an instance profile, on gcp a service account's address, on azure the id of a managed identity",
     )
     spot: bool | None = Field(default=None, description="true: cheaper machines that the provider may take back")
     placement_group: Literal["cluster", "spread"] | None = Field(

@@ -98,6 +98,7 @@ def test_what_a_dead_controller_spent_stays_spent_also_when_who_took_over_begins
             assert await dead.hold(holding("t1", 1.0)) is None
             await asyncio.sleep(0.3)
             assert await spent_by("b", 0.5) == pytest.approx(9.5)
+            await dead.give_back("t1", 1.0)  # counted with what it held
             assert await spent_by("b", 0.5) == pytest.approx(9.5)
         assert await spent_by("c", 0.0) == pytest.approx(9.5)
         assert await spent_by("a", 8.25) == pytest.approx(8.75), "its folder knows better"
