@@ -7,7 +7,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from nephoscope.errors import AccessDenied, EnvironmentProblem, InputError, MachineLost, MachineUnreachable
+from nephoscope.errors import (
+    AccessDenied,
+    EnvironmentProblem,
+    InputError,
+    MachineLost,
+    MachineUnreachable,
+    NephoscopeError,
+)
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh import SshRemote
 from nephoscope.machines.ssh_link import Link, SshAddress
@@ -95,6 +102,7 @@ class SshConnect:
                     _require_ready(name, answer[1].decode(errors="replace").strip())
                     return link.host_key
                 await self._clock.sleep(_LOOK_EVERY_S)
+            await self._keep_log(link, log_dir, name)  # of a script that does not end
         finally:
             await link.close()
         raise MachineLost(f"{name} cannot be used after {BOOT_TIMEOUT_S:.0f} s: {why}")
@@ -103,7 +111,7 @@ class SshConnect:
         """What the boot script said, however it ended; a machine that does not tell is measured all the same."""
         if log_dir is None:
             return
-        with suppress(MachineUnreachable, AccessDenied, TimeoutError):
+        with suppress(NephoscopeError, TimeoutError):
             answer = await link.ask(f"cat {self._boot_mark}.log", timeout_s=_ASK_TIMEOUT_S)
             if answer is not None and answer[0] == 0:
                 log_dir.mkdir(parents=True, exist_ok=True)

@@ -89,6 +89,18 @@ def test_what_the_script_failed_of_is_told(server: Server, tmp_path: Path) -> No
     assert (tmp_path / "raw/logs/boot-database-1.log").read_text().startswith("+ apt-get install fio\n")
 
 
+def test_a_script_that_does_not_end_leaves_what_it_said(server: Server, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        known = connect(server, tmp_path, [])
+        let_in(server, await known.key(tmp_path / "scratch"))
+        (tmp_path / "boot.log").write_text("+ apt-get update\n")
+        with pytest.raises(MachineLost, match="cannot be used after 900 s"):
+            await known(MACHINE, Machine(), request(tmp_path))
+
+    asyncio.run(scenario())
+    assert (tmp_path / "raw/logs/boot-database-1.log").read_text() == "+ apt-get update\n"
+
+
 def test_a_machine_that_lets_nobody_in_is_lost(server: Server, tmp_path: Path) -> None:
     async def scenario() -> None:
         known = connect(server, tmp_path, [])
