@@ -77,16 +77,14 @@ def test_local_ssds_are_attached_where_the_type_has_none_of_its_own(machine_type
 
 
 def test_disks_are_attached_by_the_interface_that_is_named() -> None:
-    volume = {"kind": "pd-ssd", "size": 500}
+    volume: dict[str, Any] = {"kind": "pd-ssd", "size": 500}
     for interface in ("nvme", "scsi"):
-        asked = {"type": "n2-standard-8", "volumes": [{**volume, "interface": interface}]}
+        asked: dict[str, Any] = {"type": "n2-standard-8", "volumes": [{**volume, "interface": interface}]}
         assert machines(database_machine=asked)["database-1"]["disks"][1]["interface"] == interface.upper()
         asked = {"type": "n2-standard-8", "local_ssds": 1, "local_ssd_interface": interface}
         assert machines(database_machine=asked)["database-1"]["disks"][1]["interface"] == interface.upper()
-    assert (
-        "interface"
-        not in machines(database_machine={"type": "n2-standard-8", "volumes": [volume]})["database-1"]["disks"][1]
-    )
+    silent = {"type": "n2-standard-8", "volumes": [volume]}
+    assert "interface" not in machines(database_machine=silent)["database-1"]["disks"][1]
     with pytest.raises(InputError, match="by NVMe"):
         machines(database_machine={"type": "z3-highmem-88", "local_ssds": 1, "local_ssd_interface": "scsi"})
 
