@@ -2,9 +2,9 @@
 //!
 //! The smallest useful operation: it measures the path to the server, the protocol and the cache.
 
+use super::keys::{Bins, MOST_BINS, Ranks, Shape};
 use super::{
-    AuditLine, Completion, Condition, DataError, Draws, OperationId, ServerCounter, Step, Streams, Tally, Worker,
-    Workload, below, statistic,
+    AuditLine, Completion, Condition, DataError, Draws, OperationId, Step, Streams, Tally, Worker, Workload, statistic,
 };
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Statement, StatementId, Value};
@@ -17,13 +17,15 @@ const SELECT: StatementId = StatementId(0);
 const CLIENT_STREAM: u64 = 0x70_6F_69_6E_74_01;
 
 const MEAN_ID: &str = "mean_id";
-const LOWER_HALF: &str = "lower_half_share";
+const RANKS: &str = "row_ranks";
 
 /// The workload.
 #[derive(Debug)]
 pub struct PointSelect {
     rows: u32,
     streams: Streams,
+    ranks: Ranks,
+    bins: Bins,
     statements: [Statement; 1],
 }
 
@@ -32,7 +34,9 @@ impl PointSelect {
     #[must_use]
     pub fn new(rows: u32, seed: u64) -> Self {
         let sql = "SELECT c FROM sbtest1 WHERE id = $1".to_owned();
-        Self { rows, streams: Streams::new(seed), statements: [Statement { name: "point_select", sql }] }
+        let ranks = Ranks::new(Shape::Uniform, u64::from(rows));
+        let (bins, statements) = (Bins::of(&ranks), [Statement { name: "point_select", sql }]);
+        Self { rows, streams: Streams::new(seed), ranks, bins, statements }
     }
 }
 
@@ -47,30 +51,21 @@ impl Workload for PointSelect {
 
     fn worker(&self, _: u32) -> Box<dyn Worker> {
         Box::new(PointSelectWorker {
-            rows: self.rows,
             streams: self.streams,
+            ranks: self.ranks.clone(),
+            bins: self.bins.clone(),
             id: 0,
-            draws: 0,
             id_sum: 0,
-            lower_half: 0,
+            counts: [0; MOST_BINS],
         })
     }
 
     fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
+        let (Some(&ids), Some(counts)) = (draws.tallies.get(MEAN_ID), draws.bins.get(RANKS)) else { return Vec::new() };
         let rows = f64::from(self.rows);
-        let half = f64::from(self.rows / 2) / rows;
-        let expected = [
-            (MEAN_ID, (rows + 1.0) / 2.0, ((rows * rows - 1.0) / 12.0).sqrt()),
-            (LOWER_HALF, half, (half * (1.0 - half)).sqrt()),
-        ];
-        let line = |(name, mean, deviation): (&'static str, f64, f64)| {
-            draws
-                .tallies
-                .get(name)
-                .filter(|tally| tally.draws > 0)
-                .map(|tally| statistic::mean(name, *tally, mean, deviation))
-        };
-        expected.into_iter().filter_map(line).collect()
+        let deviation = ((rows * rows - 1.0) / 12.0).sqrt();
+        let mean = statistic::mean(MEAN_ID, ids, f64::midpoint(rows, 1.0), deviation);
+        vec![mean, self.bins.audit(RANKS, Some(counts))]
     }
 
     fn conditions(&self) -> Vec<Condition> {
@@ -94,31 +89,27 @@ impl Workload for PointSelect {
             },
         ]
     }
-
-    fn server_counters(&self) -> Vec<ServerCounter> {
-        Vec::new()
-    }
 }
 
 struct PointSelectWorker {
-    rows: u32,
     streams: Streams,
+    ranks: Ranks,
+    bins: Bins,
     /// The row of the operation in progress.
     id: i32,
-    draws: u64,
     id_sum: u64,
-    lower_half: u64,
+    /// Of the rows that were drawn.
+    counts: [u64; MOST_BINS],
 }
 
 impl Worker for PointSelectWorker {
     fn draw(&mut self, client: u32, turn: u64) -> OperationId {
         // Streams repeat after 2^32 turns of a client.
         let place = u64::from(client) << 32 | u64::from(turn as u32);
-        let id = 1 + below(&mut self.streams.stream(CLIENT_STREAM, place), self.rows);
-        self.id = id as i32;
-        self.draws += 1;
-        self.id_sum += u64::from(id);
-        self.lower_half += u64::from(id <= self.rows / 2);
+        let rank = self.ranks.draw(&mut self.streams.stream(CLIENT_STREAM, place));
+        self.counts[self.bins.bin(rank)] += 1;
+        self.id = rank as i32 + 1;
+        self.id_sum += rank + 1;
         POINT_SELECT
     }
 
@@ -134,9 +125,13 @@ impl Worker for PointSelectWorker {
     }
 
     fn draws(&self) -> Draws {
-        let tally = |sum: u64| Tally { sum: sum as f64, draws: self.draws };
-        let tallies = BTreeMap::from([(MEAN_ID, tally(self.id_sum)), (LOWER_HALF, tally(self.lower_half))]);
-        Draws { tallies, ..Draws::default() }
+        let counted = self.counts.iter().zip(0..).filter(|(count, _)| **count > 0);
+        let counts: BTreeMap<i32, u64> = counted.map(|(&count, bin)| (bin, count)).collect();
+        if counts.is_empty() {
+            return Draws::default();
+        }
+        let ids = Tally { sum: self.id_sum as f64, draws: counts.values().sum() };
+        Draws { tallies: BTreeMap::from([(MEAN_ID, ids)]), bins: BTreeMap::from([(RANKS, counts)]) }
     }
 }
 
@@ -144,23 +139,37 @@ impl Worker for PointSelectWorker {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_audit_passes_a_fair_generator_and_fails_another() {
-        let workload = PointSelect::new(999, 7);
+    /// The audit of 999 rows, of which so many draws of each of 4 clients are of this shape.
+    fn audit(does: Shape, turns: u64) -> Vec<AuditLine> {
+        let mut workload = PointSelect::new(999, 7);
+        workload.ranks = Ranks::new(does, 999);
         let mut draws = Draws::default();
         for client in 0..4 {
             let mut worker = workload.worker(4);
-            (0..10_000).for_each(|turn| assert_eq!(worker.draw(client, turn), POINT_SELECT));
+            (0..turns).for_each(|turn| assert_eq!(worker.draw(client, turn), POINT_SELECT));
             draws.merge(&worker.draws());
         }
-        let lines = workload.audit(4, &draws);
-        assert_eq!(lines.len(), 2);
-        assert!(lines.iter().all(|line| line.passed == Some(true) && line.draws == 40_000), "{lines:?}");
-        draws.tallies.get_mut(MEAN_ID).unwrap().sum *= 1.03;
-        assert_eq!(workload.audit(4, &draws)[0].passed, Some(false));
-        let tallies = BTreeMap::from([(MEAN_ID, Tally { sum: 3.0, draws: 2 })]);
-        let few = Draws { tallies, ..Draws::default() };
-        assert_eq!(workload.audit(4, &few)[0].passed, None);
-        assert!(workload.audit(4, &Draws::default()).is_empty());
+        workload.audit(4, &draws)
+    }
+
+    #[test]
+    fn the_audit_passes_a_fair_generator_and_fails_those_of_another_distribution() {
+        for (does, mean_id, row_ranks) in [
+            (Shape::Uniform, true, true),
+            (Shape::Gaussian, true, false), // of the same mean
+            (Shape::Pareto, false, false),
+        ] {
+            let lines = audit(does, 2_500);
+            assert!(lines.iter().all(|line| line.draws == 10_000), "{lines:?}");
+            let passed: Vec<_> = lines.iter().map(|line| (line.name.as_str(), line.passed)).collect();
+            assert_eq!(passed, [(MEAN_ID, Some(mean_id)), (RANKS, Some(row_ranks))], "{does:?}: {lines:?}");
+        }
+    }
+
+    #[test]
+    fn few_draws_are_not_judged() {
+        let lines = audit(Shape::Uniform, 200);
+        assert!(lines.len() == 2 && lines.iter().all(|line| line.passed.is_none()), "{lines:?}");
+        assert!(audit(Shape::Uniform, 0).is_empty());
     }
 }

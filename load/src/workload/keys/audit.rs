@@ -28,6 +28,12 @@ impl Bins {
         Self { ends, shares }
     }
 
+    /// The share of each.
+    #[must_use]
+    pub fn shares(&self) -> &[f64] {
+        &self.shares
+    }
+
     /// Which one a rank is in.
     #[must_use]
     pub fn bin(&self, rank: u64) -> usize {

@@ -12,6 +12,7 @@ mod data;
 mod newest;
 mod plan;
 mod resp;
+mod scatter;
 mod sql;
 
 pub use aerospike::YcsbAerospike;

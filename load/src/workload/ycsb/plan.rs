@@ -2,6 +2,7 @@
 
 use super::data::{Field, Values, name_of};
 use super::newest::Newest;
+use super::scatter::Scatter;
 use super::{
     Distribution, INSERT, LONGEST_SCAN, MOST_FIELDS, Mix, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE,
     YcsbOptions,
@@ -18,6 +19,7 @@ use std::sync::Arc;
 const CLIENT_STREAM: u64 = 0x79_63_73_62_00;
 const MIX: &str = "mix";
 const RANKS: &str = "record_ranks";
+const RECORDS: &str = "scrambled_records";
 const FIELDS: &str = "fields";
 const SCANS: &str = "scan_lengths";
 /// So many numbers are kept for each seed's new records …
@@ -34,6 +36,8 @@ pub(super) struct Plan {
     streams: Streams,
     ranks: Ranks,
     bins: Bins,
+    /// Of ranks that a hash scatters over the records.
+    scatter: Option<Scatter>,
     scans: Ranks,
     scan_bins: Bins,
     pub(super) values: Values,
@@ -51,6 +55,7 @@ impl Plan {
             shard,
             streams: Streams::new(seed),
             bins: Bins::of(&ranks),
+            scatter: (distribution == Distribution::Zipfian).then(|| Scatter::new(&ranks, options.rows)).flatten(),
             ranks,
             scan_bins: Bins::of(&scans),
             scans,
@@ -118,6 +123,9 @@ impl Plan {
                 lines.push(bins.audit(name, draws.bins.get(name)));
             }
         }
+        if let Some((records, scatter)) = draws.bins.get(RECORDS).zip(self.scatter.as_ref()) {
+            lines.push(scatter.audit(RECORDS, records));
+        }
         if let Some(fields) = draws.bins.get(FIELDS).filter(|_| self.options.fields > 1) {
             let share = 1.0 / f64::from(self.options.fields);
             let count = |field: u32| fields.get(&(field as i32)).copied().unwrap_or(0);
@@ -143,6 +151,7 @@ pub(super) struct Drawer {
     inserting: Option<u64>,
     mix: [u64; OPERATIONS.len()],
     ranks: [u64; MOST_BINS],
+    records: [u64; MOST_BINS],
     scans: [u64; MOST_BINS],
     fields: [u64; MOST_FIELDS],
 }
@@ -159,6 +168,7 @@ impl Drawer {
             inserting: None,
             mix: [0; OPERATIONS.len()],
             ranks: [0; MOST_BINS],
+            records: [0; MOST_BINS],
             scans: [0; MOST_BINS],
             fields: [0; MOST_FIELDS],
         }
@@ -178,7 +188,11 @@ impl Drawer {
         } else {
             let rank = plan.ranks.draw(random);
             self.ranks[plan.bins.bin(rank)] += 1;
-            plan.record(rank)
+            let record = plan.record(rank);
+            if let Some(bin) = plan.scatter.as_ref().and_then(|scatter| scatter.bin(rank, record)) {
+                self.records[bin] += 1;
+            }
+            record
         };
         self.name = name_of(number);
         match self.operation {
@@ -224,7 +238,7 @@ impl Drawer {
             counts.iter().zip(0..).filter(|(count, _)| **count > 0).map(|(&count, bin)| (bin, count)).collect()
         };
         let bins = [(MIX, counted(&self.mix)), (RANKS, counted(&self.ranks)), (SCANS, counted(&self.scans))];
-        let bins = bins.into_iter().chain([(FIELDS, counted(&self.fields))]);
+        let bins = bins.into_iter().chain([(RECORDS, counted(&self.records)), (FIELDS, counted(&self.fields))]);
         Draws { bins: bins.filter(|(_, bins)| !bins.is_empty()).collect(), ..Draws::default() }
     }
 }
@@ -234,23 +248,35 @@ mod tests {
     use super::*;
     use crate::workload::ycsb::Mix;
 
+    /// What fails of the audit of a generator that says this of itself, and is damaged.
+    fn failed(says: Distribution, damage: impl FnOnce(&mut Plan)) -> Vec<String> {
+        let options = YcsbOptions { distribution: Some(says), ..YcsbOptions::new(1_000, Mix::C) };
+        let mut plan = Plan::new(options, 7, ShardSpec::default());
+        damage(&mut plan);
+        let plan = Arc::new(plan);
+        let mut drawer = Drawer::new(Arc::clone(&plan));
+        (0..5_000).for_each(|turn| {
+            drawer.draw(0, turn);
+        });
+        let lines = plan.audit(&drawer.draws());
+        lines.into_iter().filter(|line| line.passed != Some(true)).map(|line| line.name).collect()
+    }
+
     #[test]
     fn the_audit_fails_a_generator_that_draws_by_another_distribution_than_it_says() {
-        let of = |distribution| YcsbOptions { distribution, ..YcsbOptions::new(1_000, Mix::C) };
-        for (says, does) in [
-            (Distribution::Latest, Distribution::Latest),
-            (Distribution::Latest, Distribution::Uniform),
-            (Distribution::Uniform, Distribution::Latest),
-        ] {
-            let mut plan = Plan::new(of(Some(says)), 7, ShardSpec::default());
-            plan.ranks = Ranks::new(does.shape(), 1_000);
-            let plan = Arc::new(plan);
-            let mut drawer = Drawer::new(Arc::clone(&plan));
-            (0..5_000).for_each(|turn| {
-                drawer.draw(0, turn);
-            });
-            let ranks = plan.audit(&drawer.draws()).into_iter().find(|line| line.name == RANKS);
-            assert_eq!(ranks.unwrap().passed, Some(says == does), "{does:?} where {says:?} was said");
+        use Distribution::{Latest, Uniform, Zipfian};
+        for (says, does) in [(Latest, Uniform), (Uniform, Latest), (Zipfian, Latest)] {
+            let ranks = |of: Distribution| Ranks::new(of.shape(), of.items(1_000));
+            assert_eq!(failed(says, |plan| plan.ranks = ranks(says)), [""; 0], "{says:?}");
+            assert!(
+                failed(says, |plan| plan.ranks = ranks(does)).contains(&RANKS.to_owned()),
+                "{does:?}, not {says:?}"
+            );
         }
+    }
+
+    #[test]
+    fn the_audit_fails_a_generator_whose_hash_meets_half_of_the_records() {
+        assert_eq!(failed(Distribution::Zipfian, |plan| plan.options.rows = 500), [RECORDS]);
     }
 }
