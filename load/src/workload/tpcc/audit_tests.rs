@@ -1,10 +1,11 @@
 use super::*;
 use crate::workload::OperationId;
-use crate::workload::tpcc::input::Inputs;
+use crate::workload::tpcc::input::{Customer, Inputs, Line};
 use crate::workload::tpcc::random::{Purpose, Stream};
 use crate::workload::tpcc::tally::Tallies;
 use crate::workload::tpcc::terminals::{Layout, Terminals};
-use crate::workload::tpcc::{DELIVERY, NEW_ORDER, PAYMENT, STOCK_LEVEL};
+use crate::workload::tpcc::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
+use std::collections::BTreeSet;
 
 fn constants() -> RunConstants {
     RunConstants::draw(11, 100)
@@ -214,7 +215,7 @@ fn uniform_items_customers_and_names_fail() {
             inputs.new_order.customer = stream.uniform(1, 3_000);
             inputs.new_order.lines.iter_mut().for_each(|line| line.item = stream.uniform(1, 100_000));
         }
-        PAYMENT => inputs.payment.customer = crate::workload::tpcc::input::Customer::Name(stream.uniform(0, 999)),
+        PAYMENT => inputs.payment.customer = Customer::Name(stream.uniform(0, 999)),
         _ => {}
     });
     let failed = failed(&draws, 2);
@@ -230,6 +231,56 @@ fn orders_of_a_fixed_length_fail() {
     assert!(
         ["lines_per_order", "lines_05", "lines_10", "rollback"].iter().all(|name| failed.contains(&(*name).into()))
     );
+}
+
+/// Everything that a terminal draws is one value, and of what other tests damage each by itself, all at once.
+fn stuck(operation: &mut OperationId, inputs: &mut Inputs) {
+    match *operation {
+        NEW_ORDER => {
+            let order = &mut inputs.new_order;
+            (order.warehouse, order.district, order.customer) = (1, 10, 1);
+            order.lines.truncate(5);
+            order.lines.iter_mut().for_each(|line| *line = Line { item: 1, supply_warehouse: 2, quantity: 10 });
+        }
+        PAYMENT => {
+            let payment = &mut inputs.payment;
+            (payment.warehouse, payment.customer_warehouse, payment.district) = (1, 1, 11);
+            (payment.customer, payment.cents) = (Customer::Name(0), 100);
+        }
+        ORDER_STATUS => {
+            let status = &mut inputs.order_status;
+            (status.warehouse, status.district, status.customer) = (1, 10, Customer::Name(0));
+        }
+        DELIVERY => (inputs.delivery.warehouse, inputs.delivery.carrier) = (1, 10),
+        _ => (inputs.stock_level.warehouse, inputs.stock_level.threshold) = (1, 20),
+    }
+}
+
+#[test]
+fn each_line_of_the_audit_fails_for_some_damaged_generator() {
+    let (layout, equal) = (Layout::new(11, 5, 5), RunConstants { c_last: 100, ..constants() });
+    let mut damaged = drawn(5, 11, 2_300, stuck);
+    // What is counted in the database's answers.
+    (0..2_000).for_each(|_| damaged.add("rows_per_name", 12.29));
+    (0..1_000).for_each(|_| damaged.add("skipped_delivery", 1.0));
+    let only_orders = drawn(5, 11, 2_300, |operation, _| *operation = NEW_ORDER);
+    let lines = [damaged, only_orders].map(|draws| audit(&draws, layout, &equal)).concat();
+    let named = |failed: bool| -> BTreeSet<&str> {
+        lines.iter().filter(|line| !failed || line.passed == Some(false)).map(|line| line.name.as_str()).collect()
+    };
+    assert_eq!(named(true), named(false));
+}
+
+#[test]
+fn deferred_work_that_came_late_or_never_is_told() {
+    let judged = |name: &'static str, good: u32| {
+        let mut draws = Draws::default();
+        (0..1_000).for_each(|index| draws.add(name, f64::from(u8::from(index < good))));
+        deferred(&draws).into_iter().find(|line| line.name == name).and_then(|line| line.passed)
+    };
+    for (name, enough) in [(DEFERRED_WITHIN_80_S, 900), (DEFERRED_DONE, 1_000)] {
+        assert_eq!((judged(name, enough), judged(name, enough - 1)), (Some(true), Some(false)), "{name}");
+    }
 }
 
 #[test]

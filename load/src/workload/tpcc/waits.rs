@@ -183,11 +183,11 @@ mod tests {
     }
 
     #[test]
-    fn wrong_waits_fail() {
-        let mut waits = waits(10, 1.1);
+    fn each_line_of_the_audit_fails_for_wrong_waits() {
+        let mut waits = waits(10, 1.5);
         let waited_ns: u64 = (0..23_000).map(|turn| waits.pause_ns(0, turn)).sum();
         assert!(waited_ns > 0);
-        let failed = failed(&waits, 1.0);
-        assert!(failed.len() >= 7, "{failed:?}");
+        let lines = audit(&waits.draws(), 1.0);
+        assert!(lines.len() == 10 && lines.iter().all(|line| line.passed == Some(false)), "{lines:?}");
     }
 }
