@@ -33,6 +33,7 @@ mod rows;
 pub mod session;
 pub mod spec;
 pub mod sql;
+pub mod statistics;
 pub mod stop;
 pub mod target;
 pub mod telemetry;

@@ -226,7 +226,8 @@ pub struct CounterResult {
     pub server: i64,
     /// How much it must have, at least.
     pub client: i64,
-    /// How much more it may have: operations whose commit was sent and never answered.
+    /// How much more it may have: operations whose commit was sent and never answered, and of the server's statistics
+    /// whatever may be counted there beside what committed.
     pub in_doubt: i64,
     /// `server` lies in `client` to `client + in_doubt`.
     pub agrees: bool,

@@ -7,6 +7,7 @@ use crate::fingerprint;
 use crate::journal;
 use crate::loader::{self, TRANSACTION};
 use crate::spec::{Spec, TpccSpec, WorkloadSpec};
+use crate::statistics;
 use crate::target::Dialect;
 use crate::target::postgres::{Copied, Isolation};
 use crate::workload::tpcc::profile::Profile;
@@ -148,10 +149,23 @@ fn check(parts: &Parts, dialect: Dialect) -> Result<Vec<Named>, Failure> {
         named(format!("condition {}: {}", condition.number, condition.text), condition.sql)
     };
     let conditions = workload.conditions().into_iter().map(condition);
+    let effects = workload.effects().filter(|_| dialect.has_table_statistics());
+    let statistics = effects.iter().flat_map(|effects| {
+        [
+            named("sessions of the load", statistics::SESSIONS),
+            named("statistics of the tables", statistics::sql(effects)),
+        ]
+    });
     let tables = tables(parts.dataset.as_ref());
     let fingerprint =
         |table: &&workload::Table| named(format!("fingerprint of {}", table.name), fingerprint::sql(table, dialect));
-    Ok(constants.into_iter().chain(counters).chain(conditions).chain(tables.iter().map(fingerprint)).collect())
+    Ok(constants
+        .into_iter()
+        .chain(statistics)
+        .chain(counters)
+        .chain(conditions)
+        .chain(tables.iter().map(fingerprint))
+        .collect())
 }
 
 fn settings(dialect: Dialect) -> Vec<Named> {

@@ -16,6 +16,14 @@ fn counter(ended: &Ended) -> (u64, u64) {
     (counter["server"].as_u64().unwrap(), counter["client"].as_u64().unwrap())
 }
 
+/// What the server's statistics told, within what the client expected.
+fn statistic(ended: &Ended, name: &str) -> u64 {
+    let counters = ended.finished()["counters"].as_array().unwrap();
+    let found = counters.iter().find(|counter| counter["name"] == name).expect("it was compared");
+    assert_eq!(found["agrees"], true, "{found}");
+    found["server"].as_u64().unwrap()
+}
+
 fn writes(ended: &Ended) -> u64 {
     let totals = ended.finished()["operations"].as_array().unwrap();
     totals.iter().filter(|total| total["operation"] == "write").map(|total| total["all"].as_u64().unwrap()).sum()
@@ -38,6 +46,9 @@ fn rows_are_loaded_driven_and_counted() {
             let ended = exec(&kv("run", &dsn, more)).expect(0);
             assert_eq!(counter(&ended), (0, 0));
             assert!(writes(&ended) > 50);
+            let batch = ended.lines[0]["spec"]["workload"]["batch"].as_u64().unwrap();
+            assert_eq!(statistic(&ended, "rows_updated"), batch * writes(&ended));
+            assert!(statistic(&ended, "scans") > batch * writes(&ended));
             let audit = ended.finished()["audit"].as_array().unwrap();
             assert!(audit.len() == 3 && audit.iter().all(|line| line["passed"] != json!(false)), "{audit:?}");
         }
@@ -49,6 +60,7 @@ fn rows_are_loaded_driven_and_counted() {
         let ended = exec(&spec).expect(0);
         let (grown, written) = counter(&ended);
         assert!(grown == written && written == 3 * writes(&ended) && written > 100, "{grown} {written}");
+        assert_eq!((statistic(&ended, "rows_inserted"), statistic(&ended, "rows_updated")), (written, 0));
     }
     let mut again = kv("run", &dsn, json!({"order": "sequential", "read_percent": 50, "batch": 3, "writes": "new"}));
     again["check"] = json!("conditions");

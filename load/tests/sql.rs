@@ -77,9 +77,12 @@ fn other_dialects_hold_none_of_what_only_postgresql_has() {
     for (dialect, words) in [
         (
             "cockroachdb",
-            "VACUUM,fillfactor,COLLATE,FREEZE,CHECKPOINT,hashtextextended,set_config,advisory,plpgsql,ADD PRIMARY KEY,(FORMAT,::int[],integer,bigserial,UNLOGGED,xact_commit",
+            "VACUUM,fillfactor,COLLATE,FREEZE,CHECKPOINT,pg_stat,hashtextextended,set_config,advisory,plpgsql,ADD PRIMARY KEY,(FORMAT,::int[],integer,bigserial,UNLOGGED,xact_commit",
         ),
-        ("yugabytedb", "VACUUM,fillfactor,FREEZE,CHECKPOINT,set_config,advisory,plpgsql,ADD PRIMARY KEY,UNLOGGED"),
+        (
+            "yugabytedb",
+            "VACUUM,fillfactor,FREEZE,CHECKPOINT,pg_stat,set_config,advisory,plpgsql,ADD PRIMARY KEY,UNLOGGED",
+        ),
     ] {
         for workload in ["tpcc", "point-select", "oltp-insert", "oltp-read-write", "tpcb", "ycsb"] {
             for line in printed(&format!("--workload {workload} --dialect {dialect}")) {

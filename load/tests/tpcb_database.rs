@@ -32,6 +32,11 @@ fn deposits_are_counted_and_what_does_not_add_up_is_found() {
         let (done, finished) = (committed(&ended), ended.finished());
         let counter = &finished["counters"][0];
         assert!(done == 300 && counter["server"] == json!(done) && counter["name"] == "history_rows", "{counter}");
+        let statistics = &finished["counters"].as_array().unwrap()[1..];
+        let told: Vec<_> = statistics.iter().map(|it| (it["name"].as_str().unwrap(), &it["server"])).collect();
+        let expected = [json!(done), json!(3 * done), json!(0), json!(4 * done)];
+        let names = ["rows_inserted", "rows_updated", "rows_deleted", "scans"];
+        assert_eq!(told, names.into_iter().zip(&expected).collect::<Vec<_>>());
         assert_eq!(finished["round_trips"], json!(trips * done));
         let audit = finished["audit"].as_array().unwrap();
         assert!(audit.len() == 4 && audit.iter().all(|line| line["passed"] != json!(false)), "{audit:?}");

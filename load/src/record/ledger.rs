@@ -290,6 +290,12 @@ impl Ledger {
         self.in_doubt.get(&operation).copied().unwrap_or(0)
     }
 
+    /// How many attempts of an operation met an error, over the whole action.
+    #[must_use]
+    pub fn errors_of(&self, operation: OperationId) -> u64 {
+        self.errors.iter().filter(|((of, ..), _)| *of == operation).map(|(_, count)| count).sum()
+    }
+
     fn error_counts(&self, errors: &BTreeMap<ErrorKey, u64>) -> Vec<ErrorCount> {
         let count = |((operation, sqlstate, kind), &count): (&ErrorKey, &u64)| ErrorCount {
             operation: self.name(*operation),

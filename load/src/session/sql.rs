@@ -3,14 +3,15 @@
 use super::Session;
 use crate::admin::Admin;
 use crate::check::{self, Moment};
-use crate::engine::PostgresDialer;
+use crate::engine::{Driven, PostgresDialer};
 use crate::exit::{Failure, worst};
 use crate::fingerprint;
 use crate::loader::Loader;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec};
+use crate::statistics::Statistics;
 use crate::target::postgres::Connection;
 use crate::tell;
-use crate::workload::{self, Parts, Workload};
+use crate::workload::{self, Parts, ServerCounter, Workload};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,14 @@ pub(super) fn act(session: &Session, admin: &Admin) -> Result<(), Failure> {
         Action::Run => place.run(&parts, connection),
         Action::Check => place.check(&parts, connection, Moment::Later),
     }
+}
+
+/// What the server had counted before the load, and what of it is to be compared.
+#[derive(Default)]
+struct Counted {
+    counters: Vec<ServerCounter>,
+    before: Vec<i64>,
+    statistics: Option<Statistics>,
 }
 
 struct Place<'a> {
@@ -89,10 +98,7 @@ impl Place<'_> {
             let failed = |error| Failure::target("the database cannot be prepared for the workload", &error);
             connection.query(&statement).map_err(failed)?;
         }
-        let counters = if checked { self.session.counters(workload.as_ref()) } else { Vec::new() };
-        let before = check::read_counters(&mut connection, &counters)?;
-        // Its session must not take one of the server's places from the load.
-        drop(connection);
+        let counted = self.count(workload.as_ref(), connection)?;
 
         let driven = self.session.drive(&workload, self.dialer(workload.as_ref()))?;
         self.session.note_audit(workload.as_ref(), &driven);
@@ -103,13 +109,45 @@ impl Place<'_> {
             return rate;
         }
         let mut connection = self.admin.connect_again(COME_BACK_TIMEOUT, &self.session.stop)?;
-        let counted = check::read_counters(&mut connection, &counters).and_then(|after| {
-            let results = check::compare_counters(&counters, &before, &after, &driven.ledger);
-            let disagreement = check::judge_counters(&results);
-            self.session.known().counters = results;
-            disagreement.map_or(Ok(()), Err)
-        });
-        worst([counted, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), rate])
+        let agrees = self.compare(&counted, &mut connection, &driven);
+        worst([agrees, self.check_conditions(workload.as_ref(), &mut connection, Moment::Later), rate])
+    }
+
+    /// Reads what the server has counted before the load. No session is left open, which would take one of the server's
+    /// places from the load.
+    fn count(&self, workload: &dyn Workload, mut connection: Connection) -> Result<Counted, Failure> {
+        let Spec { check, connections, ref target, .. } = self.session.spec;
+        if check != CheckSpec::Conditions {
+            return Ok(Counted::default());
+        }
+        let counters = self.session.counters(workload);
+        let before = check::read_counters(&mut connection, &counters)?;
+        // To count the rows of a table is a scan of it, which a session hands in when it ends.
+        drop(connection);
+        let alone = self.session.spec.shard.count == 1 && target.dialect.has_table_statistics();
+        let hosts = PostgresDialer::hosts(self.admin.dsn(), connections).len();
+        let statistics = match workload.effects().filter(|_| alone) {
+            Some(effects) if hosts == 1 => Statistics::begin(&mut self.admin.connect()?, effects)?,
+            Some(_) => {
+                tell::say(format_args!("statistics of tables are not compared: {hosts} hosts count each for itself"));
+                None
+            }
+            None => None,
+        };
+        Ok(Counted { counters, before, statistics })
+    }
+
+    /// Compares what the server has counted since; first its statistics, since to read the counters is counted there.
+    fn compare(&self, counted: &Counted, connection: &mut Connection, driven: &Driven) -> Result<(), Failure> {
+        let Counted { counters, before, statistics } = counted;
+        let compared = statistics.as_ref().map(|statistics| statistics.end(connection, &driven.ledger, &driven.draws));
+        let compared = compared.transpose()?.unwrap_or_default();
+        let after = check::read_counters(connection, counters)?;
+        let mut results = check::compare_counters(counters, before, &after, &driven.ledger);
+        results.extend(compared);
+        let disagreement = check::judge_counters(&results);
+        self.session.known().counters = results;
+        disagreement.map_or(Ok(()), Err)
     }
 
     /// Breaches that were found are not forgotten when a later condition cannot be checked.

@@ -103,6 +103,12 @@ impl Dialect {
         }
     }
 
+    /// Whether the server counts what is done to each table, where [`crate::statistics`] looks for it.
+    #[must_use]
+    pub fn has_table_statistics(self) -> bool {
+        self == Self::Postgres
+    }
+
     /// Settings of the cluster under which the 2022 edition of the Cloud Report ran TPC-C: for the user to apply.
     #[must_use]
     pub fn edition_2022_settings(self) -> &'static [&'static str] {

@@ -3,6 +3,7 @@
 //! engine and an event loop run the same code.
 
 mod dataset;
+mod effects;
 pub mod keys;
 pub mod kv;
 pub mod null;
@@ -18,6 +19,7 @@ mod transaction;
 pub mod ycsb;
 
 pub use dataset::{Dataset, Key, NULL_TEXT, Piece, RowWriter, Table, tables};
+pub use effects::{EFFECTS, Effect, Effects, Times};
 pub use records::{Name, Records};
 pub use registry::{Parts, parts};
 pub use streams::{Streams, below};
@@ -231,6 +233,10 @@ pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     /// Server-side counters to compare with the client's.
     fn server_counters(&self) -> Vec<ServerCounter> {
         Vec::new()
+    }
+    /// What operations do to the tables, to be held against the statistics of a server that keeps some.
+    fn effects(&self) -> Option<Effects> {
+        None
     }
     /// Constants in force, for the record (`c_load` and `c_run` of TPC-C's NURand).
     fn constants(&self) -> BTreeMap<&'static str, i64> {

@@ -4,7 +4,8 @@
 
 use super::keys::{Bins, MOST_BINS, Ranks, Shape};
 use super::{
-    AuditLine, Completion, Condition, DataError, Draws, OperationId, Step, Streams, Tally, Worker, Workload, statistic,
+    AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, Step, Streams, Tally, Times,
+    Worker, Workload, statistic,
 };
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Statement, StatementId, Value};
@@ -88,6 +89,10 @@ impl Workload for PointSelect {
                 only_after_load: false,
             },
         ]
+    }
+
+    fn effects(&self) -> Option<Effects> {
+        Some(Effects::of("sbtest1", vec![Effect::of_reading(POINT_SELECT, Times::exactly(1))]))
     }
 }
 

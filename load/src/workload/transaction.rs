@@ -5,6 +5,7 @@ use super::{Completion, DataError, Step};
 use crate::target::postgres::{Batch, Reply};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// How such a transaction is cut into round trips. Both send the same statements in the same order; numbers of the two
 /// must not be compared.
@@ -54,6 +55,15 @@ impl Sender {
         Self { trips, answered: 0 }
     }
 
+    /// The statements whose answers the next reply brings: the n-th of them by its n-th `execute`.
+    pub(super) fn answered_by_next<S: Script>(&self) -> Range<usize> {
+        match self.trips {
+            Trips::Pipelined => 0..S::STATEMENTS,
+            Trips::Chatty if (1..=S::STATEMENTS).contains(&self.answered) => self.answered - 1..self.answered,
+            Trips::Chatty => 0..0, // BEGIN, COMMIT
+        }
+    }
+
     /// See [`super::Worker::step`].
     pub(super) fn step<S: Script>(
         &mut self,
@@ -61,15 +71,15 @@ impl Sender {
         reply: Option<&Reply>,
         batch: &mut Batch,
     ) -> Result<Step, DataError> {
-        match (reply, self.trips) {
-            (None, _) => self.answered = 0,
-            (Some(reply), Trips::Pipelined) => {
-                (0..S::STATEMENTS).try_for_each(|statement| script.check(statement, reply, statement))?;
-                return Ok(Step::Done(Completion::Committed));
-            }
-            (Some(reply), Trips::Chatty) => {
-                if (1..=S::STATEMENTS).contains(&self.answered) {
-                    script.check(self.answered - 1, reply, 0)?;
+        match reply {
+            None => self.answered = 0,
+            Some(reply) => {
+                let answered = self.answered_by_next::<S>();
+                for (execute, statement) in answered.enumerate() {
+                    script.check(statement, reply, execute)?;
+                }
+                if self.trips == Trips::Pipelined {
+                    return Ok(Step::Done(Completion::Committed));
                 }
                 self.answered += 1;
             }

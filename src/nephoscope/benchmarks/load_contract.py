@@ -158,7 +158,11 @@ class CounterResult(Frozen):
     name: str
     server: int
     client: int = Field(description="operations that committed for certain")
-    in_doubt: int = Field(ge=0, description="operations whose commit was sent and never answered: it may have happened")
+    in_doubt: int = Field(
+        ge=0,
+        description="what may have happened, too: operations whose commit was sent and never answered; of a server's "
+        "statistics also attempts that were rolled back, and what its plans decide",
+    )
     agrees: bool = Field(description="server is at least client, and at most client + in_doubt")
 
 

@@ -1,11 +1,12 @@
 //! On targets that speak SQL.
 
 use super::plan::{Drawer, KvOptions, Plan, Writes};
-use super::{OPERATIONS, WRITE};
+use super::{OPERATIONS, READ, WRITE};
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Dialect, Statement, StatementId, Value};
 use crate::workload::{
-    AuditLine, Completion, Condition, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload,
+    AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, ServerCounter, Step, Times,
+    Worker, Workload,
 };
 use std::sync::Arc;
 
@@ -91,6 +92,22 @@ impl Workload for Kv {
             operation: WRITE,
             each: if adds { self.plan.options.batch } else { 0 },
         }]
+    }
+
+    /// A list of keys is one scan or one for each key, by the server's version. A write looks for its row first, and
+    /// again when it had to wait for another one; a row that it overlooks then is inserted, and taken back.
+    fn effects(&self) -> Option<Effects> {
+        let batch = self.plan.options.batch;
+        let all = Times::exactly(batch);
+        let write = match self.plan.options.writes {
+            Writes::New => Effect { inserted: all, ..Effect::of_reading(WRITE, all) },
+            Writes::Existing => {
+                let overlooked = Times::between(0, batch);
+                let write = Effect::of_reading(WRITE, Times::at_least(batch));
+                Effect { inserted: overlooked, updated: all, deleted: overlooked, ..write }
+            }
+        };
+        Some(Effects::of("kv", vec![Effect::of_reading(READ, Times::between(1, batch)), write]))
     }
 }
 

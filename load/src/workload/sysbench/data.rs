@@ -61,9 +61,14 @@ pub struct Tables {
 }
 
 impl Tables {
+    /// Their names.
+    pub(super) fn names(self) -> impl Iterator<Item = String> {
+        (1..=self.count).map(|number| format!("sbtest{number}"))
+    }
+
     /// A query over all of them: `of` says what is selected from one, by its name.
     fn each(self, of: impl Fn(&str) -> String) -> String {
-        let selects: Vec<String> = (1..=self.count).map(|number| of(&format!("sbtest{number}"))).collect();
+        let selects: Vec<String> = self.names().map(|name| of(&name)).collect();
         selects.join(" UNION ALL ")
     }
 

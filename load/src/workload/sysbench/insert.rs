@@ -6,7 +6,8 @@ use super::draw::{Counts, Plan};
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Statement, StatementId, Value};
 use crate::workload::{
-    AuditLine, Completion, Condition, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload,
+    AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, ServerCounter, Step, Times,
+    Worker, Workload,
 };
 use std::sync::Arc;
 
@@ -60,6 +61,11 @@ impl Workload for OltpInsert {
 
     fn server_counters(&self) -> Vec<ServerCounter> {
         vec![ServerCounter { name: "rows_added", sql: self.plan.size.count_sql(), operation: INSERT, each: 1 }]
+    }
+
+    fn effects(&self) -> Option<Effects> {
+        let insert = Effect { inserted: Times::exactly(1), ..Effect::of_reading(INSERT, Times::NEVER) };
+        Some(Effects { tables: self.plan.size.names().collect(), each: vec![insert], missed: None })
     }
 }
 

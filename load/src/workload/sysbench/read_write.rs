@@ -6,7 +6,10 @@ use super::draw::{Counts, Plan};
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Statement, StatementId, Value};
 use crate::workload::transaction::{Script, Sender, Trips};
-use crate::workload::{AuditLine, Condition, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload};
+use crate::workload::{
+    AuditLine, Condition, DataError, Draws, Effect, Effects, OperationId, ServerCounter, Step, Tally, Times, Worker,
+    Workload,
+};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 
@@ -40,6 +43,8 @@ const UPDATE: usize = 6;
 const DELETE: usize = 7;
 const INSERT: usize = 8;
 const RANGES: usize = 4;
+/// The tally of statements that found their row gone.
+const MISSED: &str = "rows_missed";
 
 /// The workload.
 #[derive(Debug)]
@@ -76,7 +81,8 @@ impl Workload for OltpReadWrite {
     fn worker(&self, _: u32) -> Box<dyn Worker> {
         let counts = Counts::new(&self.plan);
         let hand = Hand::new(self.plan.size);
-        Box::new(ReadWriteWorker { plan: Arc::clone(&self.plan), counts, hand, sender: Sender::new(self.trips) })
+        let sender = Sender::new(self.trips);
+        Box::new(ReadWriteWorker { plan: Arc::clone(&self.plan), counts, hand, sender, missed: 0 })
     }
 
     fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
@@ -97,6 +103,15 @@ impl Workload for OltpReadWrite {
     fn server_counters(&self) -> Vec<ServerCounter> {
         vec![ServerCounter { name: "rows_added", sql: self.plan.size.count_sql(), operation: READ_WRITE, each: 0 }]
     }
+
+    /// To plan a range, the server may look up its ends.
+    fn effects(&self) -> Option<Effects> {
+        let [once, twice] = [1, 2].map(Times::exactly);
+        let scans = Times::at_least((POINTS + RANGES + 3) as u32);
+        let each = Effect { inserted: once, updated: twice, deleted: once, ..Effect::of_reading(READ_WRITE, scans) };
+        let tables = self.plan.size.names().collect();
+        Some(Effects { tables, each: vec![each], missed: Some(MISSED) })
+    }
 }
 
 struct ReadWriteWorker {
@@ -104,6 +119,7 @@ struct ReadWriteWorker {
     counts: Counts,
     hand: Hand,
     sender: Sender,
+    missed: u64,
 }
 
 impl Worker for ReadWriteWorker {
@@ -113,11 +129,20 @@ impl Worker for ReadWriteWorker {
     }
 
     fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
+        if let Some(reply) = reply {
+            let answered = self.sender.answered_by_next::<Hand>();
+            let missed = |statement: &usize| self.hand.misses(*statement, reply, statement - answered.start);
+            self.missed += answered.clone().filter(missed).count() as u64;
+        }
         self.sender.step(&self.hand, reply, batch)
     }
 
     fn draws(&self) -> Draws {
-        self.counts.draws()
+        let mut draws = self.counts.draws();
+        if self.missed > 0 {
+            draws.tallies.insert(MISSED, Tally { sum: self.missed as f64, draws: self.missed });
+        }
+        draws
     }
 }
 
@@ -191,6 +216,11 @@ impl Hand {
             other if other == BEHIND_POINTS + 2 => (DELETE, self.replaced),
             _ => (INSERT, self.replaced),
         }
+    }
+
+    /// Whether a statement found its row gone.
+    fn misses(&self, statement: usize, reply: &Reply, execute: usize) -> bool {
+        matches!(self.at(statement).0, INDEX_UPDATE | UPDATE | DELETE) && reply.affected(execute) == 0
     }
 
     /// How many rows a range that begins at this id must have: it may reach beyond the rows that were loaded.

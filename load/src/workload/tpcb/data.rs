@@ -41,6 +41,11 @@ const HISTORY: Table = Table {
     fill_factor: None,
 };
 
+/// Names of the tables.
+pub(super) fn names() -> [String; 4] {
+    [BRANCHES, TELLERS_TABLE, ACCOUNTS_TABLE, HISTORY].map(|table| table.name.to_owned())
+}
+
 /// The rows that are loaded: they depend on the scale alone.
 #[derive(Debug, Clone, Copy)]
 pub struct TpcbData {

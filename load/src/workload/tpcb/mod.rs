@@ -10,7 +10,10 @@ pub use data::TpcbData;
 
 use super::keys::{Bins, MOST_BINS, Ranks, Shape};
 use super::transaction::Trips;
-use super::{AuditLine, Condition, Draws, OperationId, ServerCounter, Streams, Tally, Worker, Workload, statistic};
+use super::{
+    AuditLine, Condition, Draws, Effect, Effects, OperationId, ServerCounter, Streams, Tally, Times, Worker, Workload,
+    statistic,
+};
 use crate::target::Statement;
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -103,6 +106,12 @@ impl Workload for Tpcb {
     fn server_counters(&self) -> Vec<ServerCounter> {
         let sql = "SELECT count(*) FROM pgbench_history".to_owned();
         vec![ServerCounter { name: "history_rows", sql, operation: DEPOSIT, each: 1 }]
+    }
+
+    fn effects(&self) -> Option<Effects> {
+        let [inserted, updated, scans] = [1, 3, 4].map(Times::exactly);
+        let deposit = Effect { inserted, updated, ..Effect::of_reading(DEPOSIT, scans) };
+        Some(Effects { tables: data::names().to_vec(), each: vec![deposit], missed: None })
     }
 }
 

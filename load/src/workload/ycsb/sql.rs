@@ -2,12 +2,13 @@
 
 use super::data::{conditions, field_names};
 use super::plan::{Drawer, Plan};
-use super::{INSERT, OPERATIONS, READ, SCAN, UPDATE, YcsbOptions};
+use super::{INSERT, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE, YcsbOptions};
 use crate::spec::ShardSpec;
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Statement, StatementId, Value};
 use crate::workload::{
-    AuditLine, Completion, Condition, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload,
+    AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, ServerCounter, Step, Times,
+    Worker, Workload,
 };
 use std::sync::Arc;
 
@@ -67,6 +68,19 @@ impl Workload for Ycsb {
     fn server_counters(&self) -> Vec<ServerCounter> {
         let sql = "SELECT count(*) FROM usertable".to_owned();
         vec![ServerCounter { name: "records_added", sql, operation: INSERT, each: 1 }]
+    }
+
+    /// To plan a range, the server may look up its ends.
+    fn effects(&self) -> Option<Effects> {
+        let [once, twice] = [1, 2].map(Times::exactly);
+        let each = vec![
+            Effect::of_reading(READ, once),
+            Effect::of_reading(SCAN, Times::at_least(1)),
+            Effect { inserted: once, ..Effect::of_reading(INSERT, Times::NEVER) },
+            Effect { updated: once, ..Effect::of_reading(UPDATE, once) },
+            Effect { updated: once, ..Effect::of_reading(READ_MODIFY_WRITE, twice) },
+        ];
+        Some(Effects::of("usertable", each))
     }
 }
 
