@@ -308,3 +308,31 @@ impl Hand {
         rank
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What fails of the audit of a generator that says this of itself, and is damaged.
+    fn failed(damage: impl FnOnce(&mut Plan)) -> Vec<String> {
+        let distribution = Distribution::Zipf;
+        let says = KvOptions { read_percent: 50, distribution, max_block_bytes: Some(100), ..KvOptions::new(1_000) };
+        let mut damaged = Plan::new(says, 7);
+        damage(&mut damaged);
+        let mut drawer = Drawer::new(Arc::new(damaged), 4);
+        (0..20_000).for_each(|turn| {
+            drawer.draw(3, turn);
+        });
+        let lines = Plan::new(says, 7).audit(&drawer.draws());
+        assert_eq!(lines.len(), 3);
+        lines.into_iter().filter(|line| line.passed != Some(true)).map(|line| line.name).collect()
+    }
+
+    #[test]
+    fn each_line_of_the_audit_fails_for_a_generator_that_is_damaged_on_purpose() {
+        assert_eq!(failed(|_| {}), [""; 0]);
+        assert_eq!(failed(|plan| plan.options.read_percent = 53), [READ_SHARE]);
+        assert_eq!(failed(|plan| plan.blocks = Blocks::new(7, 1, 105)), [BLOCK_BYTES]);
+        assert_eq!(failed(|plan| plan.ranks = Ranks::new(Shape::Uniform, 1_000)), [RANKS]);
+    }
+}

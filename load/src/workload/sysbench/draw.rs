@@ -112,4 +112,16 @@ mod tests {
             assert_eq!(passed, [Some(true), Some(says == does)], "{does:?} where {says:?} was said");
         }
     }
+
+    #[test]
+    fn the_audit_fails_a_generator_that_never_uses_the_last_table() {
+        let of = |count| Plan::new(Tables { count, rows: 1_000 }, Distribution::Uniform, 1, 7);
+        let damaged = of(2);
+        let mut counts = Counts::new(&damaged);
+        (0..5_000).for_each(|turn| {
+            counts.table(&damaged, &mut damaged.stream(0, turn));
+        });
+        let lines = of(3).audit(&counts.draws());
+        assert!(lines.len() == 1 && lines[0].name == TABLES && lines[0].passed == Some(false), "{lines:?}");
+    }
 }

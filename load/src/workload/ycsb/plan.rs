@@ -250,7 +250,10 @@ mod tests {
 
     /// What fails of the audit of a generator that says this of itself, and is damaged.
     fn failed(says: Distribution, damage: impl FnOnce(&mut Plan)) -> Vec<String> {
-        let options = YcsbOptions { distribution: Some(says), ..YcsbOptions::new(1_000, Mix::C) };
+        failed_of(YcsbOptions { distribution: Some(says), ..YcsbOptions::new(1_000, Mix::C) }, damage)
+    }
+
+    fn failed_of(options: YcsbOptions, damage: impl FnOnce(&mut Plan)) -> Vec<String> {
         let mut plan = Plan::new(options, 7, ShardSpec::default());
         damage(&mut plan);
         let plan = Arc::new(plan);
@@ -273,6 +276,12 @@ mod tests {
                 "{does:?}, not {says:?}"
             );
         }
+    }
+
+    #[test]
+    fn the_audit_fails_a_generator_whose_scans_are_never_longer_than_90_records() {
+        let e = YcsbOptions::new(1_000, Mix::E);
+        assert_eq!(failed_of(e, |plan| plan.scans = Ranks::new(Shape::Uniform, 90)), [SCANS]);
     }
 
     #[test]
