@@ -95,7 +95,7 @@ class Link:
                 await process.wait_closed()
             finally:
                 process.close()  # and no waiting: sshd closes its side when the command ends
-            if process.returncode is None:
+            if process.returncode is None or connection.is_closed():  # a cut may take output whose exit code was here
                 raise ConnectionError("the link was cut")
             return process.returncode, out, err
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import asyncssh
 import pytest
 
 from nephoscope.errors import (
@@ -25,7 +26,7 @@ from nephoscope.errors import (
 )
 from nephoscope.machines import ssh
 from nephoscope.machines.ssh import SshRemote
-from nephoscope.machines.ssh_link import SshAddress
+from nephoscope.machines.ssh_link import Link, SshAddress
 from tests.support.sshd import Server, Wire, free_port, make_key, sshd
 
 
@@ -179,7 +180,7 @@ import asyncio, getpass, sys
 from pathlib import Path
 from nephoscope.machines import ssh
 from nephoscope.machines.ssh import SshRemote
-from nephoscope.machines.ssh_link import SshAddress
+from nephoscope.machines.ssh_link import Link, SshAddress
 
 port, key, folder, script = sys.argv[1:]
 address = SshAddress("127.0.0.1", int(port), getpass.getuser(), Path(key), user_config=False)
@@ -280,6 +281,29 @@ def test_a_host_that_allows_fewer_commands_on_a_connection_gets_more_connections
         said, connections = asyncio.run(scenario(strict.address))
     assert said == [b"done\n"] * 4
     assert connections in {2, 3, 4}  # as many as four commands need, or as refusals taught
+
+
+def test_an_answer_is_not_taken_for_whole_when_its_connection_was_cut_at_its_end(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """asyncssh may know the exit code of a command whose output went with the connection."""
+    link = Link(server.address)
+    real = asyncssh.SSHClientProcess.wait_closed
+
+    async def cut(process: "asyncssh.SSHClientProcess[bytes]") -> None:
+        await real(process)
+        monkeypatch.undo()
+        for line in link._lines:
+            line.connection.abort()
+            await line.connection.wait_closed()
+
+    async def scenario() -> list[tuple[int, bytes, bytes] | None]:
+        monkeypatch.setattr(asyncssh.SSHClientProcess, "wait_closed", cut)
+        said = [await link.ask("echo done", timeout_s=20) for _ in range(2)]
+        await link.close()
+        return said
+
+    assert asyncio.run(scenario()) == [None, (0, b"done\n", b"")]
 
 
 def test_a_host_that_stays_away_is_lost(server: Server, tmp_path: Path) -> None:
