@@ -28,6 +28,7 @@ from nephoscope.results_types import (
     FamilyComparison,
     GateRow,
     GrowthRow,
+    PassRow,
     WanFloor,
 )
 
@@ -44,6 +45,7 @@ __all__ = [
     "GateRow",
     "GrowthRow",
     "NetworkRow",
+    "PassRow",
     "PricePerformance",
     "RankRow",
     "TransferRow",
@@ -274,6 +276,7 @@ class AnalysedStudy(Frozen):
     gate: list[GateRow] = []
     wan_floors: list[WanFloor] = []
     growth: list[GrowthRow] = []
+    passes: list[PassRow] = []
     bounds: list[BoundRow] = []
     source: SourceRecord | None = Field(default=None, description="of imported results; None: measured here")
     inputs_digest: str | None = Field(default=None, description="of all that it was made from; None: not known")

@@ -99,6 +99,28 @@ class GrowthRow(Frozen):
     trials: list[str]
 
 
+class PassRow(Frozen):
+    """How often one level passed in one search."""
+
+    benchmark: str
+    configuration: str
+    trial: str
+    replicate: int
+    counts: bool = Field(description="the trial counts; a search without a result has levels, too")
+    level: float
+    unit: str
+    points: int = Field(ge=1, description="measured at it, those of the larger client left out")
+    confirmations: int = Field(ge=0, description="of the points, those that were to confirm the level")
+    passed: int = Field(ge=0, description="points at which the rule held and the load generator was not the limit")
+    low: float = Field(description="of the interval of the pass probability, of 95 % or more")
+    high: float
+
+    @property
+    def share(self) -> float:
+        """Of the points that passed: the estimate of the pass probability."""
+        return self.passed / self.points
+
+
 class BoundRow(Frozen):
     """What held the database machines of a configuration back in a benchmark. Shares are of the busiest machine."""
 

@@ -17,6 +17,7 @@ from nephoscope.analysis.gate import gate_of
 from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import machines_of, split_names
+from nephoscope.analysis.passes import passes_of
 from nephoscope.analysis.price_performance import price_performance_of
 from nephoscope.analysis.ranks import performance_ranks
 from nephoscope.analysis.statistics import statistics_of_cells
@@ -145,6 +146,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         family_comparisons=findings.family_comparisons,
         gate=findings.gate,
         growth=list(findings.growth),
+        passes=passes_of(measurements),
         wan_floors=wan_floors_of(inputs.study, {row.configuration: original[row.trial] for row in trials}),
         bounds=bounds_of(trials, inputs.resources, inputs.machines),
         source=inputs.source,

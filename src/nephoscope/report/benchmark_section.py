@@ -24,6 +24,7 @@ from nephoscope.report.parts import (
     state_badge,
     trial_cell,
 )
+from nephoscope.report.pass_figures import pass_figures
 from nephoscope.report.search_figures import curve_figures, is_of_curve
 from nephoscope.report.spec import axis_note
 from nephoscope.report.statistics_tables import figure_table, metrics_table, section_anchor
@@ -78,6 +79,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
         growth_figures(book, row),
         curve_figures(book, row),
         warehouse_figures(book, row),
+        pass_figures(book, row),
     ]
     facts = [version, people.counting(count, len(trials)), round_trips(book, row)]
     return BenchmarkSection(

@@ -35,3 +35,9 @@ def chi_square_sf(statistic: float, degrees_of_freedom: int) -> float:
 def fair_coin_cdf(heads: int, tosses: int) -> float:
     """P(at most `heads` heads in `tosses` tosses of a fair coin); 0 for heads < 0."""
     return float(special.bdtr(heads, tosses, 0.5)) if heads >= 0 else 0.0
+
+
+@lru_cache(maxsize=4096)
+def beta_quantile(probability: float, a: float, b: float) -> float:
+    """Quantile of the beta distribution, for a probability in (0, 1); a and b are above 0."""
+    return float(special.betaincinv(a, b, probability))

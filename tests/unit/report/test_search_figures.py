@@ -12,6 +12,7 @@ from nephoscope.records import Disk
 from nephoscope.report.benchmark_section import benchmark_section
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure
+from nephoscope.report.pass_figures import pass_figures
 from nephoscope.report.search_figures import curve_figures
 from nephoscope.report.spec import unpacked
 from nephoscope.results import AnalysedStudy, MeasurementRow, TrialRow
@@ -121,12 +122,28 @@ def test_the_qualification_table_says_what_is_published_and_how_sure_it_is(figur
     assert rows["small"][heads.index("Disk")] == "100 GiB SSD"
 
 
+def test_each_level_has_its_pass_probability_in_a_group_for_each_configuration(book: Book) -> None:
+    (figure,) = pass_figures(book, book.lookup.study.benchmarks[0])
+    assert figure.table is not None
+    groups = [row.group.text for row in figure.table.rows if row.group]
+    assert groups == [panel.title for panel in figure.panels]
+    rows = [[cell.text for cell in row.cells] for row in figure.table.rows if not row.group]
+    levels = {panel.title: spec_of(figure, index)["datasets"]["levels"] for index, panel in enumerate(figure.panels)}
+    assert sum(map(len, levels.values())) == len(rows)
+    confirmed = next(row for row in rows if row[0] == "small-1" and row[1] == "11,890")
+    assert confirmed[2:] == ["4 of 4", "3", "100 %", "40 % to 100 %"]
+    drawn = next(one for one in levels["small"] if (one["trial"], one["level"]) == ("small-1", 11890))
+    assert (drawn["share"], drawn["text"], drawn["counts"]) == (100, "4 of 4", True)
+    assert drawn["low"] == pytest.approx(100 * 0.025**0.25)
+    assert pass_figures(book, book.lookup.study.benchmarks[0].model_copy(update={"benchmark": "other"})) == []
+
+
 def test_points_are_no_seconds(book: Book) -> None:
     section = benchmark_section(book, book.lookup.study.benchmarks[0])
     titles = [figure.title for figures in section.headline for figure in figures]
     assert len(set(titles)) == len(titles)
     assert section.series == []
-    assert len(section.headline[-1]) == 2
+    assert [len(figures) for figures in section.headline[-2:]] == [2, 1]
 
 
 def test_a_benchmark_that_searched_nothing_has_no_curve(book: Book) -> None:

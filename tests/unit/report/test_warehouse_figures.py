@@ -65,5 +65,6 @@ def test_a_section_has_them_and_no_curve_of_rates(book: Book) -> None:
     section = benchmark_section(book, book.lookup.study.benchmarks[0])
     titles = [figure.title for figures in section.headline for figure in figures]
     assert "most: efficiency over warehouses" in titles
+    assert "most: pass probability of each level" in titles
     assert not any("against offered" in title for title in titles)
     assert len(set(titles)) == len(titles)

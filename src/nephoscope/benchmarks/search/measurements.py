@@ -102,6 +102,13 @@ CONFIRMING = Metric(
     title="point is a confirmation",
     clock="1: a longer point at a level that had held; else 0",
 )
+LARGER_CLIENT = Metric(
+    name="point.larger_client",
+    unit="1",
+    direction=Direction.HIGHER,
+    title="point has the larger client",
+    clock="1: driven by twice the threads of all other points; else 0",
+)
 _STATISTICS = ("mean", "p95", "p99")
 _RESPONSES = tuple(
     Metric(
@@ -113,7 +120,7 @@ _RESPONSES = tuple(
     )
     for which in _STATISTICS
 )
-_OF_A_POINT = (LEVEL, OFFERED, ACHIEVED, PASSED, CONFIRMING, *_RESPONSES)
+_OF_A_POINT = (LEVEL, OFFERED, ACHIEVED, PASSED, CONFIRMING, LARGER_CLIENT, *_RESPONSES)
 
 
 def _limit(condition: Condition) -> Metric:
@@ -185,6 +192,7 @@ def curve(points: Sequence[Observed]) -> Iterator[Measurement]:
         yield _row(ACHIEVED, one.achieved_per_s, at_s)
         yield _row(PASSED, float(one.point.passed), at_s)
         yield _row(CONFIRMING, float(one.ask.purpose is Purpose.CONFIRM), at_s)
+        yield _row(LARGER_CLIENT, float(one.ask.purpose is Purpose.LARGER_CLIENT), at_s)
         texts = [
             row.histograms.response
             for interval in one.output.measured

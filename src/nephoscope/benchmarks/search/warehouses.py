@@ -8,7 +8,14 @@ from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.pass_rules import PassRule
 from nephoscope.benchmarks.search import sustained
 from nephoscope.benchmarks.search.levels import Ask, Ended, Purpose
-from nephoscope.benchmarks.search.measurements import CONFIRMATIONS, CONFIRMING, PASSED, POINTS, VOID
+from nephoscope.benchmarks.search.measurements import (
+    CONFIRMATIONS,
+    CONFIRMING,
+    LARGER_CLIENT,
+    PASSED,
+    POINTS,
+    VOID,
+)
 from nephoscope.records import Direction, Measurement, Metric
 
 MOST = Metric(
@@ -69,7 +76,7 @@ LONGEST_RESPONSE = Metric(
     title="limit of New-Order's response time",
     clock="the rule's own",
 )
-_OF_A_POINT = (WAREHOUSES, TPMC, EFFICIENCY, RESPONSE, PASSED, CONFIRMING)
+_OF_A_POINT = (WAREHOUSES, TPMC, EFFICIENCY, RESPONSE, PASSED, CONFIRMING, LARGER_CLIENT)
 
 
 @dataclass(frozen=True)
@@ -126,6 +133,7 @@ def curve(points: Sequence[CurvePoint], rule: PassRule) -> Iterator[Measurement]
         yield _row(EFFICIENCY, 100 * one.tpmc / (rule.most_tpmc * one.ask.level), at_s)
         yield _row(PASSED, float(one.passed), at_s)
         yield _row(CONFIRMING, float(one.ask.purpose is Purpose.CONFIRM), at_s)
+        yield _row(LARGER_CLIENT, float(one.ask.purpose is Purpose.LARGER_CLIENT), at_s)
         seen = load_output.responses(one.output).get("new_order")
         if seen is not None and rule.quantile.name in seen.quantiles_s:
             yield _row(RESPONSE, seen.quantiles_s[rule.quantile.name], at_s)
