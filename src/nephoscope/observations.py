@@ -77,6 +77,7 @@ class SustainedEvidence(Frozen):
     seconds: float = Field(gt=0, description="of all confirmations, set-up included")
     free_bytes: int | None = Field(description="after the last one, on the machine that has least")
     free_lost_per_s: float | None = Field(description="negative: space came free")
+    disk_unseen: bool = Field(default=False, description="a server of the user's, whose disk is not ours to look at")
     log_per_s: float | None
     cache_hit_share: float | None
     debt_per_s: float | None = Field(description="growth of what is left to compact or to defragment")

@@ -1,9 +1,9 @@
 """Can the load that was found go on? What its confirmations cost the database beside response times."""
 
 from nephoscope.checks.thresholds import DISK_LASTS
-from nephoscope.checks.verdicts import invalid, percent, unknown, valid
+from nephoscope.checks.verdicts import invalid, percent
 from nephoscope.observations import SustainedEvidence
-from nephoscope.records import Evidence, Verdict
+from nephoscope.records import Evidence, Verdict, VerdictKind
 from nephoscope.units import MIB
 
 _SECONDS_PER_HOUR = 3600
@@ -16,7 +16,8 @@ class Sustained:
     text = (
         f"Refuses a highest load at which the disk would be full within {DISK_LASTS.words}, at the rate of its "
         "confirmations, or at which the database took no writes or dropped records. What they wrote to the log, what "
-        "the cache served and what is left to compact is told."
+        "the cache served and what is left to compact is told. Of a server of the user's the free space is not "
+        "seen, which is told, too."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
@@ -27,15 +28,23 @@ class Sustained:
         told = _told(found)
         if found.trouble:
             return invalid(self.name, "; ".join([found.trouble, *told]))
-        if found.free_bytes is None or found.free_lost_per_s is None:
-            return unknown(self.name, "; ".join(["the free space is not known", *told]))
-        if found.free_lost_per_s > 0:
-            lasts_s = found.free_bytes / found.free_lost_per_s
-            said = f"free space lasts {lasts_s / _SECONDS_PER_HOUR:.2g} h at the rate of the confirmations"
-            if lasts_s < DISK_LASTS.value:
-                return invalid(self.name, "; ".join([f"{said}, under {DISK_LASTS.words}", *told]))
-            return valid(self.name, "; ".join([said, *told]))
-        return valid(self.name, "; ".join(["no free space was lost in the confirmations", *told]))
+        kind, said = _room(found)
+        return Verdict(check=self.name, verdict=kind, reason="; ".join([said, *told]))
+
+
+def _room(found: SustainedEvidence) -> tuple[VerdictKind, str]:
+    """What is to be said of the free space alone."""
+    if found.disk_unseen:
+        return VerdictKind.VALID, "free space was not seen: the server is the user's own"
+    if found.free_bytes is None or found.free_lost_per_s is None:
+        return VerdictKind.UNKNOWN, "the free space is not known"
+    if found.free_lost_per_s <= 0:
+        return VerdictKind.VALID, "no free space was lost in the confirmations"
+    lasts_s = found.free_bytes / found.free_lost_per_s
+    said = f"free space lasts {lasts_s / _SECONDS_PER_HOUR:.2g} h at the rate of the confirmations"
+    if lasts_s < DISK_LASTS.value:
+        return VerdictKind.INVALID, f"{said}, under {DISK_LASTS.words}"
+    return VerdictKind.VALID, said
 
 
 def _told(found: SustainedEvidence) -> list[str]:

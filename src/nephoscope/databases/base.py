@@ -28,6 +28,7 @@ class Upkeep(Frozen):
     """What a database says of itself at one moment. None: it does not say, or has no such thing."""
 
     free_bytes: int | None = Field(default=None, description="of the file system of its data, where it is least")
+    disk_unseen: bool = Field(default=False, description="a server of the user's, whose disk is not ours to look at")
     log_bytes: float | None = Field(default=None, description="written to its log, from any origin")
     cache_hits: float | None = Field(default=None, description="reads that its own cache served, from any origin")
     cache_misses: float | None = Field(default=None, description="the others")

@@ -1,6 +1,7 @@
 """What sustained load costs beside response times, by what a database says of itself: log, cache, debt, free space."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from nephoscope.databases.base import Upkeep
 from nephoscope.errors import OutputUnreadable
@@ -14,7 +15,7 @@ _LOOK_TIMEOUT_S = 30.0
 
 
 def of_postgres(said: str, free_bytes: int | None) -> Upkeep:
-    """From the row that `POSTGRES` gives.
+    """From the row that `POSTGRES` gives; without free space the disk is not ours to look at.
 
     Raises:
         OutputUnreadable: it is no such row.
@@ -23,7 +24,8 @@ def of_postgres(said: str, free_bytes: int | None) -> Upkeep:
         log, hits, misses = (float(word) for word in said.split("|"))
     except ValueError as error:
         raise OutputUnreadable(f"the server's counters cannot be read: {said[:200]!r}") from error
-    return Upkeep(free_bytes=free_bytes, log_bytes=log, cache_hits=hits, cache_misses=misses)
+    disk: dict[str, Any] = {"disk_unseen": True} if free_bytes is None else {"free_bytes": free_bytes}
+    return Upkeep(**disk, log_bytes=log, cache_hits=hits, cache_misses=misses)
 
 
 def of_valkey(persistence: str, free_bytes: int) -> Upkeep:

@@ -18,6 +18,7 @@ from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
 
 NOT_OBSERVED = "the database's machine was not observed"
+DISK_NOT_OBSERVED = "the database's disk was not observed"
 """Stated condition: the server is the user's, elsewhere; facts and telemetry are the client's."""
 
 SETTLE_TRIES = 10
@@ -122,6 +123,7 @@ def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]
     """What a reader must know of a database trial before its numbers."""
     elsewhere = database.dsn is not None and urlsplit(database.dsn).hostname not in {None, *_LOOPBACK}
     found = [NOT_OBSERVED if elsewhere else CO_LOCATED] if elsewhere or cluster.co_located else []
+    found += [DISK_NOT_OBSERVED] if database.dsn is not None and not elsewhere else []
     off = [name for name in _DURABILITY if database.settings.get(name, "on").lower() in {"off", "false", "no", "0"}]
     return found + ([f"not durable: {', '.join(off)} off"] if off else [])
 

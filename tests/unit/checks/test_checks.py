@@ -340,6 +340,13 @@ CASES: list[tuple[str, dict[str, Any], str | None, str]] = [
     ("sustained", kept_up(free_lost_per_s=3 * MIB), "invalid", "lasts 0.93 h at the rate of the confirmations, under"),
     ("sustained", kept_up(free_lost_per_s=-1.0), "valid", "no free space was lost"),
     ("sustained", kept_up(free_bytes=None), "unknown", "the free space is not known; log 2 MiB/s"),
+    (
+        "sustained",
+        kept_up(free_bytes=None, free_lost_per_s=None, disk_unseen=True),
+        "valid",
+        "free space was not seen: the server is the user's own; log 2 MiB/s; the cache served 90 %",
+    ),
+    ("sustained", kept_up(free_bytes=None, disk_unseen=True, trouble="no writes"), "invalid", "no writes; log 2 MiB/s"),
     ("sustained", kept_up(debt_per_s=MIB), "valid", "left to compact grew by 1 MiB/s"),
     ("sustained", kept_up(trouble="it takes no writes"), "invalid", "it takes no writes; log 2 MiB/s"),
     ("sustained", {"operations": operations()}, None, ""),

@@ -79,6 +79,7 @@ def sustained(raw: RawOutput) -> SustainedEvidence | None:
         seconds=seconds,
         free_bytes=pairs[-1][1].upkeep.free_bytes,
         free_lost_per_s=None if lost is None else -lost / seconds,
+        disk_unseen=pairs[-1][1].upkeep.disk_unseen,
         log_per_s=None if log is None or log < 0 else log / seconds,
         cache_hit_share=hits / touched if touched and hits is not None else None,
         debt_per_s=None if debt is None else debt / seconds,

@@ -12,16 +12,20 @@ import pytest
 
 from nephoscope.benchmarks.highest_load import HighestLoad
 from nephoscope.benchmarks.search.sustained import UPKEEP, measured, sustained
+from nephoscope.checks.sustained import Sustained
 from nephoscope.databases.base import Endpoint, HasUpkeep, Upkeep
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.databases.postgres import PostgresDatabase
+from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
 from nephoscope.databases.upkeep import of_postgres, of_valkey, together
 from nephoscope.databases.valkey import ValkeyDatabase
 from nephoscope.databases.valkey_binaries import find_valkey
 from nephoscope.errors import OutputUnreadable
 from nephoscope.providers.base import Cluster
+from nephoscope.records import VerdictKind
 from nephoscope.study.model import Database as DatabaseSettings
 from nephoscope.units import MIB
+from tests.support.evidence import evidence
 from tests.support.local_remote import this_machine
 from tests.support.real_parts import needs
 from tests.support.server import server
@@ -97,6 +101,7 @@ def test_what_is_not_said_is_not_known() -> None:
     assert found is not None
     assert found.model_dump(exclude={"seconds"}) == {
         **dict.fromkeys(("free_bytes", "free_lost_per_s", "log_per_s", "cache_hit_share", "debt_per_s")),
+        "disk_unseen": False,
         "trouble": "",
     }
     assert list(measured(found)) == []
@@ -113,6 +118,7 @@ def test_answers_of_servers_are_read() -> None:
     assert of_postgres("1048576|90|10", 5) == Upkeep(
         free_bytes=5, log_bytes=1048576.0, cache_hits=90.0, cache_misses=10.0
     )
+    assert of_postgres("1048576|90|10", None).disk_unseen
     with pytest.raises(OutputUnreadable, match="cannot be read"):
         of_postgres("1|2", 5)
     said = "loading:0\r\naof_enabled:1\r\naof_current_size:300\r\naof_base_size:100\r\n"
@@ -157,6 +163,34 @@ def test_a_real_postgres_tells(tmp_path: Path) -> None:
     assert (last.log_bytes or 0) - (after.log_bytes or 0) >= 300_000
     assert (before.cache_hits or 0) > 0
     assert (before.free_bytes or 0) > 0
+
+
+class OfTheUser(FakeDatabase):
+    """The user's server that a search is told to look at."""
+
+    def __init__(self, reached: PostgresDatabase, endpoint: Endpoint) -> None:
+        super().__init__()
+        self._reached = reached
+        self._endpoint = endpoint
+
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
+        return await self._reached.upkeep(cluster, self._endpoint)
+
+
+@needs("postgres")
+def test_a_search_on_a_server_of_the_users_counts_and_says_that_its_disk_was_not_seen(tmp_path: Path) -> None:
+    with server(tmp_path / "server") as ours:
+        users = PostgresDatabase(lambda: find_binaries(embedded_folder()), ours.endpoint.environment)
+        settings = DatabaseSettings(dsn=ours.endpoint.dsn)
+        reached = ours.loop.run_until_complete(users.start(ours.cluster, settings, tmp_path / "log"))
+        _, raw, _ = searched(tmp_path, database=OfTheUser(users, reached))
+    found = sustained(raw)
+    assert found is not None
+    assert (found.free_bytes, found.disk_unseen, found.log_per_s is None) == (None, True, False)
+    verdict = Sustained()(evidence(operations=HighestLoad().operations(raw, PARAMETERS, client_cpus=1)))
+    assert verdict is not None
+    assert verdict.verdict is VerdictKind.VALID
+    assert verdict.reason.startswith("free space was not seen: the server is the user's own; log ")
 
 
 async def _upkeep(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
