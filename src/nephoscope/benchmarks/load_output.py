@@ -1,9 +1,9 @@
 """Reads what `nephoscope-load` wrote; pure."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from hdrh.histogram import HdrHistogram
 from pydantic import ValidationError
@@ -11,7 +11,10 @@ from pydantic import ValidationError
 from nephoscope.benchmarks.histograms import LEAST_BEYOND, QUANTILES, latencies, mean_ns, merged, value_ns
 from nephoscope.benchmarks.load_contract import (
     OUTPUT_LINE,
+    AuditLine,
+    ConditionResult,
     CounterResult,
+    ErrorCount,
     Finished,
     Histograms,
     Interval,
@@ -24,6 +27,8 @@ from nephoscope.benchmarks.pass_rules import Responses
 from nephoscope.errors import OutputUnreadable
 from nephoscope.records import Measurement, OperationErrors, OperationEvidence, Requirement, Saturation
 from nephoscope.units import NANOSECONDS_PER_SECOND
+
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,8 @@ def _line(number: int, line: bytes) -> Started | Interval | Finished:
 def joined(outputs: Sequence[LoadOutput]) -> LoadOutput:
     """Several measurements of equal specs as one, for sums, histograms and evidence; indices begin anew in each.
 
+    What each of them tells by name (errors, audit, conditions, counters) is told once.
+
     Raises:
         OutputUnreadable: there is none, or one of them measured nothing.
     """
@@ -159,13 +166,59 @@ def joined(outputs: Sequence[LoadOutput]) -> LoadOutput:
             "not_sent": _sum_known(one.not_sent for one in finished),
             "round_trips": sum(one.round_trips for one in finished),
             "client_cpu_s": sum(one.client_cpu_s for one in finished),
-            **{
-                name: [row for one in finished for row in getattr(one, name)]
-                for name in ("errors", "audit", "conditions", "counters")
-            },
+            "errors": _by_name((row for one in finished for row in one.errors), _error_key, _one_error),
+            "audit": _by_name((row for one in finished for row in one.audit), lambda row: row.name, _one_audit),
+            "conditions": _by_name(
+                (row for one in finished for row in one.conditions), lambda row: row.number, _one_condition
+            ),
+            "counters": _by_name((row for one in finished for row in one.counters), lambda row: row.name, _one_counter),
         }
     )
     return LoadOutput(outputs[0].started, tuple(row for output in outputs for row in output.intervals), whole)
+
+
+def _by_name(rows: Iterable[Row], name_of: Callable[[Row], Any], one_of: Callable[[list[Row]], Row]) -> list[Row]:
+    """One row of each name, in the order in which names come first."""
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(name_of(row), []).append(row)
+    return [one_of(many) for many in groups.values()]
+
+
+def _error_key(row: ErrorCount) -> tuple[str, str, str]:
+    return row.operation, row.sqlstate, row.kind
+
+
+def _one_error(rows: list[ErrorCount]) -> ErrorCount:
+    return rows[0].model_copy(update={"count": sum(row.count for row in rows)})
+
+
+def _one_audit(rows: list[AuditLine]) -> AuditLine:
+    """The mean over all draws. A line that failed stands as it was: a mean might hide it in its range."""
+    failed = next((row for row in rows if row.passed is False), None)
+    if failed:
+        return failed
+    draws = sum(row.draws for row in rows)
+    observed = sum(row.observed * row.draws for row in rows) / draws if draws else rows[0].observed
+    return AuditLine(
+        name=rows[0].name,
+        observed=observed,
+        low=min(row.low for row in rows),
+        high=max(row.high for row in rows),
+        draws=draws,
+        passed=True if all(row.passed for row in rows) else None,
+    )
+
+
+def _one_condition(rows: list[ConditionResult]) -> ConditionResult:
+    """One that was broken stands as it was."""
+    return next((row for row in rows if not row.holds), rows[0])
+
+
+def _one_counter(rows: list[CounterResult]) -> CounterResult:
+    """The sum. One that disagreed stands as it was: another one might make up for it."""
+    sums = {name: sum(getattr(row, name) for row in rows) for name in ("server", "client", "in_doubt")}
+    return next((row for row in rows if not row.agrees), rows[0].model_copy(update=sums))
 
 
 def _sum_known(values: Iterable[int | None]) -> int | None:

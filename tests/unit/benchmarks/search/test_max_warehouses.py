@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,13 @@ LIMITS_S = {"tpc-c": 5, "tpccbench": 5, "cloud-report-2020": 5, "cloud-report-20
 
 
 def searched(
-    folder: Path, capacity: Capacity, parameters: MaxWarehousesParameters = PARAMETERS
+    folder: Path,
+    capacity: Capacity,
+    parameters: MaxWarehousesParameters = PARAMETERS,
+    program: type[SimulatedTpcc] = SimulatedTpcc,
 ) -> tuple[RawOutput, SimulatedTpcc]:
     site, _ = site_here(folder)
-    execute = SimulatedTpcc(folder / "raw", capacity)
+    execute = program(folder / "raw", capacity)
     site = replace(site, execute=execute, endpoint=Endpoint("postgresql://nobody@127.0.0.1/x", {}, "18", "fake"))
     spec = {"schema": "nephoscope/load-spec/1", "action": "run", "target": {"kind": "postgres", "dsn": "x"}, "seed": 1}
     null = SimulatedLoad(folder, lambda *_: 1e6).lines_at({**spec, "workload": {"kind": "null"}, "duration_s": 2}, 1e6)
@@ -104,6 +108,29 @@ def test_evidence_is_of_the_confirmations(found: Found) -> None:
         verdict = check(evidence(operations=operations))
         assert verdict is not None
         assert verdict.verdict is VerdictKind.VALID
+
+
+class WithDeferred(SimulatedTpcc):
+    """Tells of queued Deliveries: nine in ten in time in one confirmation, all of them in the others."""
+
+    def lines(self, spec: dict[str, Any], calls: int) -> Iterator[dict[str, Any]]:
+        share, draws = (0.9, 300) if spec.get("check") != "none" and not self.told else (1.0, 100)
+        self.told = self.told or share < 1
+        line = {"name": "deferred_within_80_s", "observed": share, "low": 0.9, "high": 1.0, "draws": draws}
+        for one in super().lines(spec, calls):
+            yield one | ({"audit": [*one["audit"], {**line, "passed": True}]} if one["event"] == "finished" else {})
+
+    told = False
+
+
+def test_what_each_confirmation_tells_by_name_is_one_number_of_the_trial(tmp_path: Path) -> None:
+    parameters = PARAMETERS.model_copy(update={"parameters": {"delivery": "deferred"}})
+    raw, _ = searched(tmp_path, lambda _: CAPACITY, parameters, program=WithDeferred)
+    values = [(row.metric, row.value) for row in MaxWarehouses().parse(raw, parameters) if row.at_s is None]
+    assert len(dict(values)) == len(values)
+    assert dict(values)["deferred_within_80_s"] == pytest.approx(100 * (0.9 * 300 + 2 * 100) / 500)
+    operations = MaxWarehouses().operations(raw, parameters, client_cpus=1)
+    assert (operations.audits_passed, operations.audits_unjudged, operations.failed_audits) == (2, 0, [])
 
 
 def test_more_than_is_loaded_is_a_lower_bound_and_does_not_count(tmp_path: Path) -> None:
