@@ -3,12 +3,13 @@
     rule       = condition { "and" condition }
     condition  = quantity ( "<=" | "<" | ">=" | ">" | "≤" | "≥" ) number [ unit ]
     quantity   = statistic "(" operation ")" | "achieved" | "errors"
-    statistic  = "mean" | "max" | "p50" ... "p999"
+    statistic  = "mean" | "max" | "p50" ... "p9999"
     operation  = "all" | "read" | "write" | name of an operation of the workload
     unit       = "ns" | "us" | "µs" | "ms" | "s" for times; "%" for shares
 
 `achieved` is completed over offered operations, `errors` failed over attempted ones. What a rule does not say of them
-is said by `ALWAYS`. That the backlog does not grow and that the client was not the limit is part of every rule.
+is said by `ALWAYS`; it may be stricter and not laxer, as the checks of every trial ask for as much. That the backlog
+does not grow and that the client was not the limit is part of every rule.
 """
 
 import difflib
@@ -16,6 +17,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from nephoscope.checks.thresholds import ERRORS, RATE_KEPT
 from nephoscope.records import Relation, Requirement
 
 DEFAULT = "mean(read) <= 1 ms and achieved >= 99 % and errors <= 0.1 %"
@@ -33,7 +35,10 @@ _CONDITION = re.compile(
         \s*(?P<sign><=|>=|≤|≥|<|>)\s*(?P<number>\d+(?:\.\d+)?|\.\d+)\s*(?P<unit>[a-zµ%]*)\s*""",
     re.VERBOSE,
 )
-_PERCENTILE = re.compile(r"p(\d{2,4})")
+_PERCENTILE = re.compile(r"p([5-9]\d{1,3})")
+"""From the median on: the digits after a `p` stand behind the decimal point, so `p100` would be the 10th."""
+_ROUNDING = 1e-9
+"""Of a share that was written in percent."""
 _WANTED = "wanted: a condition such as `p99(read) < 5 ms`, `achieved >= 99 %` or `errors < 0.1 %`"
 
 
@@ -146,7 +151,17 @@ def _condition(part: str, start: int) -> Condition:
     upwards = relation in ("at least", "above")
     if upwards != (quantity == "achieved"):
         raise RuleError(f"`{part.strip()}` is held by every overload; turn its sign round")
+    if is_share:
+        _require_strict(part.strip(), quantity, limit)
     return Condition(quantity, operation, relation, limit)
+
+
+def _require_strict(said: str, quantity: str, limit: float) -> None:
+    """A level that holds by a laxer rule than the checks' own would be found, and then refused every time."""
+    if quantity == "errors" and limit > ERRORS.value + _ROUNDING:
+        raise RuleError(f"`{said}` is laxer than the check `errors`, which refuses over {ERRORS.percent} failed")
+    if quantity == "achieved" and limit < RATE_KEPT.value - _ROUNDING:
+        raise RuleError(f"`{said}` is laxer than the check `rate-kept`, which refuses under {RATE_KEPT.percent}")
 
 
 def _indent(part: str) -> int:
@@ -156,9 +171,11 @@ def _indent(part: str) -> int:
 def _require_quantity(quantity: str, column: int) -> None:
     if quantity in ("mean", "max", *SHARES):
         return
-    found = _PERCENTILE.fullmatch(quantity)
-    if found and float(f"0.{found[1]}") > 0:
+    if _PERCENTILE.fullmatch(quantity):
         return
+    if re.fullmatch(r"p\d+", quantity):
+        hint = "; did you mean `max`?" if quantity == "p100" else ""
+        raise RuleError(f"`{quantity}` at column {column} is no percentile from `p50` to `p9999`{hint}")
     near = difflib.get_close_matches(quantity, ["mean", "max", "p50", "p90", "p95", "p99", "p999", *SHARES], 1)
     hint = f"; did you mean `{near[0]}`?" if near else f"; {_WANTED}"
     raise RuleError(f"`{quantity}` at column {column} is nothing that is measured{hint}")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nephoscope.benchmarks.search.rule import ALWAYS, DEFAULT, Condition, RuleError, parse_rule
+from nephoscope.benchmarks.search.rule import ALWAYS, DEFAULT, SHARES, Condition, RuleError, parse_rule
 
 
 def test_a_rule_is_read_and_completed() -> None:
@@ -29,7 +29,8 @@ def test_what_a_rule_says_reads_as_the_same_rule() -> None:
 
 
 @pytest.mark.parametrize(
-    ("quantity", "quantile"), [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("mean", None)]
+    ("quantity", "quantile"),
+    [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("p9999", 0.9999), ("mean", None)],
 )
 def test_percentiles_are_quantiles(quantity: str, quantile: float | None) -> None:
     assert Condition(quantity, "read", "below", 1.0).quantile == quantile
@@ -41,14 +42,28 @@ def test_percentiles_are_quantiles(quantity: str, quantile: float | None) -> Non
         ("", "nothing is no condition; wanted: a condition such as `p99(read) < 5 ms`"),
         ("p99(read) < 5 ms and", "nothing is no condition"),
         ("p99(read) 5 ms", "`p99(read) 5 ms` at column 1 is no condition"),
-        ("errors < 1 % and p99(read < 5 ms", "`p99(read < 5 ms` at column 18 is no condition"),
+        ("errors < 0.1 % and p99(read < 5 ms", "`p99(read < 5 ms` at column 20 is no condition"),
         ("p99 < 5 ms", "`p99` needs an operation: `p99(read)`"),
         ("errors(read) < 1 %", "`errors` takes no operation"),
         ("p99(read) < 5", "`p99(read) < 5` has no unit; wanted: ns, us, µs, ms, s"),
         ("p99(read) < 5 min", "has the unit 'min'; wanted: ns, us, µs, ms, s"),
         ("p99(read) < 5 ms and errors < 1 ms", "has the unit 'ms'; wanted: %"),
         ("main(read) < 5 ms", "`main` at column 1 is nothing that is measured; did you mean `mean`?"),
-        ("p00(read) < 5 ms", "`p00` at column 1 is nothing that is measured"),
+        ("p00(read) < 5 ms", "`p00` at column 1 is no percentile from `p50` to `p9999`"),
+        ("p100(read) < 5 ms", "`p100` at column 1 is no percentile from `p50` to `p9999`; did you mean `max`?"),
+        ("p10(read) < 5 ms", "`p10` at column 1 is no percentile"),
+        ("p49(read) < 5 ms", "`p49` at column 1 is no percentile"),
+        ("p5(read) < 5 ms", "`p5` at column 1 is no percentile"),
+        ("p99999(read) < 5 ms", "`p99999` at column 1 is no percentile"),
+        (
+            "p99(read) < 5 ms and errors < 1 %",
+            "`errors < 1 %` is laxer than the check `errors`, which refuses over 0.1 %",
+        ),
+        ("p99(read) < 5 ms and errors <= 0.11 %", "is laxer than the check `errors`"),
+        (
+            "p99(read) < 5 ms and achieved >= 95 %",
+            "`achieved >= 95 %` is laxer than the check `rate-kept`, which refuses",
+        ),
         ("p99(read) > 5 ms", "is held by every overload"),
         ("p99(read) < 5 ms and achieved < 99 %", "is held by every overload"),
         ("p99(read) < 5 ms and p99(read) < 6 ms", "`p99(read)` stands twice"),
@@ -59,6 +74,11 @@ def test_what_is_no_rule_is_refused_with_its_place(text: str, said: str) -> None
     with pytest.raises(RuleError) as refused:
         parse_rule(text)
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("shares", ["errors <= 0.1 % and achieved >= 99 %", "errors < 0.01 % and achieved > 99.9 %"])
+def test_shares_as_strict_as_the_checks_are_accepted(shares: str) -> None:
+    assert {one.quantity for one in parse_rule(f"p50(read) < 5 ms and {shares}").conditions} == {"p50", *SHARES}
 
 
 def test_a_rule_judges_what_was_observed_and_what_was_not() -> None:
