@@ -3,6 +3,7 @@
 pub mod aerospike;
 mod dialect;
 mod inbox;
+mod link;
 pub mod postgres;
 pub mod resp;
 mod socket;

@@ -4,7 +4,7 @@ use super::message::{Messages, question};
 use super::reply::Reply;
 use super::result::name_of;
 use super::{INFO, discovery};
-use crate::target::inbox::Filled;
+use crate::target::link::Link;
 use crate::target::postgres::Address;
 use crate::target::socket::Socket;
 use crate::target::{Poll, Session, TargetError};
@@ -16,12 +16,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// A session. It carries one exchange at a time.
 #[derive(Debug)]
 pub struct Connection {
-    socket: Socket,
-    reply: Reply,
-    /// How much of the exchange's request the kernel has taken; `None` while there is no exchange.
-    sent: Option<usize>,
-    /// The last read took all that was there: no need to look again before something is sent or comes.
-    drained: bool,
+    link: Link<Reply>,
+    /// How much of the exchange's request the kernel has taken.
+    sent: usize,
 }
 
 impl Connection {
@@ -43,9 +40,9 @@ impl Connection {
         let most = most.min(CONNECT_TIMEOUT);
         let socket = Socket::connect(address, most)?;
         socket.set_timeout(Some(most))?;
-        let mut connection = Self { socket, reply: Reply::default(), sent: None, drained: false };
+        let mut connection = Self { link: Link::new(socket, Reply::default()), sent: 0 };
         connection.ask(&[discovery::NODE])?;
-        connection.socket.set_timeout(timeout)?;
+        connection.link.socket.set_timeout(timeout)?;
         Ok(connection)
     }
 
@@ -55,7 +52,7 @@ impl Connection {
     /// [`TargetError::Database`] for the first that is refused (the others are answered all the same), and others when the
     /// session is of no more use.
     pub fn exchange(&mut self, messages: &Messages) -> Result<&Reply, TargetError> {
-        self.exchange_bytes(messages.bytes(), messages.count(), messages.kind())
+        self.link.exchange(messages.bytes(), messages.due())
     }
 
     /// What the node says about these, in their order.
@@ -63,7 +60,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::exchange`]; a single name that the node does not know is no error, its value says so.
     pub fn ask(&mut self, names: &[&str]) -> Result<Vec<String>, TargetError> {
-        let reply = self.exchange_bytes(&question(names), 1, INFO)?;
+        let reply = self.link.exchange(&question(names), (1, INFO))?;
         let text = String::from_utf8_lossy(reply.text(0));
         let mut lines = text.lines();
         let value = |name: &&str| match lines.next() {
@@ -76,29 +73,9 @@ impl Connection {
         names.iter().map(value).collect()
     }
 
-    fn exchange_bytes(&mut self, bytes: &[u8], count: usize, kind: u8) -> Result<&Reply, TargetError> {
-        self.socket.send(bytes)?;
-        self.reply.expect();
-        loop {
-            if let Some(outcome) = self.reply.parse(count, kind)? {
-                return outcome.map(|()| &self.reply);
-            }
-            self.reply.make_room();
-            self.reply.inbox.fill(&mut self.socket)?;
-        }
-    }
-
-    /// Sends what the kernel takes of the request.
-    fn send(&mut self, request: &Messages) -> Result<(), TargetError> {
-        let mut sent = self.sent.unwrap_or(0);
-        while let Some(rest @ [_, ..]) = request.bytes().get(sent..) {
-            match self.socket.try_send(rest)? {
-                Some(count) => sent += count,
-                None => break,
-            }
-        }
-        self.sent = Some(sent);
-        self.drained = false;
+    /// Sends what the kernel takes of the rest of the request.
+    fn send_rest(&mut self, request: &Messages) -> Result<(), TargetError> {
+        self.sent += self.link.send(&request.bytes()[self.sent..])?;
         Ok(())
     }
 }
@@ -119,50 +96,31 @@ impl Session for Connection {
     type Reply = Reply;
 
     fn set_nonblocking(&mut self) -> Result<(), TargetError> {
-        self.socket.set_nonblocking()
+        self.link.socket.set_nonblocking()
     }
 
     fn begin(&mut self, request: &mut Messages) -> Result<(), TargetError> {
-        self.reply.expect();
-        self.sent = Some(0);
-        self.send(request)
+        self.sent = 0;
+        self.send_rest(request)
     }
 
     fn advance(&mut self, request: &Messages) -> Result<Poll, TargetError> {
         if self.wants_write(request) {
-            self.send(request)?;
+            self.send_rest(request)?;
         }
-        loop {
-            if let Some(outcome) = self.reply.parse(request.count(), request.kind())? {
-                self.sent = None;
-                return outcome.map(|()| Poll::Ready);
-            }
-            if std::mem::take(&mut self.drained) {
-                return Ok(Poll::Pending);
-            }
-            self.reply.make_room();
-            match self.reply.inbox.try_fill(&mut self.socket)? {
-                Filled::Nothing => return Ok(Poll::Pending),
-                Filled::All => self.drained = true,
-                Filled::PerhapsMore => {}
-            }
-        }
+        self.link.advance(request.due())
     }
 
     fn wants_write(&self, request: &Messages) -> bool {
-        self.sent.is_some_and(|sent| sent < request.bytes().len())
+        self.sent < request.bytes().len()
     }
 
     fn reply(&self) -> &Reply {
-        &self.reply
+        &self.link.reply
     }
 
     fn listen(&mut self) -> Result<(), TargetError> {
-        self.reply.expect();
-        match self.reply.inbox.try_fill(&mut self.socket)? {
-            Filled::Nothing => Ok(()),
-            Filled::All | Filled::PerhapsMore => Err(TargetError::Protocol("an answer to nothing".to_owned())),
-        }
+        self.link.listen()
     }
 
     fn commits(&self, _: &Messages) -> bool {
@@ -173,7 +131,7 @@ impl Session for Connection {
 
 impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.link.socket.as_fd()
     }
 }
 

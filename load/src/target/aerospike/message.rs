@@ -76,15 +76,9 @@ impl Messages {
         self
     }
 
-    /// How many answers will come.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.count
-    }
-
-    /// The type of all answers.
-    pub(super) fn kind(&self) -> u8 {
-        self.kind
+    /// How many answers will come, and the type of all of them.
+    pub(super) fn due(&self) -> (usize, u8) {
+        (self.count, self.kind)
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -207,6 +201,6 @@ mod tests {
         assert_eq!(messages.bytes(), b"\x02\x01\x00\x00\x00\x00\x00\x12node\nsets/test/kv\n");
         messages.clear();
         messages.read(b"s").read(b"s");
-        assert_eq!((messages.count(), messages.bytes().len()), (2, 2 * 72));
+        assert_eq!((messages.due(), messages.bytes().len()), ((2, MESSAGE), 2 * 72));
     }
 }

@@ -4,6 +4,7 @@ use super::result::{EXISTS, FOUND, NOT_FOUND, meaning, name_of};
 use super::{HEADER_BYTES, INFO, MESSAGE_BYTES, MOST_BYTES, VERSION};
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
+use crate::target::link::Answers;
 use std::ops::Range;
 
 /// The type of values that are bytes.
@@ -34,7 +35,7 @@ pub struct Bin<'a> {
 /// The answers to the messages of one exchange.
 #[derive(Debug, Default)]
 pub struct Reply {
-    pub(super) inbox: Inbox,
+    inbox: Inbox,
     answers: Vec<Answer>,
     failed: Option<u8>,
 }
@@ -60,27 +61,27 @@ impl Reply {
     pub fn text(&self, message: usize) -> &[u8] {
         self.answers.get(message).map_or(&[], |answer| self.inbox.get(&answer.body))
     }
+}
 
-    /// Forgets the last answers.
-    pub(super) fn expect(&mut self) {
+impl Answers for Reply {
+    /// So many messages of this type.
+    type Due<'a> = (usize, u8);
+
+    fn inbox(&mut self) -> &mut Inbox {
+        &mut self.inbox
+    }
+
+    fn forget(&mut self) {
         self.answers.clear();
         self.failed = None;
-        // What lies behind them is moved only when there is nothing of it, or little; else when more is read.
-        if self.inbox.unread().is_empty() {
-            self.inbox.restart();
-        }
     }
 
-    /// Makes room before more is read, while nothing that was handed out is needed.
-    pub(super) fn make_room(&mut self) {
-        if self.answers.is_empty() {
-            self.inbox.restart();
-        }
+    fn is_empty(&self) -> bool {
+        self.answers.is_empty()
     }
 
-    /// Goes through what has come; the outcome when `count` messages of this type are answered. The first refusal is the
-    /// outcome of them all.
-    pub(super) fn parse(&mut self, count: usize, kind: u8) -> Result<Option<Result<(), TargetError>>, TargetError> {
+    /// The first refusal is the outcome of all messages.
+    fn parse(&mut self, (count, kind): (usize, u8)) -> Result<Option<Result<(), TargetError>>, TargetError> {
         while self.answers.len() < count {
             let unread = self.inbox.unread();
             let Some(length) = body_length(unread, kind)? else { return Ok(None) };
@@ -206,12 +207,11 @@ mod tests {
         let mut socket = Socket::Unix(client);
         socket.set_nonblocking().unwrap();
         let mut reply = Reply::default();
-        reply.expect();
         let mut outcome = Ok(None);
         for chunk in chunks.iter().filter(|chunk| !chunk.is_empty()) {
             server.write_all(chunk).unwrap();
             reply.inbox.try_fill(&mut socket).unwrap();
-            outcome = reply.parse(count, kind);
+            outcome = reply.parse((count, kind));
         }
         (reply, outcome)
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// One command of a batch, in the order in which the server will answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Command {
+pub(in crate::target) enum Command {
     Begin,
     Commit,
     Rollback,

@@ -8,6 +8,7 @@ use super::inbox::is_asynchronous;
 use super::open::Opened;
 use super::reply::{Reply, TransactionStatus};
 use super::startup::Greeting;
+use crate::target::link::Link;
 use crate::target::socket::Socket;
 use crate::target::{Dialect, Statement, StatementId, TargetError};
 use bytes::BytesMut;
@@ -81,9 +82,7 @@ pub type TextRows = Vec<Vec<Option<String>>>;
 /// A session.
 #[derive(Debug)]
 pub struct Connection {
-    pub(super) socket: Socket,
-    pub(super) reply: Reply,
-    pub(super) status: TransactionStatus,
+    pub(super) link: Link<Reply>,
     /// How much of the batch under way the kernel has taken; only of exchanges that do not wait.
     pub(super) sent: usize,
     greeting: Greeting,
@@ -123,9 +122,8 @@ impl Canceller {
 impl Connection {
     pub(super) fn new(opened: Opened, address: &Address, connect_timeout: Duration) -> Self {
         let Opened { socket, inbox, greeting } = opened;
-        let reply = Reply::new(inbox);
-        let (status, address) = (TransactionStatus::Idle, address.clone());
-        Self { socket, reply, status, sent: 0, greeting, address, connect_timeout }
+        let link = Link::new(socket, Reply::new(inbox));
+        Self { link, sent: 0, greeting, address: address.clone(), connect_timeout }
     }
 
     /// How long the server may be silent from now on while an answer is due; `None`: for ever.
@@ -133,7 +131,7 @@ impl Connection {
     /// # Errors
     /// [`TargetError::Lost`] when the socket does not take it.
     pub fn set_timeout(&mut self, timeout: Option<Duration>) -> Result<(), TargetError> {
-        self.socket.set_timeout(timeout)
+        self.link.socket.set_timeout(timeout)
     }
 
     /// The host that answered, of those that the DSN names.
@@ -145,7 +143,7 @@ impl Connection {
     /// Whether the session is encrypted.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
-        self.socket.is_encrypted()
+        self.link.socket.is_encrypted()
     }
 
     /// The server's `server_version`, if it told one.
@@ -179,7 +177,7 @@ impl Connection {
             let types = self
                 .prepare_one(StatementName::write(id, &mut name), &statement.sql)
                 .map_err(|error| PrepareError { statement: statement.name, error })?;
-            self.reply.push_columns(types);
+            self.link.reply.push_columns(types);
         }
         Ok(())
     }
@@ -211,7 +209,7 @@ impl Connection {
             .and_then(|()| frontend::describe(b'S', name, &mut out))
             .map_err(|error| TargetError::Protocol(error.to_string()))?;
         frontend::sync(&mut out);
-        self.socket.send(&out)?;
+        self.link.socket.send(&out)?;
         let mut types = Vec::new();
         self.read_until_ready(|message| {
             if let Message::RowDescription(body) = message {
@@ -229,10 +227,7 @@ impl Connection {
     /// [`Connection::reset`]), [`TargetError::Lost`] and [`TargetError::Protocol`] when the session is of no more use.
     pub fn exchange(&mut self, batch: &mut Batch) -> Result<&Reply, TargetError> {
         let (bytes, commands) = batch.close();
-        self.socket.send(bytes)?;
-        let (status, answer) = self.reply.receive(&mut self.socket, commands)?;
-        self.status = status;
-        answer.map(|()| &self.reply)
+        self.link.exchange(bytes, commands)
     }
 
     /// Leaves a failed or open transaction, so that the next batch starts afresh. The number of round trips it took.
@@ -240,7 +235,7 @@ impl Connection {
     /// # Errors
     /// As [`Connection::exchange`].
     pub fn reset(&mut self) -> Result<u32, TargetError> {
-        if self.status == TransactionStatus::Idle {
+        if self.link.reply.status == TransactionStatus::Idle {
             return Ok(0);
         }
         self.query("ROLLBACK")?;
@@ -254,7 +249,7 @@ impl Connection {
     pub fn query(&mut self, sql: &str) -> Result<TextRows, TargetError> {
         let mut out = BytesMut::new();
         frontend::query(sql, &mut out).map_err(|error| TargetError::Protocol(error.to_string()))?;
-        self.socket.send(&out)?;
+        self.link.socket.send(&out)?;
         let mut rows = TextRows::new();
         self.read_until_ready(|message| {
             match message {
@@ -275,23 +270,23 @@ impl Connection {
     fn read_until_ready(&mut self, mut handle: impl FnMut(&Message) -> std::io::Result<()>) -> Result<(), TargetError> {
         let mut failure = None;
         loop {
-            self.reply.inbox.restart();
-            let frame = match self.reply.inbox.next(&mut self.socket) {
+            let Link { socket, reply, .. } = &mut self.link;
+            reply.inbox.restart();
+            let frame = match reply.inbox.next(socket) {
                 Ok(frame) => frame,
                 Err(lost) => return Err(failure.unwrap_or(lost)),
             };
             match frame.tag {
                 backend::READY_FOR_QUERY_TAG => {
-                    self.status = TransactionStatus::read(self.reply.inbox.get(&frame.body))?;
+                    reply.status = TransactionStatus::read(reply.inbox.get(&frame.body))?;
                     return failure.map_or(Ok(()), Err);
                 }
                 backend::ERROR_RESPONSE_TAG => {
-                    let error = self.reply.inbox.error(&frame)?.into_target_error();
+                    let error = reply.inbox.error(&frame)?.into_target_error();
                     failure.get_or_insert(error);
                 }
                 tag if is_asynchronous(tag) => {}
-                _ => handle(&self.reply.inbox.message(&frame)?)
-                    .map_err(|error| TargetError::Protocol(error.to_string()))?,
+                _ => handle(&reply.inbox.message(&frame)?).map_err(|error| TargetError::Protocol(error.to_string()))?,
             }
         }
     }
@@ -300,14 +295,15 @@ impl Connection {
     pub(super) fn start_copy(&mut self, sql: &str) -> Result<(), TargetError> {
         let mut out = BytesMut::new();
         frontend::query(sql, &mut out).map_err(|error| TargetError::Protocol(error.to_string()))?;
-        self.socket.send(&out)?;
+        self.link.socket.send(&out)?;
         loop {
-            self.reply.inbox.restart();
-            let frame = self.reply.inbox.next(&mut self.socket)?;
+            let Link { socket, reply, .. } = &mut self.link;
+            reply.inbox.restart();
+            let frame = reply.inbox.next(socket)?;
             match frame.tag {
                 backend::COPY_IN_RESPONSE_TAG => return Ok(()),
                 backend::ERROR_RESPONSE_TAG => {
-                    let error = self.reply.inbox.error(&frame)?.into_target_error();
+                    let error = reply.inbox.error(&frame)?.into_target_error();
                     return self.read_until_ready(|_| Ok(())).and(Err(error));
                 }
                 tag if is_asynchronous(tag) => {}
@@ -318,7 +314,7 @@ impl Connection {
 
     /// Sends the message that ends a COPY; the rows that the server took.
     pub(super) fn finish_copy(&mut self, end: &[u8]) -> Result<u64, TargetError> {
-        self.socket.send(end)?;
+        self.link.socket.send(end)?;
         let mut rows = 0;
         self.read_until_ready(|message| {
             if let Message::CommandComplete(body) = message {
@@ -331,7 +327,7 @@ impl Connection {
     }
 
     pub(super) fn send_raw(&mut self, bytes: &[u8]) -> Result<(), TargetError> {
-        self.socket.send(bytes)
+        self.link.socket.send(bytes)
     }
 }
 
@@ -340,6 +336,6 @@ impl Drop for Connection {
         let mut out = BytesMut::new();
         frontend::terminate(&mut out);
         // The session is over either way; saying so only keeps "unexpected EOF" out of the server's log.
-        let _ = self.socket.send(&out);
+        let _ = self.link.socket.send(&out);
     }
 }

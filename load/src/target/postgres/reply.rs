@@ -5,7 +5,7 @@ use super::inbox::{Frame, ServerError, is_asynchronous};
 use super::numeric;
 use super::value::{BPCHAR_OID, BYTEA_OID, INT2_OID, INT4_OID, INT8_OID, NUMERIC_OID, TEXT_OID, VARCHAR_OID};
 use crate::target::inbox::Inbox;
-use crate::target::socket::Socket;
+use crate::target::link::Answers;
 use crate::target::{StatementId, TargetError};
 use postgres_protocol::message::backend;
 use std::ops::Range;
@@ -42,6 +42,8 @@ struct Answer {
 #[derive(Debug)]
 pub struct Reply {
     pub(super) inbox: Inbox,
+    /// As the end of the last answer tells it.
+    pub(super) status: TransactionStatus,
     answers: Vec<Answer>,
     /// Bodies of all `DataRow` messages, in order.
     rows: Vec<Range<usize>>,
@@ -53,7 +55,14 @@ pub struct Reply {
 impl Reply {
     /// Nothing yet; what comes is read into `inbox`.
     pub(super) fn new(inbox: Inbox) -> Self {
-        Self { inbox, answers: Vec::new(), rows: Vec::new(), progress: Progress::default(), columns: Vec::new() }
+        Self {
+            inbox,
+            status: TransactionStatus::Idle,
+            answers: Vec::new(),
+            rows: Vec::new(),
+            progress: Progress::default(),
+            columns: Vec::new(),
+        }
     }
 
     /// Number of rows the n-th `execute` returned.
@@ -81,50 +90,9 @@ impl Reply {
         self.columns.push(types);
     }
 
-    /// Reads the server's answer up to `ReadyForQuery`. The first error ends the commands (the server skips the
-    /// rest up to `Sync`), but the answer is read to its end, so that the connection stays usable.
-    pub(super) fn receive(&mut self, socket: &mut Socket, commands: &[Command]) -> Result<Answered, TargetError> {
-        self.expect();
-        loop {
-            if let Some(answered) = self.parse(commands)? {
-                return Ok(answered);
-            }
-            self.inbox.fill(socket).map_err(|lost| self.explain(lost))?;
-        }
-    }
-
-    /// Forgets the last answer and waits for the next.
-    pub(super) fn expect(&mut self) {
-        self.inbox.restart();
-        self.answers.clear();
-        self.rows.clear();
-        self.progress = Progress::default();
-    }
-
-    /// Goes through the messages that have come; `None` when the last one of the answer is not among them.
-    pub(super) fn parse(&mut self, commands: &[Command]) -> Result<Option<Answered>, TargetError> {
-        while let Some(frame) = self.inbox.cut()? {
-            if frame.tag == backend::READY_FOR_QUERY_TAG {
-                let status = TransactionStatus::read(self.inbox.get(&frame.body))?;
-                let outcome = std::mem::take(&mut self.progress).outcome(commands)?;
-                return Ok(Some((status, outcome)));
-            }
-            self.accept(frame, commands)?;
-        }
-        Ok(None)
-    }
-
     /// Whether an error came with what was parsed so far.
     pub(super) fn met_an_error(&self) -> bool {
         self.progress.failure.is_some()
-    }
-
-    /// A connection that ended after a fatal error was lost because of that error.
-    pub(super) fn explain(&mut self, lost: TargetError) -> TargetError {
-        match self.progress.failure.take() {
-            Some(Failure::Server(error)) => error.into_target_error(),
-            _ => lost,
-        }
     }
 
     fn accept(&mut self, frame: Frame, commands: &[Command]) -> Result<(), TargetError> {
@@ -160,8 +128,45 @@ impl Reply {
     }
 }
 
-/// How a batch ended: the session's state, and the first error. Where this is an error itself, the session is of no use.
-pub(super) type Answered = (TransactionStatus, Result<(), TargetError>);
+impl Answers for Reply {
+    /// The answers to these commands, up to `ReadyForQuery`.
+    type Due<'a> = &'a [Command];
+
+    fn inbox(&mut self) -> &mut Inbox {
+        &mut self.inbox
+    }
+
+    fn forget(&mut self) {
+        self.answers.clear();
+        self.rows.clear();
+        self.progress = Progress::default();
+    }
+
+    fn is_empty(&self) -> bool {
+        self.answers.is_empty() && self.rows.is_empty()
+    }
+
+    /// The first error ends the commands (the server skips the rest up to `Sync`), but the answer is read to its end, so
+    /// that the connection stays usable.
+    fn parse(&mut self, commands: &[Command]) -> Result<Option<Result<(), TargetError>>, TargetError> {
+        while let Some(frame) = self.inbox.cut()? {
+            if frame.tag == backend::READY_FOR_QUERY_TAG {
+                self.status = TransactionStatus::read(self.inbox.get(&frame.body))?;
+                return std::mem::take(&mut self.progress).outcome(commands).map(Some);
+            }
+            self.accept(frame, commands)?;
+        }
+        Ok(None)
+    }
+
+    /// A connection that ended after a fatal error was lost because of that error.
+    fn explain(&mut self, lost: TargetError) -> TargetError {
+        match self.progress.failure.take() {
+            Some(Failure::Server(error)) => error.into_target_error(),
+            _ => lost,
+        }
+    }
+}
 
 /// How far the commands of a batch have been answered.
 #[derive(Debug, Default)]
@@ -274,6 +279,7 @@ fn take_length(bytes: &[u8]) -> Option<(Option<usize>, &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::target::socket::Socket;
 
     #[test]
     fn affected_rows_of_command_tags() {
@@ -314,7 +320,7 @@ mod tests {
         message(b'C', b"SELECT 2\0");
         message(b'2', b"");
         message(b'C', b"COMMIT\0");
-        message(b'Z', b"I");
+        message(b'Z', b"T");
         bytes
     }
 
@@ -329,14 +335,13 @@ mod tests {
             socket.set_nonblocking().unwrap();
             let mut reply = Reply::new(Inbox::default());
             reply.push_columns(vec![INT4_OID]);
-            reply.expect();
             server.write_all(&bytes[..cut]).unwrap();
             reply.inbox.try_fill(&mut socket).unwrap();
             assert!(reply.parse(&commands).unwrap().is_none(), "cut at {cut}");
             server.write_all(&bytes[cut..]).unwrap();
             reply.inbox.try_fill(&mut socket).unwrap();
-            let (status, outcome) = reply.parse(&commands).unwrap().expect("the whole answer");
-            assert_eq!((status, outcome), (TransactionStatus::Idle, Ok(())));
+            let outcome = reply.parse(&commands).unwrap().expect("the whole answer");
+            assert_eq!((reply.status, outcome), (TransactionStatus::Open, Ok(())));
             let values: Vec<_> = (0..reply.row_count(0)).map(|row| reply.row(0, row).unwrap().i32(0)).collect();
             assert_eq!((values, reply.affected(0)), (vec![Some(263), Some(521)], 2), "cut at {cut}");
         }

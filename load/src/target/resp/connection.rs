@@ -3,7 +3,7 @@
 use super::commands::Commands;
 use super::reply::{Answer, Reply};
 use super::url::Url;
-use crate::target::inbox::Filled;
+use crate::target::link::Link;
 use crate::target::socket::Socket;
 use crate::target::{Poll, Session, TargetError};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -16,16 +16,11 @@ const CLIENT_NAME: &[u8] = b"nephoscope-load";
 /// A session.
 #[derive(Debug)]
 pub struct Connection {
-    socket: Socket,
-    reply: Reply,
-    /// Begun, and not yet taken by the kernel.
+    link: Link<Reply>,
+    /// Begun, and not yet all taken by the kernel.
     outbox: Vec<u8>,
     /// How much of it the kernel has taken.
     sent: usize,
-    /// Part of the oldest exchange's answer may have been read.
-    answering: bool,
-    /// The last read took all that was there: no need to look again before something is sent or comes.
-    drained: bool,
 }
 
 impl Connection {
@@ -46,8 +41,7 @@ impl Connection {
         let most = most.min(CONNECT_TIMEOUT);
         let socket = Socket::connect(&url.address, most)?;
         socket.set_timeout(Some(most))?;
-        let mut connection =
-            Self { socket, reply: Reply::default(), outbox: Vec::new(), sent: 0, answering: false, drained: false };
+        let mut connection = Self { link: Link::new(socket, Reply::default()), outbox: Vec::new(), sent: 0 };
         let mut commands = Commands::default();
         match (&url.user, &url.password) {
             (Some(user), Some(password)) => {
@@ -63,7 +57,7 @@ impl Connection {
         }
         commands.all(&[b"CLIENT", b"SETNAME", CLIENT_NAME]);
         connection.exchange(&mut commands)?;
-        connection.socket.set_timeout(timeout)?;
+        connection.link.socket.set_timeout(timeout)?;
         Ok(connection)
     }
 
@@ -73,19 +67,7 @@ impl Connection {
     /// [`TargetError::Database`] for the first that is refused (the others are answered all the same), and others when the
     /// session is of no more use.
     pub fn exchange(&mut self, commands: &mut Commands) -> Result<&Reply, TargetError> {
-        self.socket.send(commands.bytes())?;
-        self.reply.expect();
-        loop {
-            if let Some(outcome) = self.reply.parse(commands.count())? {
-                return outcome.map(|()| &self.reply);
-            }
-            self.reply.make_room();
-            self.reply.inbox.fill(&mut self.socket)?;
-        }
-    }
-
-    fn is_unsent(&self) -> bool {
-        self.sent < self.outbox.len()
+        self.link.exchange(commands.bytes(), commands.count())
     }
 
     /// One command and its answer.
@@ -115,7 +97,7 @@ impl Session for Connection {
     type Reply = Reply;
 
     fn set_nonblocking(&mut self) -> Result<(), TargetError> {
-        self.socket.set_nonblocking()
+        self.link.socket.set_nonblocking()
     }
 
     fn begin(&mut self, request: &mut Commands) -> Result<(), TargetError> {
@@ -124,56 +106,31 @@ impl Session for Connection {
     }
 
     fn flush(&mut self) -> Result<(), TargetError> {
-        self.drained = false;
-        while self.is_unsent() {
-            match self.socket.try_send(&self.outbox[self.sent..])? {
-                Some(count) => self.sent += count,
-                None => return Ok(()),
-            }
+        self.sent += self.link.send(&self.outbox[self.sent..])?;
+        if self.sent == self.outbox.len() {
+            self.outbox.clear();
+            self.sent = 0;
         }
-        self.outbox.clear();
-        self.sent = 0;
         Ok(())
     }
 
     fn advance(&mut self, request: &Commands) -> Result<Poll, TargetError> {
-        if self.is_unsent() {
+        if self.wants_write(request) {
             self.flush()?;
         }
-        if !std::mem::replace(&mut self.answering, true) {
-            self.reply.expect();
-        }
-        loop {
-            if let Some(outcome) = self.reply.parse(request.count())? {
-                self.answering = false;
-                return outcome.map(|()| Poll::Ready);
-            }
-            if std::mem::take(&mut self.drained) {
-                return Ok(Poll::Pending);
-            }
-            self.reply.make_room();
-            match self.reply.inbox.try_fill(&mut self.socket)? {
-                Filled::Nothing => return Ok(Poll::Pending),
-                Filled::All => self.drained = true,
-                Filled::PerhapsMore => {}
-            }
-        }
+        self.link.advance(request.count())
     }
 
     fn wants_write(&self, _: &Commands) -> bool {
-        self.is_unsent()
+        !self.outbox.is_empty()
     }
 
     fn reply(&self) -> &Reply {
-        &self.reply
+        &self.link.reply
     }
 
     fn listen(&mut self) -> Result<(), TargetError> {
-        self.reply.expect();
-        match self.reply.inbox.try_fill(&mut self.socket)? {
-            Filled::Nothing => Ok(()),
-            Filled::All | Filled::PerhapsMore => Err(TargetError::Protocol("an answer to nothing".to_owned())),
-        }
+        self.link.listen()
     }
 
     fn commits(&self, _: &Commands) -> bool {
@@ -184,6 +141,6 @@ impl Session for Connection {
 
 impl AsFd for Connection {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+        self.link.socket.as_fd()
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
+use crate::target::link::Answers;
 use std::ops::Range;
 
 /// No answer of a benchmark is larger (Redis itself allows strings of 512 MB): a greater length means that the stream is
@@ -38,7 +39,7 @@ pub enum Answer<'a> {
 /// The answers to the commands of one exchange.
 #[derive(Debug, Default)]
 pub struct Reply {
-    pub(super) inbox: Inbox,
+    inbox: Inbox,
     /// All values in order.
     items: Vec<Item>,
     /// Where each command's answer begins among them.
@@ -69,28 +70,28 @@ impl Reply {
             Item::Array(length) => Answer::Array(*length),
         }
     }
+}
 
-    /// Forgets the last answers.
-    pub(super) fn expect(&mut self) {
+impl Answers for Reply {
+    /// So many commands.
+    type Due<'a> = usize;
+
+    fn inbox(&mut self) -> &mut Inbox {
+        &mut self.inbox
+    }
+
+    fn forget(&mut self) {
         self.items.clear();
         self.begins.clear();
         self.failed = None;
-        // What lies behind them is moved only when there is nothing of it, or little; else when more is read.
-        if self.inbox.unread().is_empty() {
-            self.inbox.restart();
-        }
     }
 
-    /// Makes room before more is read, while nothing that was handed out is needed.
-    pub(super) fn make_room(&mut self) {
-        if self.begins.is_empty() {
-            self.inbox.restart();
-        }
+    fn is_empty(&self) -> bool {
+        self.begins.is_empty()
     }
 
-    /// Goes through what has come; the outcome when `count` commands are answered. The first refusal is the outcome of
-    /// them all.
-    pub(super) fn parse(&mut self, count: usize) -> Result<Option<Result<(), TargetError>>, TargetError> {
+    /// The first refusal is the outcome of all commands.
+    fn parse(&mut self, count: usize) -> Result<Option<Result<(), TargetError>>, TargetError> {
         while self.begins.len() < count {
             let kept = self.items.len();
             let mut cursor = Cursor { bytes: self.inbox.unread(), at: 0 };
@@ -221,7 +222,6 @@ mod tests {
         let mut socket = Socket::Unix(client);
         socket.set_nonblocking().unwrap();
         let mut reply = Reply::default();
-        reply.expect();
         let mut outcome = None;
         for chunk in chunks {
             assert!(outcome.is_none(), "over before all has come");
@@ -255,7 +255,7 @@ mod tests {
             message: message.to_owned(),
         };
         assert_eq!(outcome, Some(Err(refused("OOM", "command not allowed"))));
-        reply.expect();
+        reply.forget();
         assert_eq!(reply.parse(1).unwrap(), Some(Ok(())));
         assert_eq!(reply.answer(0), Some(Answer::Integer(1)));
     }
