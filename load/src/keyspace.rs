@@ -3,19 +3,12 @@
 
 use crate::engine::cannot_use;
 use crate::exit::{ExitCode, Failure};
-use crate::rows::{Each, RowStore, share_out};
-use crate::stop::Stop;
-use crate::target::Request;
-use crate::target::resp::{Answer, Commands, Connection, Slots, Url};
+use crate::rows::{Asks, Each, RowStore};
+use crate::target::resp::{Answer, Commands, Connection, Reply, Slots, Url};
 use crate::workload::kv::MARKER;
 use crate::workload::{Records, ServerCounter};
-use std::ops::Range;
 use std::time::Duration;
 
-/// Commands sent before their answers are read …
-const MOST_COMMANDS: usize = 1_000;
-/// … and bytes: a server that answers what we do not read would stop to read what we send.
-const MOST_BYTES: u64 = 256 * 1024;
 /// A server that is silent for longer is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -63,18 +56,24 @@ impl Keyspace {
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref()
     }
+}
 
-    fn master(&self, key: &[u8]) -> usize {
-        self.slots.as_ref().map_or(0, |slots| slots.master(key))
-    }
+impl RowStore for Keyspace {
+    type Session = Connection;
 
     fn connect(&self) -> Result<Vec<Connection>, Failure> {
         let open = |url: &Url| Connection::open(url, Some(PATIENCE)).map_err(|error| cannot_use(url, &error));
         self.servers.iter().map(open).collect()
     }
-}
 
-impl RowStore for Keyspace {
+    fn request(&self) -> Commands {
+        Commands::default()
+    }
+
+    fn master(&self, key: &[u8]) -> usize {
+        self.slots.as_ref().map_or(0, |slots| slots.master(key))
+    }
+
     fn create(&self, data: &dyn Records) -> Result<(), Failure> {
         let mut connections = self.connect()?;
         let own = &mut connections[self.master(MARKER)];
@@ -117,74 +116,32 @@ impl RowStore for Keyspace {
         }
         Ok(calls)
     }
-
-    fn each(
-        &self,
-        data: &dyn Records,
-        what: Each,
-        rows: Range<u64>,
-        threads: u32,
-        stop: &Stop,
-        told: &(dyn Fn(u64, u64) + Sync),
-    ) -> Result<(), Failure> {
-        let open = || -> Result<Vec<Line>, Failure> {
-            Ok(self.connect()?.into_iter().map(|connection| Line::new(connection, what)).collect())
-        };
-        share_out(rows, threads, stop, open, |lines, chunk| {
-            for number in chunk {
-                lines[self.master(data.name(number).bytes())].ask(data, number, told)?;
-            }
-            lines.iter_mut().try_for_each(|line| line.flush(told))
-        })
-    }
 }
 
-/// A connection, and what is under way on it.
-struct Line {
-    connection: Connection,
-    what: Each,
-    commands: Commands,
-    bytes: u64,
-    /// Rows, and what was stored of each.
-    asked: Vec<(u64, u64)>,
-}
+impl Asks for Connection {
+    const MOST: usize = 1_000;
 
-impl Line {
-    fn new(connection: Connection, what: Each) -> Self {
-        let asked = Vec::with_capacity(MOST_COMMANDS);
-        Self { connection, what, commands: Commands::default(), bytes: 0, asked }
-    }
-
-    fn ask(&mut self, data: &dyn Records, number: u64, told: &dyn Fn(u64, u64)) -> Result<(), Failure> {
-        let stored = match self.what {
-            Each::Store => data.store(number, &mut self.commands),
+    fn ask(data: &dyn Records, what: Each, number: u64, commands: &mut Commands) -> u64 {
+        match what {
+            Each::Store => data.store(number, commands),
             Each::Measure => {
-                data.measure(number, &mut self.commands);
+                data.measure(number, commands);
                 0
             }
-        };
-        self.asked.push((number, stored));
-        self.bytes += stored;
-        if self.asked.len() >= MOST_COMMANDS || self.bytes >= MOST_BYTES { self.flush(told) } else { Ok(()) }
+        }
     }
 
-    /// Sends what was asked, and tells what was stored, or the answers: 0 where there is none.
-    fn flush(&mut self, told: &dyn Fn(u64, u64)) -> Result<(), Failure> {
-        if self.asked.is_empty() {
-            return Ok(());
-        }
-        let reply = self.connection.exchange(&mut self.commands).map_err(lost)?;
-        for (index, &(number, stored)) in self.asked.iter().enumerate() {
-            let measured = match reply.answer(index) {
-                Some(Answer::Integer(measured)) => measured as u64,
-                _ => 0,
-            };
-            told(number, if self.what == Each::Store { stored } else { measured });
-        }
-        self.commands.clear();
-        self.asked.clear();
-        self.bytes = 0;
-        Ok(())
+    fn exchange_rows(&mut self, commands: &mut Commands) -> Result<&Reply, Failure> {
+        self.exchange(commands).map_err(lost)
+    }
+
+    /// What is stored is refused as a whole, or not; what is measured is 0 where there is none.
+    fn told(reply: &Reply, index: usize, what: Each, stored: u64, _: &dyn Records) -> Result<u64, Failure> {
+        Ok(match (what, reply.answer(index)) {
+            (Each::Store, _) => stored,
+            (Each::Measure, Some(Answer::Integer(measured))) => measured as u64,
+            (Each::Measure, _) => 0,
+        })
     }
 }
 

@@ -3,22 +3,16 @@
 
 use crate::engine::cannot_use_node;
 use crate::exit::{ExitCode, Failure};
-use crate::rows::{Each, RowStore, share_out};
-use crate::stop::Stop;
+use crate::rows::{Asks, Each, RowStore};
+use crate::target::TargetError;
 use crate::target::aerospike::{Cluster, Connection, FOUND, Messages, NOT_FOUND, Place, Reply, Write};
 use crate::target::postgres::Address;
-use crate::target::{Request, TargetError};
 use crate::workload::kv::{BIN, MARKER};
 use crate::workload::{Records, ServerCounter};
-use std::ops::Range;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Messages sent before their answers are read. A node takes a connection's messages one after the other …
-const MOST_MESSAGES: usize = 200;
-/// … and bytes: a node that answers what we do not read would stop to read what we send.
-const MOST_BYTES: u64 = 256 * 1024;
 /// A node that is silent for longer is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Records of a truncated set go in the background.
@@ -63,14 +57,6 @@ impl Recordset {
         self.cluster.partitions.nodes()
     }
 
-    fn connect(&self) -> Result<Vec<Connection>, Failure> {
-        self.nodes().iter().map(connect).collect()
-    }
-
-    fn messages(&self) -> Messages {
-        Messages::new(Arc::clone(&self.place.set))
-    }
-
     /// What each node says about this.
     fn ask_all(&self, name: &str) -> Result<Vec<String>, Failure> {
         let ask = |mut connection: Connection| Ok(connection.ask(&[name]).map_err(lost)?.concat());
@@ -89,7 +75,7 @@ impl Recordset {
     }
 
     fn exchange(&self, key: &[u8], messages: &Messages) -> Result<Option<Vec<u8>>, Failure> {
-        let mut connection = connect(&self.nodes()[self.cluster.partitions.master(key)])?;
+        let mut connection = connect(&self.nodes()[self.master(key)])?;
         let reply = connection.exchange(messages).map_err(lost)?;
         Ok(reply.bins(0).next().map(|bin| bin.value.to_vec()))
     }
@@ -120,6 +106,20 @@ impl Recordset {
 }
 
 impl RowStore for Recordset {
+    type Session = Connection;
+
+    fn connect(&self) -> Result<Vec<Connection>, Failure> {
+        self.nodes().iter().map(connect).collect()
+    }
+
+    fn request(&self) -> Messages {
+        Messages::new(Arc::clone(&self.place.set))
+    }
+
+    fn master(&self, key: &[u8]) -> usize {
+        self.cluster.partitions.master(key)
+    }
+
     fn create(&self, data: &dyn Records) -> Result<(), Failure> {
         let marked = self.identity()?.is_some();
         let copies = self.count_copies()?;
@@ -135,13 +135,13 @@ impl RowStore for Recordset {
         if copies > 0 || marked {
             self.truncate()?;
         }
-        let mut messages = self.messages();
+        let mut messages = self.request();
         messages.write(Write::Replace, MARKER, [(BIN, data.identity().as_bytes())].into_iter());
         self.exchange(MARKER, &messages).map(|_| ())
     }
 
     fn identity(&self) -> Result<Option<String>, Failure> {
-        let mut messages = self.messages();
+        let mut messages = self.request();
         messages.read(MARKER);
         let found = self.exchange(MARKER, &messages)?;
         Ok(found.map(|identity| String::from_utf8_lossy(&identity).into_owned()))
@@ -176,78 +176,33 @@ impl RowStore for Recordset {
         };
         counters.iter().map(calls).collect()
     }
-
-    fn each(
-        &self,
-        data: &dyn Records,
-        what: Each,
-        rows: Range<u64>,
-        threads: u32,
-        stop: &Stop,
-        told: &(dyn Fn(u64, u64) + Sync),
-    ) -> Result<(), Failure> {
-        let open = || -> Result<Vec<Line>, Failure> {
-            Ok(self.connect()?.into_iter().map(|node| Line::new(node, what, self.messages())).collect())
-        };
-        share_out(rows, threads, stop, open, |lines, chunk| {
-            for number in chunk {
-                lines[self.cluster.partitions.master(data.name(number).bytes())].ask(data, number, told)?;
-            }
-            lines.iter_mut().try_for_each(|line| line.flush(data, told))
-        })
-    }
 }
 
-/// A connection, and what is under way on it.
-struct Line {
-    node: Connection,
-    what: Each,
-    messages: Messages,
-    bytes: u64,
-    /// Rows, and what was stored of each.
-    asked: Vec<(u64, u64)>,
-}
+impl Asks for Connection {
+    /// A node takes a connection's messages one after the other.
+    const MOST: usize = 200;
 
-impl Line {
-    fn new(node: Connection, what: Each, messages: Messages) -> Self {
-        Self { node, what, messages, bytes: 0, asked: Vec::with_capacity(MOST_MESSAGES) }
-    }
-
-    fn ask(&mut self, data: &dyn Records, number: u64, told: &dyn Fn(u64, u64)) -> Result<(), Failure> {
-        let stored = match self.what {
-            Each::Store => data.put(number, &mut self.messages),
+    fn ask(data: &dyn Records, what: Each, number: u64, messages: &mut Messages) -> u64 {
+        match what {
+            Each::Store => data.put(number, messages),
             Each::Measure => {
-                self.messages.read(data.name(number).bytes());
+                messages.read(data.name(number).bytes());
                 0
             }
-        };
-        self.asked.push((number, stored));
-        self.bytes += stored;
-        if self.asked.len() >= MOST_MESSAGES || self.bytes >= MOST_BYTES { self.flush(data, told) } else { Ok(()) }
+        }
     }
 
-    /// Sends what was asked, and tells what was stored, or how much is there.
-    fn flush(&mut self, data: &dyn Records, told: &dyn Fn(u64, u64)) -> Result<(), Failure> {
-        if self.asked.is_empty() {
-            return Ok(());
-        }
-        let reply = self.node.exchange(&self.messages).map_err(lost)?;
-        for (index, &(number, stored)) in self.asked.iter().enumerate() {
-            told(number, answered(reply, index, self.what, stored, data)?);
-        }
-        self.messages.clear();
-        self.asked.clear();
-        self.bytes = 0;
-        Ok(())
+    fn exchange_rows(&mut self, messages: &mut Messages) -> Result<&Reply, Failure> {
+        self.exchange(messages).map_err(lost)
     }
-}
 
-fn answered(reply: &Reply, index: usize, what: Each, stored: u64, data: &dyn Records) -> Result<u64, Failure> {
-    match (what, reply.result(index)) {
-        (Each::Store, Some(FOUND)) => Ok(stored),
-        (Each::Measure, Some(FOUND)) => Ok(data.measure_bins(&mut reply.bins(index))),
-        (Each::Measure, Some(NOT_FOUND)) => Ok(0),
-        (_, other) => Err(Failure::new(ExitCode::TargetLost, format!("a record was answered by result {other:?}"))),
+    fn told(reply: &Reply, index: usize, what: Each, stored: u64, data: &dyn Records) -> Result<u64, Failure> {
+        match (what, reply.result(index)) {
+            (Each::Store, Some(FOUND)) => Ok(stored),
+            (Each::Measure, Some(FOUND)) => Ok(data.measure_bins(&mut reply.bins(index))),
+            (Each::Measure, Some(NOT_FOUND)) => Ok(0),
+            (_, other) => Err(Failure::new(ExitCode::TargetLost, format!("a record was answered by result {other:?}"))),
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use crate::exit::{ExitCode, Failure};
 use crate::output::{ConditionResult, TableLoad};
 use crate::spec::ShardSpec;
 use crate::stop::Stop;
+use crate::target::{Request, Session};
 use crate::workload::{Records, ServerCounter};
 use std::ops::Range;
 use std::sync::Mutex;
@@ -13,6 +14,8 @@ use std::thread;
 
 /// Rows that one thread takes at a time.
 const CHUNK: u64 = 10_000;
+/// Bytes sent before answers are read: a server that answers what we do not read would stop to read what we send.
+const MOST_BYTES: u64 = 256 * 1024;
 
 /// What is asked of many rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,8 +26,82 @@ pub(crate) enum Each {
     Measure,
 }
 
+/// A session on which something is asked about many rows, many of them at a time.
+pub(crate) trait Asks: Session {
+    /// How many are asked about before answers are read.
+    const MOST: usize;
+
+    /// Appends what is asked about a row; the bytes of its values, where they are stored by it.
+    fn ask(data: &dyn Records, what: Each, number: u64, request: &mut Self::Request) -> u64;
+
+    /// Sends what was asked, and waits for the answers.
+    ///
+    /// # Errors
+    /// A server's refusal, or a session that is lost.
+    fn exchange_rows(&mut self, request: &mut Self::Request) -> Result<&Self::Reply, Failure>;
+
+    /// What the answer to the `index`-th question tells, of a row of which so many bytes were stored.
+    ///
+    /// # Errors
+    /// It answers something else.
+    fn told(reply: &Self::Reply, index: usize, what: Each, stored: u64, data: &dyn Records) -> Result<u64, Failure>;
+}
+
+/// A session, and what is under way on it.
+struct Line<S: Asks> {
+    session: S,
+    what: Each,
+    request: S::Request,
+    bytes: u64,
+    /// Rows, and what was stored of each.
+    asked: Vec<(u64, u64)>,
+}
+
+impl<S: Asks> Line<S> {
+    fn new(session: S, what: Each, request: S::Request) -> Self {
+        Self { session, what, request, bytes: 0, asked: Vec::with_capacity(S::MOST) }
+    }
+
+    fn ask(&mut self, data: &dyn Records, number: u64, told: &dyn Fn(u64, u64)) -> Result<(), Failure> {
+        let stored = S::ask(data, self.what, number, &mut self.request);
+        self.asked.push((number, stored));
+        self.bytes += stored;
+        if self.asked.len() >= S::MOST || self.bytes >= MOST_BYTES { self.flush(data, told) } else { Ok(()) }
+    }
+
+    /// Sends what was asked, and tells what was answered.
+    fn flush(&mut self, data: &dyn Records, told: &dyn Fn(u64, u64)) -> Result<(), Failure> {
+        if self.asked.is_empty() {
+            return Ok(());
+        }
+        let reply = self.session.exchange_rows(&mut self.request)?;
+        for (index, &(number, stored)) in self.asked.iter().enumerate() {
+            told(number, S::told(reply, index, self.what, stored, data)?);
+        }
+        self.request.clear();
+        self.asked.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
 /// Where rows are written, checked and counted.
-pub(crate) trait RowStore {
+pub(crate) trait RowStore: Sync {
+    /// What it is reached by.
+    type Session: Asks;
+
+    /// Opens a session with each server.
+    ///
+    /// # Errors
+    /// [`ExitCode::CannotConnect`].
+    fn connect(&self) -> Result<Vec<Self::Session>, Failure>;
+
+    /// An empty request for one of them.
+    fn request(&self) -> <Self::Session as Session>::Request;
+
+    /// The number of the server that has the row of this name.
+    fn master(&self, name: &[u8]) -> usize;
+
     /// Removes the rows of earlier loads, and notes which will be there.
     ///
     /// # Errors
@@ -50,7 +127,17 @@ pub(crate) trait RowStore {
         threads: u32,
         stop: &Stop,
         told: &(dyn Fn(u64, u64) + Sync),
-    ) -> Result<(), Failure>;
+    ) -> Result<(), Failure> {
+        let open = || -> Result<Vec<_>, Failure> {
+            Ok(self.connect()?.into_iter().map(|session| Line::new(session, what, self.request())).collect())
+        };
+        share_out(rows, threads, stop, open, |lines, chunk| {
+            for number in chunk {
+                lines[self.master(data.name(number).bytes())].ask(data, number, told)?;
+            }
+            lines.iter_mut().try_for_each(|line| line.flush(data, told))
+        })
+    }
 
     /// How many rows there are, with the note of the load.
     ///
@@ -127,7 +214,7 @@ fn condition(number: u8, text: &str, violations: u64, example: &str) -> Conditio
 }
 
 /// Lets threads take chunks of a range of rows until all are done, each with lines of its own to the servers.
-pub(crate) fn share_out<L>(
+fn share_out<L>(
     rows: Range<u64>,
     threads: u32,
     stop: &Stop,
