@@ -161,7 +161,7 @@ mod tests {
         let lane = lanes.lane(0);
         for _ in 0..5 {
             let outcome = Outcome::Committed;
-            lane.record(|| 1, |ended_ns| Sample::short(0, outcome, ended_ns));
+            lane.record(&mut None, || 1, |ended_ns| Sample::short(0, outcome, ended_ns));
         }
         lane.error(|| 1, OperationId(0), "lost".to_owned(), ErrorKind::Failed, true);
         lane.error(|| 1, OperationId(0), "lost".to_owned(), ErrorKind::Failed, false);

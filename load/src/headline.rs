@@ -113,7 +113,7 @@ mod tests {
             (1, Outcome::Committed),
         ] {
             let sample = |ended_ns| Sample { round_trips: 4, ..Sample::short(operation, outcome, ended_ns) };
-            lanes.lane(0).record(|| 1, sample);
+            lanes.lane(0).record(&mut None, || 1, sample);
         }
         let mut ledger = Ledger::new(&OPERATIONS, false);
         ledger.collect(&mut lanes);

@@ -22,6 +22,8 @@ pub(super) struct Place<S> {
     pub(super) watches_write: bool,
     /// Whether it is in the list of those with something to flush.
     unsent: bool,
+    /// When the first of what is to be flushed was begun: all of it travels together.
+    sent_ns: Option<u64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,11 +53,14 @@ pub(super) struct Places<S: Session> {
     /// Free seats by group, the one that has been free longest first.
     free: Vec<VecDeque<usize>>,
     unsent: Vec<usize>,
+    /// When the answers that were last read came.
+    came_ns: Option<u64>,
 }
 
 impl<S: Session> Places<S> {
     pub(super) fn new(groups: usize) -> Self {
-        Self { places: Vec::new(), chairs: Vec::new(), free: vec![VecDeque::new(); groups], unsent: Vec::new() }
+        let free = vec![VecDeque::new(); groups];
+        Self { places: Vec::new(), chairs: Vec::new(), free, unsent: Vec::new(), came_ns: None }
     }
 
     /// Adds a connection with its seats, all free; its number.
@@ -81,6 +86,7 @@ impl<S: Session> Places<S> {
             scan: 0,
             watches_write: false,
             unsent: false,
+            sent_ns: None,
         });
         place
     }
@@ -126,8 +132,8 @@ impl<S: Session> Places<S> {
         lane: &'a Lane,
     ) -> (&'a mut Seat<S>, Desk<'a, S>) {
         let chair = &mut self.chairs[seat];
-        let link = &mut self.places[chair.place].session;
-        (&mut chair.seat, Desk { shared, lane, link })
+        let Place { session, sent_ns, .. } = &mut self.places[chair.place];
+        (&mut chair.seat, Desk { shared, lane, link: session, sent_ns, came_ns: &mut self.came_ns, together: false })
     }
 
     pub(super) fn state(&self, seat: usize) -> State {
@@ -193,7 +199,7 @@ impl<S: Session> Places<S> {
     /// A place on which exchanges have begun since it was last asked for.
     pub(super) fn next_unsent(&mut self) -> Option<usize> {
         let place = self.unsent.pop()?;
-        self.places[place].unsent = false;
+        (self.places[place].unsent, self.places[place].sent_ns) = (false, None);
         Some(place)
     }
 
@@ -216,7 +222,7 @@ impl<S: Session> Places<S> {
     /// The place has a connection again: its seats that wait for one are free.
     pub(super) fn connect(&mut self, place: usize, session: S, now_ns: u64) {
         let back = &mut self.places[place];
-        (back.session, back.dialing, back.watches_write) = (Some(session), false, false);
+        (back.session, back.dialing, back.watches_write, back.sent_ns) = (Some(session), false, false, None);
         for seat in 0..self.chairs.len() {
             if self.chairs[seat].place == place && self.chairs[seat].state == State::Dialing {
                 self.make_free(seat, now_ns);

@@ -78,6 +78,12 @@ pub(super) struct Desk<'a, S: Session> {
     pub(super) lane: &'a Lane,
     /// The connection, which other seats may share; `None` between losing one and getting the next.
     pub(super) link: &'a mut Option<S>,
+    /// When the requests that travel with the next one were sent, if it is not the first.
+    pub(super) sent_ns: &'a mut Option<u64>,
+    /// When the answers that were last read came, if it was looked at the clock since.
+    pub(super) came_ns: &'a mut Option<u64>,
+    /// Whether what goes on now is an answer that came then.
+    pub(super) together: bool,
 }
 
 pub(super) struct Seat<S: Session> {
@@ -117,10 +123,19 @@ impl<S: Session> Seat<S> {
 
     /// Begins an attempt of the drawn operation.
     pub(super) fn attempt(&mut self, desk: &mut Desk<'_, S>) -> Next {
-        self.request.clear();
         self.operation.in_doubt = false;
         self.operation.attempt_sent_ns = None;
-        let step = self.worker.step(None, &mut self.request);
+        self.step(desk, false)
+    }
+
+    /// Does what the worker wants next, at the beginning or after an answer.
+    fn step(&mut self, desk: &mut Desk<'_, S>, answered: bool) -> Next {
+        self.request.clear();
+        let Self { worker, request, .. } = self;
+        let step = match desk.link.as_mut() {
+            Some(session) => session.fill(request, |reply, request| worker.step(answered.then_some(reply), request)),
+            None => worker.step(None, request),
+        };
         self.take(desk, step)
     }
 
@@ -141,7 +156,7 @@ impl<S: Session> Seat<S> {
             return self.interrupted(desk, TargetError::Lost("no connection".to_owned()));
         };
         if self.operation.attempt_sent_ns.is_none() {
-            let now_ns = desk.shared.clock.now_ns();
+            let now_ns = *desk.sent_ns.get_or_insert_with(|| desk.shared.clock.now_ns());
             self.operation.attempt_sent_ns = Some(now_ns);
             self.operation.sent_ns.get_or_insert(now_ns);
         }
@@ -159,16 +174,21 @@ impl<S: Session> Seat<S> {
         let session = desk.link.as_mut()?;
         let outcome = match session.advance(&self.request) {
             Ok(Poll::Pending) => return None,
-            outcome => outcome.map(|_| ()),
+            Ok(Poll::Ready { together }) => {
+                desk.together = together;
+                Ok(())
+            }
+            Err(error) => Err(error),
         };
+        if !desk.together {
+            *desk.came_ns = None;
+        }
         Some(match (self.exchange.take(), outcome) {
             (Some(Exchange::Reset { error, again }), outcome) => self.was_reset(desk, error, again, outcome.is_ok()),
             (_, Err(error)) => self.interrupted(desk, error),
             (_, Ok(())) => {
                 self.operation.in_doubt = false;
-                self.request.clear();
-                let step = self.worker.step(Some(session.reply()), &mut self.request);
-                self.take(desk, step)
+                self.step(desk, true)
             }
         })
     }
@@ -250,12 +270,16 @@ impl<S: Session> Seat<S> {
         desk.lane.attempt(|| desk.shared.clock.now_ns(), attempt);
     }
 
-    fn end(&mut self, desk: &Desk<'_, S>, outcome: Outcome, fatal: Option<Failure>) -> Next {
+    fn end(&mut self, desk: &mut Desk<'_, S>, outcome: Outcome, fatal: Option<Failure>) -> Next {
         let operation = &self.operation;
         if operation.retries > 0 {
             self.record_attempt(desk);
         }
+        if !desk.together {
+            *desk.came_ns = None;
+        }
         let sample = desk.lane.record(
+            desk.came_ns,
             || desk.shared.clock.now_ns(),
             |ended_ns| {
                 // An operation that never needed the server was served in no time, after queueing for all of it.
@@ -263,7 +287,7 @@ impl<S: Session> Seat<S> {
                 Sample {
                     ended_ns,
                     queue_ns: sent_ns.saturating_sub(operation.arrival.due_ns),
-                    service_ns: ended_ns - sent_ns,
+                    service_ns: ended_ns.saturating_sub(sent_ns),
                     round_trips: operation.round_trips,
                     operation: operation.id,
                     outcome,

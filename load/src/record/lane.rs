@@ -103,11 +103,20 @@ pub struct Gauges {
 }
 
 impl Lane {
-    /// Records what `sample` makes of the time that `clock` tells. The clock is read while the lane is held: so
-    /// whatever ended before the coordinator empties the lane is in it.
-    pub fn record(&self, clock: impl FnOnce() -> u64, sample: impl FnOnce(u64) -> Sample) -> Sample {
+    /// Records what `sample` makes of the time at which it ended: the one in `known`, which the last one here had, or what
+    /// `clock` tells. The clock is read while the lane is held, and again once the lane was emptied: so whatever ended
+    /// before the coordinator empties the lane is in it.
+    pub fn record(
+        &self,
+        known: &mut Option<u64>,
+        clock: impl FnOnce() -> u64,
+        sample: impl FnOnce(u64) -> Sample,
+    ) -> Sample {
         let mut log = self.lock();
-        let sample = sample(clock());
+        let was_emptied = log.samples.is_empty();
+        let ended_ns = known.filter(|_| !was_emptied).unwrap_or_else(clock);
+        *known = Some(ended_ns);
+        let sample = sample(ended_ns);
         log.samples.push(sample);
         sample
     }
@@ -201,7 +210,7 @@ mod tests {
             .map(|index| {
                 let lane = lanes.lane(index);
                 thread::spawn(move || {
-                    (0..EACH).for_each(|tick| assert_eq!(lane.record(|| tick, sample).ended_ns, tick));
+                    (0..EACH).for_each(|tick| assert_eq!(lane.record(&mut None, || tick, sample).ended_ns, tick));
                 })
             })
             .collect();
@@ -216,6 +225,19 @@ mod tests {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         lanes.drain(&mut count);
         assert_eq!((samples, round_trips), (THREADS as u64 * EACH, THREADS as u64 * EACH * 2));
+    }
+
+    #[test]
+    fn those_that_ended_together_have_one_time_unless_the_lane_was_emptied_between() {
+        let mut lanes = Lanes::new(1);
+        let (lane, mut known) = (lanes.lane(0), None);
+        let mut end = |clock_ns| {
+            let sample = |ended_ns| Sample::short(0, Outcome::Committed, ended_ns);
+            lane.record(&mut known, || clock_ns, sample).ended_ns
+        };
+        assert_eq!((end(10), end(11)), (10, 10));
+        lanes.drain(|log| assert_eq!(log.samples.len(), 2));
+        assert_eq!((end(12), end(13)), (12, 12));
     }
 
     #[test]

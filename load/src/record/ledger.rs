@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     fn put(lanes: &Lanes, ended_ns: u64, outcome: Outcome) {
-        lanes.lane(0).record(|| ended_ns, |ended_ns| Sample::short(1, outcome, ended_ns));
+        lanes.lane(0).record(&mut None, || ended_ns, |ended_ns| Sample::short(1, outcome, ended_ns));
     }
 
     #[test]
@@ -344,7 +344,7 @@ mod tests {
         let mut ledger = Ledger::new(&["read"], true);
         for (queue_ns, unhindered) in [(5_000_000, true), (900, true), (7_000_000, false)] {
             let sample = |ended_ns| Sample { queue_ns, unhindered, ..Sample::short(0, Outcome::Committed, ended_ns) };
-            lanes.lane(0).record(|| 1, sample);
+            lanes.lane(0).record(&mut None, || 1, sample);
         }
         ledger.collect(&mut lanes);
         let books = ledger.close(Phase::Measure, 10);

@@ -80,15 +80,17 @@ impl<A: Answers> Link<A> {
         if !std::mem::replace(&mut self.answering, true) {
             self.expect();
         }
+        let mut together = true;
         loop {
             if let Some(outcome) = self.reply.parse(due)? {
                 self.answering = false;
-                return outcome.map(|()| Poll::Ready);
+                return outcome.map(|()| Poll::Ready { together });
             }
             if std::mem::take(&mut self.drained) {
                 return Ok(Poll::Pending);
             }
             self.make_room();
+            together = false;
             let filled = self.reply.inbox().try_fill(&mut self.socket);
             match filled.map_err(|lost| self.reply.explain(lost))? {
                 Filled::Nothing => return Ok(Poll::Pending),

@@ -35,6 +35,12 @@ pub trait Session: AsFd + Send + Sized + 'static {
     /// [`TargetError::Lost`].
     fn set_nonblocking(&mut self) -> Result<(), TargetError>;
 
+    /// Lets a request that is empty be filled, with the last reply at hand, and at best where it will be sent from. What
+    /// was filled in must be begun at once.
+    fn fill<R>(&mut self, request: &mut Self::Request, fill: impl FnOnce(&Self::Reply, &mut Self::Request) -> R) -> R {
+        fill(self.reply(), request)
+    }
+
     /// Begins an exchange: sends what the kernel takes, or keeps it for [`Session::flush`]. The request must be neither
     /// changed nor cleared before [`Session::advance`] has said that its exchange is over.
     ///
@@ -84,7 +90,10 @@ pub enum Poll {
     /// Something is still to be sent or to come.
     Pending,
     /// The answer is there.
-    Ready,
+    Ready {
+        /// Whether it was read with the one before.
+        together: bool,
+    },
 }
 
 /// Index into the statements a workload declares; every connection prepares them once, in that order.

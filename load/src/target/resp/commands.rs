@@ -2,6 +2,9 @@
 
 use crate::target::Request;
 
+/// Header and end of a part.
+const MOST_AROUND: usize = 23 + 2;
+
 /// Commands in order. Reused, so that warm ones allocate nothing.
 #[derive(Debug, Default)]
 pub struct Commands {
@@ -19,8 +22,8 @@ impl Commands {
 
     /// Appends a part.
     pub fn part(&mut self, part: &[u8]) -> &mut Self {
+        self.bytes.reserve(MOST_AROUND + part.len());
         self.header(b'$', part.len());
-        self.bytes.reserve(part.len() + 2);
         self.bytes.extend_from_slice(part);
         self.bytes.extend_from_slice(b"\r\n");
         self
@@ -45,8 +48,28 @@ impl Commands {
         &self.bytes
     }
 
+    /// Where further commands are appended.
+    pub(super) fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.bytes
+    }
+
+    /// Kind, digits, end of line. Short ones are of a length that the compiler knows: there are several in each command.
     fn header(&mut self, kind: u8, number: usize) {
-        // Kind, up to 20 digits, end of line: put together from behind, and appended at once.
+        let digit = |place: usize| b'0' + (number / place % 10) as u8;
+        match number {
+            0..10 => self.bytes.extend_from_slice(&[kind, digit(1), b'\r', b'\n']),
+            10..100 => self.bytes.extend_from_slice(&[kind, digit(10), digit(1), b'\r', b'\n']),
+            100..1_000 => self.bytes.extend_from_slice(&[kind, digit(100), digit(10), digit(1), b'\r', b'\n']),
+            1_000..10_000 => {
+                let line = [kind, digit(1_000), digit(100), digit(10), digit(1), b'\r', b'\n'];
+                self.bytes.extend_from_slice(&line);
+            }
+            _ => self.long_header(kind, number),
+        }
+    }
+
+    fn long_header(&mut self, kind: u8, number: usize) {
+        // Up to 20 digits: put together from behind, and appended at once.
         let mut line = [0; 23];
         let mut at = line.len() - 2;
         line[at..].copy_from_slice(b"\r\n");
@@ -84,7 +107,11 @@ mod tests {
         assert_eq!(commands.count(), 2);
         commands.clear();
         assert_eq!((commands.bytes(), commands.count()), (&b""[..], 0));
-        commands.all(&[&[b'x'; 1_000]]);
-        assert!(commands.bytes().starts_with(b"*1\r\n$1000\r\nxx"));
+        for length in [0, 9, 10, 99, 100, 999, 1_000, 9_999, 10_000, 123_456] {
+            commands.clear();
+            commands.all(&[&vec![b'x'; length]]);
+            assert!(commands.bytes().starts_with(format!("*1\r\n${length}\r\n").as_bytes()), "{length}");
+            assert!(commands.bytes().ends_with(b"\r\n"));
+        }
     }
 }

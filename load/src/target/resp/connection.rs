@@ -100,6 +100,14 @@ impl Session for Connection {
         self.link.socket.set_nonblocking()
     }
 
+    /// Behind what was begun before: values are copied once.
+    fn fill<R>(&mut self, request: &mut Commands, fill: impl FnOnce(&Reply, &mut Commands) -> R) -> R {
+        std::mem::swap(request.bytes_mut(), &mut self.outbox);
+        let filled = fill(&self.link.reply, request);
+        std::mem::swap(request.bytes_mut(), &mut self.outbox);
+        filled
+    }
+
     fn begin(&mut self, request: &mut Commands) -> Result<(), TargetError> {
         self.outbox.extend_from_slice(request.bytes());
         Ok(())
