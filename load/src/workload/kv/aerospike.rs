@@ -2,9 +2,10 @@
 
 use super::plan::{Drawer, KvOptions, Plan};
 use super::resp::write_key;
+use super::worker::{KvWorker, Verbs};
 use super::{OPERATIONS, READ, WRITE};
 use crate::target::aerospike::{BLOB, Bin, Connection, FOUND, Messages, Partitions, Reply, Write};
-use crate::workload::{AuditLine, Completion, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload};
+use crate::workload::{AuditLine, DataError, Draws, ServerCounter, Worker, Workload};
 use std::sync::Arc;
 
 /// The bin that holds a row's block of bytes.
@@ -31,7 +32,7 @@ impl Workload<Connection> for KvAerospike {
     }
 
     fn worker(&self, clients: u32) -> Box<dyn Worker<Connection>> {
-        Box::new(KvAerospikeWorker(Drawer::new(Arc::clone(&self.plan), clients)))
+        Box::new(KvWorker::new(&self.plan, clients))
     }
 
     fn part(&self, clients: u32, client: u32, turn: u64, _: usize) -> usize {
@@ -51,29 +52,18 @@ impl Workload<Connection> for KvAerospike {
     }
 }
 
-struct KvAerospikeWorker(Drawer);
-
-impl Worker<Connection> for KvAerospikeWorker {
-    fn draw(&mut self, client: u32, turn: u64) -> OperationId {
-        self.0.draw(client, turn)
+impl Verbs for Connection {
+    fn ask(drawer: &Drawer, messages: &mut Messages) {
+        if drawer.reads() {
+            messages.read(&write_key(drawer.keys()[0]));
+        } else if let Some((key, value)) = drawer.rows().next() {
+            messages.write(Write::Replace, &write_key(key), [(BIN, value)].into_iter());
+        }
     }
 
-    fn step(&mut self, reply: Option<&Reply>, messages: &mut Messages) -> Result<Step, DataError> {
-        let Self(drawer) = self;
-        let Some(reply) = reply else {
-            if drawer.reads() {
-                messages.read(&write_key(drawer.keys()[0]));
-            } else if let Some((key, value)) = drawer.rows().next() {
-                messages.write(Write::Replace, &write_key(key), [(BIN, value)].into_iter());
-            }
-            return Ok(Step::Send);
-        };
+    fn judge(drawer: &Drawer, reply: &Reply) -> Result<(), DataError> {
         let there = reply.result(0) == Some(FOUND) && (!drawer.reads() || block_of(&mut reply.bins(0)).is_some());
-        if there { Ok(Step::Done(Completion::Committed)) } else { Err(missing(drawer.keys()[0])) }
-    }
-
-    fn draws(&self) -> Draws {
-        self.0.draws()
+        if there { Ok(()) } else { Err(missing(drawer.keys()[0])) }
     }
 }
 

@@ -14,6 +14,7 @@ mod data;
 mod plan;
 mod resp;
 mod sql;
+mod worker;
 
 pub use aerospike::{BIN, KvAerospike};
 pub use data::{Blocks, KvData};

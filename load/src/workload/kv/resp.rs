@@ -1,9 +1,10 @@
 //! On Redis and Valkey: a string a row, by GET and SET, or MGET and MSET where an operation has several rows.
 
 use super::plan::{Drawer, KvOptions, Plan};
+use super::worker::{KvWorker, Verbs};
 use super::{OPERATIONS, READ, WRITE};
 use crate::target::resp::{Answer, Commands, Connection, Reply, Slots};
-use crate::workload::{AuditLine, Completion, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload};
+use crate::workload::{AuditLine, DataError, Draws, ServerCounter, Worker, Workload};
 use std::sync::Arc;
 
 /// The key under which a load notes what it loaded.
@@ -46,7 +47,7 @@ impl Workload<Connection> for KvResp {
     }
 
     fn worker(&self, clients: u32) -> Box<dyn Worker<Connection>> {
-        Box::new(KvRespWorker(Drawer::new(Arc::clone(&self.plan), clients)))
+        Box::new(KvWorker::new(&self.plan, clients))
     }
 
     fn part(&self, clients: u32, client: u32, turn: u64, parts: usize) -> usize {
@@ -67,53 +68,34 @@ impl Workload<Connection> for KvResp {
     }
 }
 
-struct KvRespWorker(Drawer);
-
-impl Worker<Connection> for KvRespWorker {
-    fn draw(&mut self, client: u32, turn: u64) -> OperationId {
-        self.0.draw(client, turn)
-    }
-
-    fn step(&mut self, reply: Option<&Reply>, commands: &mut Commands) -> Result<Step, DataError> {
-        let Self(drawer) = self;
-        match reply {
-            None => {
-                fill(drawer, commands);
-                Ok(Step::Send)
-            }
-            Some(reply) if drawer.reads() => check(reply, drawer.keys()),
-            Some(_) => Ok(Step::Done(Completion::Committed)),
+impl Verbs for Connection {
+    fn ask(drawer: &Drawer, commands: &mut Commands) {
+        let rows = drawer.keys().len();
+        if drawer.reads() {
+            commands.command(1 + rows).part(if rows == 1 { b"GET" } else { b"MGET" });
+            drawer.keys().iter().for_each(|&key| {
+                commands.part(&write_key(key));
+            });
+        } else {
+            commands.command(1 + 2 * rows).part(if rows == 1 { b"SET" } else { b"MSET" });
+            drawer.rows().for_each(|(key, value)| {
+                commands.part(&write_key(key)).part(value);
+            });
         }
     }
 
-    fn draws(&self) -> Draws {
-        self.0.draws()
-    }
-}
-
-fn fill(drawer: &Drawer, commands: &mut Commands) {
-    let rows = drawer.keys().len();
-    if drawer.reads() {
-        commands.command(1 + rows).part(if rows == 1 { b"GET" } else { b"MGET" });
-        drawer.keys().iter().for_each(|&key| {
-            commands.part(&write_key(key));
-        });
-    } else {
-        commands.command(1 + 2 * rows).part(if rows == 1 { b"SET" } else { b"MSET" });
-        drawer.rows().for_each(|(key, value)| {
-            commands.part(&write_key(key)).part(value);
-        });
-    }
-}
-
-/// Every row that was asked for must be there.
-fn check(reply: &Reply, keys: &[i64]) -> Result<Step, DataError> {
-    match reply.answers(0).filter(|answer| matches!(answer, Answer::Text(_))).count() {
-        count if count == keys.len() => Ok(Step::Done(Completion::Committed)),
-        count => Err(DataError(format!(
-            "{count} of {} rows are there, of those that begin with {}",
+    /// Every row that was asked for must be there.
+    fn judge(drawer: &Drawer, reply: &Reply) -> Result<(), DataError> {
+        let keys = drawer.keys();
+        let there = || reply.answers(0).filter(|answer| matches!(answer, Answer::Text(_))).count();
+        if !drawer.reads() || there() == keys.len() {
+            return Ok(());
+        }
+        Err(DataError(format!(
+            "{} of {} rows are there, of those that begin with {}",
+            there(),
             keys.len(),
             String::from_utf8_lossy(&write_key(keys[0]))
-        ))),
+        )))
     }
 }

@@ -1,12 +1,12 @@
 //! On targets that speak SQL.
 
 use super::plan::{Drawer, KvOptions, Plan, Writes};
+use super::worker::{KvWorker, Verbs};
 use super::{OPERATIONS, READ, WRITE};
-use crate::target::postgres::{Batch, Reply};
+use crate::target::postgres::{Batch, Connection, Reply};
 use crate::target::{Dialect, Statement, StatementId, Value};
 use crate::workload::{
-    AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, ServerCounter, Step, Times,
-    Worker, Workload,
+    AuditLine, Condition, DataError, Draws, Effect, Effects, ServerCounter, Times, Worker, Workload,
 };
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Workload for Kv {
     }
 
     fn worker(&self, clients: u32) -> Box<dyn Worker> {
-        Box::new(KvWorker(Drawer::new(Arc::clone(&self.plan), clients)))
+        Box::new(KvWorker::new(&self.plan, clients))
     }
 
     fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
@@ -111,44 +111,33 @@ impl Workload for Kv {
     }
 }
 
-struct KvWorker(Drawer);
-
-impl Worker for KvWorker {
-    fn draw(&mut self, client: u32, turn: u64) -> OperationId {
-        self.0.draw(client, turn)
-    }
-
-    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
-        let Self(drawer) = self;
-        match reply {
-            None if drawer.reads() => {
-                batch.execute_each(StatementId(0), drawer.keys().iter().map(|&key| Value::I64(key)));
-                Ok(Step::Send)
-            }
-            None => {
-                let row = |(key, value)| [Value::I64(key), Value::Bytes(value)];
-                batch.execute_each(StatementId(1), drawer.rows().flat_map(row));
-                Ok(Step::Send)
-            }
-            Some(reply) if drawer.reads() => check(reply, drawer.keys()),
-            Some(_) => Ok(Step::Done(Completion::Committed)),
+impl Verbs for Connection {
+    fn ask(drawer: &Drawer, batch: &mut Batch) {
+        if drawer.reads() {
+            batch.execute_each(StatementId(0), drawer.keys().iter().map(|&key| Value::I64(key)));
+        } else {
+            let row = |(key, value)| [Value::I64(key), Value::Bytes(value)];
+            batch.execute_each(StatementId(1), drawer.rows().flat_map(row));
         }
     }
 
-    fn draws(&self) -> Draws {
-        self.0.draws()
-    }
-}
-
-/// Every row that was asked for must be there, with a value.
-fn check(reply: &Reply, keys: &[i64]) -> Result<Step, DataError> {
-    let rows = (0..reply.row_count(0)).filter_map(|row| reply.row(0, row));
-    let found = rows.filter(|row| {
-        let key = row.i64(0).is_some_and(|key| keys.binary_search(&key).is_ok());
-        key && row.bytes(1).is_some()
-    });
-    match found.count() {
-        count if count == keys.len() => Ok(Step::Done(Completion::Committed)),
-        count => Err(DataError(format!("kv has {count} of the {} rows that begin with key {}", keys.len(), keys[0]))),
+    /// Every row that was asked for must be there, with a value.
+    fn judge(drawer: &Drawer, reply: &Reply) -> Result<(), DataError> {
+        let keys = drawer.keys();
+        if !drawer.reads() {
+            return Ok(());
+        }
+        let rows = (0..reply.row_count(0)).filter_map(|row| reply.row(0, row));
+        let found = rows.filter(|row| {
+            let key = row.i64(0).is_some_and(|key| keys.binary_search(&key).is_ok());
+            key && row.bytes(1).is_some()
+        });
+        match found.count() {
+            count if count == keys.len() => Ok(()),
+            count => {
+                let message = format!("kv has {count} of the {} rows that begin with key {}", keys.len(), keys[0]);
+                Err(DataError(message))
+            }
+        }
     }
 }

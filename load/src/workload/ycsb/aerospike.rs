@@ -2,10 +2,11 @@
 
 use super::data::field_names;
 use super::plan::{Drawer, Plan};
-use super::{INSERT, OPERATIONS, READ, READ_MODIFY_WRITE, UPDATE, YcsbOptions};
+use super::worker::{Verbs, YcsbWorker};
+use super::{INSERT, OPERATIONS, READ, UPDATE, YcsbOptions};
 use crate::spec::ShardSpec;
 use crate::target::aerospike::{Connection, FOUND, Messages, Partitions, Reply, Write, name_of};
-use crate::workload::{AuditLine, Completion, DataError, Draws, OperationId, ServerCounter, Step, Worker, Workload};
+use crate::workload::{AuditLine, Draws, OperationId, ServerCounter, Worker, Workload};
 use std::sync::Arc;
 
 /// The workload.
@@ -30,7 +31,7 @@ impl Workload<Connection> for YcsbAerospike {
     }
 
     fn worker(&self, _: u32) -> Box<dyn Worker<Connection>> {
-        Box::new(YcsbWorker { drawer: Drawer::new(Arc::clone(&self.plan)), has_read: false })
+        Box::new(YcsbWorker::new(&self.plan))
     }
 
     fn part(&self, _: u32, client: u32, turn: u64, _: usize) -> usize {
@@ -50,77 +51,31 @@ impl Workload<Connection> for YcsbAerospike {
     }
 }
 
-struct YcsbWorker {
-    drawer: Drawer,
-    /// Whether a read-modify-write has read.
-    has_read: bool,
-}
-
-impl Worker<Connection> for YcsbWorker {
-    fn draw(&mut self, client: u32, turn: u64) -> OperationId {
-        self.drawer.draw(client, turn)
-    }
-
-    fn step(&mut self, reply: Option<&Reply>, messages: &mut Messages) -> Result<Step, DataError> {
-        let Some(reply) = reply else {
-            self.has_read = false;
-            match self.drawer.operation {
-                INSERT => self.insert(messages),
-                UPDATE => self.update(messages),
-                _ => {
-                    messages.read(self.drawer.name.bytes());
-                }
+impl Verbs for Connection {
+    fn ask(drawer: &Drawer, verb: OperationId, messages: &mut Messages) {
+        let name = drawer.name.bytes();
+        match verb {
+            INSERT => {
+                let fields = field_names(drawer.plan.options.fields);
+                messages.write(Write::Create, name, fields.zip(drawer.new_fields().map(str::as_bytes)))
             }
-            return Ok(Step::Send);
+            UPDATE => {
+                let (field, value) = drawer.update();
+                messages.write(Write::Update, name, [(field, value.as_bytes())].into_iter())
+            }
+            _ => messages.read(name),
         };
-        self.check_found(reply)?;
-        match self.drawer.operation {
-            READ => self.check_record(reply)?,
-            READ_MODIFY_WRITE if !self.has_read => {
-                self.check_record(reply)?;
-                self.has_read = true;
-                self.update(messages);
-                return Ok(Step::Send);
-            }
-            _ => {}
-        }
-        self.drawer.settle(true);
-        Ok(Step::Done(Completion::Committed))
-    }
-
-    fn draws(&self) -> Draws {
-        self.drawer.draws()
-    }
-}
-
-impl YcsbWorker {
-    fn insert(&self, messages: &mut Messages) {
-        let fields = field_names(self.drawer.plan.options.fields);
-        let bins = fields.zip(self.drawer.new_fields().map(str::as_bytes));
-        messages.write(Write::Create, self.drawer.name.bytes(), bins);
-    }
-
-    fn update(&self, messages: &mut Messages) {
-        let name = field_names(self.drawer.plan.options.fields).nth(self.drawer.field).expect("a field that was drawn");
-        let value = self.drawer.update().as_bytes();
-        messages.write(Write::Update, self.drawer.name.bytes(), [(name, value)].into_iter());
     }
 
     /// What is read or updated must be there, and what is inserted must not.
-    fn check_found(&self, reply: &Reply) -> Result<(), DataError> {
+    fn judge(drawer: &Drawer, verb: OperationId, reply: &Reply) -> Result<(), String> {
         match reply.result(0) {
+            Some(FOUND) if verb == READ => match reply.bins(0).count() {
+                bins if bins == drawer.plan.options.fields as usize => Ok(()),
+                bins => Err(format!("{bins} bins")),
+            },
             Some(FOUND) => Ok(()),
-            other => Err(self.wrong(&other.map_or_else(|| "nothing".to_owned(), name_of))),
+            other => Err(other.map_or_else(|| "nothing".to_owned(), name_of)),
         }
-    }
-
-    fn check_record(&self, reply: &Reply) -> Result<(), DataError> {
-        let (bins, fields) = (reply.bins(0).count(), self.drawer.plan.options.fields as usize);
-        if bins == fields { Ok(()) } else { Err(self.wrong(&format!("{bins} bins"))) }
-    }
-
-    fn wrong(&self, met: &str) -> DataError {
-        let (operation, name) = (OPERATIONS[usize::from(self.drawer.operation.0)], self.drawer.name.text());
-        DataError(format!("{operation} of {name} met {met}, which cannot be of such a record"))
     }
 }

@@ -14,6 +14,7 @@ mod plan;
 mod resp;
 mod scatter;
 mod sql;
+mod worker;
 
 pub use aerospike::YcsbAerospike;
 pub use data::{YcsbData, name_of};

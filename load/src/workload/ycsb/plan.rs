@@ -1,6 +1,6 @@
 //! What operations there are, on which records, with what.
 
-use super::data::{Field, Values, name_of};
+use super::data::{Field, Values, field_names, name_of};
 use super::newest::Newest;
 use super::scatter::Scatter;
 use super::{
@@ -222,9 +222,10 @@ impl Drawer {
         }
     }
 
-    /// What an update writes into its field.
-    pub(super) fn update(&self) -> &str {
-        self.plan.values.get(self.written[0])
+    /// The field that an update writes, and what into it.
+    pub(super) fn update(&self) -> (&'static str, &str) {
+        let name = field_names(self.plan.options.fields).nth(self.field).expect("a field that was drawn");
+        (name, self.plan.values.get(self.written[0]))
     }
 
     /// What is in the fields of a new record.

@@ -2,13 +2,13 @@
 
 use super::data::{conditions, field_names};
 use super::plan::{Drawer, Plan};
+use super::worker::{Verbs, YcsbWorker};
 use super::{INSERT, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE, YcsbOptions};
 use crate::spec::ShardSpec;
-use crate::target::postgres::{Batch, Reply};
+use crate::target::postgres::{Batch, Connection, Reply};
 use crate::target::{Statement, StatementId, Value};
 use crate::workload::{
-    AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, ServerCounter, Step, Times,
-    Worker, Workload,
+    AuditLine, Condition, Draws, Effect, Effects, OperationId, ServerCounter, Times, Worker, Workload,
 };
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ impl Workload for Ycsb {
     }
 
     fn worker(&self, _: u32) -> Box<dyn Worker> {
-        Box::new(YcsbWorker { drawer: Drawer::new(Arc::clone(&self.plan)), has_read: false })
+        Box::new(YcsbWorker::new(&self.plan))
     }
 
     fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
@@ -84,85 +84,33 @@ impl Workload for Ycsb {
     }
 }
 
-struct YcsbWorker {
-    drawer: Drawer,
-    /// Whether a read-modify-write has read.
-    has_read: bool,
-}
-
-impl Worker for YcsbWorker {
-    fn draw(&mut self, client: u32, turn: u64) -> OperationId {
-        self.drawer.draw(client, turn)
-    }
-
-    fn step(&mut self, reply: Option<&Reply>, batch: &mut Batch) -> Result<Step, DataError> {
-        let Some(reply) = reply else {
-            self.has_read = false;
-            self.begin(batch);
-            return Ok(Step::Send);
-        };
-        match self.drawer.operation {
-            READ => self.check_record(reply)?,
-            UPDATE | INSERT => self.check_changed(reply)?,
-            SCAN => self.check_scan(reply)?,
-            _ if self.has_read => self.check_changed(reply)?,
-            _ => {
-                self.check_record(reply)?;
-                self.has_read = true;
-                self.update(batch);
-                return Ok(Step::Send);
-            }
-        }
-        self.drawer.settle(true);
-        Ok(Step::Done(Completion::Committed))
-    }
-
-    fn draws(&self) -> Draws {
-        self.drawer.draws()
-    }
-}
-
-impl YcsbWorker {
-    fn begin(&self, batch: &mut Batch) {
-        let key = Value::Text(self.drawer.name.text());
-        match self.drawer.operation {
+impl Verbs for Connection {
+    fn ask(drawer: &Drawer, verb: OperationId, batch: &mut Batch) {
+        let key = Value::Text(drawer.name.text());
+        match verb {
             INSERT => {
-                let fields = self.drawer.new_fields().map(Value::Text);
+                let fields = drawer.new_fields().map(Value::Text);
                 batch.execute_each(INSERT_RECORD, std::iter::once(key).chain(fields));
             }
-            SCAN => batch.execute(SCAN_RECORDS, &[key, Value::I64(self.drawer.scan as i64)]),
-            UPDATE => self.update(batch),
+            SCAN => batch.execute(SCAN_RECORDS, &[key, Value::I64(drawer.scan as i64)]),
+            UPDATE => {
+                let (_, value) = drawer.update();
+                batch.execute(StatementId(UPDATE_FIELD + drawer.field as u16), &[Value::Text(value), key]);
+            }
             _ => batch.execute(READ_RECORD, &[key]),
         }
     }
 
-    fn update(&self, batch: &mut Batch) {
-        let values = [Value::Text(self.drawer.update()), Value::Text(self.drawer.name.text())];
-        batch.execute(StatementId(UPDATE_FIELD + self.drawer.field as u16), &values);
-    }
-
-    /// The record that was asked for, whole.
-    fn check_record(&self, reply: &Reply) -> Result<(), DataError> {
-        let last = self.drawer.plan.options.fields as usize;
-        let whole =
-            reply.row(0, 0).is_some_and(|row| row.text(0) == Some(self.drawer.name.text()) && row.text(last).is_some());
-        if whole && reply.row_count(0) == 1 { Ok(()) } else { Err(self.wrong(reply)) }
-    }
-
-    fn check_changed(&self, reply: &Reply) -> Result<(), DataError> {
-        if reply.affected(0) == 1 { Ok(()) } else { Err(self.wrong(reply)) }
-    }
-
-    /// From the record that was asked for on, no more than wanted.
-    fn check_scan(&self, reply: &Reply) -> Result<(), DataError> {
+    fn judge(drawer: &Drawer, verb: OperationId, reply: &Reply) -> Result<(), String> {
         let rows = reply.row_count(0) as u64;
-        let first = reply.row(0, 0).and_then(|row| row.text(0));
-        let right = rows <= self.drawer.scan && first == Some(self.drawer.name.text());
-        if right { Ok(()) } else { Err(self.wrong(reply)) }
-    }
-
-    fn wrong(&self, reply: &Reply) -> DataError {
-        let (operation, name) = (OPERATIONS[usize::from(self.drawer.operation.0)], self.drawer.name.text());
-        DataError(format!("usertable: {operation} of {name} met {} records", reply.affected(0)))
+        let first = reply.row(0, 0).filter(|row| row.text(0) == Some(drawer.name.text()));
+        let right = match verb {
+            UPDATE | INSERT => reply.affected(0) == 1,
+            // From the record that was asked for on, no more than wanted.
+            SCAN => first.is_some() && rows <= drawer.scan,
+            // The record that was asked for, whole.
+            _ => rows == 1 && first.is_some_and(|row| row.text(drawer.plan.options.fields as usize).is_some()),
+        };
+        if right { Ok(()) } else { Err(format!("{} records", reply.affected(0))) }
     }
 }

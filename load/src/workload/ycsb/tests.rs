@@ -75,7 +75,7 @@ fn an_operation_without_inserts_is_a_function_of_seed_client_and_turn() {
     for turn in [5, 0, 3] {
         let drawn = |drawer: &mut Drawer| {
             let operation = drawer.draw(2, turn);
-            let written = (operation != READ).then(|| (drawer.field, drawer.update().to_owned()));
+            let written = (operation != READ).then(|| (drawer.field, drawer.update().1.to_owned()));
             (operation, drawer.name, written)
         };
         assert_eq!(drawn(&mut first), drawn(&mut second));
