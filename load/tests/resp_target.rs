@@ -237,6 +237,14 @@ fn a_cluster_is_loaded_and_driven_each_key_at_its_master() {
         let keys = master.connect().text(&[b"INFO", b"keyspace"]).unwrap();
         assert!(keys.contains("db0:keys="), "every master has its part: {keys}");
     }
+    // Records that are inserted go to their masters, and are read there.
+    for action in ["load", "run"] {
+        let mut latest = spec(action, 0);
+        latest["workload"] = json!({"kind": "ycsb", "rows": 1_000, "mix": "d", "field_bytes": 10});
+        let ended = exec(&latest).expect(0);
+        assert_eq!(ended.finished()["errors"], json!([]));
+        assert!(action == "load" || ended.finished()["counters"][1]["server"].as_u64() > Some(50));
+    }
 }
 
 #[test]

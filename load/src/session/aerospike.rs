@@ -26,10 +26,6 @@ pub(super) fn act(session: &Session, place: &aerospike::Place) -> Result<(), Fai
         WorkloadSpec::Kv(options) => {
             (Some(Box::new(KvData::new(*options, seed))), Arc::new(KvAerospike::new(*options, seed, partitions)))
         }
-        WorkloadSpec::Ycsb(options) if options.mix.inserts() && partitions.nodes().len() > 1 => {
-            let message = "workload.mix: d needs one node, since a cluster must be told a record before it is drawn";
-            return Err(Failure::new(ExitCode::BadSpec, message));
-        }
         WorkloadSpec::Ycsb(options) => {
             let workload = YcsbAerospike::new(*options, seed, spec.shard, partitions);
             (Some(Box::new(YcsbData::new(*options, seed))), Arc::new(workload))

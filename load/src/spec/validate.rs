@@ -72,7 +72,7 @@ impl Spec {
             WorkloadSpec::Kv(kv) => kv.batch,
             WorkloadSpec::Null(_) => 1,
             WorkloadSpec::Ycsb(ycsb) => {
-                super::ycsb::validate_resp(ycsb, self.target.cluster)?;
+                super::ycsb::validate_resp(ycsb)?;
                 1
             }
             _ => return Err(SpecError(RESP_WORKLOADS.to_owned())),

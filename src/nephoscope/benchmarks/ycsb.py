@@ -43,9 +43,9 @@ class YcsbParameters(PacedParameters):
     cluster: Cluster = False
 
     @model_validator(mode="after")
-    def _a_cluster_takes_no_inserts(self) -> "YcsbParameters":
-        if self.cluster and self.mix in {"d", "e"}:
-            raise does_not_fit(f"`mix` {self.mix} adds records, and `cluster` has a place for loaded ones alone")
+    def _a_cluster_takes_no_scans(self) -> "YcsbParameters":
+        if self.cluster and self.mix == "e":
+            raise does_not_fit("`mix` e scans, and the hashes of a `cluster` have no order")
         return self
 
 

@@ -12,8 +12,8 @@ use crate::workload::keys::{Bins, MOST_BINS, Ranks, Shape, below, scramble};
 use crate::workload::statistic::chi_square;
 use crate::workload::{AuditLine, Draws, Name, OperationId, ServerCounter, Streams};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// The purpose of the streams that operations are drawn from.
 const CLIENT_STREAM: u64 = 0x79_63_73_62_00;
@@ -26,6 +26,10 @@ const SCANS: &str = "scan_lengths";
 const NUMBERS_OF_A_SEED: u32 = 40;
 /// … of so many seeds, so that no number has a sign.
 const SEEDS: u64 = (1 << 23) - 1;
+
+/// By client and turn, what was chosen before the turn is drawn: the place of a record that will be inserted, or the
+/// number of one that is there.
+type Ahead = HashMap<(u32, u64), u64>;
 
 /// What all executors share.
 #[derive(Debug)]
@@ -42,6 +46,7 @@ pub(super) struct Plan {
     scan_bins: Bins,
     pub(super) values: Values,
     newest: Newest,
+    ahead: OnceLock<Mutex<Ahead>>,
 }
 
 impl Plan {
@@ -61,6 +66,7 @@ impl Plan {
             scans,
             values: Values::new(seed, options.field_bytes),
             newest: Newest::new(options.rows),
+            ahead: OnceLock::new(),
         }
     }
 
@@ -93,11 +99,21 @@ impl Plan {
         }
     }
 
-    /// The record of a client's turn, as it will be drawn, where no operation adds any.
+    /// The record of a client's turn, as it will be drawn, for who must know before who has it. Where operations add
+    /// records, it is chosen here, of those that are there by now; so ask once.
     pub(super) fn first_name(&self, client: u32, turn: u64) -> Name {
         let mut random = self.stream(client, turn);
-        self.operation(&mut random);
-        name_of(self.record(self.ranks.draw(&mut random)))
+        let inserts = self.operation(&mut random) == INSERT;
+        let chosen = if inserts { self.newest.begin() } else { self.record(self.ranks.draw(&mut random)) };
+        if self.options.mix.inserts() {
+            lock(self.ahead.get_or_init(Mutex::default)).insert((client, turn), chosen);
+        }
+        name_of(if inserts { self.number(chosen) } else { chosen })
+    }
+
+    /// What was chosen for a turn, if somebody asked.
+    fn chosen(&self, client: u32, turn: u64) -> Option<u64> {
+        lock(self.ahead.get()?).remove(&(client, turn))
     }
 
     /// What a server that counts by name must have counted. Two operations of F read, so that only its writes are counted.
@@ -133,6 +149,10 @@ impl Plan {
         }
         lines
     }
+}
+
+fn lock(ahead: &Mutex<Ahead>) -> MutexGuard<'_, Ahead> {
+    ahead.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The operation that was drawn, and counts of all.
@@ -181,14 +201,15 @@ impl Drawer {
         let random = &mut plan.stream(client, turn);
         self.operation = plan.operation(random);
         self.mix[usize::from(self.operation.0)] += 1;
+        let chosen = plan.chosen(client, turn);
         let number = if self.operation == INSERT {
-            let place = plan.newest.begin();
+            let place = chosen.unwrap_or_else(|| plan.newest.begin());
             self.inserting = Some(place);
             plan.number(place)
         } else {
             let rank = plan.ranks.draw(random);
             self.ranks[plan.bins.bin(rank)] += 1;
-            let record = plan.record(rank);
+            let record = chosen.unwrap_or_else(|| plan.record(rank));
             if let Some(bin) = plan.scatter.as_ref().and_then(|scatter| scatter.bin(rank, record)) {
                 self.records[bin] += 1;
             }

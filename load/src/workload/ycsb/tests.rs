@@ -2,7 +2,7 @@ use super::data::YcsbData;
 use super::plan::{Drawer, Plan};
 use super::*;
 use crate::spec::ShardSpec;
-use crate::workload::{AuditLine, Draws, Records};
+use crate::workload::{AuditLine, Draws, Name, Records};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -129,6 +129,32 @@ fn shards_and_seeds_insert_records_of_their_own() {
     }
     assert!(expected > 600);
     assert_eq!(names.len(), expected);
+}
+
+/// As on a cluster: many turns are told before the first of them is drawn.
+#[test]
+fn a_turn_is_drawn_as_it_was_told_and_reads_only_what_was_there() {
+    let options = YcsbOptions::new(500, Mix::D);
+    let (plan, mut there) = (plan(options), loaded(options));
+    let mut drawer = Drawer::new(Arc::clone(&plan));
+    for burst in 0..100 {
+        let turns = burst * 20..(burst + 1) * 20;
+        let told: Vec<(u64, Name)> = turns.map(|turn| (turn, plan.first_name(3, turn))).collect();
+        // In another order: connections to different servers become free.
+        for (turn, name) in told.into_iter().rev() {
+            let operation = drawer.draw(3, turn);
+            assert_eq!(drawer.name, name);
+            assert_eq!(there.contains(name.text()), operation != INSERT, "{name:?}");
+            if operation == INSERT && turn % 3 > 0 {
+                there.insert(name.text().to_owned());
+                drawer.settle(true);
+            }
+        }
+    }
+    assert!(there.len() > 540, "{}", there.len());
+    let names = (2_000..2_400).map(|turn| plan.first_name(3, turn));
+    let old = loaded(options);
+    assert!(names.filter(|name| !old.contains(name.text())).count() > 100, "new records are read");
 }
 
 #[test]
