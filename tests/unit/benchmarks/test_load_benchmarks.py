@@ -58,6 +58,22 @@ def test_the_counters_of_a_server_are_expected_of_one_generator_alone() -> None:
         assert Tpcc().operations({"load-run.stdout": text}, TPCC_PARAMETERS, 2).counters_expected is expected
 
 
+def test_the_counters_of_a_server_are_expected_of_what_it_counts() -> None:
+    def expected(workload: Line, **target: str) -> bool:
+        def of(line: Line) -> None:
+            if line["event"] == "started":
+                line["spec"]["workload"] = workload
+                line["spec"]["target"] |= target
+
+        return load_output.evidence(load_output.read(changed(POINT_SELECT, of)), 2).counters_expected
+
+    select = {"kind": "point_select", "rows": 1000}
+    assert expected(select)
+    assert not expected(select, dialect="cockroachdb"), "it does not count reads by table"
+    assert expected({"kind": "kv", "rows": 1000}, dialect="cockroachdb")
+    assert not expected({"kind": "null"})
+
+
 def test_rates_come_with_their_series_and_the_ramp_is_in_it_but_not_in_the_rate() -> None:
     rows = [row for row in Tpcc().parse({"load-run.stdout": TPCC}, TPCC_PARAMETERS) if row.at_s is not None]
     intervals = [json.loads(line) for line in TPCC.splitlines()[1:-1]]
