@@ -13,6 +13,7 @@ import nephoscope
 from nephoscope.analysis.collect import collect, digest, stored_trials, trial_row
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
+from nephoscope.databases.base import HasFootprint
 from nephoscope.errors import InputError, NephoscopeError, OutputUnreadable, StorageFailed
 from nephoscope.frozen import Frozen
 from nephoscope.importers import folder as import_folder
@@ -26,6 +27,7 @@ from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import DEBIAN_PACKAGES
 from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
+from nephoscope.plan.space import check_space
 from nephoscope.providers.cloud_check import require_possible
 from nephoscope.providers.local import LOOPBACK
 from nephoscope.records import Plan, SourceRecord, Status, TrialIntent
@@ -41,7 +43,7 @@ from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.claims import load_claims
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
-from nephoscope.wiring import LOAD_PROGRAM, load_program
+from nephoscope.wiring import LOAD_PROGRAM, load_program, real_databases
 
 
 def read_text(file: Path) -> str:
@@ -82,11 +84,15 @@ def plan(study: Study, *, scale: float | None = None) -> Plan:
     """study -> plan; `scale` of sizes and run times, see `expand`.
 
     Raises:
-        InputError: no plan can be made, or a cloud could not be asked for the machines of a configuration.
+        InputError: no plan can be made, a cloud could not be asked for the machines of a configuration, or data do not
+            fit on its disks.
     """
     for configuration in study.configurations:
         require_possible(configuration)
-    return expand(study, BENCHMARKS, scale=scale)
+    planned = expand(study, BENCHMARKS, scale=scale)
+    kept = {name: one.disk_bytes for name, one in real_databases().items() if isinstance(one, HasFootprint)}
+    check_space(planned, BENCHMARKS, kept)
+    return planned
 
 
 def adopt(folder: ResultsFolder, text: str, study: Study, planned: Plan, *, replan: bool) -> None:

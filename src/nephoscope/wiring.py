@@ -58,16 +58,9 @@ def real_world(listener: Listener) -> World:
         "ssh": SshProvider([load_program()]),
         "fake": FakeProvider({FAKE_PROGRAM: fake_program}, FakeClock()),
     }
-    databases: Mapping[str, Database] = {
-        "postgres": PostgresDatabase(lambda: find_binaries(embedded_folder()), os.environ),
-        "valkey": ValkeyDatabase(find_valkey),
-        "cockroachdb": CockroachDatabase(),
-        "aerospike": AerospikeDatabase(require_unused),
-        "fake": FakeDatabase(),
-    }
     return World(
         providers=providers,
-        databases=databases,
+        databases=real_databases(),
         benchmarks=BENCHMARKS,
         observe=gather_facts,
         clock=clock,
@@ -75,6 +68,17 @@ def real_world(listener: Listener) -> World:
         load_program=load_program(),
         version=nephoscope.__version__,
     )
+
+
+def real_databases() -> Mapping[str, Database]:
+    """By what `database.system` says; none of them is started."""
+    return {
+        "postgres": PostgresDatabase(lambda: find_binaries(embedded_folder()), os.environ),
+        "valkey": ValkeyDatabase(find_valkey),
+        "cockroachdb": CockroachDatabase(),
+        "aerospike": AerospikeDatabase(require_unused),
+        "fake": FakeDatabase(),
+    }
 
 
 def _user() -> str:

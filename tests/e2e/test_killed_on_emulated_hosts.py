@@ -165,7 +165,7 @@ replicates = 1
 name = "node"
 vcpus = 1
 memory_gib = 1
-disk_gib = 4  # a primary with standbys keeps 1 GiB of its log
+disk_gib = 8  # a primary with standbys keeps up to 5 GiB of its log
 
 [[configurations]]
 name = "replicated"

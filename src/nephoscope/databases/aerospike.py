@@ -183,9 +183,9 @@ class AerospikeDatabase:
 
     # HasFootprint
 
-    def disk_share(self, settings: DatabaseSettings) -> float:
-        """See `HasFootprint.disk_share`: nothing beside a raw device."""
-        return 1.0 if config.own_of(settings).device is None else 0.0
+    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:  # noqa: ARG002
+        """See `HasFootprint.disk_bytes`: nothing beside a raw device."""
+        return data_bytes if config.own_of(settings).device is None else 0
 
     # HasSettings
 

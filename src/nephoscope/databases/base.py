@@ -113,8 +113,12 @@ class HasReplication(Protocol):
 class HasFootprint(Protocol):
     """Takes another amount of disk than a benchmark reckons with, which is a data set and one copy on each machine."""
 
-    def disk_share(self, settings: DatabaseSettings) -> float:
-        """Of that amount, on each machine, in its data folder."""
+    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
+        """The most that it takes in the data folder of each of `machines` for such an amount; pure.
+
+        Raises:
+            InputError: its settings say something that is no size.
+        """
         ...
 
 

@@ -38,6 +38,8 @@ GC_TTL_S = 600
 """After so long the space of a dropped copy is free again; by default it takes hours, and trials follow each other."""
 DISK_SHARE = 0.35
 """In 2022 10,000 warehouses of TPC-C lay on three volumes of 1,000 GB: compressed, and the backup in a bucket."""
+COPIES = 3
+"""Of every range, where there are so many machines."""
 _STATEMENT_TIMEOUT_S = 120.0
 _LOOK_EVERY_S = 0.5
 _QUIET = {"COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING": "true"}
@@ -136,9 +138,9 @@ class CockroachDatabase:
 
     # HasFootprint
 
-    def disk_share(self, settings: DatabaseSettings) -> float:  # noqa: ARG002
-        """See `HasFootprint.disk_share`."""
-        return DISK_SHARE
+    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:  # noqa: ARG002
+        """See `HasFootprint.disk_bytes`: three copies on all machines together."""
+        return int(DISK_SHARE * data_bytes * min(1.0, COPIES / machines))
 
     # HasFixtures
 

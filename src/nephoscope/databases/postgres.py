@@ -18,7 +18,7 @@ from nephoscope.databases import postgres_remote, upkeep
 from nephoscope.databases.base import Endpoint, Upkeep
 from nephoscope.databases.postgres_binaries import Binaries, as_server_user, major_version
 from nephoscope.databases.postgres_folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
-from nephoscope.databases.postgres_settings import STATEMENT, stored_settings
+from nephoscope.databases.postgres_settings import FOR_STANDBYS, STATEMENT, log_bytes, stored_settings
 from nephoscope.errors import (
     DatabaseFailed,
     EnvironmentProblem,
@@ -151,6 +151,14 @@ class PostgresDatabase:
                 f"PostgreSQL did not stop within {STOP_TIMEOUT_S:.0f} s and was killed",
                 hint="the disk may be far too slow for its shared_buffers; its log stands beside the raw output",
             )
+
+    # HasFootprint
+
+    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
+        """See `HasFootprint.disk_bytes`: with the write-ahead log of a server of ours, primary or standby."""
+        if settings.dsn is not None:
+            return data_bytes
+        return data_bytes + log_bytes({**(FOR_STANDBYS if machines > 1 else {}), **_options(settings)})
 
     # HasFixtures
 

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from nephoscope.databases.postgres_binaries import as_server_user, major_version
 from nephoscope.databases.postgres_folder import USER
+from nephoscope.databases.postgres_settings import FOR_STANDBYS
 from nephoscope.errors import DatabaseFailed, MachineLost
 from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.providers.base import Cluster
@@ -135,12 +136,12 @@ async def start_primary(cluster: Cluster, embedded: str, settings: Mapping[str, 
     machine, own = cluster.database[0], programs[0]
     standbys = tuple(one.name for one in cluster.database[1:])
     names = ", ".join(f'"{name}"' for name in standbys)
-    # Without slots nobody keeps the log for a standby that is still being copied: hence wal_keep_size.
-    waiting = {"synchronous_standby_names": f"ANY 1 ({names})", "wal_keep_size": "1GB"} if standbys else {}
+    waiting = {"synchronous_standby_names": f"ANY 1 ({names})"} if standbys else {}
+    kept = FOR_STANDBYS if standbys else {}
     identity = f"primary of PostgreSQL {major_version(own.version)}"
     password = await _prepared(machine, _access(cluster), identity, _initdb(machine, own), secrets.token_urlsafe(24))
     generation = await _generation(cluster)
-    process = await _launched(machine, own, {**settings, **waiting}, log)
+    process = await _launched(machine, own, {**kept, **settings, **waiting}, log)
     return Started((process,), password, programs, standbys, generation)
 
 

@@ -1,8 +1,44 @@
-"""Which settings of a PostgreSQL server are stored: what explains a number, and nothing that could be a secret."""
+"""Settings of a PostgreSQL server: how much of its log they let lie on the disk, and which of them are stored.
+
+Stored is what explains a number, and nothing that could be a secret.
+"""
 
 import json
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
+
+from nephoscope.errors import InputError
+from nephoscope.units import GIB, MIB
+
+FOR_STANDBYS: Mapping[str, str] = MappingProxyType({"wal_keep_size": "1GB"})
+"""Of a primary: without slots nobody keeps the log for a standby that is still being copied."""
+
+_SIZE = re.compile(r"(?P<number>\d+)\s*(?P<unit>B|kB|MB|GB|TB|)")
+_UNITS = {"B": 1, "kB": 1024, "MB": MIB, "": MIB, "GB": GIB, "TB": 1024 * GIB}
+"""Without one the settings of the log count MB."""
+
+
+def log_bytes(settings: Mapping[str, str]) -> int:
+    """The most that the write-ahead log takes on the disk, by the documentation's formula for `max_wal_size`.
+
+    A checkpoint that has just ended may leave `wal_keep_size` of log before it; what is written until the next one has
+    ended is `max_wal_size`, as long as the disk keeps up with it.
+
+    Raises:
+        InputError: one of the two is no size.
+    """
+    return sum(_bytes(name, settings[name]) for name in ("max_wal_size", "wal_keep_size") if name in settings)
+
+
+def _bytes(name: str, value: str) -> int:
+    found = _SIZE.fullmatch(value.strip())
+    if found is None:
+        raise InputError(
+            f"the setting {name} = {value!r} is no size", hint="a whole number with kB, MB, GB or TB: '4GB'"
+        )
+    return int(found["number"]) * _UNITS[found["unit"]]
+
 
 ALWAYS = (
     *("data_checksums", "default_transaction_isolation", "fsync", "full_page_writes", "io_method", "jit"),

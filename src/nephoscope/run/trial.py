@@ -26,7 +26,6 @@ from nephoscope.run.world import World
 from nephoscope.seeds import seed_of
 from nephoscope.store.attempt import Attempt, When
 from nephoscope.study.model import Configuration
-from nephoscope.study.model import Database as DatabaseSettings
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
     needs = benchmark.needs(parameters)
     if needs.database:
-        needs = _as_kept(needs, world.databases[configuration.database.system], configuration.database)
+        needs = _as_kept(needs, world.databases[configuration.database.system], configuration)
     provider = world.providers[configuration.provider]
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
@@ -177,11 +176,12 @@ def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, a
     )
 
 
-def _as_kept(needs: Needs, database: Database, settings: DatabaseSettings) -> Needs:
+def _as_kept(needs: Needs, database: Database, configuration: Configuration) -> Needs:
     """With the disk that this database takes."""
     if not isinstance(database, HasFootprint):
         return needs
-    return replace(needs, disk_bytes=int(needs.disk_bytes * database.disk_share(settings)))
+    machines = configuration.database_machine.count
+    return replace(needs, disk_bytes=database.disk_bytes(configuration.database, needs.disk_bytes, machines))
 
 
 def _at_this_size(configuration: Configuration, cluster: Cluster) -> Configuration:

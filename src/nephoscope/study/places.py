@@ -20,7 +20,7 @@ class MachineType(Frozen):
         default=None, gt=0, description="CPUs' worth of time for all its vCPUs together; default: all of them"
     )
     memory_gib: float = Field(default=1, gt=0, description="limit, page cache included")
-    disk_gib: float = Field(default=4, gt=0, description="size of its data disk, a file that only grows when written")
+    disk_gib: float = Field(default=8, gt=0, description="size of its data disk, a file that only grows when written")
     disk_iops: int | None = Field(default=None, ge=1, description="reads per second, and as many writes")
     disk_mib_per_s: float | None = Field(default=None, gt=0, description="read, and as much written")
     disk_barriers: bool = Field(

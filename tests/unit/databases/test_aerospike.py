@@ -163,7 +163,7 @@ def test_a_raw_device_is_erased_and_loaded_for_every_trial(tmp_path: Path) -> No
         own = SMALL.model_copy(update={"disk_gib": None, "device": str(device), "destroys_data_on": str(device)})
         settings = settings_of(tmp_path, own)
         assert isinstance(database, HasFootprint)
-        assert database.disk_share(settings) == 0
+        assert database.disk_bytes(settings, 1000, 1) == 0
         try:
             endpoint = await database.start(cluster, settings, tmp_path / "log" / "aerospike.log")
             assert not device.read_bytes()[: 8 * MIB].strip(b"\0")
