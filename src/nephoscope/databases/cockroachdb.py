@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import json
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,8 +19,17 @@ from urllib.parse import urlsplit, urlunsplit
 from nephoscope.databases import cockroachdb_commands as commands
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.cockroachdb_commands import Layout, Manner, Replication
-from nephoscope.databases.cockroachdb_machines import certify, claim_folders, installed, root_of
-from nephoscope.errors import DatabaseFailed, NephoscopeError, ToolFailed, ToolTimedOut
+from nephoscope.databases.cockroachdb_machines import (
+    certify,
+    claim_folders,
+    client_certificates,
+    found_again,
+    installed,
+    require_ours,
+    root_of,
+)
+from nephoscope.errors import DatabaseFailed, NephoscopeError, TargetLost, ToolFailed, ToolTimedOut
+from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
@@ -76,32 +85,14 @@ class CockroachDatabase:
         Raises:
             InputError: `binary` is no file.
         """
-        found = await asyncio.gather(*(installed(machine, settings) for machine in cluster.database))
-        tags = {tag for _, tag in found}
-        if len(tags) > 1:
-            pairs = zip(cluster.database, found, strict=True)
-            raise DatabaseFailed(
-                "CockroachDB differs between the machines: "
-                + ", ".join(f"{machine.name} {tag}" for machine, (_, tag) in pairs)
-            )
-        secure, manner = commands.is_secure(settings), commands.manner_of(settings)
-        layouts = [
-            Layout(root_of(machine), program, secure)
-            for machine, (program, _) in zip(cluster.database, found, strict=True)
-        ]
-        addresses = [machine.address for machine in cluster.database]
-        await claim_folders(cluster, _identity(addresses, secure, *tags))
-        client = await certify(cluster, layouts[0]) if secure else ""
-        self._running[cluster.key] = servers = _Servers(
-            layouts[0], manner, (settings.fixtures or DEFAULT_FIXTURES).rstrip("/"), log
-        )
+        layouts, tag = await _layouts(cluster, settings, installed)
+        await claim_folders(cluster, _identity(cluster, layouts, tag))
+        if layouts[0].secure:
+            await certify(cluster, layouts[0])
+        manner = commands.manner_of(settings)
+        self._running[cluster.key] = _Servers(layouts[0], manner, _fixtures(settings), log)
         try:
-            for machine, layout in zip(cluster.database, layouts, strict=True):
-                argv = layout.start(machine.address, addresses, manner.flags)
-                process = await machine.remote.start(argv, log=_beside(log, machine.name), environment=_QUIET)
-                servers = replace(servers, processes=(*servers.processes, process))
-                self._running[cluster.key] = servers
-            await self._come_up(cluster, servers)
+            await self._come_up(cluster, await self._launch(cluster, layouts))
             for name, value in manner.settings.items():
                 await self._sql(cluster, commands.set_statement(name, value))
             await self._until_whole(cluster)
@@ -113,8 +104,24 @@ class CockroachDatabase:
         except BaseException:
             await self.stop(cluster)
             raise
-        origin = "user" if settings.binary else "system"
-        return Endpoint(layouts[0].dsn(addresses, client), {}, tags.pop(), origin)
+        return _endpoint(cluster, settings, layouts[0], tag)
+
+    # CanAttach
+
+    async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        """See `CanAttach.attach`: servers on machines that outlived the controller."""
+        if isinstance(cluster.database[0].remote, LocalRemote):
+            raise TargetLost("a server on this machine ends with its controller")
+        try:
+            layouts, tag = await _layouts(cluster, settings, found_again)
+            await require_ours(cluster, _identity(cluster, layouts, tag))
+            self._running[cluster.key] = _Servers(layouts[0], commands.manner_of(settings), _fixtures(settings), log)
+            await self._launch(cluster, layouts)  # each is begun once in an attempt: this finds what goes on
+            for machine in cluster.database:
+                await _ask(cluster.database[0], layouts[0].sql(machine.address, "SELECT 1"))
+        except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
+            raise TargetLost(f"CockroachDB of {cluster.key} is not up any more: {error.message}") from error
+        return _endpoint(cluster, settings, layouts[0], tag)
 
     async def stop(self, cluster: Cluster) -> None:
         """See `Database.stop`; their logs and their last word on replication come here first."""
@@ -207,6 +214,16 @@ class CockroachDatabase:
         servers, machine = self._running[cluster.key], cluster.database[0]
         return commands.replication(await _ask(machine, servers.layout.status(machine.address)))
 
+    async def _launch(self, cluster: Cluster, layouts: Sequence[Layout]) -> _Servers:
+        """Starts every server; they do not answer yet."""
+        servers, addresses = self._running[cluster.key], _addresses(cluster)
+        for machine, layout in zip(cluster.database, layouts, strict=True):
+            argv = layout.start(machine.address, addresses, servers.manner.flags)
+            process = await machine.remote.start(argv, log=_beside(servers.log, machine.name), environment=_QUIET)
+            servers = replace(servers, processes=(*servers.processes, process))
+            self._running[cluster.key] = servers
+        return servers
+
     async def _come_up(self, cluster: Cluster, servers: _Servers) -> None:
         """Makes a cluster of them unless they are one, and waits until each answers.
 
@@ -278,9 +295,44 @@ class CockroachDatabase:
         return await _ask(machine, self._running[cluster.key].layout.sql(machine.address, statement), timeout_s)
 
 
-def _identity(addresses: list[str], secure: bool, tag: str) -> str:
+async def _layouts(
+    cluster: Cluster,
+    settings: DatabaseSettings,
+    find: Callable[[MachineHandle, DatabaseSettings], Awaitable[tuple[str, str]]],
+) -> tuple[list[Layout], str]:
+    """How each machine has the program that `find` finds there, and its build tag.
+
+    Raises:
+        DatabaseFailed: they differ in version.
+    """
+    found = await asyncio.gather(*(find(machine, settings) for machine in cluster.database))
+    pairs = list(zip(cluster.database, found, strict=True))
+    if len({tag for _, tag in found}) > 1:
+        raise DatabaseFailed(
+            "CockroachDB differs between the machines: "
+            + ", ".join(f"{machine.name} {tag}" for machine, (_, tag) in pairs)
+        )
+    secure = commands.is_secure(settings)
+    return [Layout(root_of(machine), program, secure) for machine, (program, _) in pairs], found[0][1]
+
+
+def _endpoint(cluster: Cluster, settings: DatabaseSettings, layout: Layout, tag: str) -> Endpoint:
+    client = client_certificates(cluster) if layout.secure else ""
+    return Endpoint(layout.dsn(_addresses(cluster), client), {}, tag, "user" if settings.binary else "system")
+
+
+def _addresses(cluster: Cluster) -> list[str]:
+    return [machine.address for machine in cluster.database]
+
+
+def _fixtures(settings: DatabaseSettings) -> str:
+    return (settings.fixtures or DEFAULT_FIXTURES).rstrip("/")
+
+
+def _identity(cluster: Cluster, layouts: Sequence[Layout], tag: str) -> str:
     """Of a cluster whose data can be gone on with."""
-    return hashlib.sha256(json.dumps([addresses, secure, tag]).encode()).hexdigest()[:12]
+    inputs = [_addresses(cluster), layouts[0].secure, tag]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
 
 
 async def _ask(machine: MachineHandle, argv: list[str], timeout_s: float = _STATEMENT_TIMEOUT_S) -> str:

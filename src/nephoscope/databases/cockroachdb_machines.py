@@ -17,7 +17,7 @@ _INSTALL_TIMEOUT_S = 1800.0
 _REMOVE_TIMEOUT_S = 600.0
 _CLIENT_FILES = ("ca.crt", "client.root.crt", "client.root.key")
 
-_FIND = """
+_LOOK = """
 root=$1 version=$2
 for one in "$root/bin/cockroach" "$(command -v cockroach)"; do
     [ -n "$one" ] && [ -x "$one" ] || continue
@@ -26,6 +26,9 @@ for one in "$root/bin/cockroach" "$(command -v cockroach)"; do
         *) [ -n "$version" ] || { echo "$one"; exit 0; } ;;
     esac
 done
+"""
+"""The program of a version (or of any): taken along before, or of the machine's own."""
+_DOWNLOAD = """
 [ -n "$version" ] || { echo "it is not on PATH" >&2; exit 1; }
 case "$(uname -m)" in
     x86_64) kind=amd64 ;;
@@ -40,7 +43,7 @@ mv "$root/download/cockroach" "$root/bin/cockroach" || exit 1
 rm -rf "$root/download"
 echo "$root/bin/cockroach"
 """
-"""The program of a version (or of any): taken along before, of the machine's own, else downloaded by the machine."""
+"""Where there is none, by the machine itself."""
 
 _CLAIM = """
 root=$1 cluster=$2
@@ -88,7 +91,7 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
     else:
         wanted = (settings.version or "").removeprefix("v")
         found = await machine.remote.execute(
-            ["sh", "-c", _FIND, "find", root, wanted], timeout_s=_INSTALL_TIMEOUT_S, pinned=False
+            ["sh", "-c", _LOOK + _DOWNLOAD, "find", root, wanted], timeout_s=_INSTALL_TIMEOUT_S, pinned=False
         )
         if found.exit_code != 0:
             why = found.stderr.decode(errors="replace").strip()[-300:] or "it says nothing"
@@ -106,6 +109,33 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
             hint="change `version` in the study, or give `binary` of such a one",
         )
     return program, tag
+
+
+async def found_again(machine: MachineHandle, settings: DatabaseSettings) -> tuple[str, str]:
+    """Path and build tag of the program that `installed` once found; nothing is taken to the machine.
+
+    Raises:
+        DatabaseFailed: it is not there.
+    """
+    wanted = "" if settings.binary else (settings.version or "").removeprefix("v")
+    argv = ["sh", "-c", f"{_LOOK}exit 1", "find", root_of(machine), wanted]
+    found = await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    if found.exit_code != 0:
+        raise DatabaseFailed(f"{machine.name} has no CockroachDB of ours")
+    program = found.stdout.decode().strip().splitlines()[-1]
+    said = await machine.remote.execute([program, "version", "--build-tag"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    return program, said.require().stdout.decode(errors="replace").strip()
+
+
+async def require_ours(cluster: Cluster, identity: str) -> None:
+    """Every data folder is of the cluster `identity`; nothing is changed.
+
+    Raises:
+        DatabaseFailed: one is not.
+    """
+    for machine in cluster.database:
+        if (await _script(machine, _CLAIM, root_of(machine), identity)).strip() != "ours":
+            raise DatabaseFailed(f"the data folder of {machine.name} is of another cluster")
 
 
 async def claim_folders(cluster: Cluster, identity: str) -> None:
@@ -129,10 +159,15 @@ async def certify(cluster: Cluster, layout: Layout) -> str:
         own = [f"{machine.address}/node.crt", f"{machine.address}/node.key"]
         files = [*_CLIENT_FILES, *own] if machine is first else ["ca.crt", *own]
         await _carry(first, authority, files, machine, f"{root_of(machine)}/certs")
-    folder = f"{root_of(cluster.load)}/certs"
+    folder = client_certificates(cluster)
     for machine in () if cluster.co_located else cluster.load_machines:
         await _carry(first, authority, _CLIENT_FILES, machine, folder)
     return folder
+
+
+def client_certificates(cluster: Cluster) -> str:
+    """The folder of root's on the load machines."""
+    return f"{root_of(cluster.load)}/certs"
 
 
 async def _carry(source: MachineHandle, folder: str, files: Sequence[str], to: MachineHandle, into: str) -> None:
