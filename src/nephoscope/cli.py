@@ -72,7 +72,7 @@ Replan = Annotated[bool, typer.Option("--replan", help="replace a plan of which 
 MaxClusters = Annotated[int, typer.Option("--max-clusters", min=1, help="trials at once, each on a cluster of its own")]
 MaxUsd = Annotated[
     float | None,
-    typer.Option("--max-usd", min=0.01, help="begin no trial that could take the study beyond it"),
+    typer.Option("--max-usd", min=0.01, help="begin no trial beyond it, and end what is under way before it is spent"),
 ]
 Until = Annotated[
     str | None,
@@ -312,7 +312,7 @@ def _say_what_was_not_begun(outcome: StudyOutcome) -> None:
         talk().print(outcome.stopped, highlight=False, markup=False)
     if outcome.refused:
         reason = next(iter(outcome.refused.values()))
-        talk().print(f"{len(outcome.refused)} trials not begun: {reason}", highlight=False, markup=False)
+        talk().print(f"{len(outcome.refused)} trials beyond the budget: {reason}", highlight=False, markup=False)
 
 
 def _summary(planned: Plan) -> str:

@@ -18,7 +18,7 @@ from nephoscope.console import LiveProgress, duration, output, talk
 from nephoscope.errors import MachinesLeft
 from nephoscope.results import TrialRow
 from nephoscope.run.clock import SystemClock
-from nephoscope.run.states import ENDS, State
+from nephoscope.run.states import STOPS, State
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.wiring import real_world
 
@@ -89,7 +89,7 @@ def _view(folder: ResultsFolder, standing: stages_fleet.Standing) -> Group:
     table = Table("#", "configuration", "benchmark", "replicate", "state")
     for planned, _ in folder.planned():
         state, intent = standing.states[planned.intent.id], planned.intent
-        if state in ENDS or state is State.PLANNED:
+        if state in STOPS or state is State.PLANNED:
             continue
         name = Text(state, style=_COLOURS.get(state, "cyan"))
         table.add_row(

@@ -269,6 +269,12 @@ class MachineLost(InfrastructureFailure):
     failure_class = "machine_lost"
 
 
+class BudgetReached(TrialFailure):
+    """The budget has no more for a cluster on which a trial went on: it was given back. A larger one begins it anew."""
+
+    failure_class = "budget"
+
+
 class MachineUnsupported(TrialFailure):
     """The provider does not make such a machine there; trying again would not help."""
 

@@ -20,6 +20,9 @@ class Lease(Frozen):
     zone: str | None = Field(default=None, description="None: the configuration names none")
     usd_per_hour: float | None = Field(description="of the whole cluster; None: not known")
     quoted_usd: float | None = Field(description="for the expected duration; None: not known")
+    reserved_usd: float | None = Field(
+        default=None, description="the budget set so much aside for the cluster, and ends it before; None: no budget"
+    )
     begun_unix_ms: int
 
     def cost_usd(self, ended_unix_ms: int) -> float | None:

@@ -15,7 +15,7 @@ from nephoscope.run.cleaning import Cleaned, clean, find
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.spending import spent_usd
-from nephoscope.run.states import ENDS, Patience, State
+from nephoscope.run.states import ENDS, STOPS, Patience, State
 from nephoscope.run.study import Conduct, study_key
 from nephoscope.run.world import World
 from nephoscope.store.folder import ResultsFolder, Trial
@@ -143,7 +143,7 @@ def standing(folder: ResultsFolder, now_unix_ms: int) -> Standing:
     """How a study stands, from what is stored alone; somebody may be working on it."""
     rows = list(folder.planned())
     states = {planned.intent.id: state_of(trial) for planned, trial in rows}
-    active = sum(state not in ENDS and state is not State.PLANNED for state in states.values())
+    active = sum(state not in STOPS and state is not State.PLANNED for state in states.values())
     priced = any(planned.price_usd is not None for planned, _ in rows)
     return Standing(
         states=states,

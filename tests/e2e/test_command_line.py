@@ -256,7 +256,9 @@ def test_a_budget_is_kept_status_says_what_was_spent_and_nothing_is_left(tmp_pat
     said = nephoscope("run", study, "--out", out, "--max-usd", "0.09")
     assert said.exit_code == 4
     assert "24 trials, about 4 min 00 s, $2.40" in said.stderr
-    assert "24 trials not begun: $0.00 spent + $0.00 held + $0.10 quoted = $0.10, more than $0.09" in said.stderr
+    assert (
+        "24 trials beyond the budget: $0.00 spent + $0.00 held + $0.10 quoted = $0.10, more than $0.09" in said.stderr
+    )
     assert nephoscope("status", out, "--watch").stdout.split() == (
         [
             "0",
@@ -265,7 +267,9 @@ def test_a_budget_is_kept_status_says_what_was_spent_and_nothing_is_left(tmp_pat
             "trials",
             "ended:",
             "24",
-            "planned;",
+            "out",
+            "of",
+            "budget;",
             "about",
             "4",
             "min",

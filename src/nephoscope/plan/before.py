@@ -7,7 +7,9 @@ from nephoscope.study.model import Configuration
 from nephoscope.units import MIB
 
 MAKE_S = 240.0
-"""To make machines, boot them, take the tools there and start the database."""
+"""To make machines, boot them, take the tools there and start the database; and at last to give them back."""
+GIVE_BACK_S = 60.0
+"""Of that: what is left of the money for a cluster when it is ended for the budget."""
 LOAD_BYTES_PER_S = 60 * MIB
 """A cluster's, with three copies and its indexes."""
 RESTORE_BYTES_PER_S = 200 * MIB

@@ -1,24 +1,26 @@
 """Takes one trial on by one attempt: lease, attempt, and what follows from how it went."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager, nullcontext, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from nephoscope.errors import NephoscopeError, QuotaReached
+from nephoscope.errors import BudgetReached, NephoscopeError, QuotaReached
+from nephoscope.plan.before import GIVE_BACK_S
 from nephoscope.providers.base import ClusterRequest, OutlivesController, Provider
 from nephoscope.records import PlannedTrial, VerdictKind
 from nephoscope.records_fleet import Lease, StateRecord
 from nephoscope.run.cleaning import give_back
-from nephoscope.run.ledger import Holding, Ledger, Refusal, quota_of
+from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
 from nephoscope.run.queue import Step
-from nephoscope.run.spending import cost_usd
+from nephoscope.run.spending import cost_until, cost_usd, reserve_usd
 from nephoscope.run.states import ENDS, Decision, Failure, Patience, State, after_failure, may_follow
 from nephoscope.run.trial import Ended, Undertaking, run_attempt
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.model import Configuration
 from nephoscope.units import SECONDS_PER_HOUR
 
@@ -29,6 +31,9 @@ LOOK_AT_LEDGER_S = 2.0
 
 _TTL_FACTOR, _TTL_MORE_S = 2.0, 3600.0
 """Machines end themselves after twice the expected time and an hour, should nobody have given them back."""
+
+MOST_OF_QUOTE, MORE_S = 2.0, 600.0
+"""A cluster may cost twice its quote and ten minutes under a budget that has it, before it is ended."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +56,16 @@ class Conductor:
         self._rows = {planned.intent.id: (planned, trial) for planned, trial in folder.planned()}
         self._left = {trial_id for trial_id, (_, trial) in self._rows.items() if not trial.finished()}
         self._kept: dict[str, _Kept] = {}
+        self._going_on: dict[str, tuple[Attempt, Lease]] = {}
         self.refused: dict[str, str] = {}
-        """Trials that could not be begun within the budget, and why."""
+        """Trials that could not be begun, or not be ended, within the budget, and why."""
+
+    async def hold_again(self, going_on: Mapping[str, tuple[Attempt, Lease]]) -> None:
+        """Before anything is begun: what goes on of a dead controller, by trial, holds what was set aside for it."""
+        self._going_on = dict(going_on)
+        for trial_id, (_, lease) in going_on.items():
+            quota, vcpus = quota_of(Configuration.model_validate(self._rows[trial_id][0].intent.configuration))
+            await self._ledger.hold(Wanted(trial_id, quota, vcpus, reserve_usd(lease), goes_on=True))
 
     async def advance(self, trial_id: str) -> Step:
         """See `Advance`.
@@ -66,13 +79,15 @@ class Conductor:
         configuration = Configuration.model_validate(planned.intent.configuration)
         async with self._alone(configuration):
             log = _StateLog(trial, self._world.clock.unix_ms)
-            refused = await self._hold(self._holding(planned, configuration))
-            if refused is not None:
-                self.refused[trial_id] = refused.reason
-                log.enter(State.PLANNED, refused.reason)
-                step = Step(ended=True)
+            found = await open_attempt(trial, self._world.providers[configuration.provider], self._study_key)
+            if found is None:
+                await self._settle_what_went(trial_id)
+            granted = await self._hold(self._wanted(planned, configuration))
+            if isinstance(granted, Refusal):
+                step = self._out_of_budget(trial_id, log, granted.reason)
             else:
-                step = await self._attempt(planned, trial, configuration, log)
+                attempt, lease = found or self._begin(planned, trial, configuration, log, granted)
+                step = await self._attempt(planned, trial, log, attempt, lease)
             if step.ended:
                 self._left.discard(trial_id)
             return step
@@ -83,47 +98,65 @@ class Conductor:
             return nullcontext()
         return self._kept.setdefault(configuration.name, _Kept()).lock
 
-    def _holding(self, planned: PlannedTrial, configuration: Configuration) -> Holding:
+    def _wanted(self, planned: PlannedTrial, configuration: Configuration) -> Wanted:
         quota, vcpus = quota_of(configuration)
         if self._rules.placement == "fresh":
-            return Holding(planned.intent.id, quota, vcpus, planned.price_usd)
-        prices = [row.price_usd for row, _ in self._sharing(configuration)]
-        known = [price for price in prices if price is not None]
-        whole = sum(known) if len(known) == len(prices) else None
-        return Holding(f"{self._study_key}/{configuration.name}", quota, vcpus, whole)
+            return _quoted(planned.intent.id, quota, vcpus, [planned])
+        shared = [row for row, _ in self._sharing(configuration)]
+        return _quoted(f"{self._study_key}/{configuration.name}", quota, vcpus, shared)
+
+    async def _settle_what_went(self, trial_id: str) -> None:
+        """Of a cluster that was still there when the study began, and is gone with what went on there."""
+        attempt, lease = self._going_on.pop(trial_id, (None, None))
+        if attempt is not None and lease is not None:
+            await self._ledger.give_back(trial_id, cost_usd(attempt, lease, self._world.clock.unix_ms()))
 
     def _sharing(self, configuration: Configuration) -> list[tuple[PlannedTrial, Trial]]:
         """The trials to come of one configuration."""
         rows = (row for trial_id, row in self._rows.items() if trial_id in self._left)
         return [row for row in rows if row[0].intent.configuration_name == configuration.name]
 
-    async def _hold(self, holding: Holding) -> Refusal | None:
-        """None once it is held; else a refusal that no wait would end."""
-        while (refused := await self._ledger.hold(holding)) is not None and refused.passes:
+    async def _hold(self, wanted: Wanted) -> Grant | Refusal:
+        """What is granted once it is held; else a refusal that no wait would end."""
+        while isinstance(answer := await self._ledger.hold(wanted), Refusal) and answer.passes:
             await self._world.clock.sleep(LOOK_AT_LEDGER_S)
-        return refused
+        return answer
+
+    def _out_of_budget(self, trial_id: str, log: "_StateLog", reason: str) -> Step:
+        self.refused[trial_id] = reason
+        if log.last is not State.DESTROYING:
+            log.enter(State.PLANNED)
+        log.enter(State.OUT_OF_BUDGET, reason)
+        return Step(ended=True)
+
+    def _begin(
+        self, planned: PlannedTrial, trial: Trial, configuration: Configuration, log: "_StateLog", granted: Grant
+    ) -> tuple[Attempt, Lease]:
+        """A new attempt."""
+        before, zones = _failures(trial), zones_of(configuration)
+        zone = after_failure(before, zones, self._rules.patience).zone if before else zones[0]
+        attempt = trial.new_attempt(planned.intent)
+        lease = self._lease(planned, configuration, attempt, zone, granted)
+        attempt.write_lease(lease)
+        log.attempt = attempt.number
+        log.enter(State.PLANNED)
+        log.enter(State.LEASED)
+        return attempt, lease
 
     async def _attempt(
-        self, planned: PlannedTrial, trial: Trial, configuration: Configuration, log: "_StateLog"
+        self, planned: PlannedTrial, trial: Trial, log: "_StateLog", attempt: Attempt, lease: Lease
     ) -> Step:
+        configuration = Configuration.model_validate(planned.intent.configuration)
         before, zones = _failures(trial), zones_of(configuration)
-        found = await open_attempt(trial, self._world.providers[configuration.provider], self._study_key)
-        if found is None:
-            zone = after_failure(before, zones, self._rules.patience).zone if before else zones[0]
-            attempt = trial.new_attempt(planned.intent)
-            lease = self._lease(planned, configuration, attempt, zone)
-            attempt.write_lease(lease)
-            log.attempt = attempt.number
-            log.enter(State.PLANNED)
-            log.enter(State.LEASED)
-        else:
-            attempt, lease = found
         self._kept.setdefault(configuration.name, _Kept()).since(lease.begun_unix_ms)
         self._world.listener.trial_started(planned)
         task = self._undertaking(planned, attempt, lease, configuration, log)
         ended = await run_attempt(planned.intent, task, self._world)
         self._folder.forget_analysis()  # a report made meanwhile is of what was there then
-        await self._settle(planned, configuration, task, ended, cost_usd(attempt, lease, lease.begun_unix_ms))
+        await self._settle(planned, configuration, task, ended, lease)
+        if ended.status.failure_class == BudgetReached.failure_class:
+            self._world.listener.trial_ended(planned, ended.status, ended.verdict, ended.reasons)
+            return self._out_of_budget(planned.intent.id, log, ended.reasons[0])
         decision = self._decide(ended, before, lease.zone, zones)
         log.enter(decision.state, decision.reason)
         if decision.state in ENDS:
@@ -132,7 +165,16 @@ class Conductor:
         self._world.listener.trial_again(planned, [*ended.reasons, decision.reason], decision.wait_s)
         return Step(ended=False, wait_s=decision.wait_s)
 
-    def _lease(self, planned: PlannedTrial, configuration: Configuration, attempt: Attempt, zone: str | None) -> Lease:
+    def _lease(
+        self,
+        planned: PlannedTrial,
+        configuration: Configuration,
+        attempt: Attempt,
+        zone: str | None,
+        granted: Grant,
+    ) -> Lease:
+        """A cluster that serves many trials is counted from the end of the trial before: it was held all the time."""
+        kept = self._kept.get(configuration.name)
         hours = planned.expected_duration_s / SECONDS_PER_HOUR
         per_hour = planned.price_usd / hours if planned.price_usd is not None and hours > 0 else None
         return Lease(
@@ -143,7 +185,8 @@ class Conductor:
             zone=zone,
             usd_per_hour=per_hour,
             quoted_usd=planned.price_usd,
-            begun_unix_ms=self._world.clock.unix_ms(),
+            reserved_usd=granted.usd,
+            begun_unix_ms=(kept.idle_since_unix_ms if kept else 0) or self._world.clock.unix_ms(),
         )
 
     def _request(self, planned: PlannedTrial, attempt: Attempt, configuration: Configuration) -> ClusterRequest:
@@ -162,7 +205,12 @@ class Conductor:
         fresh = self._rules.placement == "fresh"
         shared = [planned] if fresh else [row for row, _ in self._sharing(configuration)]
         lasts_s = _TTL_FACTOR * sum(row.expected_duration_s for row in shared) + _TTL_MORE_S
-        expires = lease.begun_unix_ms + int(lasts_s * 1000)
+        expires, ends = lease.begun_unix_ms + int(lasts_s * 1000), None
+        since = lease.begun_unix_ms if fresh else self._kept[configuration.name].since_unix_ms
+        paid_ms = _paid_ms(lease)
+        if paid_ms is not None:  # machines end themselves with their money, too, should nobody be there to do it
+            expires = min(expires, since + paid_ms)
+            ends = since + paid_ms - (int(GIVE_BACK_S * 1000) if lease.provider in CLOUDS else 0)
         request = replace(
             self._request(planned, attempt, configuration),
             zone=lease.zone,
@@ -176,25 +224,49 @@ class Conductor:
             resumable=isinstance(self._world.providers[configuration.provider], OutlivesController),
             collected=log.last in _COLLECTED,
             enter=log.enter,
+            ends_unix_ms=ends,
         )
 
     async def _settle(
-        self, planned: PlannedTrial, configuration: Configuration, task: Undertaking, ended: Ended, cost: float
+        self, planned: PlannedTrial, configuration: Configuration, task: Undertaking, ended: Ended, lease: Lease
     ) -> None:
         """Gives back in the ledger what is not held any longer; a kept cluster goes after its last trial, or broken."""
-        holding = self._holding(planned, configuration)
+        wanted = self._wanted(planned, configuration)
         kept = self._kept[configuration.name]
         if not task.keep_cluster:
-            await self._ledger.give_back(holding.holder, cost)
-        elif ended.status.state == "failed" or len(self._sharing(configuration)) <= 1:
-            with suppress(NephoscopeError):  # what is left is found by its tags at the study's end
-                await give_back(self._world.providers[configuration.provider], task.request.key, self._world.clock)
-            hours = (self._world.clock.unix_ms() - kept.since_unix_ms) / 1000 / SECONDS_PER_HOUR
-            lease = task.attempt.lease()
-            await self._ledger.give_back(holding.holder, (lease.usd_per_hour or 0.0) * hours if lease else 0.0)
-            kept.since_unix_ms = 0
+            usd = cost_usd(task.attempt, lease, lease.begun_unix_ms)
+            if not ended.given_back:  # it goes on, until it is found at the study's end or ends itself
+                usd = max(usd, reserve_usd(lease))
+            self._going_on.pop(wanted.holder, None)
+            await self._ledger.give_back(wanted.holder, usd)
+        elif ended.status.state != "finished" or len(self._sharing(configuration)) <= 1:
+            await self._end_kept(kept, lease, wanted.holder)
+        else:
+            kept.idle_since_unix_ms = ended.status.at_unix_ms or 0
+            if task.ends_unix_ms is not None and kept.watch is None:
+                kept.watch = asyncio.create_task(self._end_idle(kept, lease, wanted.holder, task.ends_unix_ms))
         if ended.status.failure_class == QuotaReached.failure_class:
-            await self._ledger.lower(holding.quota)
+            await self._ledger.lower(wanted.quota)
+
+    async def _end_kept(self, kept: "_Kept", lease: Lease, holder: str) -> None:
+        """What its provider does not take is found by its tags at the study's end; it may cost its reserve."""
+        least_usd = 0.0
+        try:
+            await give_back(self._world.providers[lease.provider], lease.cluster, self._world.clock)
+        except NephoscopeError:
+            least_usd = reserve_usd(lease)
+        whole = lease.model_copy(update={"begun_unix_ms": kept.since_unix_ms, "placement": "fresh"})
+        await self._ledger.give_back(holder, max(cost_until(whole, self._world.clock.unix_ms()), least_usd))
+        kept.since_unix_ms = kept.idle_since_unix_ms = 0
+        kept.watch = None
+
+    async def _end_idle(self, kept: "_Kept", lease: Lease, holder: str, ends_unix_ms: int) -> None:
+        """Gives back a cluster that waits for its next trial once its money is spent; what fails, `clean` finds."""
+        since_unix_ms = kept.since_unix_ms
+        await asyncio.sleep(max(0, ends_unix_ms - self._world.clock.unix_ms()) / 1000)
+        async with kept.lock:
+            if kept.since_unix_ms == since_unix_ms:
+                await self._end_kept(kept, lease, holder)
 
     def _decide(self, ended: Ended, before: list[Failure], zone: str | None, zones: list[str | None]) -> Decision:
         if ended.status.state == "finished":
@@ -212,6 +284,8 @@ class _Kept:
     def __init__(self) -> None:
         self.lock = asyncio.Lock()
         self.since_unix_ms = 0
+        self.idle_since_unix_ms = 0
+        self.watch: asyncio.Task[None] | None = None
 
     def since(self, unix_ms: int) -> None:
         """It is held since then, unless it was already."""
@@ -242,6 +316,23 @@ class _StateLog:
         now = self._unix_ms()
         self._trial.add_state(StateRecord(state=state, at_unix_ms=now, attempt=self.attempt, reason=reason))
         self.last = state
+
+
+def _quoted(holder: str, quota: Quota, vcpus: int, rows: Sequence[PlannedTrial]) -> Wanted:
+    """A cluster for these trials: their price, and what they may cost when all takes longer."""
+    prices = [row.price_usd for row in rows if row.price_usd is not None]
+    if len(prices) < len(rows):
+        return Wanted(holder, quota, vcpus, None)
+    usd, expected_s = sum(prices), sum(row.expected_duration_s for row in rows)
+    longer = MOST_OF_QUOTE + (MORE_S / expected_s if expected_s > 0 else 0.0)
+    return Wanted(holder, quota, vcpus, usd, longer * usd)
+
+
+def _paid_ms(lease: Lease) -> int | None:
+    """How long its reserve lasts; None: no budget limits it."""
+    if lease.reserved_usd is None or not lease.usd_per_hour:
+        return None
+    return int(lease.reserved_usd / lease.usd_per_hour * SECONDS_PER_HOUR * 1000)
 
 
 def zones_of(configuration: Configuration) -> list[str | None]:

@@ -26,7 +26,30 @@ class Holding:
     quota: Quota
     vcpus: int
     usd: float | None
-    """Its quote; `None`: not known, which no budget lets pass."""
+    """What is set aside for it; `None`: its price is not known, which no budget lets pass."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A cluster that somebody asks for."""
+
+    holder: str
+    quota: Quota
+    vcpus: int
+    usd: float | None
+    """Its quote: with less it is not begun. `None`: its price is not known."""
+    most_usd: float | None = None
+    """What it may take when it lasts longer than expected; `None`: its quote."""
+    goes_on: bool = False
+    """It is there already, and held whatever the limits say: money for it was set aside before."""
+
+
+@dataclass(frozen=True)
+class Grant:
+    """A cluster may be had."""
+
+    usd: float | None
+    """Set aside for it, and all that it may take; `None`: there is no limit in dollars."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +71,7 @@ class Books:
 
     @property
     def held_usd(self) -> float:
-        """Quoted and not given back yet."""
+        """Set aside and not given back yet."""
         return sum(holding.usd or 0.0 for holding in self.held)
 
     def in_use(self, quota: Quota) -> int:
@@ -65,24 +88,32 @@ class Refusal:
     """True: it may be possible once somebody gave something back."""
 
 
-def refusal(books: Books, wanted: Holding, limits: Limits) -> Refusal | None:
-    """None when `wanted` may be held beside what is held already. Who holds it already may go on holding it."""
-    if wanted.holder in {holding.holder for holding in books.held}:
-        return None
-    over_budget = _over_budget(books, wanted, limits.max_usd)
-    if over_budget is not None:
-        return over_budget
-    if limits.max_clusters is not None and len(books.held) >= limits.max_clusters:
-        return Refusal(f"{limits.max_clusters} clusters are held", passes=True)
-    allowed = books.vcpus.get(wanted.quota)
-    in_use = books.in_use(wanted.quota)
-    if allowed is not None and in_use > 0 and in_use + wanted.vcpus > allowed:  # one may always try: quotas rise
-        family = f"{wanted.quota.family} in {wanted.quota.region}"
-        return Refusal(f"{in_use} of {allowed} vCPUs of {family} are in use, {wanted.vcpus} more asked", passes=True)
-    return None
+def decide(books: Books, wanted: Wanted, limits: Limits) -> Grant | Refusal:
+    """Whether `wanted` may be held beside what is held already. Who holds it already may go on holding it.
+
+    With a limit in dollars it is given what it may take at most, or what is left if that is less, but no less than its
+    quote. So what was spent and what is set aside never exceed the limit together.
+    """
+    for holding in books.held:
+        if holding.holder == wanted.holder:
+            return Grant(None if limits.max_usd is None else holding.usd)
+    if wanted.goes_on:
+        return Grant(None if limits.max_usd is None else wanted.usd)
+    refused = _over_budget(books, wanted, limits.max_usd) or _over_quota(books, wanted, limits.max_clusters)
+    if refused is not None:
+        return refused
+    if limits.max_usd is None or wanted.usd is None:
+        return Grant(None)
+    left_usd = limits.max_usd - books.spent_usd - books.held_usd
+    return Grant(max(wanted.usd, min(wanted.most_usd or 0.0, left_usd)))
 
 
-def _over_budget(books: Books, wanted: Holding, max_usd: float | None) -> Refusal | None:
+def held_as(wanted: Wanted, grant: Grant) -> Holding:
+    """What a ledger writes down."""
+    return Holding(wanted.holder, wanted.quota, wanted.vcpus, wanted.usd if grant.usd is None else grant.usd)
+
+
+def _over_budget(books: Books, wanted: Wanted, max_usd: float | None) -> Refusal | None:
     if max_usd is None:
         return None
     if wanted.usd is None:
@@ -94,10 +125,21 @@ def _over_budget(books: Books, wanted: Holding, max_usd: float | None) -> Refusa
     return Refusal(f"{parts} = ${after:.2f}, more than ${max_usd:.2f}", passes=books.held_usd > 0)
 
 
+def _over_quota(books: Books, wanted: Wanted, max_clusters: int | None) -> Refusal | None:
+    if max_clusters is not None and len(books.held) >= max_clusters:
+        return Refusal(f"{max_clusters} clusters are held", passes=True)
+    allowed = books.vcpus.get(wanted.quota)
+    in_use = books.in_use(wanted.quota)
+    if allowed is not None and in_use > 0 and in_use + wanted.vcpus > allowed:  # one may always try: quotas rise
+        family = f"{wanted.quota.family} in {wanted.quota.region}"
+        return Refusal(f"{in_use} of {allowed} vCPUs of {family} are in use, {wanted.vcpus} more asked", passes=True)
+    return None
+
+
 class Ledger(Protocol):
     """A ledger that several may write; each call is one transaction."""
 
-    async def hold(self, wanted: Holding) -> Refusal | None:
+    async def hold(self, wanted: Wanted) -> Grant | Refusal:
         """Holds it, or says why not."""
         ...
 
@@ -123,11 +165,11 @@ class OwnLedger:
         self._spent_usd = spent_usd
         self._vcpus: dict[Quota, int] = {}
 
-    async def hold(self, wanted: Holding) -> Refusal | None:
+    async def hold(self, wanted: Wanted) -> Grant | Refusal:
         """See `Ledger.hold`."""
-        found = refusal(self._books(), wanted, self._limits)
-        if found is None:
-            self._held.setdefault(wanted.holder, wanted)
+        found = decide(self._books(), wanted, self._limits)
+        if isinstance(found, Grant):
+            self._held.setdefault(wanted.holder, held_as(wanted, found))
         return found
 
     async def give_back(self, holder: str, spent_usd: float) -> None:

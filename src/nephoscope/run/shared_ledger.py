@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from nephoscope.errors import TakenForDead, TargetUnreachable
-from nephoscope.run.ledger import Books, Holding, Limits, Quota, Refusal, refusal
+from nephoscope.run.ledger import Books, Grant, Holding, Limits, Quota, Refusal, Wanted, decide, held_as
 
 Result = TypeVar("Result")
 
@@ -96,19 +96,20 @@ class SharedLedger:
         finally:
             self._engine.dispose()
 
-    async def hold(self, wanted: Holding) -> Refusal | None:
+    async def hold(self, wanted: Wanted) -> Grant | Refusal:
         """See `Ledger.hold`."""
 
-        def hold(run: "_Run") -> Refusal | None:
-            found = refusal(_books(run), wanted, self._limits)
-            if found is None:
+        def hold(run: "_Run") -> Grant | Refusal:
+            found = decide(_books(run), wanted, self._limits)
+            if isinstance(found, Grant):
+                holding = held_as(wanted, found)
                 run(
                     "insert into nephoscope_holdings values"
                     " (:study, :holder, :owner, :provider, :region, :family, :vcpus, :usd) on conflict do nothing",
-                    holder=wanted.holder,
-                    vcpus=wanted.vcpus,
-                    usd=wanted.usd,
-                    **vars(wanted.quota),
+                    holder=holding.holder,
+                    vcpus=holding.vcpus,
+                    usd=holding.usd,
+                    **vars(holding.quota),
                 )
             return found
 

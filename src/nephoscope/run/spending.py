@@ -1,31 +1,57 @@
 """What a study has cost, from what its folder says: nothing of it is lost with a database or a controller."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import zip_longest
 
 from nephoscope.records_fleet import Lease
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
+from nephoscope.study.cloud import CLOUDS
+
+LEAST_BILLED_MS = 60_000
+"""Clouds bill by the second, but no machine for less than a minute."""
 
 
-def spent_usd(folder: ResultsFolder, now_unix_ms: int) -> float:
+def spent_usd(folder: ResultsFolder, now_unix_ms: int, *, held: Collection[str] = (), gone: bool = False) -> float:
     """US dollars of every attempt of the plan until `now_unix_ms`; a cluster without a price adds nothing.
 
-    An attempt whose controller died held its cluster until the next attempt began, or still holds it; it is never
-    counted below its quote.
+    An attempt whose controller died held its cluster until the next attempt began, and is never counted below its
+    quote; or it still holds it, and is never counted below what was set aside for it.
+
+    Args:
+        folder: of the study.
+        now_unix_ms: what is held is counted until then.
+        held: keys of clusters that a ledger counts.
+        gone: of the others, those that attempts without an end had are known to be away.
     """
-    return sum(cost for _, trial in folder.planned() for cost in _costs(trial, now_unix_ms))
+    return sum(cost for _, trial in folder.planned() for cost in _costs(trial, now_unix_ms, held, gone=gone))
 
 
-def _costs(trial: Trial, now_unix_ms: int) -> Iterator[float]:
+def _costs(trial: Trial, now_unix_ms: int, held: Collection[str], *, gone: bool) -> Iterator[float]:
     attempts = [(attempt, lease) for attempt in trial.attempts() if (lease := attempt.lease()) is not None]
-    begun_next = [lease.begun_unix_ms for _, lease in attempts[1:]] + [now_unix_ms]
-    for (attempt, lease), next_unix_ms in zip(attempts, begun_next, strict=False):
-        yield cost_usd(attempt, lease, next_unix_ms)
+    begun_next = [lease.begun_unix_ms for _, lease in attempts[1:]]
+    for (attempt, lease), next_unix_ms in zip_longest(attempts, begun_next):
+        if next_unix_ms is not None:
+            yield cost_usd(attempt, lease, next_unix_ms, lease.quoted_usd or 0.0)
+        elif attempt.status() is not None or lease.cluster not in held:
+            yield cost_usd(attempt, lease, now_unix_ms, 0.0 if gone else reserve_usd(lease))
 
 
-def cost_usd(attempt: Attempt, lease: Lease, now_unix_ms: int) -> float:
-    """Of one attempt; 0 without a price."""
+def reserve_usd(lease: Lease) -> float:
+    """What a cluster may cost, as far as is known; 0 without a price."""
+    return (lease.quoted_usd if lease.reserved_usd is None else lease.reserved_usd) or 0.0
+
+
+def cost_usd(attempt: Attempt, lease: Lease, now_unix_ms: int, least_usd: float = 0.0) -> float:
+    """Of one attempt; `least_usd`, where it has no end. 0 without a price."""
     status = attempt.status()
     if status is not None and status.at_unix_ms is not None:
-        return lease.cost_usd(status.at_unix_ms) or 0.0
-    return max(lease.cost_usd(now_unix_ms) or 0.0, lease.quoted_usd or 0.0)
+        return cost_until(lease, status.at_unix_ms)
+    return max(cost_until(lease, now_unix_ms), least_usd)
+
+
+def cost_until(lease: Lease, unix_ms: int) -> float:
+    """Of a cluster that is taken back then, and of an attempt's part of one that serves many."""
+    billed = lease.provider in CLOUDS and lease.placement == "fresh"
+    least_unix_ms = lease.begun_unix_ms + LEAST_BILLED_MS if billed else 0
+    return lease.cost_usd(max(unix_ms, least_unix_ms)) or 0.0

@@ -1,7 +1,7 @@
 """A trial's states, and what follows from a failure. Pure: no clock, no machine, no database.
 
-Planned, leased, provisioning, preparing, verified, running, collected, destroying; then done, invalid or gave up. A
-failure of the infrastructure leads from destroying back to planned.
+Planned, leased, provisioning, preparing, verified, running, collected, destroying; then done, invalid, gave up or out
+of budget. A failure of the infrastructure leads from destroying back to planned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,9 +36,13 @@ class State(StrEnum):
     """Kept as data and not counted: a check refused it, or there is no such machine."""
     GAVE_UP = "gave up"
     """It has no number: something failed that trying again would not change, or too often."""
+    OUT_OF_BUDGET = "out of budget"
+    """It was not begun, or was ended on its machines, as the budget has no more; a larger one begins it anew."""
 
 
 ENDS = frozenset({State.DONE, State.INVALID, State.GAVE_UP})
+STOPS = ENDS | {State.OUT_OF_BUDGET}
+"""Where a trial stays until somebody runs the study again."""
 _IN_ORDER = (
     State.PLANNED,
     State.LEASED,
@@ -60,9 +64,9 @@ def may_follow(before: State | None, after: State) -> bool:
     """
     if after is State.PLANNED:
         return True
-    if before is None or before in ENDS:
+    if before is None or before in STOPS:
         return False
-    if after in ENDS:
+    if after in STOPS:
         return before in {State.PLANNED, State.DESTROYING}
     if after is State.DESTROYING:
         return before is not State.PLANNED

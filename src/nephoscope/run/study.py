@@ -12,6 +12,7 @@ from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError, MachinesLeft
 from nephoscope.providers.base import HasLimit, OutlivesController, Provider
 from nephoscope.records import Plan, PlannedTrial, VerdictKind
+from nephoscope.records_fleet import Lease
 from nephoscope.run.cleaning import clean, find
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
 from nephoscope.run.durable import DurableQueue, sqlite_url
@@ -20,8 +21,9 @@ from nephoscope.run.queue import OwnQueue, Queue
 from nephoscope.run.shared_ledger import DEAD_AFTER_S, SharedLedger
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.spending import spent_usd
-from nephoscope.run.states import ENDS, Patience
+from nephoscope.run.states import STOPS, Patience
 from nephoscope.run.world import World
+from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 
 Result = TypeVar("Result")
@@ -35,7 +37,7 @@ class StudyOutcome:
     valid: int
     failed: int
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Trials that the budget did not let begin, and why."""
+    """Trials that the budget did not let begin or come to their end, and why."""
     stopped: str = ""
     """Why it ended before all blocks; empty: it did not."""
 
@@ -92,11 +94,15 @@ async def run_study(folder: ResultsFolder, world: World, conduct: Conduct | None
     providers = _providers(left, world)
     _refuse_too_few_clusters(left, providers, conduct)
     await find(providers, key, (planned for planned, _ in rows))  # one that is away is told by its own trial
-    await clean(providers, key, world.clock, await _to_keep(folder, key, world))
+    going_on = await _going_on(folder, key, world)
+    keep = {lease.cluster for _, lease in going_on.values()}
+    cleaned = await clean(providers, key, world.clock, keep)
     try:
         async with AsyncExitStack() as leave:
-            ledger = await leave.enter_async_context(_ledger(folder, conduct, world))
+            spent = spent_usd(folder, world.clock.unix_ms(), held=keep, gone=not cleaned.left)
+            ledger = await leave.enter_async_context(_ledger(folder, conduct, spent))
             conductor = Conductor(folder, key, world, ledger, conduct.rules)
+            await conductor.hold_again(going_on)
             queue = await leave.enter_async_context(_queue(folder, providers, conduct, world))
             work = _drain(left, queue, conductor, conduct)
             if isinstance(ledger, SharedLedger) and isinstance(queue, DurableQueue):
@@ -159,15 +165,14 @@ def _queue(
     study, planned = plan.study, {row.intent.id for row in plan.trials}
 
     def workflow_id(trial_id: str) -> str:
-        ends = sum(record.state in ENDS for record in folder.trial(trial_id).states())
+        ends = sum(record.state in STOPS for record in folder.trial(trial_id).states())
         return f"{study}/{trial_id}/{ends}"
 
     url = conduct.state_url or sqlite_url(folder.conductor_path)
     return DurableQueue(url, study, folder.fleet_id(), at_once, workflow_id=workflow_id, knows=planned.__contains__)
 
 
-def _ledger(folder: ResultsFolder, conduct: Conduct, world: World) -> AbstractAsyncContextManager[Ledger]:
-    spent = spent_usd(folder, world.clock.unix_ms())
+def _ledger(folder: ResultsFolder, conduct: Conduct, spent: float) -> AbstractAsyncContextManager[Ledger]:
     if conduct.state_url is None:
         return nullcontext(OwnLedger(conduct.limits, spent))
     study, owner, dead_after_s = folder.plan().study, folder.fleet_id(), conduct.dead_after_s
@@ -218,15 +223,15 @@ def _at_once(providers: Sequence[Provider], conduct: Conduct) -> int:
     return min([conduct.limits.max_clusters or 1, *limits])
 
 
-async def _to_keep(folder: ResultsFolder, key: str, world: World) -> set[str]:
-    """Clusters on which something that a dead controller began goes on."""
-    keep = set()
+async def _going_on(folder: ResultsFolder, key: str, world: World) -> dict[str, tuple[Attempt, Lease]]:
+    """What a dead controller began and goes on on clusters that are still there, by trial."""
+    found = {}
     for planned, trial in folder.planned():
         provider = world.providers.get(str(planned.intent.configuration["provider"]))
-        found = await open_attempt(trial, provider, key) if provider else None
-        if found is not None:
-            keep.add(found[1].cluster)
-    return keep
+        one = await open_attempt(trial, provider, key) if provider else None
+        if one is not None:
+            found[planned.intent.id] = one
+    return found
 
 
 async def _leave_nothing(providers: Sequence[Provider], key: str, world: World) -> None:

@@ -3,15 +3,15 @@
 import asyncio
 import signal
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from nephoscope.benchmarks.base import Benchmark, HasConnections, Needs, Resumable, Site
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
-from nephoscope.errors import STORAGE_ERRNOS, NephoscopeError, StorageFailed
+from nephoscope.errors import STORAGE_ERRNOS, BudgetReached, NephoscopeError, StorageFailed
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.records import Status, TrialIntent, Verdict, VerdictKind
@@ -28,6 +28,14 @@ from nephoscope.store.attempt import Attempt, When
 from nephoscope.study.model import Configuration
 
 
+@dataclass
+class Course:
+    """What is known of an attempt only while it goes on."""
+
+    ended_by_budget: bool = False
+    given_back: bool = True
+
+
 @dataclass(frozen=True)
 class Undertaking:
     """One attempt, new or taken over from a controller that died."""
@@ -42,6 +50,9 @@ class Undertaking:
     """Its output is here already; only the machines are to be given back, and the commit mark is missing."""
     enter: Callable[[State], None]
     """Is told of each state it comes into."""
+    ends_unix_ms: int | None = None
+    """When the money that is set aside for its cluster is spent but for giving it back; `None`: there is no limit."""
+    course: Course = field(default_factory=Course)
 
 
 @dataclass(frozen=True)
@@ -52,6 +63,8 @@ class Ended:
     verdict: VerdictKind | None
     reasons: list[str]
     """Why it does not count; empty when it does."""
+    given_back: bool
+    """False: the provider did not take its cluster back, which may still cost money."""
 
 
 async def run_attempt(intent: TrialIntent, task: Undertaking, world: World) -> Ended:
@@ -67,20 +80,22 @@ async def run_attempt(intent: TrialIntent, task: Undertaking, world: World) -> E
     started_s = world.clock.monotonic_s() - max(0.0, gone_on_s)
     verdict: VerdictKind | None = None
     verdicts: list[Verdict] = []
-    state: Literal["finished", "failed"] = "finished"
+    state: Literal["finished", "failed", "interrupted"] = "finished"
     failure: NephoscopeError | None = None
     try:
         benchmark = world.benchmarks[intent.benchmark.uses]
         if task.collected:
             await _leave(task, world)
         else:
-            await _measure(intent, benchmark, task, world)
+            await _within_its_money(_measure(intent, benchmark, task, world), task, world)
         verdict, verdicts = derive(attempt, intent, benchmark)
     except asyncio.CancelledError:
         attempt.write_status(_status("interrupted", None, world, started_s))
         raise
     except StorageFailed:
         raise
+    except BudgetReached as error:
+        state, failure = "interrupted", error
     except NephoscopeError as error:
         state, failure = "failed", error
     except Exception as error:
@@ -90,7 +105,38 @@ async def run_attempt(intent: TrialIntent, task: Undertaking, world: World) -> E
     status = _status(state, failure, world, started_s)
     attempt.write_status(status)
     refused = [f"{row.check}: {row.reason}" for row in verdicts if row.verdict is not VerdictKind.VALID]
-    return Ended(status, verdict, [str(failure)] if failure else refused)
+    return Ended(status, verdict, [str(failure)] if failure else refused, task.course.given_back)
+
+
+async def _within_its_money(work: Coroutine[Any, Any, None], task: Undertaking, world: World) -> None:
+    """Ends what goes on before its cluster costs more than is set aside for it; what is measured already counts.
+
+    Raises:
+        BudgetReached: it was ended.
+    """
+    if task.ends_unix_ms is None:
+        return await work
+    working = asyncio.ensure_future(work)
+    left_s = (task.ends_unix_ms - world.clock.unix_ms()) / 1000
+    try:
+        await asyncio.wait({working}, timeout=max(0.0, left_s))
+        if working.done() or task.attempt.collected():
+            return await working
+        task.course.ended_by_budget = True
+        working.cancel()
+        await asyncio.wait({working})
+        if not working.cancelled() and (
+            working.exception() is None or isinstance(working.exception(), StorageFailed)
+        ):  # what else it ended in, when it was cut off, says nothing
+            return working.result()
+        raise BudgetReached(
+            "the budget had no more for its cluster, which was given back before the trial had come to its end",
+            hint="the same command with a larger budget begins it anew",
+        )
+    finally:
+        if not working.done():
+            working.cancel()
+            await asyncio.wait({working})
 
 
 async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking, world: World) -> None:
@@ -118,7 +164,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
             if isinstance(benchmark, HasConnections):
                 configuration = _with_connections(configuration, benchmark.connections(site, parameters))
         before = {record.machine: record for record in attempt.facts()}
-        async with _database_up(configuration, cluster, needs, attempt, world) as (database, endpoint):
+        async with _database_up(configuration, cluster, needs, task, world) as (database, endpoint):
             site = replace(site, database=database, endpoint=endpoint, resumed=resumption is not None)
             if resumption is None:
                 made = await benchmark.prepare(site, parameters)
@@ -148,7 +194,7 @@ async def _leave(task: Undertaking, world: World) -> None:
     task.enter(State.DESTROYING)
     if not task.keep_cluster:
         provider = world.providers[task.request.configuration.provider]
-        await _quietly(
+        task.course.given_back = await _quietly(
             task.attempt, "giving the cluster back", lambda: give_back(provider, task.request.key, world.clock)
         )
 
@@ -203,12 +249,16 @@ def _with_connections(configuration: Configuration, connections: int) -> Configu
 
 @asynccontextmanager
 async def _database_up(
-    configuration: Configuration, cluster: Cluster, needs: Needs, attempt: Attempt, world: World
+    configuration: Configuration, cluster: Cluster, needs: Needs, task: Undertaking, world: World
 ) -> AsyncIterator[tuple[Database | None, Endpoint | None]]:
-    """The database for the time of the block; its settings and log are kept, also after a failure."""
+    """The database for the time of the block; its settings and log are kept, also after a failure.
+
+    On machines that are about to go for the budget no orderly end is waited for, which may take many minutes.
+    """
     if not needs.database:
         yield None, None
         return
+    attempt = task.attempt
     database = world.databases[configuration.database.system]
     log = attempt.log_dir / f"{database.name}.log"
     resumption = attempt.resumption()
@@ -222,7 +272,8 @@ async def _database_up(
             attempt.write_settings(await database.settings(cluster, endpoint))
         yield database, endpoint
     finally:
-        await _quietly(attempt, f"stopping {database.name}", lambda: database.stop(cluster))
+        if not (task.course.ended_by_budget and task.resumable):
+            await _quietly(attempt, f"stopping {database.name}", lambda: database.stop(cluster))
 
 
 @asynccontextmanager
@@ -245,15 +296,17 @@ async def _telemetry(cluster: Cluster, attempt: Attempt, world: World) -> AsyncI
         yield
 
 
-async def _quietly(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> None:
+async def _quietly(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> bool:
     """Does something to its end, also when a signal comes meanwhile; its failure must not hide the trial's outcome.
 
-    The failure is kept in a log.
+    The failure is kept in a log. True when there was none.
     """
     try:
         await to_its_end(action())
     except Exception as error:
         _note(attempt.log_dir / "teardown.txt", f"{what} failed: {error!r}\n")
+        return False
+    return True
 
 
 def _note(log: Path, text: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from nephoscope import stages, stages_fleet
+from nephoscope.run.spending import cost_until
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
 from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, moto_server
@@ -61,8 +62,12 @@ class Fleet:
 
     path: Path
     url: str
-    max_usd: float = 500.0
-    """An attempt that was killed counts by its quote at least: a minute's trial by that of making its cluster."""
+    max_usd: float = 1000.0
+    """An attempt that was killed counts by its quote at least, and until the next one begins by what was set aside: a
+    minute's trial by the time to make its cluster, or twice that."""
+
+    usd_per_hour: float = 360.0
+    """Of the small machines."""
 
     @property
     def folder(self) -> ResultsFolder:
@@ -75,7 +80,7 @@ class Fleet:
     def start(self) -> subprocess.Popen[str]:
         self.machines.mkdir(exist_ok=True)
         file = self.path / "study.toml"
-        file.write_text(STUDY)
+        file.write_text(STUDY.replace("360.0", str(self.usd_per_hour)))
         argv = [sys.executable, "-m", "tests.support.fleet_controller", str(file), str(self.folder.path)]
         argv += [f"{self.url} {self.machines}", "2", str(self.max_usd), ""]
         return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -166,7 +171,7 @@ def test_four_kills_and_capacity_that_lacks_leave_no_machine_no_volume_and_no_lo
 
 @pytest.mark.slow
 def test_nothing_is_begun_that_the_budget_does_not_hold(fleet: Fleet) -> None:
-    fleet.max_usd = 40.0  # quotes of the small machines fit, one at a time; those of the large ones never do
+    fleet.max_usd, fleet.usd_per_hour = 40.0, 36.0  # quotes of the small machines fit; those of the large ones never do
     process = fleet.start()
     said, talk = process.communicate(timeout=600)
     assert process.returncode == 0, talk
@@ -179,20 +184,20 @@ def test_nothing_is_begun_that_the_budget_does_not_hold(fleet: Fleet) -> None:
 
 
 def require_begun_within(fleet: Fleet) -> None:
-    """At each attempt's beginning: what was spent, what others held by their quotes, and its own quote."""
+    """At each attempt's beginning: what was spent, what was set aside for others, and for itself."""
     attempts = [attempt for _, trial in fleet.folder.planned() for attempt in trial.attempts()]
     leases = [(attempt, lease) for attempt in attempts if (lease := attempt.lease()) is not None]
     for _, begun in leases:
-        total_usd = begun.quoted_usd or 0.0
+        total_usd = begun.reserved_usd or 0.0
         for attempt, lease in leases:
             status = attempt.status()
             assert status is not None
             assert status.at_unix_ms is not None
-            assert lease.quoted_usd is not None
-            cost_usd = lease.cost_usd(status.at_unix_ms)
-            assert cost_usd is not None
+            assert lease.reserved_usd is not None
             if lease is begun or lease.begun_unix_ms > begun.begun_unix_ms:
                 continue
             over = status.at_unix_ms < begun.begun_unix_ms - SETTLES_MS
-            total_usd += cost_usd if over else min(cost_usd, lease.quoted_usd)
+            cost_usd = cost_until(lease, status.at_unix_ms)
+            assert cost_usd <= lease.reserved_usd
+            total_usd += cost_usd if over else min(cost_usd, lease.reserved_usd)
         assert total_usd <= fleet.max_usd

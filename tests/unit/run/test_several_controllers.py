@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import make_url
 
 from nephoscope.errors import TakenForDead, TargetUnreachable
-from nephoscope.run.ledger import Limits
+from nephoscope.run.ledger import Grant, Limits, Refusal
 from nephoscope.run.shared_ledger import SharedLedger
 from tests.support.real_parts import needs
 from tests.support.server import Server, server
 from tests.unit.run.test_killed_controllers import Fleet
-from tests.unit.run.test_ledger import OTHER, QUOTA, holding
+from tests.unit.run.test_ledger import OTHER, QUOTA, refused, wanted
 
 
 @pytest.fixture(scope="module")
@@ -38,15 +38,17 @@ def ledger(url: str, owner: str, *, study: str, spent: float = 0.0, dead_after_s
 def test_two_controllers_share_budget_and_quotas(url: str) -> None:
     async def story() -> None:
         async with ledger(url, "a", study="s1", spent=2.0) as one, ledger(url, "b", study="s1", spent=1.0) as other:
-            assert await one.hold(holding("t1", 4.0)) is None
-            refused = await other.hold(holding("t2", 3.5))
-            assert refused is not None
-            assert refused.reason.startswith("$3.00 spent + $4.00 held + $3.50 quoted = $10.50")
+            assert await one.hold(wanted("t1", 3.0, most_usd=4.0)) == Grant(4.0)
+            found = refused(await other.hold(wanted("t2", 3.5)))
+            assert found.reason.startswith("$3.00 spent + $4.00 held + $3.50 quoted = $10.50")
             await one.give_back("t1", 3.0)
-            assert await other.hold(holding("t2", 3.5)) is None
+            assert await other.hold(wanted("t2", 3.5, most_usd=7.0)) == Grant(4.0)
+            assert await other.hold(wanted("t2", 3.5, most_usd=7.0)) == Grant(4.0)
+            await other.give_back("t2", 0.0)
+            assert await other.hold(wanted("t2", 3.5)) == Grant(3.5)
             await other.lower(QUOTA)
-            assert await one.hold(holding("t3", 0.1)) is not None
-            assert await one.hold(holding("t4", 0.1, quota=OTHER)) is None
+            assert isinstance(await one.hold(wanted("t3", 0.1)), Refusal)
+            assert await one.hold(wanted("t4", 0.1, quota=OTHER)) == Grant(0.1)
             assert (await one.books()).spent_usd == pytest.approx(6.0)
 
     asyncio.run(story())
@@ -56,7 +58,7 @@ def test_two_controllers_share_budget_and_quotas(url: str) -> None:
 def test_what_the_tables_held_of_an_earlier_run_is_what_the_folder_says(url: str) -> None:
     async def story() -> None:
         one = await ledger(url, "a", study="s2", spent=5.0).__aenter__()
-        assert await one.hold(holding("t1", 1.0)) is None
+        assert await one.hold(wanted("t1", 1.0)) == Grant(1.0)
         async with ledger(url, "a", study="s2", spent=5.5) as again:
             books = await again.books()
             assert (books.spent_usd, list(books.held)) == (5.5, [])
@@ -71,7 +73,7 @@ def test_who_gives_no_sign_of_life_is_taken_over_once_and_learns_it(url: str) ->
 
     async def story() -> None:
         async with impatient("x", 1.0) as dead:
-            assert await dead.hold(holding("t1", 2.0)) is None
+            assert await dead.hold(wanted("t1", 2.0)) == Grant(2.0)
             await asyncio.sleep(2.5)
             async with impatient("y") as one, impatient("z") as other:
                 assert [await one.beat(), await other.beat()] == [["x"], []]
@@ -95,7 +97,7 @@ def test_what_a_dead_controller_spent_stays_spent_also_when_who_took_over_begins
 
     async def story() -> None:
         async with impatient("a", 8.0) as dead:
-            assert await dead.hold(holding("t1", 1.0)) is None
+            assert await dead.hold(wanted("t1", 1.0)) == Grant(1.0)
             await asyncio.sleep(0.3)
             assert await spent_by("b", 0.5) == pytest.approx(9.5)
             await dead.give_back("t1", 1.0)  # counted with what it held

@@ -2,16 +2,16 @@ import itertools
 
 import pytest
 
-from nephoscope.run.states import ENDS, Decision, Failure, Patience, State, after_failure, may_follow
+from nephoscope.run.states import STOPS, Decision, Failure, Patience, State, after_failure, may_follow
 
 PATIENCE = Patience(retries=3, waits=4, first_wait_s=30, longest_wait_s=100)
-LIFE = [state for state in State if state not in ENDS]
+LIFE = [state for state in State if state not in STOPS]
 
 
 def test_a_life_without_trouble_is_allowed_step_by_step() -> None:
     for before, after in itertools.pairwise(LIFE):
         assert may_follow(before, after)
-    assert all(may_follow(State.DESTROYING, end) for end in ENDS)
+    assert all(may_follow(State.DESTROYING, end) for end in STOPS)
 
 
 def test_no_step_is_left_out_and_nothing_follows_an_end_but_a_new_beginning() -> None:
@@ -19,7 +19,7 @@ def test_no_step_is_left_out_and_nothing_follows_an_end_but_a_new_beginning() ->
     assert not may_follow(State.LEASED, State.PREPARING)
     assert not may_follow(State.VERIFIED, State.COLLECTED)
     assert not may_follow(State.RUNNING, State.DONE)
-    for end, after in itertools.product(ENDS, State):
+    for end, after in itertools.product(STOPS, State):
         assert may_follow(end, after) == (after is State.PLANNED)
 
 
