@@ -13,6 +13,9 @@ import pytest
 from nephoscope.benchmarks import load_benchmark, load_output
 from nephoscope.benchmarks.base import Site
 from nephoscope.benchmarks.histograms import merged
+from nephoscope.benchmarks.kv import Kv, KvParameters
+from nephoscope.benchmarks.load_benchmark import LoadBenchmark
+from nephoscope.benchmarks.oltp import OltpInsert, OltpInsertParameters
 from nephoscope.benchmarks.point_select import PointSelect, PointSelectParameters
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster
@@ -45,6 +48,61 @@ def site_of_two(postgres: Server, folder: Path) -> Site:
         load_program=load_program(),
         database=postgres.database,
         endpoint=postgres.endpoint,
+    )
+
+
+INSERTS = OltpInsertParameters(
+    tables=2, rows=500, connections=4, ramp_s=0.3, duration_s=1.2, pace="constant", rate_per_s=400
+)
+WRITES = KvParameters(
+    rows=1000, read_percent=50, writes="new", connections=4, ramp_s=0.3, duration_s=1.2, pace="constant", rate_per_s=400
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("benchmark", "parameters", "operation", "rows"),
+    [
+        (OltpInsert(), INSERTS, "insert", "(SELECT count(*) FROM sbtest1) + (SELECT count(*) FROM sbtest2)"),
+        (Kv(), WRITES, "write", "(SELECT count(*) FROM kv)"),
+    ],
+    ids=["oltp-insert", "kv"],
+)
+def test_each_machine_adds_rows_of_its_own_and_the_server_has_the_sum(
+    postgres: Server,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    benchmark: LoadBenchmark,
+    parameters: Any,
+    operation: str,
+    rows: str,
+) -> None:
+    monkeypatch.setattr(load_benchmark, "CALIBRATION_S", 0.3)
+    site = site_of_two(postgres, tmp_path)
+
+    async def scenario() -> int:
+        copy = await benchmark.prepare(site, parameters)
+        assert copy is not None
+        await benchmark.run(replace(site, endpoint=copy), parameters)
+        return int(await postgres.database._sql(postgres.cluster, copy, f"SELECT {rows}"))
+
+    there = postgres.loop.run_until_complete(asyncio.wait_for(scenario(), 300))
+    raw = raw_of(site)
+    outputs = [load_output.read(raw[f"load-run{part}.stdout"]) for part in (".shard-0", ".shard-1", "")]
+    one, two, whole = (written(output, operation) for output in outputs)
+    assert one > 0
+    assert two > 0
+    assert whole == one + two
+    assert there == 1000 + whole
+    assert all(row.outcome != "failed" for row in outputs[2].finished.operations)
+    values = {row.metric for row in benchmark.parse(raw, parameters)}
+    assert f"{operation}.response_mean" in values
+
+
+def written(output: load_output.LoadOutput, operation: str) -> int:
+    """In ramp and measurement."""
+    return sum(
+        row.all for row in output.finished.operations if row.operation == operation and row.outcome == "committed"
     )
 
 
