@@ -75,9 +75,11 @@ def start(state: State, argv: list[str]) -> None:
             raise Refused("ERROR: cannot load certificates: key file node.key has permissions that are too open")
     elif "insecure" not in flags:
         raise Refused("ERROR: neither --insecure nor --certs-dir")
-    store = Path(flags["store"].removeprefix("path="))
-    (store / "logs").mkdir(parents=True, exist_ok=True)
-    (store / "logs" / "cockroach.log").write_text("I000000 a line of the server's log\n")
+    stores = [Path(word.removeprefix("--store=path=")) for word in argv if word.startswith("--store=path=")]
+    for store in stores:
+        store.mkdir(parents=True, exist_ok=True)
+    (stores[0] / "logs").mkdir(exist_ok=True)
+    (stores[0] / "logs" / "cockroach.log").write_text("I000000 a line of the server's log\n")
     address = flags["listen-addr"]
     if argv[0] == "start-single-node":
         state.initialised.touch()

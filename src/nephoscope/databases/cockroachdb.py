@@ -1,8 +1,9 @@
 """CockroachDB: a server of ours on every database machine, of a program that the user names.
 
 Written from its documentation: no server was at hand, and nothing here was run against a real one. One machine is
-started as a cluster of its own with one copy; several join, are initialised once, and keep three copies. Loaded data
-sets are backups; every trial gets a restored one, so that each starts from the same state.
+started as a cluster of its own with one copy; several join, are initialised once, and keep three copies. Disks that are
+apart have a store each. Loaded data sets are backups; every trial gets a restored one, so that each starts from the
+same state.
 """
 
 import asyncio
@@ -27,6 +28,7 @@ from nephoscope.databases.cockroachdb_machines import (
     installed,
     require_ours,
     root_of,
+    stores_of,
 )
 from nephoscope.errors import DatabaseFailed, NephoscopeError, TargetLost, ToolFailed, ToolTimedOut
 from nephoscope.machines.local import LocalRemote
@@ -134,7 +136,7 @@ class CockroachDatabase:
         for machine in cluster.database:
             log = _beside(servers.log, f"{machine.name}-server")
             with suppress(NephoscopeError):
-                await machine.remote.download(f"{root_of(machine)}/store/logs/cockroach.log", log)
+                await machine.remote.download(f"{stores_of(machine)[0]}/logs/cockroach.log", log)
         # All at once, and not for long: the last of them waits in vain for a majority to hand its ranges to. What it
         # answered to is on the disks of the others.
         stops = (process.stop(signal=signal.SIGTERM, timeout_s=STOP_TIMEOUT_S) for process in servers.processes)
@@ -313,7 +315,8 @@ async def _layouts(
             + ", ".join(f"{machine.name} {tag}" for machine, (_, tag) in pairs)
         )
     secure = commands.is_secure(settings)
-    return [Layout(root_of(machine), program, secure) for machine, (program, _) in pairs], found[0][1]
+    layouts = [Layout(root_of(machine), program, secure, stores_of(machine)) for machine, (program, _) in pairs]
+    return layouts, found[0][1]
 
 
 def _endpoint(cluster: Cluster, settings: DatabaseSettings, layout: Layout, tag: str) -> Endpoint:
@@ -331,7 +334,7 @@ def _fixtures(settings: DatabaseSettings) -> str:
 
 def _identity(cluster: Cluster, layouts: Sequence[Layout], tag: str) -> str:
     """Of a cluster whose data can be gone on with."""
-    inputs = [_addresses(cluster), layouts[0].secure, tag]
+    inputs = [_addresses(cluster), layouts[0].secure, tag, [len(layout.stores) for layout in layouts]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
 
 

@@ -75,16 +75,13 @@ class Layout:
     root: str
     program: str
     secure: bool
+    stores: tuple[str, ...]
+    """Folders of data, one on each disk; the first holds the logs, too."""
 
     @property
     def certificates(self) -> str:
         """Folder of the authority's certificate, the node's, and (where clients run) root's."""
         return f"{self.root}/certs"
-
-    @property
-    def store(self) -> str:
-        """Folder of data and of logs."""
-        return f"{self.root}/store"
 
     @property
     def security(self) -> str:
@@ -98,7 +95,7 @@ class Layout:
             self.program,
             "start" if joined else "start-single-node",
             self.security,
-            f"--store=path={self.store}",
+            *(f"--store=path={store}" for store in self.stores),
             f"--listen-addr={endpoint(address)}",
             f"--advertise-addr={endpoint(address)}",
             f"--http-addr=127.0.0.1:{CONSOLE_PORT}",

@@ -52,7 +52,8 @@ if [ "$(cat "$root/cluster" 2>/dev/null)" = "$cluster" ]; then echo ours; else e
 _EMPTY = """
 set -eu
 root=$1 cluster=$2
-rm -rf "$root/store" "$root/certs" "$root/authority" "$root/cluster"
+shift 2
+rm -rf "$@" "$root/certs" "$root/authority" "$root/cluster"
 mkdir -p "$root/certs"
 chmod 700 "$root/certs"
 printf %s "$cluster" >"$root/cluster"
@@ -143,7 +144,9 @@ async def claim_folders(cluster: Cluster, identity: str) -> None:
     arguments = [(machine, root_of(machine)) for machine in cluster.database]
     said = await asyncio.gather(*(_script(machine, _CLAIM, root, identity) for machine, root in arguments))
     if not all(one.strip() == "ours" for one in said):
-        await asyncio.gather(*(_script(machine, _EMPTY, root, identity) for machine, root in arguments))
+        await asyncio.gather(
+            *(_script(machine, _EMPTY, root, identity, *stores_of(machine)) for machine, root in arguments)
+        )
 
 
 async def certify(cluster: Cluster, layout: Layout) -> str:
@@ -181,6 +184,11 @@ async def _carry(source: MachineHandle, folder: str, files: Sequence[str], to: M
             await source.remote.download(f"{folder}/{file}", local)
             await to.remote.upload(local, f"{into}/{name}")
             await _execute(to, "chmod", "600", f"{into}/{name}")
+
+
+def stores_of(machine: MachineHandle) -> tuple[str, ...]:
+    """Folders of data, one on each disk."""
+    return tuple(f"{folder}/cockroach/store" for folder in (machine.data_dir, *machine.more_data_dirs))
 
 
 def root_of(machine: MachineHandle) -> str:

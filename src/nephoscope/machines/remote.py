@@ -113,3 +113,5 @@ class MachineHandle:
     cpus: tuple[int, ...] = field(metadata={"help": "ids of the CPUs in the affinity mask of what is measured"})
     data_dir: str
     """A folder of the machine, on the disk that is measured."""
+    more_data_dirs: tuple[str, ...] = ()
+    """Where several disks are apart: one on each of the others."""

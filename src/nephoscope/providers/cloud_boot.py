@@ -25,14 +25,22 @@ class BootPlan:
     """Disks that were attached; the data folder is on them."""
     local_ssds: int = 0
     """Disks that the machine has by itself; the data folder is on them, and there are no volumes."""
+    apart: bool = False
+    """Several disks are not striped: there is a data folder on each."""
     filesystem: str = "ext4"
     mount_options: tuple[str, ...] = ()
     """Besides noatime."""
 
 
+def mounts(disks: int) -> list[str]:
+    """Where so many disks are mounted that are apart: the first as a single one is."""
+    return [DATA, *(f"{DATA}-{number}" for number in range(2, disks + 1))]
+
+
 def boot_script(plan: BootPlan) -> str:
     """A POSIX shell script; started a second time, after a restart of the machine, it does nothing."""
     wanted, kind = (plan.local_ssds, "local") if plan.local_ssds else (plan.volumes, "volume")
+    folders = [f"{mount}/nephoscope" for mount in mounts(wanted if plan.apart else 1)]
     parts = [
         _HEAD,
         _timer(plan.expires_unix_ms) if plan.expires_unix_ms is not None else "",
@@ -40,20 +48,22 @@ def boot_script(plan: BootPlan) -> str:
         _QUIET,
         _packages(plan, wanted),
         _disks(plan, wanted, kind) if wanted else f"mkdir -p {DATA}\n",
-        f"mkdir -p {DATA}/nephoscope/data\nchown -R {plan.user}: {DATA}/nephoscope\n",
+        *(f"mkdir -p {folder}/data\nchown -R {plan.user}: {folder}\n" for folder in folders),
         f"trap - EXIT\necho ready >{DONE}\n",
     ]
     return "\n".join(part for part in parts if part)
 
 
 def _disks(plan: BootPlan, wanted: int, kind: str) -> str:
-    options = ",".join(["noatime", *plan.mount_options])
-    return _DISKS.format(wanted=wanted, kind=kind, make=_MAKE_FILESYSTEM[plan.filesystem], options=shlex.quote(options))
+    options = shlex.quote(",".join(["noatime", *plan.mount_options]))
+    make = _MAKE_FILESYSTEM[plan.filesystem]
+    use = (_APART if plan.apart else _STRIPED).format(make=make, options=options)
+    return _DISKS.format(wanted=wanted, kind=kind, use=use)
 
 
 def _packages(plan: BootPlan, wanted: int) -> str:
     """Those of the study, and what the disks need and the image has not."""
-    tools = {"mdadm": "mdadm"} if wanted > 1 else {}
+    tools = {"mdadm": "mdadm"} if wanted > 1 and not plan.apart else {}
     tools |= {"mkfs.xfs": "xfsprogs"} if wanted and plan.filesystem == "xfs" else {}
     if not (plan.packages or tools):
         return ""
@@ -134,6 +144,9 @@ if ! mountpoint -q /mnt/data; then
     disks=$(empty)
     set -- $disks
     [ $# -eq {wanted} ] || {{ echo "{wanted} disks ({kind}) were asked for, there are $#: $*"; exit 1; }}
+{use}fi
+"""
+_STRIPED = """\
     device=$1
     if [ $# -gt 1 ]; then
         device=/dev/md/nephoscope
@@ -142,7 +155,17 @@ if ! mountpoint -q /mnt/data; then
     {make} "$device"
     mkdir -p /mnt/data
     mount -o {options} "$device" /mnt/data
-fi
+"""
+_APART = """\
+    number=1
+    for device; do
+        folder=/mnt/data
+        [ $number -eq 1 ] || folder=/mnt/data-$number
+        {make} "$device"
+        mkdir -p "$folder"
+        mount -o {options} "$device" "$folder"
+        number=$((number + 1))
+    done
 """
 
 # What images do by themselves once a day would be foreign load.

@@ -116,6 +116,7 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
             packages=tuple(cloud.packages or ()),
             volumes=sum(volume.count for volume in machine.volumes or ()),
             local_ssds=machine.local_ssds or 0,
+            apart=machine.disks == "apart",
             filesystem=machine.filesystem or "ext4",
             mount_options=tuple(machine.mount_options or ()),
         )

@@ -20,7 +20,7 @@ from nephoscope.machines.ssh import SshRemote
 from nephoscope.machines.ssh_link import Link, SshAddress
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud import Clock, CloudMachine
-from nephoscope.providers.cloud_boot import DATA, DONE
+from nephoscope.providers.cloud_boot import DATA, DONE, mounts
 from nephoscope.study.model import Machine
 
 BOOT_TIMEOUT_S = 900.0
@@ -79,7 +79,10 @@ class SshConnect:
             await remote.close()
             raise InputError(f"{machine.name} has {look.cpus} CPUs, and {asked.cpus} are asked for")
         remote.cpus = tuple(range(look.cpus if asked.cpus == "all" else asked.cpus))
-        return MachineHandle(machine.name, remote, machine.private_address or host, remote.cpus, f"{self._folder}/data")
+        inside = machine.private_address or host
+        return MachineHandle(
+            machine.name, remote, inside, remote.cpus, f"{self._folder}/data", more_data_dirs=_more_data_dirs(asked)
+        )
 
     async def _booted(self, name: str, address: SshAddress, log_dir: Path | None) -> str | None:
         """Waits for the end of the boot script and keeps its log; the machine's host key, as it was seen first.
@@ -116,6 +119,12 @@ class SshConnect:
             if answer is not None and answer[0] == 0:
                 log_dir.mkdir(parents=True, exist_ok=True)
                 (log_dir / f"boot-{name}.log").write_bytes(answer[1])
+
+
+def _more_data_dirs(asked: Machine) -> tuple[str, ...]:
+    """As the boot script makes them, on disks that are apart."""
+    disks = asked.local_ssds or sum(volume.count for volume in asked.volumes or ())
+    return tuple(f"{mount}/nephoscope/data" for mount in mounts(disks)[1:]) if asked.disks == "apart" else ()
 
 
 def _require_ready(name: str, said: str) -> None:

@@ -69,6 +69,11 @@ class Machine(Frozen):
     local_ssd_interface: Literal["nvme", "scsi"] | None = Field(
         default=None, description="for gcp alone: how they are attached; default: nvme"
     )
+    disks: Literal["striped", "apart"] | None = Field(
+        default=None,
+        description="for clouds alone: several volumes or local SSDs are one filesystem (default), or one each, for "
+        "cockroachdb, which then has a store on each",
+    )
     threads_per_core: Literal[1, 2] | None = Field(
         default=None, description="for clouds alone; default: the type's own"
     )

@@ -180,7 +180,7 @@ def _azure_zones(path: Path, configuration: Mapping[str, Any]) -> Iterator[Probl
 
 def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:
     """What only somebody who makes machines can be asked for."""
-    for key in ("image", "volumes", "local_ssds", "threads_per_core"):
+    for key in ("image", "volumes", "local_ssds", "disks", "threads_per_core"):
         if key in machine and provider not in CLOUDS:
             yield Problem((*path, key), f"{_CLOUDS_ALONE}; leave it out")
     for index, volume in enumerate(_list(machine.get("volumes"))):

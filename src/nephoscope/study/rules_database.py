@@ -33,6 +33,10 @@ def problems(
         if key in database and system not in systems:
             text = f"has a meaning with `system = {' or '.join(map(shown, systems))}` alone; leave it out"
             yield Problem((*path, "database", key), text)
+    machine = configuration.get("database_machine")
+    if isinstance(machine, Mapping) and machine.get("disks") == "apart" and system != _COCKROACHDB:
+        text = f'{shown(str(system))} has one data folder; leave it out, or take "striped"'
+        yield Problem((*path, "database_machine", "disks"), text)
     if "dsn" in database and str(system) in _NO_DSN:
         yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
     if system == _AEROSPIKE:

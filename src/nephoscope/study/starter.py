@@ -71,7 +71,7 @@ cpus = 1                           # CPU affinity of everything measured: a numb
 # emulated: with "emulated" alone, what the machine is; else the entry of machine_types for its type says it.
 # zones: with "emulated" alone, the zone of each machine, for `links` between them.
 # image, volumes (kind, size, iops, throughput, count, cache, interface), local_ssds, local_ssd_interface,
-# threads_per_core, cpu_platform: with a cloud alone, what it makes.
+# disks (striped or apart), threads_per_core, cpu_platform: with a cloud alone, what it makes.
 # filesystem, mount_options: of the disk below the data folder: made so by "emulated" and clouds, demanded of all.
 # expect_cpu_model = "Xeon"        # part of the CPU model; a trial on another CPU does not count
 # expect_memory_gib = 16           # 10 % less is allowed

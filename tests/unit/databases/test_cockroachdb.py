@@ -201,6 +201,33 @@ def test_a_kept_cluster_is_gone_on_with_and_another_one_begins_empty(tmp_path: P
     with_servers(tmp_path, finds_nothing, DatabaseSettings(secure=True), count=2)
 
 
+def test_disks_that_are_apart_have_a_store_each_and_are_emptied_together(tmp_path: Path) -> None:
+    program = fake_cockroach.install(tmp_path / "state", tmp_path / "own" / "cockroach")
+    settings = DatabaseSettings(secure=False, binary=str(program))
+    second = tmp_path / "disk-2"
+    machine = replace(cluster_in(tmp_path, 1).load, more_data_dirs=(str(second),))
+
+    async def once(with_settings: DatabaseSettings) -> None:
+        database, cluster = CockroachDatabase(), Cluster("study/one", (machine,), machine)
+        try:
+            await database.start(cluster, with_settings, tmp_path / "log" / "cockroachdb.log")
+        finally:
+            await database.stop(cluster)
+
+    asyncio.run(once(settings))
+    (started,) = [argv for argv in calls(tmp_path) if argv[0] == "start-single-node"]
+    stores = [f"{tmp_path}/database-1/cockroach/store", f"{second}/cockroach/store"]
+    assert [word for word in started if word.startswith("--store")] == [f"--store=path={store}" for store in stores]
+    assert (tmp_path / "log" / "cockroachdb-database-1-server.log").exists()
+    rows = [Path(store) / "data" for store in stores]
+    for row in rows:
+        row.write_text("rows")
+    asyncio.run(once(settings))
+    assert [row.exists() for row in rows] == [True, True]
+    asyncio.run(once(settings.model_copy(update={"secure": True})))  # another cluster
+    assert [row.exists() for row in rows] == [False, False]
+
+
 def test_one_machine_is_a_cluster_of_its_own(tmp_path: Path) -> None:
     async def scenario(database: CockroachDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         assert endpoint.dsn.count(str(PORT)) == 1

@@ -109,6 +109,18 @@ def test_local_ssds_of_google_are_known_by_either_interface(root: Path, model: s
     assert f"mount -o noatime /dev/sdb {root}/mnt/data" in done
 
 
+def test_disks_that_are_apart_have_a_filesystem_and_a_folder_each(root: Path) -> None:
+    (root / "disks").write_text(DISKS)
+    said, done = booted(root, BootPlan("nephoscope", KEY, None, local_ssds=2, apart=True))
+    assert said == "ready"
+    assert "mdadm" not in done
+    for device, folder in (("/dev/nvme2n1", "mnt/data"), ("/dev/nvme3n1", "mnt/data-2")):
+        assert re.search(rf"^mkfs.ext4 .* {device}$", done, re.MULTILINE)
+        assert f"mount -o noatime {device} {root}/{folder}\n" in done
+        assert f"chown -R nephoscope: {root}/{folder}/nephoscope\n" in done
+        assert (root / folder / "nephoscope" / "data").is_dir()
+
+
 def test_a_disk_that_does_not_come_is_said_and_not_replaced_by_another(root: Path) -> None:
     (root / "disks").write_text(DISKS)
     said, done = booted(root, BootPlan("nephoscope", KEY, None, local_ssds=3))

@@ -64,8 +64,11 @@ def test_a_machine_is_entered_once_its_script_brought_the_key_and_ended(server: 
             lambda: (tmp_path / "boot.log").write_text("+ mkfs.ext4\n"),
             lambda: (tmp_path / "boot").write_text("ready\n"),
         ]
-        machine = await connect(server, tmp_path, steps)(MACHINE, Machine(cpus=1), request(tmp_path))
+        machine = await connect(server, tmp_path, steps)(
+            MACHINE, Machine(cpus=1, local_ssds=2, disks="apart"), request(tmp_path)
+        )
         assert steps == []
+        assert machine.more_data_dirs == ("/mnt/data-2/nephoscope/data",)
         assert (machine.name, machine.address, machine.cpus) == ("database-1", "10.0.0.7", (0,))
         assert isinstance(machine.remote, SshRemote)
         said = await machine.remote.execute(["echo", "here"], timeout_s=10)

@@ -333,6 +333,11 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
     [
         ('name = "a"\ncloud = { image = "i", ingress = "10.0.0.0/16" }', "has a meaning with aws, azure, gcp alone"),
         ('name = "a"\ndatabase_machine.volumes = [{ kind = "gp3", size = 1 }]', "has a meaning with aws, azure, gcp"),
+        ('name = "a"\ndatabase_machine.disks = "apart"', "has a meaning with aws, azure, gcp alone"),
+        (
+            f'{AWS}database_machine = {{ type = "i", local_ssds = 2, disks = "apart" }}',
+            '"postgres" has one data folder',
+        ),
         (f'{AWS}database_machine.cpu_platform = "x"', 'has a meaning with provider "gcp" alone'),
         (f'{AWS}database_machine.local_ssd_interface = "scsi"', "elsewhere the type of the machine decides it"),
         (
