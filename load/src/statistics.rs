@@ -165,7 +165,7 @@ mod tests {
         let mut ledger = Ledger::new(&["read", "change"], false);
         let lane = lanes.lane(0);
         for operation in [READ; 7].into_iter().chain([CHANGE; 5]) {
-            lane.record(|| 1, |ended_ns| Sample::short(operation.0, Outcome::Committed, ended_ns));
+            lane.record(&mut None, || 1, |ended_ns| Sample::short(operation.0, Outcome::Committed, ended_ns));
         }
         for kind in [ErrorKind::Retried, ErrorKind::Failed] {
             lane.error(|| 1, CHANGE, "40001".to_owned(), kind, false);
