@@ -211,12 +211,12 @@ class HighestLoad:
     def parse(self, raw: RawOutput, parameters: HighestLoadParameters) -> list[Measurement]:
         """See `Benchmark.parse`: the search is made again from the points that were measured."""
         search = read_search(raw, parameters)
-        ended, workload = search.ended, parameters.workload
+        ended, workload, rule = search.ended, parameters.workload, parse_rule(parameters.rule)
         found = [
             *measurements.of_result(ended, search.points, search.void, _per_s(trail.output_of(raw, PROBE))),
-            *measurements.limits(parse_rule(parameters.rule)),
+            *measurements.limits(rule),
             *measurements.of_data(*parameters.data_size),
-            *measurements.curve(search.points),
+            *measurements.curve(search.points, rule, workload.kinds),
             *sustained.measured(sustained.sustained(raw)),
         ]
         if ended.level is not None:

@@ -4,6 +4,7 @@ from nephoscope.records import Metric
 from nephoscope.report import format as people
 from nephoscope.report import panels
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
+from nephoscope.report.search_figures import LIMIT
 from nephoscope.report.statistics_tables import STATISTIC_COLUMNS, statistic_cells
 from nephoscope.report.theme import GLYPHS, PERCENTILE_COLOURS
 from nephoscope.report.wording import operation_title, percentile_number, percentile_of, statistic_row
@@ -57,7 +58,7 @@ def _by_clock(book: Book, row: BenchmarkRow) -> dict[str, dict[str, Group]]:
     for metric in row.metrics:
         parsed = percentile_of(metric)
         found = book.lookup.statistics_of(row.benchmark, metric.name)
-        if parsed and found:
+        if parsed and found and not metric.name.startswith(LIMIT):
             group = figures.setdefault(metric.clock, {}).setdefault(parsed[0], [])
             group.append((parsed[1], metric, found))
     return figures

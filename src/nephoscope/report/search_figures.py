@@ -1,7 +1,8 @@
 """Figures of a search for the highest load: achieved and response times against what was offered, and its table."""
 
+import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import altair as alt
@@ -17,12 +18,12 @@ from nephoscope.results import BenchmarkRow
 
 POINT = "point."
 """Begins the names of metrics that have a value for each point of a search."""
+LIMIT = "limit."
+"""Begins the names of metrics that say what a rule asks for: nobody measured them."""
 OFFERED, ACHIEVED, PASSED = "point.offered_per_s", "point.achieved_per_s", "point.passed"
 FAILING = "lowest_failing_load_per_s"
-RESPONSES = ("mean", "p95", "p99")
+_RESPONSE = re.compile(r"point\.(?P<operation>.+)\.response_(?P<which>\w+)")
 _HEIGHT = 230
-_SHAPES = ("circle", "square", "triangle-up")
-_GLYPHS = ("●", "■", "▲")
 
 Point = dict[str, float | bool | str]
 
@@ -33,11 +34,27 @@ def is_of_curve(metric: Metric) -> bool:
 
 
 def curve_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
-    """Both figures; empty for a benchmark that searched nothing."""
+    """Achieved against offered, and response times of each operation that the rule limits.
+
+    Empty for a benchmark that searched nothing.
+    """
     points = _points(book.lookup, row)
     if not points:
         return []
-    return [_achieved(book, row, points), _responses(book, row, points)]
+    found = [_responses(book, row, points, operation) for operation in _limited(row)]
+    return [_achieved(book, row, points), *(figure for figure in found if figure)]
+
+
+def _limited(row: BenchmarkRow) -> list[str]:
+    """Operations of which points have response times, as the rule calls them."""
+    return list(dict.fromkeys(found["operation"] for one in row.metrics if (found := _RESPONSE.fullmatch(one.name))))
+
+
+def _statistics(row: BenchmarkRow, operation: str, points: dict[str, list[Point]]) -> list[str]:
+    """'mean', 'p99' and the like, as far as any point has them, in the order of the metrics."""
+    told = [found for one in row.metrics if (found := _RESPONSE.fullmatch(one.name))]
+    has = {name for many in points.values() for point in many for name in point}
+    return [found["which"] for found in told if found["operation"] == operation and found[0] in has]
 
 
 def _points(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
@@ -77,60 +94,68 @@ def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> 
     return book.figure(
         f"{row.benchmark}: achieved against offered",
         f"{unit_text(scale)}, on the line is better",
-        "Each sign is one point of a search. Dashed lines: the bracket, from the highest level that was confirmed to "
-        "the lowest above which none held; medians over replicates. Both axes start at zero.",
+        "Each sign is one point of a search; it passed when the rule held and the load generator was not the limit. "
+        "Dashed lines: the bracket, from the highest level that was confirmed to the lowest above which none held; "
+        "medians over replicates. Both axes start at zero.",
         drawn,
-        key=(KeyEntry("●", "var(--ink)", "filled: the rule held"), KeyEntry("○", "var(--muted)", "hollow: it did not")),
+        key=(KeyEntry("●", "var(--ink)", "filled: it passed"), KeyEntry("○", "var(--muted)", "hollow: it did not")),
         table=_qualification(book, row),
         columns=min(2, len(drawn)),
     )
 
 
-def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> Figure:
-    seen = [
-        which for which in RESPONSES if any(_response(which) in point for many in points.values() for point in many)
-    ]
+def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], operation: str) -> Figure | None:
+    """None: no point has enough of these operations."""
+    seen = {which: f"point.{operation}.response_{which}" for which in _statistics(row, operation, points)}
+    if not seen:
+        return None
     rates = people.scale_for("1/s", [float(point[OFFERED]) for many in points.values() for point in many])
-    times = [float(point[_response(which)]) for many in points.values() for point in many for which in seen
-             if _response(which) in point]  # fmt: skip
-    scale = people.scale_for("s", times)
-    colours = list(theme.PERCENTILE_COLOURS[: len(seen)])
+    scale = people.scale_for("s", [float(point[name]) for many in points.values() for point in many
+                                   for name in seen.values() if name in point])  # fmt: skip
+    colours = [theme.PERCENTILE_COLOURS[place % len(theme.PERCENTILE_COLOURS)] for place, _ in enumerate(seen)]
     drawn = []
     for name, many in points.items():
         rows = [
             {
                 "offered": rates.value(float(point[OFFERED])),
-                "value": scale.value(float(point[_response(which)])),
+                "value": scale.value(float(point[metric])),
                 "series": which,
                 "counts": bool(point[PASSED]),
                 "trial": point["trial"],
             }
             for point in many
-            for which in seen
-            if _response(which) in point
+            for which, metric in seen.items()
+            if metric in point
         ]
         limits = [
             {"limit": scale.value(one.median), "label": f"limit of {which}"}
-            for which in RESPONSES
-            for one in book.lookup.of_configuration(row.benchmark, f"limit.{which}", name)
+            for which in seen
+            for one in book.lookup.of_configuration(row.benchmark, f"{LIMIT}{operation}.{which}", name)
         ]
         spec = _chart(rows, _bracket(book, row, name, rates), limits, seen, colours, rates, (scale.unit, True))
-        spoken = f"Response times against load of {name}: {', '.join(seen)} of {people.plural(len(many), 'point')}."
+        spoken = f"{', '.join(seen)} of {operation} against load of {name}: {people.plural(len(many), 'point')}."
         drawn.append((name, spoken, spec))
     return book.figure(
-        f"{row.benchmark}: response times against load",
+        f"{row.benchmark}: response times of {operation} against load",
         f"{scale.unit}, lower is better",
-        "Of all operations of a point, from the moment each was due; logarithmic axis. A point that held lies below "
-        "the limits of the rule, drawn across. Hollow signs: it did not hold. Percentiles that too few operations "
-        "support are left out.",
+        f"Of {_all_of(operation)} of a point, from the moment each was due; logarithmic axis. A point that passed, "
+        "a filled sign, lies within the limits of the rule, drawn across; a hollow one did not pass, by this limit or "
+        "another. Percentiles that too few operations support are left out.",
         drawn,
-        key=[KeyEntry(glyph, colour, which) for glyph, colour, which in zip(_GLYPHS, colours, seen, strict=False)],
+        key=[
+            KeyEntry(_of(theme.GLYPHS, place), colour, which)
+            for place, (which, colour) in enumerate(zip(seen, colours, strict=True))
+        ],
         columns=min(2, len(drawn)),
     )
 
 
-def _response(which: str) -> str:
-    return f"point.response_{which}"
+def _all_of(operation: str) -> str:
+    return "all operations" if operation == "all" else f"the operations `{operation}`"
+
+
+def _of(signs: Sequence[str], place: int) -> str:
+    return signs[place % len(signs)]
 
 
 def _chart(
@@ -155,7 +180,11 @@ def _chart(
         x=alt.X("offered:Q", title=f"offered, {rates.unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
         y=y,
         color=alt.Color("series:N", legend=None, scale=alt.Scale(domain=order, range=colours)),
-        shape=alt.Shape("series:N", legend=None, scale=alt.Scale(domain=order, range=list(_SHAPES[: len(order)]))),
+        shape=alt.Shape(
+            "series:N",
+            legend=None,
+            scale=alt.Scale(domain=order, range=[_of(theme.SHAPES, place) for place, _ in enumerate(order)]),
+        ),
         tooltip=[
             alt.Tooltip("series:N"),
             alt.Tooltip("offered:Q", format=",.4~r"),

@@ -87,7 +87,7 @@ def _figure(
         "that were confirmed to the fewest above which none held; medians over replicates. The line across is the "
         "limit of the rule. Both axes start at zero.",
         drawn,
-        key=(KeyEntry("●", "var(--ink)", "filled: the rule held"), KeyEntry("○", "var(--muted)", "hollow: it did not")),
+        key=(KeyEntry("●", "var(--ink)", "filled: it passed"), KeyEntry("○", "var(--muted)", "hollow: it did not")),
         table=_table(book, row) if metric == _QUANTITIES[0][0] else None,
         columns=min(2, len(drawn)),
     )

@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis.analyse import analyse
+from nephoscope.benchmarks.base import RawOutput
 from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters
 from nephoscope.records import Disk
 from nephoscope.report.benchmark_section import benchmark_section
+from nephoscope.report.latency import latency_figures
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure
 from nephoscope.report.pass_figures import pass_figures
@@ -18,6 +20,8 @@ from nephoscope.report.spec import unpacked
 from nephoscope.results import AnalysedStudy, MeasurementRow, TrialRow
 from nephoscope.units import GIB
 from tests.unit.analysis.study_builder import inputs, measurement, observed, trial
+from tests.unit.benchmarks.search.test_highest_load import MIXED, ReadsAndWrites
+from tests.unit.benchmarks.search.test_highest_load import searched as search_of
 
 GIVEN: dict[str, Any] = {
     "parameters": {"rows": 1000},
@@ -34,10 +38,15 @@ POINTS = 13
 
 
 def searched() -> AnalysedStudy:
-    """The recorded search as that of two configurations, twice each; `large` does twice as much."""
-    parameters = HighestLoadParameters.model_validate(GIVEN)
+    """The recorded search."""
     folder = Path(__file__).parents[2] / "data" / "highest-load"
-    found = HighestLoad().parse({path.name: path.read_bytes() for path in folder.iterdir()}, parameters)
+    raw = {path.name: path.read_bytes() for path in folder.iterdir()}
+    return study_of(raw, HighestLoadParameters.model_validate(GIVEN))
+
+
+def study_of(raw: RawOutput, parameters: HighestLoadParameters) -> AnalysedStudy:
+    """A search as that of two configurations, twice each; `large` does twice as much."""
+    found = HighestLoad().parse(raw, parameters)
     metrics = HighestLoad().metrics(parameters)
     by_name = {metric.name: metric for metric in metrics}
     trials: list[TrialRow] = []
@@ -83,7 +92,7 @@ def spec_of(figure: Figure, panel: int) -> dict[str, Any]:
 def test_each_configuration_has_its_curve(figures: list[Figure]) -> None:
     assert [figure.title for figure in figures] == [
         "qualify: achieved against offered",
-        "qualify: response times against load",
+        "qualify: response times of read against load",
     ]
     for figure in figures:
         assert {panel.title for panel in figure.panels} == set(NAMES)
@@ -98,6 +107,36 @@ def test_bracket_and_limit_are_drawn(figures: list[Figure]) -> None:
     assert sets["bracket"] == [{"level": 11890.0}, {"level": 14560.0}]
     assert sets["limits"] == [{"limit": 300.0, "label": "limit of mean"}]
     assert {point["series"] for point in sets["points"]} == {"mean", "p95", "p99"}
+
+
+def test_each_operation_that_the_rule_limits_is_drawn_with_its_own_limits(tmp_path: Path) -> None:
+    """A mixed workload: `p999(read)` is no limit of writes, and no usual percentile."""
+    _, raw, _ = search_of(tmp_path, MIXED, program=ReadsAndWrites)
+    book = Book(Lookup.of(study_of(raw, MIXED)))
+    _, reads, writes = curve_figures(book, book.lookup.study.benchmarks[0])
+    for figure, operation, which, limit in ((reads, "read", "p999", 0.001), (writes, "write", "mean", 0.008)):
+        assert figure.title == f"qualify: response times of {operation} against load"
+        assert which in [entry.text for entry in figure.key]
+        sets = spec_of(figure, 0)["datasets"]
+        unit_s = {"s": 1.0, "ms": 1e-3}[figure.subtitle.split(",")[0]]
+        assert sets["limits"] == [{"limit": pytest.approx(limit / unit_s), "label": f"limit of {which}"}]
+        passed = [point["value"] for point in sets["points"] if point["counts"] and point["series"] == which]
+        assert passed
+        assert max(passed) * unit_s < limit
+
+
+def test_what_a_rule_asks_for_is_no_latency_that_was_measured(tmp_path: Path) -> None:
+    strict = HighestLoadParameters.model_validate({**MIXED.model_dump(), "rule": "p99(read) < 1 ms"})
+    _, raw, _ = search_of(tmp_path, strict, program=ReadsAndWrites)
+    book = Book(Lookup.of(study_of(raw, strict)))
+    row = book.lookup.study.benchmarks[0]
+    assert "limit.read.p99" in {metric.name for metric in row.metrics}
+    titles = [panel.title.lower() for figure in latency_figures(book, row) for panel in figure.panels]
+    assert titles
+    assert not any("limit" in title for title in titles)
+    table = curve_figures(book, row)[0].table
+    assert table is not None
+    assert not any("limit" in column.title for column in table.columns)
 
 
 def test_the_qualification_table_says_what_is_published_and_how_sure_it_is(figures: list[Figure]) -> None:

@@ -1,12 +1,11 @@
 """What a search reports: the level it found, and its curve, one row of numbers a point."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from nephoscope.benchmarks.histograms import latencies, merged
 from nephoscope.benchmarks.search import sustained
 from nephoscope.benchmarks.search.levels import Ended, Purpose
-from nephoscope.benchmarks.search.observe import Observed
-from nephoscope.benchmarks.search.rule import Condition, Rule
+from nephoscope.benchmarks.search.observe import Observed, response_times, statistic_s
+from nephoscope.benchmarks.search.rule import Condition, Rule, quantile_of
 from nephoscope.records import Direction, Measurement, Metric
 
 HIGHEST = Metric(
@@ -109,38 +108,46 @@ LARGER_CLIENT = Metric(
     title="point has the larger client",
     clock="1: driven by twice the threads of all other points; else 0",
 )
-_STATISTICS = ("mean", "p95", "p99")
-_RESPONSES = tuple(
-    Metric(
-        name=f"point.response_{which}",
+_OF_A_POINT = (LEVEL, OFFERED, ACHIEVED, PASSED, CONFIRMING, LARGER_CLIENT)
+_USUAL = ("mean", "p95", "p99")
+"""Told of every operation that a rule limits, beside what it limits."""
+
+
+def _told(rule: Rule) -> Iterator[tuple[str, str]]:
+    """Operations that a rule limits, as it calls them, and what is told of their response times; the worst last."""
+    for operation in sorted(rule.operations):
+        asked = {one.quantity for one in rule.conditions if one.operation == operation}
+        for quantity in sorted(asked.union(_USUAL), key=_place):
+            yield operation, quantity
+
+
+def _place(quantity: str) -> float:
+    return {"mean": 0.0, "max": 1.0}.get(quantity) or quantile_of(quantity) or 0.0
+
+
+def _response(operation: str, quantity: str) -> Metric:
+    return Metric(
+        name=f"point.{operation}.response_{quantity}",
         unit="s",
         direction=Direction.LOWER,
-        title=f"response time at a point, {which}, of all operations",
+        title=f"response time at a point, {quantity}, of {operation}",
         clock="from the intended start to the last byte read",
     )
-    for which in _STATISTICS
-)
-_OF_A_POINT = (LEVEL, OFFERED, ACHIEVED, PASSED, CONFIRMING, LARGER_CLIENT, *_RESPONSES)
 
 
 def _limit(condition: Condition) -> Metric:
     return Metric(
-        name=f"limit.{condition.quantity}",
+        name=f"limit.{condition.operation}.{condition.quantity}",
         unit="s",
         direction=Direction.LOWER,
-        title=f"limit of response times, {condition.quantity}",
+        title=f"limit of response times, {condition.subject}",
         clock=f"the rule's own: {condition.text}",
     )
 
 
 def limits(rule: Rule) -> list[Measurement]:
-    """What the rule asks of response times: of several limits of one percentile the least."""
-    return [_row(_limit(one), one.limit) for one in _least_limits(rule)]
-
-
-def _least_limits(rule: Rule) -> list[Condition]:
-    by_limit = sorted((one for one in rule.conditions if one.operation), key=lambda one: -one.limit)
-    return list({one.quantity: one for one in by_limit}.values())
+    """What the rule asks of response times."""
+    return [_row(_limit(one), one.limit) for one in rule.conditions if one.operation]
 
 
 def metrics(of_workload: Iterable[Metric], rule: Rule) -> tuple[Metric, ...]:
@@ -151,9 +158,10 @@ def metrics(of_workload: Iterable[Metric], rule: Rule) -> tuple[Metric, ...]:
         of_workload: metrics of the workload's own benchmark in an open pace: they are told of the level found.
     """
     told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_workload]
-    asked = tuple(_limit(one) for one in _least_limits(rule))
+    asked = tuple(_limit(one) for one in rule.conditions if one.operation)
+    responses = tuple(_response(*one) for one in _told(rule))
     of_search = (HIGHEST, FAILING, CLOSED_LOOP, CONFIRMATIONS, POINTS, VOID, OBJECTS, OBJECT_BYTES)
-    return (*of_search, *asked, *told, *sustained.METRICS, *_OF_A_POINT)
+    return (*of_search, *asked, *told, *sustained.METRICS, *_OF_A_POINT, *responses)
 
 
 def operations_of(of_workload: Iterable[Metric]) -> set[str]:
@@ -182,8 +190,14 @@ def of_data(rows: int | None, value_bytes: int | None) -> list[Measurement]:
     return [_row(metric, float(value)) for metric, value in found if value is not None]
 
 
-def curve(points: Sequence[Observed]) -> Iterator[Measurement]:
-    """Every point, as rows of one moment: seconds of measurement up to its end, so that rows sort as measured."""
+def curve(points: Sequence[Observed], rule: Rule, kinds: Mapping[str, Sequence[str]]) -> Iterator[Measurement]:
+    """Every point, as rows of one moment: seconds of measurement up to its end, so that rows sort as measured.
+
+    Args:
+        points: of the search.
+        rule: response times are told of the operations that it limits.
+        kinds: see `Judge.kinds`.
+    """
     at_s = 0.0
     for one in points:
         at_s += one.output.measured_s
@@ -193,16 +207,11 @@ def curve(points: Sequence[Observed]) -> Iterator[Measurement]:
         yield _row(PASSED, float(one.point.passed), at_s)
         yield _row(CONFIRMING, float(one.ask.purpose is Purpose.CONFIRM), at_s)
         yield _row(LARGER_CLIENT, float(one.ask.purpose is Purpose.LARGER_CLIENT), at_s)
-        texts = [
-            row.histograms.response
-            for interval in one.output.measured
-            for row in interval.operations
-            if row.outcome == "committed"
-        ]
-        declared = {metric.name for metric in _RESPONSES}
-        for row in latencies("point.response", merged(texts)):
-            if row.metric in declared:
-                yield row.model_copy(update={"at_s": at_s})
+        times = {name: response_times(one.output, kinds, name) for name in rule.operations}
+        for operation, quantity in _told(rule):
+            value = statistic_s(times[operation], quantity)
+            if value is not None:
+                yield _row(_response(operation, quantity), value, at_s)
 
 
 def _row(metric: Metric, value: float, at_s: float | None = None) -> Measurement:

@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hdrh.histogram import HdrHistogram
+
 from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.histograms import LEAST_BEYOND, Quantile, mean_ns, merged, value_ns
 from nephoscope.benchmarks.load_contract import Interval
 from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.saturation import saturation
 from nephoscope.benchmarks.search.levels import Ask, Point
-from nephoscope.benchmarks.search.rule import Condition, Rule
+from nephoscope.benchmarks.search.rule import Condition, Rule, quantile_of
 from nephoscope.checks.generator import signs_of_saturation
 from nephoscope.checks.thresholds import STEAL
 from nephoscope.records import Requirement, Saturation
@@ -95,26 +97,29 @@ class Judge:
         if condition.quantity == "achieved":
             offered = output.finished.offered
             return ended / offered if offered else None
-        return self._response_s(output, condition)
+        return statistic_s(response_times(output, self.kinds, condition.operation or ALL), condition.quantity)
 
-    def _response_s(self, output: LoadOutput, condition: Condition) -> float | None:
-        """None where too few operations ended to say."""
-        name = condition.operation or ALL
-        wanted = self.kinds.get(name, (name,))
-        texts = [
-            row.histograms.response
-            for interval in output.measured
-            for row in interval.operations
-            if row.outcome == "committed" and (name == ALL or row.operation in wanted)
-        ]
-        histogram = merged(texts)
-        count, quantile = histogram.get_total_count(), condition.quantile
-        if count == 0 or (quantile is not None and count * (1 - quantile) < LEAST_BEYOND):
-            return None
-        if quantile is not None:
-            return value_ns(histogram, Quantile(quantile)) / NANOSECONDS_PER_SECOND
-        found_ns = mean_ns(histogram) if condition.quantity == "mean" else histogram.get_max_value()
-        return float(found_ns) / NANOSECONDS_PER_SECOND
+
+def response_times(output: LoadOutput, kinds: Mapping[str, Sequence[str]], name: str) -> HdrHistogram:
+    """Of what a rule calls by this name, in nanoseconds, of operations that committed; see `Judge.kinds`."""
+    wanted = kinds.get(name, (name,))
+    return merged(
+        row.histograms.response
+        for interval in output.measured
+        for row in interval.operations
+        if row.outcome == "committed" and (name == ALL or row.operation in wanted)
+    )
+
+
+def statistic_s(histogram: HdrHistogram, quantity: str) -> float | None:
+    """`mean`, `max`, `p99` and the like; None where too few operations ended to say."""
+    count, quantile = histogram.get_total_count(), quantile_of(quantity)
+    if count == 0 or (quantile is not None and count * (1 - quantile) < LEAST_BEYOND):
+        return None
+    if quantile is not None:
+        return value_ns(histogram, Quantile(quantile)) / NANOSECONDS_PER_SECOND
+    found_ns = mean_ns(histogram) if quantity == "mean" else histogram.get_max_value()
+    return float(found_ns) / NANOSECONDS_PER_SECOND
 
 
 def cpus_taken(seen: Saturation | None) -> bool:

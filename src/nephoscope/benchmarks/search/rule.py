@@ -59,12 +59,6 @@ class Condition:
     """In seconds, or a share."""
 
     @property
-    def quantile(self) -> float | None:
-        """0.99 of `p99`, 0.999 of `p999`; None for what is no percentile."""
-        found = _PERCENTILE.fullmatch(self.quantity)
-        return float(f"0.{found[1]}") if found else None
-
-    @property
     def subject(self) -> str:
         """'p99(read)', 'errors'."""
         return f"{self.quantity}({self.operation})" if self.operation else self.quantity
@@ -123,6 +117,12 @@ def parse_rule(text: str) -> Rule:
     if text != ALWAYS:
         conditions += [one for one in _always() if one.subject not in subjects]
     return Rule(tuple(conditions))
+
+
+def quantile_of(quantity: str) -> float | None:
+    """0.99 of `p99`, 0.999 of `p999`; None for what is no percentile."""
+    found = _PERCENTILE.fullmatch(quantity)
+    return float(f"0.{found[1]}") if found else None
 
 
 def _always() -> list[Condition]:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from math import ceil
 from pathlib import Path
@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters, read_search
+from nephoscope.benchmarks.histograms import merged
 from nephoscope.benchmarks.load_benchmark import CALIBRATION
 from nephoscope.benchmarks.load_output import read
 from nephoscope.benchmarks.search.levels import Outcome, Purpose
@@ -24,7 +25,7 @@ from nephoscope.errors import OutputUnreadable
 from nephoscope.records import VerdictKind
 from tests.support.evidence import evidence
 from tests.support.load_lines import changed
-from tests.support.simulated_load import SimulatedLoad
+from tests.support.simulated_load import SimulatedLoad, operation
 from tests.support.site import raw_of, site_here
 
 DATA = Path(__file__).parents[3] / "data"
@@ -39,7 +40,7 @@ def searched(
 ) -> tuple[Site, RawOutput, SimulatedLoad]:
     """A search on a simulated server of 50,000 operations per second, unless told otherwise."""
     site, _ = site_here(folder)
-    execute = SimulatedLoad(folder / "raw", load.pop("capacity", lambda *_: 50_000), **load)
+    execute = load.pop("program", SimulatedLoad)(folder / "raw", load.pop("capacity", lambda *_: 50_000), **load)
     endpoint = Endpoint("postgresql://nobody@127.0.0.1/x", {}, "18", "fake")
     site = replace(site, execute=execute, endpoint=endpoint, database=database)
     spec = {"schema": "nephoscope/load-spec/1", "action": "run", "target": {"kind": "postgres", "dsn": "x"}, "seed": 1}
@@ -88,7 +89,55 @@ def test_the_whole_curve_is_kept(found: Found) -> None:
         assert point["point.level_per_s"] == one.ask.level
         assert point["point.passed"] == one.point.passed
         assert point["point.achieved_per_s"] <= point["point.offered_per_s"]
-        assert point["point.response_mean"] > 0
+        assert point["point.read.response_mean"] > 0
+
+
+class ReadsAndWrites(SimulatedLoad):
+    """Of ten operations one is a write, which takes ten times as long."""
+
+    def lines_at(self, spec: dict[str, Any], capacity: float) -> Iterator[dict[str, Any]]:
+        for line in super().lines_at(spec, capacity):
+            if line["event"] == "interval":
+                (both,) = line["operations"]
+                response_s = merged([both["histograms"]["response"]]).get_max_value() / 1e9
+                writes = both["count"] // 10
+                rows = operation(both["count"] - writes, response_s), operation(writes, 10 * response_s)
+                line["operations"] = [row | {"operation": name} for row, name in zip(rows, NAMES, strict=True)]
+            elif line["event"] == "finished":
+                (both,) = line["operations"]
+                writes = line["measured_s"] * (both["measured"] // line["measured_s"] // 10)
+                counts = zip(NAMES, (both["measured"] - writes, writes), strict=True)
+                line["operations"] = [both | {"operation": name, "measured": n, "all": n} for name, n in counts]
+            yield line
+
+
+NAMES = ("read", "write")
+MIXED = HighestLoadParameters(
+    **{**PARAMETERS.model_dump(), "benchmark": "kv", "rule": "p999(read) < 1 ms and mean(write) < 8 ms"}
+)
+
+
+def test_the_curve_tells_each_operation_that_the_rule_limits_by_itself(tmp_path: Path) -> None:
+    _, raw, _ = searched(tmp_path, MIXED, program=ReadsAndWrites)
+    rows = HighestLoad().parse(raw, MIXED)
+    limits = {row.metric: row.value for row in rows if row.metric.startswith("limit.")}
+    assert limits == {"limit.read.p999": 0.001, "limit.write.mean": 0.008}
+    points: dict[float, dict[str, float]] = {}
+    for row in rows:
+        if row.at_s is not None:
+            points.setdefault(row.at_s, {})[row.metric] = row.value
+    for point in points.values():
+        told = {name for name in point if "response" in name}
+        assert told == {
+            *(f"point.read.response_{which}" for which in ("mean", "p95", "p99", "p999")),
+            *(f"point.write.response_{which}" for which in ("mean", "p95", "p99")),
+        }
+        assert point["point.write.response_mean"] == pytest.approx(10 * point["point.read.response_mean"], rel=0.01)
+        kept = point["point.read.response_p999"] < 0.001 and point["point.write.response_mean"] < 0.008
+        assert kept or not point["point.passed"]
+    assert {point["point.passed"] for point in points.values()} == {0, 1}
+    declared = {metric.name: metric.unit for metric in HighestLoad().metrics(MIXED)}
+    assert {row.metric: row.unit for row in rows}.items() <= declared.items()
 
 
 def test_what_is_driven_is_an_open_pace_of_the_workload_and_a_larger_client_at_the_end(found: Found) -> None:

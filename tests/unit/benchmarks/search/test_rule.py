@@ -2,7 +2,7 @@
 
 import pytest
 
-from nephoscope.benchmarks.search.rule import ALWAYS, DEFAULT, SHARES, Condition, RuleError, parse_rule
+from nephoscope.benchmarks.search.rule import ALWAYS, DEFAULT, SHARES, Condition, RuleError, parse_rule, quantile_of
 
 
 def test_a_rule_is_read_and_completed() -> None:
@@ -33,7 +33,7 @@ def test_what_a_rule_says_reads_as_the_same_rule() -> None:
     [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p999", 0.999), ("p9999", 0.9999), ("mean", None)],
 )
 def test_percentiles_are_quantiles(quantity: str, quantile: float | None) -> None:
-    assert Condition(quantity, "read", "below", 1.0).quantile == quantile
+    assert quantile_of(quantity) == quantile
 
 
 @pytest.mark.parametrize(
