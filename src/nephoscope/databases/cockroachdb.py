@@ -18,7 +18,8 @@ from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from nephoscope.databases import cockroachdb_commands as commands
-from nephoscope.databases.base import Endpoint
+from nephoscope.databases import upkeep
+from nephoscope.databases.base import Endpoint, Upkeep
 from nephoscope.databases.cockroachdb_commands import Layout, Manner, Replication
 from nephoscope.databases.cockroachdb_machines import (
     certify,
@@ -203,6 +204,12 @@ class CockroachDatabase:
         found |= {f"start --{name}": value for name, value in servers.manner.flags.items()}
         found["security"] = "certificates" if servers.layout.secure else "insecure"
         return found | await self.replication(cluster)
+
+    # HasUpkeep
+
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:  # noqa: ARG002
+        """See `HasUpkeep.upkeep`: free space alone; each server keeps log and cache to itself."""
+        return Upkeep(free_bytes=await upkeep.free_bytes(cluster))
 
     # how
 

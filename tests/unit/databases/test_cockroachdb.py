@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from nephoscope.databases import cockroachdb, cockroachdb_commands
-from nephoscope.databases.base import Endpoint, HasFixtures, HasSettings
+from nephoscope.databases.base import Endpoint, HasFixtures, HasSettings, HasUpkeep, Upkeep
 from nephoscope.databases.cockroachdb import CockroachDatabase
 from nephoscope.databases.cockroachdb_machines import installed
 from nephoscope.errors import DatabaseFailed, InputError
@@ -69,6 +69,16 @@ async def nothing(*_: object) -> None:
 def statements(told: list[list[str]]) -> list[str]:
     said = [word.removeprefix("--execute=") for argv in told for word in argv if word.startswith("--execute=")]
     return [one for one in said if one != "SELECT 1"]
+
+
+def test_the_free_space_of_the_machine_that_has_least_is_told(tmp_path: Path) -> None:
+    async def scenario(database: CockroachDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
+        assert isinstance(database, HasUpkeep)
+        found = await database.upkeep(cluster, endpoint)
+        assert (found.free_bytes or 0) > 0
+        assert found == Upkeep(free_bytes=found.free_bytes)
+
+    with_servers(tmp_path, scenario, count=1)
 
 
 def test_three_servers_join_are_initialised_once_and_asked_each(tmp_path: Path) -> None:
