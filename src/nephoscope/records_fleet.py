@@ -45,3 +45,4 @@ class Resumption(Frozen):
 
     schema_: Literal["nephoscope/resume/1"] = Field(default="nephoscope/resume/1", alias="schema")
     dsn: str | None = Field(description="of the trial's own data, without a password; None: there is no database")
+    measured: bool = Field(default=False, description="all raw output is here; the database may be stopped by now")

@@ -6,6 +6,7 @@ import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -172,14 +173,25 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
                 await _note_replication("before", database, cluster, attempt)
                 if task.resumable and _can_be_resumed(benchmark, database):
                     attempt.write_resumption(_resumption(site.endpoint))
-            task.enter(State.RUNNING)
-            async with _telemetry(cluster, attempt, world):
-                await benchmark.run(site, parameters)
-            await _quietly(attempt, "asking for copies", lambda: _note_replication("after", database, cluster, attempt))
+            if resumption is None or not resumption.measured:
+                await _run(benchmark, site, parameters, task, world)
         for machine, (after, _) in zip(cluster.machines, await looks_at(configuration, cluster, world), strict=True):
             attempt.write_facts(before[machine.name].model_copy(update={"after": after}))
         attempt.sync_raw()
         task.enter(State.COLLECTED)
+
+
+async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: Undertaking, world: World) -> None:
+    """The measurement, and a mark behind it: who takes up from a controller that dies from here on begins nothing."""
+    attempt, cluster = task.attempt, site.cluster
+    task.enter(State.RUNNING)
+    async with _telemetry(cluster, attempt, world):
+        await benchmark.run(site, parameters)
+    await _quietly(attempt, "asking for copies", lambda: _note_replication("after", site.database, cluster, attempt))
+    resumption = attempt.resumption()
+    if resumption is not None:
+        attempt.sync_raw()
+        attempt.write_resumption(resumption.model_copy(update={"measured": True}))
 
 
 async def _note_replication(when: When, database: Database | None, cluster: Cluster, attempt: Attempt) -> None:
@@ -264,6 +276,11 @@ async def _database_up(
     resumption = attempt.resumption()
     try:
         if resumption is not None and isinstance(database, CanAttach):  # it is up, and under load
+            if resumption.measured:  # or the dead controller had begun to stop it
+                attach = partial(database.attach, cluster, configuration.database, log)
+                await _quietly(attempt, f"finding {database.name} again", attach)
+                yield database, None
+                return
             endpoint = await database.attach(cluster, configuration.database, log)
             yield database, replace(endpoint, dsn=resumption.dsn or endpoint.dsn)
             return
