@@ -52,7 +52,7 @@ def together(many: Sequence[Upkeep]) -> Upkeep:
 
 
 async def free_bytes(cluster: Cluster) -> int:
-    """Of the file system of the data folder, on the database machine that has least.
+    """Of the file system that has least, of those of the data folders of every database machine.
 
     Raises:
         OutputUnreadable: a machine does not say.
@@ -63,8 +63,9 @@ async def free_bytes(cluster: Cluster) -> int:
 
 async def _free_on(cluster: Cluster, index: int) -> int:
     machine = cluster.database[index]
-    argv = ["df", "--output=avail", "-B1", machine.data_dir]
-    said = (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require().stdout.split()
-    if len(said) != 2 or not said[1].isdigit():
+    folders = (machine.data_dir, *machine.more_data_dirs)
+    argv = ["df", "--output=avail", "-B1", *folders]
+    said = (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require().stdout.split()[1:]
+    if len(said) != len(folders) or not all(word.isdigit() for word in said):
         raise OutputUnreadable(f"df on {machine.name} says {said!r}")
-    return int(said[1])
+    return min(map(int, said))

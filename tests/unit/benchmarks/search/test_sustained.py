@@ -17,7 +17,7 @@ from nephoscope.databases.base import Endpoint, HasUpkeep, Upkeep
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.databases.postgres import PostgresDatabase
 from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
-from nephoscope.databases.upkeep import of_postgres, of_valkey, together
+from nephoscope.databases.upkeep import free_bytes, of_postgres, of_valkey, together
 from nephoscope.databases.valkey import ValkeyDatabase
 from nephoscope.databases.valkey_binaries import find_valkey
 from nephoscope.errors import OutputUnreadable
@@ -129,6 +129,13 @@ def test_answers_of_servers_are_read() -> None:
         free_bytes=3, log_bytes=600.0, debt_bytes=400.0
     )
     assert together([one, Upkeep()]).log_bytes is None
+
+
+def test_of_disks_that_are_apart_the_one_with_least_room_counts(tmp_path: Path) -> None:
+    one = replace(this_machine(tmp_path), name="db")
+    full = replace(one, more_data_dirs=("/proc",))  # a file system without room
+    for machines, has_room in (((one,), True), ((full,), False), ((one, full), False)):
+        assert bool(asyncio.run(free_bytes(Cluster("disks", machines, one)))) is has_room
 
 
 @needs("redis-server")
