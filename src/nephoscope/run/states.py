@@ -71,11 +71,11 @@ def may_follow(before: State | None, after: State) -> bool:
     if after is State.DESTROYING:
         return before is not State.PLANNED
     step = _IN_ORDER.index(after) - _IN_ORDER.index(before)
-    return step == 1 or (after is State.PROVISIONING and step < 0) or (before, after) == _RE_ATTACHED
+    return step == 1 or (after is State.PROVISIONING and step < 0) or (before, after) in _RE_ATTACHED
 
 
-_RE_ATTACHED = (State.PROVISIONING, State.RUNNING)
-"""A measurement that runs already is not prepared again."""
+_RE_ATTACHED = frozenset({(State.PROVISIONING, State.RUNNING), (State.PROVISIONING, State.COLLECTED)})
+"""A measurement that runs already is not prepared again, and one that has ended is not run again."""
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from nephoscope.databases.fake import FakeDatabase
 from nephoscope.errors import TargetLost
 from nephoscope.machines.fake import Answer
 from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.run.states import State, may_follow
 from nephoscope.run.trial import Undertaking, run_attempt
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
@@ -57,7 +58,13 @@ def test_a_database_that_was_stopped_by_a_controller_that_died_is_not_missed(tmp
     ((planned, trial),) = world.folder.planned()
     attempt = trial.new_attempt(planned.intent)
     request = ClusterRequest("stopping", Configuration.model_validate(planned.intent.configuration), tmp_path)
-    task = Undertaking(attempt, request, keep_cluster=True, resumable=True, collected=False, enter=lambda _: None)
+    states: list[State] = [State.LEASED]
+
+    def enter(state: State) -> None:
+        assert may_follow(states[-1], state), f"{state} cannot follow {states[-1]}"
+        states.append(state)
+
+    task = Undertaking(attempt, request, keep_cluster=True, resumable=True, collected=False, enter=enter)
     with pytest.raises(Killed):
         asyncio.run(run_attempt(planned.intent, task, replace(world.world, databases={"fake": DiesWhileStopping()})))
     assert attempt.status() is None
@@ -67,4 +74,6 @@ def test_a_database_that_was_stopped_by_a_controller_that_died_is_not_missed(tmp
     assert (ended.status.state, ended.status.message) == ("finished", None)
     assert [argv for argv in begun if argv[1:] != ["--version"]] == loads
     assert len(loads) == 1
+    assert states.count(State.RUNNING) == 1
+    assert states[-2:] == [State.COLLECTED, State.DESTROYING]
     assert attempt.measurements()

@@ -36,6 +36,7 @@ def test_after_a_dead_controller_a_trial_may_begin_anew_from_anywhere(state: Sta
 def test_a_measurement_that_runs_is_found_and_not_prepared_again() -> None:
     assert may_follow(State.RUNNING, State.PROVISIONING)
     assert may_follow(State.PROVISIONING, State.RUNNING)
+    assert may_follow(State.PROVISIONING, State.COLLECTED)
     assert not may_follow(State.LEASED, State.RUNNING)
 
 
