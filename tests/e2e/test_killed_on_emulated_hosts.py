@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope import stages
+from nephoscope.records_fleet import Resumption
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
 from tests.support.command_line import nephoscope, start_nephoscope
@@ -204,3 +205,31 @@ def test_a_load_on_postgresql_is_found_again_and_its_servers_stopped(tmp_path: P
     assert {"postgres.log", "postgres-database-2.log"} <= logs
     assert "teardown.txt" not in logs
     assert traces(folder) == []
+
+
+@pytest.mark.slow
+@pytest.mark.root
+@needs("postgres", "nephoscope-load")
+def test_a_load_that_has_ended_is_not_begun_again_when_its_servers_were_being_stopped(tmp_path: Path) -> None:
+    study, folder = tmp_path / "study.toml", ResultsFolder(tmp_path / "out")
+    study.write_text(ON_POSTGRES)
+    process = start_nephoscope("run", study, "--out", folder.path)
+    while not any(resume.measured for resume in resumptions(folder)):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.005)
+    process.kill()
+    process.communicate()
+    assert [trial.open_attempt() is not None for _, trial in folder.planned()] == [True]
+    ended = nephoscope("run", study, "--out", folder.path, timeout_s=300)
+    assert ended.exit_code == 0, ended.stderr
+    assert {row.state for row in stages.status(folder)} == {"finished"}
+    assert set(loads_begun(folder).values()) == {1}
+    assert traces(folder) == []
+
+
+def resumptions(folder: ResultsFolder) -> list[Resumption]:
+    """Of every attempt that came as far as its load."""
+    if not folder.plan_path.exists():
+        return []
+    found = (attempt.resumption() for _, trial in folder.planned() for attempt in trial.attempts())
+    return [one for one in found if one is not None]
