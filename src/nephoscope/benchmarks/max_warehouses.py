@@ -18,13 +18,11 @@ from nephoscope.benchmarks.load_metrics import rate
 from nephoscope.benchmarks.load_output import LoadOutput
 from nephoscope.benchmarks.load_spec import TpccWorkload
 from nephoscope.benchmarks.pass_rules import CR2020, CR2021, SPEC, TPCCBENCH, PassRule, requirements
-from nephoscope.benchmarks.saturation import saturation
 from nephoscope.benchmarks.search import sustained, trail, warehouses
 from nephoscope.benchmarks.search.levels import Ask, Point, Settings
 from nephoscope.benchmarks.search.machine import begin
-from nephoscope.benchmarks.search.observe import cpus_taken
+from nephoscope.benchmarks.search.observe import of_client
 from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters, headline
-from nephoscope.checks.generator import signs_of_saturation
 from nephoscope.checks.thresholds import ERRORS
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import DatabaseFailed
@@ -117,7 +115,7 @@ class Observed:
     signs: tuple[str, ...]
     """Of a load generator that was the limit."""
     disturbed: bool
-    """See `cpus_taken`."""
+    """The hypervisor gave its CPUs to others."""
 
     @property
     def held(self) -> bool:
@@ -239,10 +237,9 @@ class _Judge:
     co_located: bool
 
     def __call__(self, ask: Ask, output: LoadOutput) -> Observed:
-        seen = saturation(output, self.calibration)
-        signs = signs_of_saturation(seen, co_located=self.co_located) if seen else []
+        signs, taken = of_client(output, self.calibration, co_located=self.co_located)
         asked = [*_asked(output, RULES[self.parameters.rule]), *_errors(output)]
-        return Observed(ask, output, tuple(asked), _tpmc(output), tuple(signs), cpus_taken(seen))
+        return Observed(ask, output, tuple(asked), _tpmc(output), signs, taken)
 
 
 def _asked(output: LoadOutput, rule: PassRule) -> list[Requirement]:

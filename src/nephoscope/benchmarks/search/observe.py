@@ -37,7 +37,7 @@ class Observed:
     signs: tuple[str, ...]
     """Of a load generator that was the limit."""
     disturbed: bool
-    """See `cpus_taken`."""
+    """The hypervisor gave its CPUs to others."""
 
     @property
     def offered_per_s(self) -> float:
@@ -84,11 +84,9 @@ class Judge:
         Raises:
             OutputUnreadable: nothing was measured, or a histogram cannot be decoded.
         """
-        seen = saturation(output, self.calibration)
-        signs = signs_of_saturation(seen, co_located=self.co_located) if seen else []
+        signs, taken = of_client(output, self.calibration, co_located=self.co_located)
         asked = self.rule.judge(lambda condition: self._value(output, condition))
-        taken = cpus_taken(seen)
-        return Observed(ask, output, tuple(asked), backlog_grows(output), tuple(signs), taken)
+        return Observed(ask, output, tuple(asked), backlog_grows(output), signs, taken)
 
     def _value(self, output: LoadOutput, condition: Condition) -> float | None:
         ended, failed = (load_output.count(output, outcomes=which) for which in (ENDED, ("failed",)))
@@ -122,9 +120,21 @@ def statistic_s(histogram: HdrHistogram, quantity: str) -> float | None:
     return float(found_ns) / NANOSECONDS_PER_SECOND
 
 
-def cpus_taken(seen: Saturation | None) -> bool:
+def of_client(output: LoadOutput, calibration: LoadOutput | None, *, co_located: bool) -> tuple[tuple[str, ...], bool]:
+    """Signs of a load generator that was the limit, and whether its CPUs were taken away: see `_cpus_taken`.
+
+    Raises:
+        OutputUnreadable: nothing was measured, or a histogram cannot be decoded.
+    """
+    seen = saturation(output, calibration)
+    if seen is None:
+        return (), False
+    return tuple(signs_of_saturation(seen, co_located=co_located)), _cpus_taken(seen)
+
+
+def _cpus_taken(seen: Saturation) -> bool:
     """True when the hypervisor gave so much of the load generator's CPUs to others that no trial would count."""
-    if seen is None or seen.steal_s_per_s is None or seen.machine_cpus is None:
+    if seen.steal_s_per_s is None or seen.machine_cpus is None:
         return False
     return seen.steal_s_per_s / seen.machine_cpus > STEAL.value
 
