@@ -90,23 +90,49 @@ fn single_number(rows: &TextRows) -> Option<i64> {
 }
 
 /// Compares the server's counts with the client's. An operation whose commit was sent and never answered may have
-/// committed: the server may have counted so many more, and no others.
+/// committed: the server may have counted so many more, and no others; beside other shards, any number more.
 #[must_use]
 pub fn compare_counters(
     counters: &[ServerCounter],
     before: &[i64],
     after: &[i64],
     ledger: &Ledger,
+    alone: bool,
 ) -> Vec<CounterResult> {
     let compare = |(counter, (before, after)): (&ServerCounter, (&i64, &i64))| {
-        let server = after - before;
         let of = |operations: u64| signed(operations.saturating_mul(u64::from(counter.each)));
-        let client = of(ledger.committed(counter.operation));
-        let in_doubt = of(ledger.in_doubt(counter.operation));
-        let agrees = (client..=client + in_doubt).contains(&server);
-        CounterResult { name: counter.name.to_owned(), server, client, in_doubt, agrees }
+        let (client, in_doubt) = (of(ledger.committed(counter.operation)), of(ledger.in_doubt(counter.operation)));
+        let whole = compared(counter.name, (*before, *after), client, in_doubt);
+        CounterResult { agrees: whole.agrees || (!alone && whole.server >= client), ..whole }
     };
     counters.iter().zip(before.iter().zip(after)).map(compare).collect()
+}
+
+fn compared(name: &str, (before, after): (i64, i64), client: i64, in_doubt: i64) -> CounterResult {
+    let server = after - before;
+    let agrees = (client..=client + in_doubt).contains(&server);
+    CounterResult { name: name.to_owned(), before: Some(before), after: Some(after), server, client, in_doubt, agrees }
+}
+
+/// The counters of one load that several shards drove, against what all of them counted. Each reads before it begins and
+/// after it ended, and counters only grow: the lowest of the first readings was taken before any of them began, the
+/// highest of the last ones after all had ended. A counter that one of them did not read twice is left out.
+#[must_use]
+pub fn merge_counters(of_shards: &[Vec<CounterResult>]) -> Vec<CounterResult> {
+    let [first, others @ ..] = of_shards else { return Vec::new() };
+    if others.is_empty() {
+        return first.clone();
+    }
+    let merge = |counter: &CounterResult| {
+        let its = |shard: &Vec<CounterResult>| shard.iter().find(|other| other.name == counter.name).cloned();
+        let all: Vec<CounterResult> = of_shards.iter().map(its).collect::<Option<_>>()?;
+        let readings: Vec<(i64, i64)> = all.iter().map(|it| it.before.zip(it.after)).collect::<Option<_>>()?;
+        let lowest = readings.iter().map(|(before, _)| *before).min()?;
+        let highest = readings.iter().map(|(_, after)| *after).max()?;
+        let sum = |of: fn(&CounterResult) -> i64| all.iter().map(of).sum();
+        Some(compared(&counter.name, (lowest, highest), sum(|it| it.client), sum(|it| it.in_doubt)))
+    };
+    first.iter().filter_map(merge).collect()
 }
 
 /// Counts of operations stay far below 2^63.
@@ -168,10 +194,40 @@ mod tests {
         ledger.collect(&mut lanes);
         let _ = ledger.close(Phase::Measure, 10);
         for (after, agrees) in [(104, false), (105, true), (106, true), (107, false)] {
-            let results = compare_counters(&counters, &[100], &[after], &ledger);
+            let results = compare_counters(&counters, &[100], &[after], &ledger, true);
             assert_eq!((results[0].agrees, results[0].in_doubt), (agrees, 1), "{results:?}");
             let failure = judge_counters(&results);
             assert!(failure.is_none() == agrees && failure.is_none_or(|it| it.message.contains("the client 5 to 6")));
+            let beside_others = compare_counters(&counters, &[100], &[after], &ledger, false);
+            assert_eq!(beside_others[0].agrees, after >= 105, "{beside_others:?}");
         }
+    }
+
+    fn read(name: &str, before: i64, after: i64, client: i64) -> CounterResult {
+        compared(name, (before, after), client, 0)
+    }
+
+    #[test]
+    fn counters_of_shards_are_held_against_what_all_of_them_counted() {
+        let [early, late] = [vec![read("rows", 100, 160, 40)], vec![read("rows", 110, 190, 50)]];
+        let whole = merge_counters(&[early.clone(), late.clone()]);
+        assert_eq!(whole, [read("rows", 100, 190, 90)]);
+        assert!(whole[0].agrees);
+        for (more, client) in [(1, 90), (0, 89), (0, 91)] {
+            let lost = vec![read("rows", 110, 190 + more, client - 40)];
+            assert!(!merge_counters(&[early.clone(), lost])[0].agrees, "{more} more, {client} counted");
+        }
+        let doubtful = vec![CounterResult { in_doubt: 1, ..read("rows", 110, 191, 50) }];
+        assert!(merge_counters(&[early.clone(), doubtful])[0].agrees);
+    }
+
+    #[test]
+    fn counters_that_one_shard_did_not_read_are_not_compared() {
+        let one = vec![read("rows", 0, 3, 1), read("orders", 0, 4, 2)];
+        let statistics = CounterResult { before: None, after: None, ..read("orders", 0, 4, 2) };
+        assert!(merge_counters(&[one.clone(), Vec::new()]).is_empty());
+        assert_eq!(merge_counters(&[one.clone(), vec![statistics.clone(), read("rows", 1, 3, 2)]]).len(), 1);
+        assert_eq!(merge_counters(&[vec![statistics.clone()]]), [statistics]);
+        assert!(merge_counters(&[]).is_empty());
     }
 }

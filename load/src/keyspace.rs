@@ -61,6 +61,8 @@ impl Keyspace {
 impl RowStore for Keyspace {
     type Session = Connection;
 
+    const COUNTS_CHECKS: bool = false;
+
     fn connect(&self) -> Result<Vec<Connection>, Failure> {
         let open = |url: &Url| Connection::open(url, Some(PATIENCE)).map_err(|error| cannot_use(url, &error));
         self.servers.iter().map(open).collect()
@@ -92,11 +94,12 @@ impl RowStore for Keyspace {
         connections[self.master(MARKER)].call(&[b"SET", MARKER, identity.as_bytes()]).map(|_| ()).map_err(lost)
     }
 
+    /// Read by a command that no workload calls, so that it is no call of the other shards' load.
     fn identity(&self) -> Result<Option<String>, Failure> {
         let url = &self.servers[self.master(MARKER)];
         let mut connection = Connection::open(url, Some(PATIENCE)).map_err(|error| cannot_use(url, &error))?;
-        Ok(match connection.call(&[b"GET", MARKER]).map_err(lost)?.answer(0) {
-            Some(Answer::Text(text)) => Some(String::from_utf8_lossy(text).into_owned()),
+        Ok(match connection.call(&[b"GETRANGE", MARKER, b"0", b"-1"]).map_err(lost)?.answer(0) {
+            Some(Answer::Text(text)) if !text.is_empty() => Some(String::from_utf8_lossy(text).into_owned()),
             _ => None,
         })
     }

@@ -1,9 +1,10 @@
 //! Puts the outputs of several generators that shared one run into one, exactly: histograms are added, not averaged.
 //! Tables say how each key of a line is merged; a key that stands in none is refused, so that none is ever forgotten.
 
+use crate::check;
 use crate::exit::{ExitCode, Failure};
 use crate::headline::{self, Counts};
-use crate::output::SCHEMA;
+use crate::output::{CounterResult, SCHEMA};
 use crate::record::Histogram;
 use crate::spec::{Action, ShardSpec, Spec};
 use serde_json::{Map, Value, json};
@@ -127,7 +128,7 @@ const FINISHED: Table = &[
             &[("number", Same), ("text", Same), ("holds", All), ("violations", Largest), ("example", First)],
         ),
     ),
-    ("counters", Join),
+    ("counters", Apart),
     ("tables", Join),
     ("fingerprints", Join),
     ("constants", Same),
@@ -280,12 +281,24 @@ fn finished(spec: &Spec, streams: &[Stream]) -> Result<(Value, ExitCode), Failur
             row
         }));
     }
+    let counters = of_shards(&all)?;
+    if let Some(failure) = check::judge_counters(&counters) {
+        messages.push(failure.message.clone());
+        worst = worst.or_worse(failure);
+    }
     let measured_s = line["measured_s"].as_f64().unwrap_or(0.0);
     line.insert("headline".to_owned(), json!(headline::headline(spec, &counts(&line), measured_s)));
     line.insert("exit_code".to_owned(), json!(worst.code as u8));
     line.insert("message".to_owned(), json!(messages.join("; ")));
     line.insert("audit".to_owned(), json!(audit));
+    line.insert("counters".to_owned(), json!(counters));
     Ok((Value::Object(line), worst.code))
+}
+
+fn of_shards(finished: &[&Value]) -> Result<Vec<CounterResult>, Failure> {
+    let read = |shard: &&Value| serde_json::from_value(shard["counters"].clone());
+    let counters = finished.iter().map(read).collect::<Result<Vec<_>, _>>();
+    Ok(check::merge_counters(&counters.map_err(|error| refused(format!("counters: {error}")))?))
 }
 
 fn counts(finished: &Object) -> Counts {

@@ -79,6 +79,25 @@ fn counts_are_added_and_what_nobody_knows_stays_unknown() {
 }
 
 #[test]
+fn counters_are_held_against_all_shards_together() {
+    let counter = |before: i64, after: i64, client: i64| {
+        json!([{"name": "rows", "before": before, "after": after, "server": after - before, "client": client,
+                "in_doubt": 0, "agrees": true}])
+    };
+    let (mut one, mut other) = (output(0), output(1));
+    one[2]["counters"] = counter(10, 14, 2);
+    other[2]["counters"] = counter(10, 15, 3);
+    let whole = merged(&[one.clone(), other.clone()]).unwrap();
+    assert_eq!((whole.code, &whole.lines[2]["counters"]), (ExitCode::Finished, &counter(10, 15, 5)));
+    other[2]["counters"] = counter(10, 16, 3);
+    let disagrees = merged(&[one.clone(), other.clone()]).unwrap();
+    assert_eq!((disagrees.code, disagrees.lines[2]["exit_code"].as_u64()), (ExitCode::ConsistencyBroken, Some(5)));
+    assert!(disagrees.lines[2]["message"].as_str().unwrap().contains("the server counted 6, the client 5"));
+    other[2]["counters"] = json!([{"name": "rows"}]);
+    assert!(merged(&[one, other]).unwrap_err().message.contains("counters"));
+}
+
+#[test]
 fn the_worst_code_is_the_runs() {
     let (one, mut other) = (output(0), output(1));
     for (code, expected) in [(0, ExitCode::Finished), (4, ExitCode::RateNotKept), (6, ExitCode::TargetLost)] {

@@ -5,7 +5,7 @@
 
 use crate::outcome::Outcome;
 use crate::spec::Spec;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -218,10 +218,15 @@ pub struct ConditionResult {
 }
 
 /// The server's own count of something over the whole action, against the client's.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct CounterResult {
     /// The counter.
     pub name: String,
+    /// What it stood at before the first operation; `None` of statistics, of which only the growth is known.
+    pub before: Option<i64>,
+    /// What it stood at after the last one.
+    pub after: Option<i64>,
     /// How much it changed.
     pub server: i64,
     /// How much it must have, at least.
@@ -229,7 +234,8 @@ pub struct CounterResult {
     /// How much more it may have: operations whose commit was sent and never answered, and of the server's statistics
     /// whatever may be counted there beside what committed.
     pub in_doubt: i64,
-    /// `server` lies in `client` to `client + in_doubt`.
+    /// `server` lies in `client` to `client + in_doubt`. Of a shard alone: is at least `client`, since the server counts
+    /// the other shards' work, too; once they are merged, the sum is held against both ends.
     pub agrees: bool,
 }
 

@@ -108,6 +108,8 @@ impl Recordset {
 impl RowStore for Recordset {
     type Session = Connection;
 
+    const COUNTS_CHECKS: bool = true;
+
     fn connect(&self) -> Result<Vec<Connection>, Failure> {
         self.nodes().iter().map(connect).collect()
     }

@@ -90,6 +90,9 @@ pub(crate) trait RowStore: Sync {
     /// What it is reached by.
     type Session: Asks;
 
+    /// Its counters count what a generator reads beside its load, too: when several share one, theirs do not add up.
+    const COUNTS_CHECKS: bool;
+
     /// Opens a session with each server.
     ///
     /// # Errors

@@ -8,13 +8,13 @@ use crate::headline;
 use crate::outcome::Outcome;
 use crate::output::{AuditLine, ErrorKind, Finished, Line, Output, SCHEMA, Started};
 use crate::record::Ledger;
-use crate::spec::{ShardSpec, Spec, SpecError, TargetKind};
+use crate::spec::{Spec, SpecError, TargetKind};
 use crate::stop::Stop;
 use crate::target::Session as TargetSession;
 use crate::target::aerospike::Place;
 use crate::target::resp::Url;
 use crate::tell;
-use crate::workload::{self, ServerCounter, Workload};
+use crate::workload::{self, Workload};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -121,18 +121,6 @@ impl Session {
             Server::Resp(url) => resp::act(self, url),
             Server::Aerospike(place) => aerospike::act(self, place),
         }
-    }
-
-    /// The server's counters that can be held against this generator's counts.
-    fn counters<S: TargetSession>(&self, workload: &dyn Workload<S>) -> Vec<ServerCounter> {
-        let ShardSpec { index, count } = self.spec.shard;
-        if count == 1 {
-            return workload.server_counters();
-        }
-        tell::say(format_args!(
-            "shard {index} of {count}: the server's counters are not compared, since they count the other shards' work too"
-        ));
-        Vec::new()
     }
 
     /// Notes what was drawn, judged.

@@ -134,7 +134,8 @@ fn compare(effects: &Effects, grown: [i64; 4], ledger: &Ledger, draws: &Draws) -
         let server = grown[index];
         let most = most.unwrap_or(server.max(client));
         let agrees = (client..=most).contains(&server);
-        CounterResult { name: (*name).to_owned(), server, client, in_doubt: most - client, agrees }
+        let in_doubt = most - client;
+        CounterResult { name: (*name).to_owned(), before: None, after: None, server, client, in_doubt, agrees }
     };
     EFFECTS.iter().enumerate().map(compare).collect()
 }

@@ -4,13 +4,7 @@ mod support;
 
 use nephoscope_load::target::postgres::Connection;
 use serde_json::{Value, json};
-use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
-use support::program::{self, Ended, exec, point_select, start};
-
-fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
-}
+use support::program::{self, Ended, exec, point_select, start, unix_ms};
 
 fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("no whole number: {value}"))
@@ -24,31 +18,6 @@ fn drawn(ended: &Ended) -> (f64, u64) {
     ((mean["observed"].as_f64().unwrap() * draws as f64).round(), draws)
 }
 
-fn shards(spec: &Value, count: u32) -> Vec<Ended> {
-    let running = |index| {
-        let mut spec = spec.clone();
-        spec["shard"] = json!({"index": index, "count": count});
-        start(&spec)
-    };
-    let running: Vec<_> = (0..count).map(running).collect();
-    running.into_iter().map(|running| running.end().expect(0)).collect()
-}
-
-/// What `merge` says of these outputs.
-fn merged(shards: &[Ended]) -> Ended {
-    let directory = support::fresh_directory();
-    let mut command = program::command();
-    command.arg("merge");
-    for (index, shard) in shards.iter().enumerate() {
-        let file = directory.join(index.to_string());
-        fs::write(&file, shard.lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
-        command.arg(file);
-    }
-    let ended = program::spawn(&mut command).end();
-    fs::remove_dir_all(directory).unwrap();
-    ended
-}
-
 #[test]
 fn shards_draw_together_what_one_generator_draws_and_merge_into_one_run() {
     let Some(server) = support::server() else { return };
@@ -60,13 +29,12 @@ fn shards_draw_together_what_one_generator_draws_and_merge_into_one_run() {
     let whole = drawn(&exec(&spec).expect(0));
     spec["workers"] = json!(3);
     spec["start_at_unix_ms"] = json!(unix_ms() + 2_000);
-    let shards = shards(&spec, 2);
+    let shards: Vec<Ended> = program::shards(&spec, 2).into_iter().map(|shard| shard.end().expect(0)).collect();
     let parts: Vec<(f64, u64)> = shards.iter().map(drawn).collect();
     assert_eq!((parts[0].0 + parts[1].0, parts[0].1 + parts[1].1), whole);
     assert!(parts[0].0 != parts[1].0 && parts.iter().all(|(_, draws)| (2_000..=2_001).contains(draws)), "{parts:?}");
-    assert!(shards.iter().all(|shard| shard.stderr.contains("counters are not compared")), "{}", shards[0].stderr);
 
-    let merged = merged(&shards).expect(0);
+    let merged = program::merge(&shards).expect(0);
     let finished = merged.finished();
     assert_eq!((number(&finished["round_trips"]), number(&finished["operations"][0]["all"])), (4_001, 4_001));
     let counted = |ended: &Ended| -> u64 {

@@ -9,7 +9,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use serde_json::{Value, json};
 use std::thread;
 use std::time::Duration;
-use support::program::{Ended, exec, spec, start};
+use support::program::{self, Ended, exec, spec, start, unix_ms};
 use support::redis::{Redis, redis};
 
 fn kv(action: &str, redis: &Redis) -> Value {
@@ -183,6 +183,29 @@ fn shards_load_and_drive_one_data_set() {
     part("rows", 1);
     part("rows", 0);
     assert_eq!(conditions(&part("finish", 0)), [(1, true), (2, true), (3, true)]);
+}
+
+#[test]
+fn what_the_server_counted_is_held_against_all_shards_together() {
+    let Some(redis) = redis(&[]) else { return };
+    exec(&kv("load", &redis)).expect(0);
+    let drive = |disturb: bool| {
+        let mut spec = kv("run", &redis);
+        (spec["start_at_unix_ms"], spec["duration_s"]) = (json!(unix_ms() + 2_000), json!(3));
+        let mut shards = program::shards(&spec, 2);
+        shards[0].wait_for("interval");
+        if disturb {
+            redis.connect().call(&[b"GET", b"something"]).unwrap();
+        }
+        let ended: Vec<Ended> = shards.into_iter().map(|shard| shard.end().expect(0)).collect();
+        program::merge(&ended)
+    };
+    let merged = drive(false).expect(0);
+    let counters = merged.finished()["counters"].as_array().unwrap();
+    let server: Vec<u64> = counters.iter().map(|counter| counter["server"].as_u64().unwrap()).collect();
+    assert_eq!(server, committed(&merged));
+    let disturbed = drive(true).expect(5);
+    assert!(disturbed.message().contains("counter get disagrees"), "{}", disturbed.message());
 }
 
 /// Three masters that know each other and share the slots.

@@ -1,13 +1,13 @@
 //! Carries a spec out on a target of keys and values.
 
-use super::Session;
 use crate::check;
 use crate::engine::Dialer;
 use crate::exit::{ExitCode, Failure, worst};
 use crate::rows::RowStore;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec};
+use crate::target::Session;
 use crate::tell;
-use crate::workload::{Records, Workload};
+use crate::workload::{Records, ServerCounter, Workload};
 use std::sync::Arc;
 
 /// What the spec's workload is on such a target: its rows, where it has some, and its operations.
@@ -15,7 +15,7 @@ pub(super) type Parts<S> = (Option<Box<dyn Records>>, Arc<dyn Workload<S>>);
 
 /// Where it is carried out.
 pub(super) struct Place<'a, R> {
-    pub(super) session: &'a Session,
+    pub(super) session: &'a super::Session,
     pub(super) spec: &'a Spec,
     pub(super) store: &'a R,
 }
@@ -71,7 +71,7 @@ impl<R: RowStore> Place<'_, R> {
             return Err(Failure::new(ExitCode::BadSpec, message));
         }
         let checked = self.spec.check == CheckSpec::Conditions;
-        let counters = if checked { self.session.counters(workload.as_ref()) } else { Vec::new() };
+        let counters = if checked { self.counters(workload.as_ref()) } else { Vec::new() };
         let before = self.store.calls(&counters)?;
         let driven = self.session.drive(workload, dialer)?;
         self.session.note_audit(workload.as_ref(), &driven);
@@ -80,12 +80,23 @@ impl<R: RowStore> Place<'_, R> {
             return rate;
         }
         let counted = self.store.calls(&counters).and_then(|after| {
-            let results = check::compare_counters(&counters, &before, &after, &driven.ledger);
+            let results =
+                check::compare_counters(&counters, &before, &after, &driven.ledger, self.spec.shard.is_whole());
             let disagreement = check::judge_counters(&results);
             self.session.known().counters = results;
             disagreement.map_or(Ok(()), Err)
         });
         let sound = data.map_or(Ok(()), |data| self.check(data, false, false));
         worst([counted, sound, rate])
+    }
+
+    /// The server's counters that can be held against the generator's counts, alone or once its shards are merged.
+    fn counters<S: Session>(&self, workload: &dyn Workload<S>) -> Vec<ServerCounter> {
+        let counters = workload.server_counters();
+        if counters.is_empty() || self.spec.shard.is_whole() || !R::COUNTS_CHECKS {
+            return counters;
+        }
+        tell::say("the server's counters are not compared: they also count what the other shards' checks read");
+        Vec::new()
     }
 }

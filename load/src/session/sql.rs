@@ -120,11 +120,11 @@ impl Place<'_> {
         if check != CheckSpec::Conditions {
             return Ok(Counted::default());
         }
-        let counters = self.session.counters(workload);
+        let counters = workload.server_counters();
         let before = check::read_counters(&mut connection, &counters)?;
         // To count the rows of a table is a scan of it, which a session hands in when it ends.
         drop(connection);
-        let alone = self.session.spec.shard.count == 1 && target.dialect.has_table_statistics();
+        let alone = self.session.spec.shard.is_whole() && target.dialect.has_table_statistics();
         let hosts = PostgresDialer::hosts(self.admin.dsn(), connections).len();
         let statistics = match workload.effects().filter(|_| alone) {
             Some(effects) if hosts == 1 => Statistics::begin(&mut self.admin.connect()?, effects)?,
@@ -143,7 +143,8 @@ impl Place<'_> {
         let compared = statistics.as_ref().map(|statistics| statistics.end(connection, &driven.ledger, &driven.draws));
         let compared = compared.transpose()?.unwrap_or_default();
         let after = check::read_counters(connection, counters)?;
-        let mut results = check::compare_counters(counters, before, &after, &driven.ledger);
+        let mut results =
+            check::compare_counters(counters, before, &after, &driven.ledger, self.session.spec.shard.is_whole());
         results.extend(compared);
         let disagreement = check::judge_counters(&results);
         self.session.known().counters = results;

@@ -129,6 +129,14 @@ pub struct ShardSpec {
     pub count: u32,
 }
 
+impl ShardSpec {
+    /// Whether one generator drives the load alone.
+    #[must_use]
+    pub fn is_whole(self) -> bool {
+        self.count == 1
+    }
+}
+
 impl Default for ShardSpec {
     fn default() -> Self {
         Self { index: 0, count: 1 }

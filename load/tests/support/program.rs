@@ -4,9 +4,10 @@
 
 use super::PASSWORD;
 use serde_json::{Value, json};
+use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What a finished program left.
 pub struct Ended {
@@ -83,6 +84,35 @@ pub fn spawn(command: &mut Command) -> Running {
 
 pub fn exec(spec: &Value) -> Ended {
     start(spec).end()
+}
+
+pub fn unix_ms() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64
+}
+
+/// Starts so many generators that share one run.
+pub fn shards(spec: &Value, count: u32) -> Vec<Running> {
+    let shard = |index| {
+        let mut spec = spec.clone();
+        spec["shard"] = json!({"index": index, "count": count});
+        start(&spec)
+    };
+    (0..count).map(shard).collect()
+}
+
+/// What `merge` says of their outputs.
+pub fn merge(shards: &[Ended]) -> Ended {
+    let directory = super::fresh_directory();
+    let mut command = command();
+    command.arg("merge");
+    for (index, shard) in shards.iter().enumerate() {
+        let file = directory.join(index.to_string());
+        fs::write(&file, shard.lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        command.arg(file);
+    }
+    let ended = spawn(&mut command).end();
+    fs::remove_dir_all(directory).unwrap();
+    ended
 }
 
 impl Running {

@@ -156,14 +156,18 @@ class CounterResult(Frozen):
     """The server's own count of something over the whole action, against the client's."""
 
     name: str
-    server: int
+    before: int | None = Field(default=None, description="what it stood at before; null of a server's statistics")
+    after: int | None = Field(default=None, description="what it stood at after the last operation")
+    server: int = Field(description="how much it changed")
     client: int = Field(description="operations that committed for certain")
     in_doubt: int = Field(
         ge=0,
         description="what may have happened, too: operations whose commit was sent and never answered; of a server's "
         "statistics also attempts that were rolled back, and what its plans decide",
     )
-    agrees: bool = Field(description="server is at least client, and at most client + in_doubt")
+    agrees: bool = Field(
+        description="server is at least client, and at most client + in_doubt; of a shard that is not merged: the first"
+    )
 
 
 class TableLoad(Frozen):

@@ -22,7 +22,14 @@ from nephoscope.benchmarks.load_contract import (
     OperationTotal,
     Started,
 )
-from nephoscope.benchmarks.load_spec import LoadSpec, NullWorkload, PointSelectWorkload, PostgresTarget, TpccWorkload
+from nephoscope.benchmarks.load_spec import (
+    AerospikeTarget,
+    LoadSpec,
+    NullWorkload,
+    PointSelectWorkload,
+    PostgresTarget,
+    TpccWorkload,
+)
 from nephoscope.benchmarks.pass_rules import Responses
 from nephoscope.errors import OutputUnreadable
 from nephoscope.records import Measurement, OperationErrors, OperationEvidence, Requirement, Saturation
@@ -218,7 +225,8 @@ def _one_condition(rows: list[ConditionResult]) -> ConditionResult:
 def _one_counter(rows: list[CounterResult]) -> CounterResult:
     """The sum. One that disagreed stands as it was: another one might make up for it."""
     sums = {name: sum(getattr(row, name) for row in rows) for name in ("server", "client", "in_doubt")}
-    return next((row for row in rows if not row.agrees), rows[0].model_copy(update=sums))
+    whole = rows[0].model_copy(update={"before": None, "after": None, **sums})
+    return next((row for row in rows if not row.agrees), rows[0] if len(rows) == 1 else whole)
 
 
 def _sum_known(values: Iterable[int | None]) -> int | None:
@@ -341,8 +349,7 @@ def evidence(
         conditions_checked=len(finished.conditions),
         conditions_expected=spec.check == "conditions",
         counters_compared=len(finished.counters),
-        # The server counts what all shards did, and each knows of its own.
-        counters_expected=spec.check == "conditions" and output.started.shards == 1 and _is_counted(spec),
+        counters_expected=spec.check == "conditions" and _is_counted(spec, output.started.shards),
         disagreeing_counters=[_disagreement(row) for row in finished.counters if not row.agrees],
         audits_passed=sum(row.passed is True for row in finished.audit),
         audits_unjudged=sum(row.passed is None for row in finished.audit),
@@ -361,13 +368,18 @@ def evidence(
     )
 
 
-def _is_counted(spec: LoadSpec) -> bool:
-    """Whether the server counts what the workload does. Of reads, PostgreSQL alone does by table."""
+def _is_counted(spec: LoadSpec, shards: int) -> bool:
+    """Whether the server counts what the workload does, so that it can be compared.
+
+    Of reads, PostgreSQL alone does by table, and Aerospike with those of checks: one generator alone can compare these.
+    """
     match spec.workload, spec.target:
         case NullWorkload(), _:
             return False
         case PointSelectWorkload(), PostgresTarget(dialect=dialect):
-            return dialect == "postgres"
+            return dialect == "postgres" and shards == 1
+        case _, AerospikeTarget():
+            return shards == 1
         case _:
             return True
 

@@ -14,7 +14,15 @@ from pydantic import ValidationError
 
 from nephoscope.benchmarks import load_contract as contract
 from nephoscope.benchmarks.base import Site
-from nephoscope.benchmarks.load_spec import LoadSpec, Shard
+from nephoscope.benchmarks.load_spec import (
+    KvWorkload,
+    LoadSpec,
+    OltpInsertWorkload,
+    PostgresTarget,
+    Shard,
+    TpccWorkload,
+    YcsbWorkload,
+)
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import InputError
 from nephoscope.machines.local import LocalRemote
@@ -24,6 +32,9 @@ LEAD_S = 3.0
 """From now to the common start: for starting a program on a busy host over SSH."""
 LEAD_PER_CONNECTION_S = 0.01
 """More of it: connections are opened before the start. A shard that comes late is refused by `merge`."""
+HISTORY_PER_WAREHOUSE = 30_000
+LEAD_PER_COUNTED_ROW_S = 1e-6
+"""And more: a counter of a server that speaks SQL counts the rows of a table before the start, by reading all of it."""
 _MERGE_TIMEOUT_S = 600.0
 
 
@@ -60,7 +71,7 @@ async def drive(
     shown = _Progress(site.progress)
     if len(machines) == 1 or spec.action != "run":
         return await _one(site, machines[0], name, endpoint, spec, timeout_s, allowed, shown.of(0))
-    lead_s = LEAD_S + LEAD_PER_CONNECTION_S * spec.connections
+    lead_s = lead_of_s(spec)
     shared = shares(spec, len(machines), start_at_unix_ms=int((time.time() + lead_s) * 1000))
     names = [f"{name}.shard-{index}" for index in range(len(machines))]
     tasks = [
@@ -79,6 +90,20 @@ async def drive(
     outputs = [str((site.raw_dir / f"{own}.stdout").resolve()) for own in names]
     argv = [site.load_program, "merge", *outputs]
     return await site.execute(_here(), name, argv, timeout_s=_MERGE_TIMEOUT_S, allowed=allowed)
+
+
+def lead_of_s(spec: LoadSpec) -> float:
+    """From now to the common start; pure."""
+    counted = 0
+    if isinstance(spec.target, PostgresTarget):
+        match spec.workload:
+            case TpccWorkload(warehouses=warehouses):
+                counted = HISTORY_PER_WAREHOUSE * warehouses
+            case OltpInsertWorkload(tables=tables, rows=rows):
+                counted = tables * rows
+            case KvWorkload(rows=rows) | YcsbWorkload(rows=rows):
+                counted = rows
+    return LEAD_S + LEAD_PER_CONNECTION_S * spec.connections + LEAD_PER_COUNTED_ROW_S * counted
 
 
 def shares(spec: LoadSpec, count: int, *, start_at_unix_ms: int) -> list[LoadSpec]:

@@ -49,29 +49,41 @@ def test_tpcc_is_read_as_its_own_totals_say() -> None:
     assert {row.metric: row.unit for row in rows}.items() <= declared.items()
 
 
-def test_the_counters_of_a_server_are_expected_of_one_generator_alone() -> None:
-    def of_two(line: Line) -> None:
-        if line["event"] == "started":
-            line["shards"] = 2
-
-    for text, expected in ((TPCC, True), (changed(TPCC, of_two), False)):
-        assert Tpcc().operations({"load-run.stdout": text}, TPCC_PARAMETERS, 2).counters_expected is expected
-
-
 def test_the_counters_of_a_server_are_expected_of_what_it_counts() -> None:
-    def expected(workload: Line, **target: str) -> bool:
+    def expected(workload: Line, shards: int = 1, **target: str) -> bool:
         def of(line: Line) -> None:
             if line["event"] == "started":
                 line["spec"]["workload"] = workload
                 line["spec"]["target"] |= target
+                line["shards"] = shards
 
         return load_output.evidence(load_output.read(changed(POINT_SELECT, of)), 2).counters_expected
 
-    select = {"kind": "point_select", "rows": 1000}
+    select, kv = {"kind": "point_select", "rows": 1000}, {"kind": "kv", "rows": 1000}
     assert expected(select)
     assert not expected(select, dialect="cockroachdb"), "it does not count reads by table"
-    assert expected({"kind": "kv", "rows": 1000}, dialect="cockroachdb")
+    assert not expected(select, shards=2), "statistics of tables are those of all sessions"
+    assert expected(kv, dialect="cockroachdb")
+    assert expected(kv, shards=2), "rows are counted before all of them began, and after all have ended"
     assert not expected({"kind": "null"})
+
+
+def test_deferred_work_of_several_load_machines_is_of_all_that_was_queued() -> None:
+    def with_lines(*lines: tuple[str, float, int]) -> dict[str, float]:
+        def of(line: Line) -> None:
+            if line["event"] == "finished":
+                line["audit"] = [
+                    {"name": name, "observed": observed, "low": 0.9, "high": 1, "draws": draws, "passed": True}
+                    for name, observed, draws in lines
+                ]
+
+        return values_of(changed(TPCC, of))
+
+    name = "deferred_within_80_s"
+    assert with_lines((name, 0.95, 200))[name] == pytest.approx(95)
+    both = with_lines((f"{name}.shard_0", 1.0, 300), (f"{name}.shard_1", 0.9, 100), ("mix.shard_0", 0.5, 100))
+    assert both[name] == pytest.approx(97.5)
+    assert name not in with_lines((f"{name}.shard_0", 0.0, 0))
 
 
 def test_rates_come_with_their_series_and_the_ramp_is_in_it_but_not_in_the_rate() -> None:

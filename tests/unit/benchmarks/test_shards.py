@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from nephoscope.benchmarks import shards
-from nephoscope.benchmarks.load_spec import LoadSpec, NullWorkload, PostgresTarget, Shard
+from nephoscope.benchmarks.load_spec import (
+    KvWorkload,
+    LoadSpec,
+    NullWorkload,
+    PostgresTarget,
+    RespTarget,
+    Shard,
+    TpccWorkload,
+)
 from nephoscope.benchmarks.point_select import PointSelect, PointSelectParameters
 from nephoscope.databases.base import Endpoint
 from nephoscope.errors import InputError
@@ -32,6 +40,17 @@ def test_each_machine_has_its_part_of_one_load() -> None:
         (2, 3, 2, 77, 7)
     }
     assert {part.workers for part in shards.shares(spec(), 2, start_at_unix_ms=0)} == {None}
+
+
+def test_the_start_waits_for_rows_to_be_counted() -> None:
+    def lead_of_s(workload: Any, **target: Any) -> float:
+        whole = spec(connections=100).model_copy(update={"workload": workload})
+        return shards.lead_of_s(whole.model_copy(update=target))
+
+    assert lead_of_s(NullWorkload()) == pytest.approx(4)
+    assert lead_of_s(TpccWorkload(warehouses=1_000)) == pytest.approx(4 + 30)
+    assert lead_of_s(KvWorkload(rows=2_000_000)) == pytest.approx(4 + 2)
+    assert lead_of_s(KvWorkload(rows=2_000_000), target=RespTarget(dsn="redis://127.0.0.1:1")) == pytest.approx(4)
 
 
 @pytest.mark.parametrize("given", [{"connections": 7}, {"workers": 5}])
