@@ -161,7 +161,7 @@ class HighestLoad:
     """See the module's text."""
 
     name = "highest-load"
-    version = 2
+    version = 3
     title = "Highest sustainable load"
     parameters = HighestLoadParameters
 

@@ -133,7 +133,7 @@ class MaxWarehouses:
     """See the module's text."""
 
     name = "max-warehouses"
-    version = 2
+    version = 3
     title = "Most warehouses of TPC-C"
     parameters = MaxWarehousesParameters
     _tpcc = Tpcc()

@@ -22,13 +22,17 @@ class Purpose(StrEnum):
     """Once more at the lowest level that failed."""
     LOOK_UP = "look up"
     """Above levels that all failed: a server may fail at low load alone."""
+    TOP = "top"
+    """Above every level that held, where none is known that fails."""
     LARGER_CLIENT = "larger client"
     """At or above the lowest level that failed, with twice the client: was it the client that failed?"""
     USUAL_CLIENT = "usual client"
     """The same level with the usual client, right after the larger one did better: was it chance?"""
 
 
-LONG = frozenset({Purpose.CONFIRM, Purpose.BELOW, Purpose.ABOVE, Purpose.LARGER_CLIENT, Purpose.USUAL_CLIENT})
+LONG = frozenset(
+    {Purpose.CONFIRM, Purpose.BELOW, Purpose.ABOVE, Purpose.TOP, Purpose.LARGER_CLIENT, Purpose.USUAL_CLIENT}
+)
 """Purposes whose points are measured longer, as the outcome rests on them."""
 
 

@@ -7,8 +7,9 @@
 4. *Below*: longer points well under that level must hold as well; else the one that fails is the refuted level.
 5. *Above*: a level that failed by a short point alone is measured once more. If it holds as often as a confirmation
    asks, it had failed by chance or the server became faster: the search goes on from there, and confirms anew.
-6. The last confirmation comes at the end: what is found holds when the search ends.
-7. *Larger client*: where the load generator showed a sign of having been the limit at the level that failed, that level
+6. *Top*: where every level that failed held at another time, a higher one is measured, until one fails.
+7. The last confirmation comes at the end: what is found holds when the search ends.
+8. *Larger client*: where the load generator showed a sign of having been the limit at the level that failed, that level
    is measured with twice the client; where less was achieved than offered (a plateau), one above it is. If it then
    holds, or more is achieved than ever before, and that again after the usual client was tried once more, the limit
    was the client's. Where the larger client shows that sign itself and does no better, nobody can say whose it was.
@@ -223,7 +224,9 @@ def _after_above(state: State, point: Point) -> State:
 
 
 def _confirm_last(state: State) -> State:
-    """`confirmed` is the level already: this one ends the search."""
+    """`confirmed` is the level already: this one ends the search. Before it, the bracket gets an upper end."""
+    if state.high is not None and _is_open(state):
+        return _top(state)
     return _ask(state, state.low or 0.0, Purpose.CONFIRM)
 
 
@@ -238,11 +241,24 @@ def _reopen(state: State, level: float) -> State:
     return _ramp_up(replace(state, stride=settings.resolution))
 
 
+def _is_open(state: State) -> bool:
+    """No level is known that failed with none at or above it that held, and there are higher ones."""
+    highest = max(point.level for point in state.judged if point.passed)
+    return _failing(state) is None and highest < state.settings.rounded(state.settings.ceiling)
+
+
+def _top(state: State) -> State:
+    highest = max(point.level for point in state.judged if point.passed)
+    return _ask(state, highest * state.settings.growth, Purpose.TOP)
+
+
 def _suspect(state: State) -> State:
     """Ends the search, unless the load generator may have been the limit."""
     if state.high is None:
         reason = f"the highest level allowed, {state.low:g}, was confirmed, and no higher one was tried"
         return _ended(state, Outcome.LOWER_BOUND, reason)
+    if any(point.purpose is Purpose.LARGER_CLIENT for point in state.judged):
+        return _found(state)
     failed = [point for point in state.judged if not point.passed and point.level >= state.high]
     at_high = [point for point in failed if point.level == state.high]
     plateau = any(point.achieved < _PLATEAU * point.level for point in failed)
@@ -276,6 +292,8 @@ def _after_usual_client(state: State, point: Point) -> State:
 
 
 def _found(state: State) -> State:
+    if _is_open(state):
+        return _top(state)
     times = sum(point.purpose is Purpose.CONFIRM for point in state.judged if point.level == state.low)
     return _ended(state, Outcome.FOUND, f"{state.low:g} was confirmed {times} times, {state.high:g} failed")
 
@@ -321,6 +339,7 @@ _AFTER: Mapping[Purpose, Callable[[State, Point], State]] = MappingProxyType(
         Purpose.BELOW: _after_below,
         Purpose.ABOVE: _after_above,
         Purpose.LOOK_UP: _after_look_up,
+        Purpose.TOP: lambda state, _: _confirm_last(state),
         Purpose.LARGER_CLIENT: _after_larger_client,
         Purpose.USUAL_CLIENT: _after_usual_client,
     }

@@ -329,6 +329,23 @@ def test_what_is_found_was_confirmed_also_where_a_level_had_failed_by_chance() -
     assert reopened > 5
 
 
+def test_above_what_is_found_is_a_level_that_failed_with_none_above_it_that_held() -> None:
+    """Also where the lowest level that failed held when it was measured once more."""
+    topped = 0
+    for seed in range(SEEDS):
+        settings = replace(around(1e4), resolution=0.5)
+        state = searched(settings, Noisy(np.random.default_rng(seed), 6000, 0.4))
+        end, asked = ended(state), [one.purpose for one in state.points]
+        if end.outcome is not Outcome.FOUND:
+            continue
+        assert end.failing is not None, asked
+        assert end.failing > max(one.level for one in state.points if one.passed)
+        last = max(index for index, one in enumerate(asked) if one is Purpose.CONFIRM)
+        assert set(asked[last + 1 :]) <= {Purpose.LARGER_CLIENT, Purpose.USUAL_CLIENT}
+        topped += Purpose.TOP in asked
+    assert topped > 5
+
+
 # the machine itself
 
 
