@@ -77,7 +77,7 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
     headline = [
         *(_headline(book, row, metric) for metric in headlines(row)),
         growth_figures(book, row),
-        curve_figures(book, row),
+        *curve_figures(book, row),
         warehouse_figures(book, row),
         pass_figures(book, row),
     ]

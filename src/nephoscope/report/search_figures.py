@@ -33,16 +33,18 @@ def is_of_curve(metric: Metric) -> bool:
     return metric.name.startswith(POINT)
 
 
-def curve_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
-    """Achieved against offered, and response times of each operation that the rule limits.
+def curve_figures(book: Book, row: BenchmarkRow) -> list[list[Figure]]:
+    """Achieved against offered, and response times of each operation that the rule limits, by what stands side by side.
 
     Empty for a benchmark that searched nothing.
     """
     points = _points(book.lookup, row)
     if not points:
         return []
+    achieved = _achieved(book, row, points)
     found = [_responses(book, row, points, operation) for operation in _limited(row)]
-    return [_achieved(book, row, points), *(figure for figure in found if figure)]
+    figures = [achieved, *(figure for figure in found if figure)]
+    return [figures] if len(points) == 1 else [[figure] for figure in figures]
 
 
 def _limited(row: BenchmarkRow) -> list[str]:
@@ -151,7 +153,7 @@ def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], op
 
 
 def _all_of(operation: str) -> str:
-    return "all operations" if operation == "all" else f"the operations `{operation}`"
+    return "all operations" if operation == "all" else f"“{operation}” operations"
 
 
 def _of(signs: Sequence[str], place: int) -> str:
