@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import ssh_noise
+from bench import emulated_hosts, ssh_noise
 from bench.harness import key_value
 from bench.load_generator import main
 from tests.support.sshd import require_sshd
@@ -18,6 +18,17 @@ def test_the_connection_to_a_measured_host_is_seen_and_cheap(tmp_path: Path) -> 
     assert ssh_noise.main(["--quick", "--out", str(page)]) == 0
     (row,) = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| sshd and")]
     assert 0 < float(row.split("|")[2].strip().rstrip("%")) < 0.05
+    assert "| kept |" in row
+
+
+@pytest.mark.slow
+@pytest.mark.root
+def test_four_emulated_hosts_are_up_within_two_seconds(tmp_path: Path) -> None:
+    require_sshd()
+    page = tmp_path / "EMULATED_HOSTS.md"
+    assert emulated_hosts.main(["--quick", "--out", str(page)]) == 0
+    (row,) = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| up ")]
+    assert 0 < float(row.split("|")[2].removesuffix("s ").strip()) <= emulated_hosts.BAR_S
     assert "| kept |" in row
 
 

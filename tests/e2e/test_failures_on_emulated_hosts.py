@@ -1,4 +1,4 @@
-"""A standby, a host and a disk that fail in a study on emulated hosts (root), and two load hosts beside them."""
+"""A standby, a primary, a host, a disk that fail in a study on emulated hosts (root), and two load hosts beside."""
 
 import asyncio
 import dataclasses
@@ -153,6 +153,18 @@ def test_a_lost_standby_is_a_verdict_and_the_study_goes_on(tmp_path: Path) -> No
     (found,) = [row for row in attempt.verdicts() if row.check == "replication"]
     assert found.verdict is VerdictKind.INVALID
     assert found.reason == "standby database-3: streaming quorum before the trial, not there after it"
+    require_that_the_others_ran(results)
+
+
+def test_a_lost_primary_fails_its_trial_alone(tmp_path: Path) -> None:
+    results = planned(tmp_path)
+    asyncio.run(run_and_kill(results, "database-1", whole=False))
+    (attempt,) = trial_of(results, "quorum", "tpcc").attempts()
+    status = attempt.status()
+    assert status is not None
+    assert (status.state, status.failure_class) == ("failed", "target_lost")
+    assert "the database's log stands beside its raw output" in str(status.hint)
+    assert any("postgres" in name for name in attempt.raw()), "its log is kept"
     require_that_the_others_ran(results)
 
 
