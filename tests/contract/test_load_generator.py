@@ -355,6 +355,7 @@ def test_scaled_waits_are_paced_and_have_no_tpmc(postgres: Server, tpcc: str) ->
     assert load_output.responses(output)["new_order"].mean_s > 0
 
 
+@pytest.mark.slow
 def test_waits_of_the_specification_give_tpmc_and_the_efficiencies_of_the_program(postgres: Server, tpcc: str) -> None:
     output = run(postgres, tpcc, TpccWorkload(warehouses=1, wait="spec"), ramp_s=3.0, duration_s=9.0)
     headline = output.finished.headline

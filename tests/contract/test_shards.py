@@ -117,6 +117,7 @@ def response_counts(lines: list[dict[str, Any]]) -> dict[tuple[str, int], int]:
     return dict(found)
 
 
+@pytest.mark.slow
 def test_two_machines_are_one_load_and_its_histograms_are_their_sum(
     postgres: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

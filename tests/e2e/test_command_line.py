@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from nephoscope.cli import app
 from nephoscope.errors import FolderInUse, InputError
 from nephoscope.store import lock
 from tests.support.command_line import NEPHOSCOPE, nephoscope
@@ -32,7 +34,7 @@ def test_every_command_teaches_itself() -> None:
     assert "Exit codes: 0 done" in top.stdout
     for command in COMMANDS:
         assert f" {command} " in top.stdout
-        said = nephoscope(command, "--help")
+        said = CliRunner(env={"COLUMNS": "200"}).invoke(app, [command, "--help"])
         assert said.exit_code == 0
         assert f"Example: nephoscope {command}" in " ".join(said.stdout.split())
 

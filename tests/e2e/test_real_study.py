@@ -25,24 +25,30 @@ replicates = {replicates}
 name = "local-1cpu"
 database_machine = {{ cpus = 1 }}
 database = {{ connections = 2, settings = {{ shared_buffers = "64MB" }} }}
-
-[[benchmarks]]
-uses = "stress-ng"
-parameters = {{ duration_s = 1 }}
-
-[[benchmarks]]
-uses = "tpcc"
-parameters = {{ warehouses = 1, ramp_s = 0.2, duration_s = {duration_s} }}
-
-[[benchmarks]]
-uses = "point-select"
-parameters = {{ rows = 1000, ramp_s = 0.1, duration_s = 1 }}
 """
 
 
-def study_in(folder: Path, *, replicates: int = 1, duration_s: int = 1) -> Path:
+STRESS_NG = """
+[[benchmarks]]
+uses = "stress-ng"
+parameters = { duration_s = 1 }
+"""
+TPCC = """
+[[benchmarks]]
+uses = "tpcc"
+parameters = { warehouses = 1, ramp_s = 0.2, duration_s = 1 }
+"""
+LONGER = TPCC.replace("duration_s = 1", "duration_s = 4")
+SELECTS = """
+[[benchmarks]]
+uses = "point-select"
+parameters = { rows = 1000, ramp_s = 0.1, duration_s = 1 }
+"""
+
+
+def study_in(folder: Path, *benchmarks: str, replicates: int = 1) -> Path:
     file = folder / "real.toml"
-    file.write_text(STUDY.format(replicates=replicates, duration_s=duration_s))
+    file.write_text(STUDY.format(replicates=replicates) + "".join(benchmarks))
     return file
 
 
@@ -68,7 +74,7 @@ def wait_for(condition: Any, timeout_s: float = 60) -> None:
 
 def test_a_study_measures_checks_and_reports(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ran = nephoscope("run", study_in(tmp_path), "--out", out)
+    ran = nephoscope("run", study_in(tmp_path, STRESS_NG, TPCC, SELECTS), "--out", out)
     assert ran.exit_code == 0, ran.stderr
     assert [row["state"] for row in rows_of(out)] == ["finished"] * 3
     assert no_process_left(out)
@@ -91,7 +97,7 @@ def test_a_study_measures_checks_and_reports(tmp_path: Path) -> None:
 
 
 def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None:
-    out, study = tmp_path / "out", study_in(tmp_path, replicates=2)
+    out, study = tmp_path / "out", study_in(tmp_path, STRESS_NG, TPCC, replicates=2)
     moments = random.Random(20)
     for _ in range(3):
         process = start_nephoscope("run", study, "--out", out)
@@ -104,11 +110,11 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
     ran = nephoscope("run", study, "--out", out)
     assert ran.exit_code == 0, ran.stderr
     rows = rows_of(out)
-    assert [row["state"] for row in rows] == ["finished"] * 6
+    assert [row["state"] for row in rows] == ["finished"] * 4
     assert {row["trial"]: row["attempt"] for row in rows if row["trial"] in finished_before} == finished_before
     assert {path: path.stat().st_size for path in raw_before} == raw_before
     finished_marks = [path for path in out.rglob("status.json") if json.loads(path.read_bytes())["state"] == "finished"]
-    assert len(finished_marks) == 6
+    assert len(finished_marks) == 4
     assert no_process_left(out)
 
 
@@ -116,7 +122,7 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
     ("number", "exit_code"), [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)]
 )
 def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, exit_code: int) -> None:
-    out, study = tmp_path / "out", study_in(tmp_path)
+    out, study = tmp_path / "out", study_in(tmp_path, TPCC)
     process = start_nephoscope("run", study, "--out", out)
     wait_for(lambda: list((out / "trials").rglob("load-run.stdout")) or process.poll() is not None)
     process.send_signal(number)
@@ -131,7 +137,7 @@ def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, ex
 
 
 def test_a_server_that_dies_fails_its_trial_keeps_its_log_and_the_study_goes_on(tmp_path: Path) -> None:
-    out, study = tmp_path / "out", study_in(tmp_path, duration_s=4)
+    out, study = tmp_path / "out", study_in(tmp_path, LONGER, STRESS_NG)
     process = start_nephoscope("run", study, "--out", out)
 
     def driving() -> list[Path]:

@@ -128,6 +128,7 @@ def measure(folder: Path, parameters: SysbenchFileioParameters) -> tuple[dict[st
     return {one.metric: one.value for one in found}, [name for name, _ in recorder.ran]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("sysbench") is None, reason="sysbench is not installed")
 def test_the_tool_itself(tmp_path: Path) -> None:
     parameters = SysbenchFileioParameters(

@@ -42,6 +42,7 @@ def with_masters(folder: Path, count: int, story: Story) -> None:
     asyncio.run(tell())
 
 
+@pytest.mark.slow
 @needs("redis-server")
 def test_three_masters_share_the_keys_and_each_trial_begins_with_the_sealed_ones(tmp_path: Path) -> None:
     async def story(database: ValkeyDatabase, cluster: Cluster, endpoint: Endpoint) -> None:

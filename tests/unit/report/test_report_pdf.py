@@ -14,6 +14,7 @@ def html() -> str:
     return paper(example.not_run())
 
 
+@pytest.mark.slow
 def test_every_chart_is_drawn_beforehand(html: str) -> None:
     charts = render_html(example.not_run()).count('<div class="drawing"')
     assert charts > 5

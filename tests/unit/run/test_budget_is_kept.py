@@ -133,7 +133,7 @@ def ends(study: Rehearsal) -> Mapping[str, State]:
     return stages_fleet.standing(study.folder, 0).states
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(
     seed=st.integers(0, 2**32),
     quotes=st.floats(0.5, 2 * TRIALS),

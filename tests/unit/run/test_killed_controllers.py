@@ -113,6 +113,7 @@ def require_all_is_well(fleet: Fleet) -> None:
     assert there.created() == there.terminated() >= len(rows)
 
 
+@pytest.mark.slow
 def test_loads_go_on_while_their_controller_is_dead_and_the_next_one_waits_for_them(tmp_path: Path) -> None:
     fleet = Fleet(tmp_path, replicates=2, duration_s=2.0)
     fleet.killed_when(lambda: fleet.loads_going_on() == 2)
