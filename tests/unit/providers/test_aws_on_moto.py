@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+import boto3
 import pytest
 
 from nephoscope.errors import CapacityLacking, InfrastructureFailure, NephoscopeError, QuotaReached, Throttled
@@ -14,7 +15,7 @@ from nephoscope.providers.cloud import CloudProvider
 from nephoscope.providers.cloud_order import order_of
 from nephoscope.run.clock import FakeClock
 from tests.support.made_cloud import AtOnce, request_of
-from tests.support.moto_ec2 import REGIONS, Refuse, client_of, moto_server
+from tests.support.moto_ec2 import KEYS, REGIONS, Refuse, client_of, moto_server
 
 run = asyncio.run
 WEST: dict[str, Any] = {"region": "us-west-2", "zone": "us-west-2a"}
@@ -89,6 +90,23 @@ def test_clusters_are_listed_by_tags_in_every_region_and_another_study_does_not_
     for key in run(provider(url).list("study-1")):
         run(provider(url).delete(key))
     assert run(provider(url).list("study-1")) == []
+
+
+@pytest.mark.parametrize("named", ["InstanceProfileName", "Arn"])
+def test_database_machines_run_as_the_identity_that_is_named_and_the_load_machine_does_not(
+    url: str, named: str
+) -> None:
+    iam = boto3.client("iam", region_name=REGIONS[0], endpoint_url=url, **KEYS)
+    profile = iam.create_instance_profile(InstanceProfileName="reader")["InstanceProfile"]
+    cloud = {"image": "ami-12c6146b", "ingress": "203.0.113.7/32", "identity": profile[named]}
+    cluster = run(provider(url).create(request_of(cloud=cloud)))
+    found = ec2_of(url).describe_iam_instance_profile_associations()["IamInstanceProfileAssociations"]
+    machines = {one.id: one.name for one in run(provider(url)._cloud.machines(cluster.key, REGIONS[0]))}
+    run(provider(url).delete(cluster.key))
+    assert {one["IamInstanceProfile"]["Arn"] for one in found} == {profile["Arn"]}
+    # moto tells it of the first of several that are asked for at once.
+    assert [machines[one["InstanceId"]] for one in found] == ["database-1"]
+    iam.delete_instance_profile(InstanceProfileName="reader")
 
 
 def answers(operation: str, codes: list[str | None], that: Callable[[dict[str, Any]], bool] = lambda _: True) -> Refuse:

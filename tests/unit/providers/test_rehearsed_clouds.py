@@ -212,6 +212,17 @@ def test_google_s_role_holds_every_call(google: gcplocal_compute.Rehearsal) -> N
     assert {one for one in needed if f"  - {one}\n" not in role} == set()
 
 
+def test_azure_is_told_the_identity_of_database_machines_alone(arm: fake_arm.FakeArm) -> None:
+    group = f"/subscriptions/{fake_arm.SUBSCRIPTION}/resourceGroups/g"
+    reader = f"{group}/providers/Microsoft.ManagedIdentity/userAssignedIdentities/reader"
+    run(azure(arm).make(order_to_azure(cloud={"identity": reader})))
+    told = {name: arm.of("virtualMachines", name).get("identity") for name in arm.names("virtualMachines")}
+    run(azure(arm).unmake(KEY))
+    assert told.pop("load") is None
+    assert told
+    assert all(one == {"type": "UserAssigned", "userAssignedIdentities": {reader: {}}} for one in told.values())
+
+
 def permission_of_azure(method: str, path: str) -> str:
     """That a request needs: 'Microsoft.Compute/disks/write'."""
     verb = {"PUT": "write", "DELETE": "delete"}.get(method, "read")
