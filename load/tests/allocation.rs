@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use support::program::{exec, spec};
 use support::{DATABASE, PASSWORD, Server};
 use tpcc_driver::{Client, Log, connect, operate, workload_in};
@@ -45,28 +45,41 @@ fn session_at(rate_per_s: u32, dsn: &str, workload: &Value) {
     assert!(matches!(code, ExitCode::Finished | ExitCode::RateNotKept), "{code:?}");
 }
 
-/// One test, as the allocator counts for the whole process.
+/// One test at a time, as the allocator counts for the whole process.
+static ALONE: Mutex<()> = Mutex::new(());
+
 #[test]
 fn the_hot_path_allocates_nothing() {
+    let _alone = ALONE.lock();
     let Some(server) = support::server() else { return };
-    more_operations_take_no_more_allocations(&server);
-    transactions_allocate_nothing_once_their_buffers_have_grown(&server);
+    let selects = (json!({"kind": "point_select", "rows": 20_000}), [50, 5_000]);
+    more_operations_take_no_more_allocations(&server, &[selects]);
+    transactions_allocate_nothing_once_their_buffers_have_grown(&server, &[Profile::Batched]);
 }
 
-fn more_operations_take_no_more_allocations(server: &Server) {
-    let dsn = server.dsn();
-    for (workload, rates_per_s) in [
-        (json!({"kind": "point_select", "rows": 20_000}), [50, 5_000]),
+#[test]
+#[ignore = "takes a minute; `make test-all` runs it"]
+fn the_hot_path_of_every_workload_allocates_nothing() {
+    let _alone = ALONE.lock();
+    let Some(server) = support::server() else { return };
+    let workloads = [
         (json!({"kind": "oltp_insert", "tables": 2, "rows": 500, "distribution": "special"}), [20, 2_000]),
         (oltp_read_write("chatty"), [20, 200]),
         (json!({"kind": "tpcb", "scale": 1}), [20, 300]),
         // One of 20 inserts: enough of them for every connection's buffers to have grown at the lower rate, too.
         (json!({"kind": "ycsb", "rows": 5_000, "mix": "d"}), [300, 3_000]),
         (json!({"kind": "ycsb", "rows": 5_000, "mix": "f"}), [20, 1_000]),
-    ] {
+    ];
+    more_operations_take_no_more_allocations(&server, &workloads);
+    transactions_allocate_nothing_once_their_buffers_have_grown(&server, &Profile::ALL);
+}
+
+fn more_operations_take_no_more_allocations(server: &Server, workloads: &[(Value, [u32; 2])]) {
+    let dsn = server.dsn();
+    for (workload, rates_per_s) in workloads {
         exec(&spec("load", &dsn, workload.clone())).expect(0);
         let dsn = dsn.replace('@', &format!(":{PASSWORD}@"));
-        let [few, many] = rates_per_s.map(|rate_per_s| allocations(|| session_at(rate_per_s, &dsn, &workload)));
+        let [few, many] = rates_per_s.map(|rate_per_s| allocations(|| session_at(rate_per_s, &dsn, workload)));
         let [slow, fast] = rates_per_s;
         eprintln!("{workload}: {few} allocations at {slow} operations/s, {many} at {fast}");
         // As many lines of output, and many times the operations: what differs is how full the histograms are.
@@ -82,9 +95,9 @@ fn oltp_read_write(profile: &str) -> Value {
 const WARM_UP: u32 = 600;
 const MEASURED: u32 = 400;
 
-fn transactions_allocate_nothing_once_their_buffers_have_grown(server: &Server) {
+fn transactions_allocate_nothing_once_their_buffers_have_grown(server: &Server, profiles: &[Profile]) {
     exec(&spec("load", &server.dsn(), json!({"kind": "tpcc", "warehouses": 2}))).expect(0);
-    for profile in Profile::ALL {
+    for &profile in profiles {
         let connection = &mut connect(server, DATABASE);
         let tpcc = workload_in(profile, connection, 5);
         connection.prepare(tpcc.statements(), Isolation::ReadCommitted).unwrap();

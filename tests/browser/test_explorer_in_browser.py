@@ -168,6 +168,7 @@ def test_nothing_hangs_over_and_nothing_is_said(page: Any, opened: dict[int, Ope
     assert [said for one in opened.values() for said in one.said] == []
 
 
+@pytest.mark.slow
 def test_a_hundred_configurations_fit_in_five_megabytes(tmp_path: Path) -> None:
     write_report(example.hundred(), tmp_path)
     assert (tmp_path / "index.html").stat().st_size < 5_000_000

@@ -136,6 +136,7 @@ def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, ex
     assert {row["state"] for row in rows_of(out)} == {"finished"}
 
 
+@pytest.mark.slow
 def test_a_server_that_dies_fails_its_trial_keeps_its_log_and_the_study_goes_on(tmp_path: Path) -> None:
     out, study = tmp_path / "out", study_in(tmp_path, LONGER, STRESS_NG)
     process = start_nephoscope("run", study, "--out", out)
