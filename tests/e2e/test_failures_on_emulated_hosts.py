@@ -164,7 +164,7 @@ def test_a_lost_primary_fails_its_trial_alone(tmp_path: Path) -> None:
     assert status is not None
     assert (status.state, status.failure_class) == ("failed", "target_lost")
     assert "the database's log stands beside its raw output" in str(status.hint)
-    assert any("postgres" in name for name in attempt.raw()), "its log is kept"
+    assert (attempt.raw_dir / "logs" / "postgres.log").exists()
     require_that_the_others_ran(results)
 
 
