@@ -225,9 +225,8 @@ def _after_above(state: State, point: Point) -> State:
 
 def _confirm_last(state: State) -> State:
     """`confirmed` is the level already: this one ends the search. Before it, the bracket gets an upper end."""
-    if state.high is not None and _is_open(state):
-        return _top(state)
-    return _ask(state, state.low or 0.0, Purpose.CONFIRM)
+    top = None if state.high is None else _top(state)
+    return top or _ask(state, state.low or 0.0, Purpose.CONFIRM)
 
 
 def _reopen(state: State, level: float) -> State:
@@ -241,14 +240,11 @@ def _reopen(state: State, level: float) -> State:
     return _ramp_up(replace(state, stride=settings.resolution))
 
 
-def _is_open(state: State) -> bool:
-    """No level is known that failed with none at or above it that held, and there are higher ones."""
-    highest = max(point.level for point in state.judged if point.passed)
-    return _failing(state) is None and highest < state.settings.rounded(state.settings.ceiling)
-
-
-def _top(state: State) -> State:
-    highest = max(point.level for point in state.judged if point.passed)
+def _top(state: State) -> State | None:
+    """Asks above every level that held; None where one above them failed, or the ceiling is reached."""
+    highest = _highest_passed(state)
+    if _failing(state) is not None or highest >= state.settings.rounded(state.settings.ceiling):
+        return None
     return _ask(state, highest * state.settings.growth, Purpose.TOP)
 
 
@@ -292,10 +288,9 @@ def _after_usual_client(state: State, point: Point) -> State:
 
 
 def _found(state: State) -> State:
-    if _is_open(state):
-        return _top(state)
     times = sum(point.purpose is Purpose.CONFIRM for point in state.judged if point.level == state.low)
-    return _ended(state, Outcome.FOUND, f"{state.low:g} was confirmed {times} times, {state.high:g} failed")
+    reason = f"{state.low:g} was confirmed {times} times, {state.high:g} failed"
+    return _top(state) or _ended(state, Outcome.FOUND, reason)
 
 
 def _look_up(state: State) -> State:
@@ -327,8 +322,12 @@ def _ended(state: State, outcome: Outcome, reason: str) -> State:
 
 def _failing(state: State) -> float | None:
     """The lowest level that failed with none at or above it that held: between, levels held now and then."""
-    highest = max((point.level for point in state.judged if point.passed), default=0.0)
+    highest = _highest_passed(state)
     return min((point.level for point in state.judged if not point.passed and point.level > highest), default=None)
+
+
+def _highest_passed(state: State) -> float:
+    return max((point.level for point in state.judged if point.passed), default=0.0)
 
 
 _AFTER: Mapping[Purpose, Callable[[State, Point], State]] = MappingProxyType(
