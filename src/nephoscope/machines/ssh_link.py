@@ -7,7 +7,7 @@ are as many connections as the commands that run at once need.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -89,8 +89,10 @@ class Link:
         async def answer(connection: "asyncssh.SSHClientConnection") -> tuple[int, bytes, bytes]:
             process = await connection.create_process(command, encoding=None)
             try:
-                process.stdin.write(stdin)
-                process.stdin.write_eof()
+                # A command that has ended reads no more: the link, and what else it carries, are well.
+                with suppress(BrokenPipeError):
+                    process.stdin.write(stdin)
+                    process.stdin.write_eof()
                 out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
                 await process.wait_closed()
             finally:
