@@ -168,7 +168,7 @@ fn what_no_load_wrote_is_never_deleted_and_a_missing_record_is_found() {
 fn row_of(cluster: &FakeCluster, set: &Set) -> Vec<u8> {
     let there: Vec<Digest> = cluster.digests();
     let data = nephoscope_load::workload::kv::KvData::new(nephoscope_load::workload::kv::KvOptions::new(1_500), 42);
-    let key = nephoscope_load::workload::kv::write_key(data.row(7).0);
+    let key = nephoscope_load::workload::kv::write_key(data.row(7, &mut Vec::new()));
     assert!(there.contains(&set.digest(&key)));
     key.to_vec()
 }

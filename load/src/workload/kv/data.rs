@@ -15,7 +15,7 @@ use std::io;
 const POOL_STREAM: u64 = 0x6B_76_01;
 const ROW_STREAM: u64 = 0x6B_76_02;
 /// Version of the population: raised when the same seed would no longer give the same rows.
-const POPULATION_VERSION: u32 = 1;
+const POPULATION_VERSION: u32 = 2;
 const TABLE: Table = Table {
     name: "kv",
     columns: &[("k", "int8 NOT NULL"), ("v", "bytea NOT NULL")],
@@ -23,43 +23,36 @@ const TABLE: Table = Table {
     fill_factor: None,
 };
 const ROWS_PER_PIECE: u64 = 50_000;
-/// Long enough that no compression finds a block again within its window, short enough for a processor's cache.
-const POOL_BYTES: u64 = 1 << 20;
+/// Of a block, so much is made at a time: the pool stays in a processor's nearest cache.
+const MOST_POOL_BYTES: u32 = 16 << 10;
 
-/// Random bytes that blocks are cut from: they cannot be compressed.
+/// Blocks of random bytes that cannot be compressed: of all of them, no eight bytes come twice but by chance.
 #[derive(Debug)]
 pub struct Blocks {
+    /// Random bytes, under another mask in each block: to draw them all would cost more than to send them.
     pool: Vec<u8>,
     min: u32,
     max: u32,
-}
-
-/// One of them.
-#[derive(Debug, Clone, Copy)]
-pub struct Block {
-    from: u32,
-    pub(super) bytes: u32,
 }
 
 impl Blocks {
     /// Of a seed, with lengths from `min` to `max`, each as likely as another.
     #[must_use]
     pub fn new(seed: u64, min: u32, max: u32) -> Self {
-        let mut pool = vec![0; POOL_BYTES as usize + max as usize];
+        let mut pool = vec![0; max.clamp(1, MOST_POOL_BYTES) as usize];
         Streams::new(seed).stream(POOL_STREAM, 0).fill_bytes(&mut pool);
         Self { pool, min, max }
     }
 
-    /// Draws one.
-    pub fn draw(&self, random: &mut impl RngCore) -> Block {
+    /// Draws one, and appends it.
+    pub fn draw(&self, random: &mut impl RngCore, to: &mut Vec<u8>) {
         let bytes = self.min + below(random, u64::from(self.max - self.min) + 1) as u32;
-        Block { from: below(random, POOL_BYTES) as u32, bytes }
-    }
-
-    /// Its bytes.
-    #[must_use]
-    pub fn get(&self, block: &Block) -> &[u8] {
-        &self.pool[block.from as usize..(block.from + block.bytes) as usize]
+        let end = to.len() + bytes as usize;
+        while to.len() < end {
+            let from = to.len();
+            to.extend_from_slice(&self.pool[..self.pool.len().min(end - from)]);
+            mask(&mut to[from..], random.next_u64());
+        }
     }
 
     /// Mean and standard deviation of a length.
@@ -67,6 +60,16 @@ impl Blocks {
         let lengths = f64::from(self.max - self.min) + 1.0;
         (f64::midpoint(self.min.into(), self.max.into()), ((lengths * lengths - 1.0) / 12.0).sqrt())
     }
+}
+
+/// Changes all bytes by this one, so that nothing in them is what it was.
+fn mask(bytes: &mut [u8], by: u64) {
+    let by = by.to_le_bytes();
+    let change = |word: &mut [u8]| word.iter_mut().zip(by).for_each(|(byte, by)| *byte ^= by);
+    // The compiler makes wide instructions of words whose length it knows.
+    let mut words = bytes.chunks_exact_mut(by.len());
+    words.by_ref().for_each(change);
+    change(words.into_remainder());
 }
 
 /// The table: every row is a function of (seed, number).
@@ -87,11 +90,11 @@ impl KvData {
         Self { rows: options.rows, order: options.order, seed, streams: Streams::new(seed), blocks }
     }
 
-    /// Row `number`.
-    #[must_use]
-    pub fn row(&self, number: u64) -> (i64, &[u8]) {
-        let block = self.blocks.draw(&mut self.streams.stream(ROW_STREAM, number));
-        (self.order.key(number), self.blocks.get(&block))
+    /// Row `number`: its key; its value takes the place of what is in the buffer.
+    pub fn row(&self, number: u64, value: &mut Vec<u8>) -> i64 {
+        value.clear();
+        self.blocks.draw(&mut self.streams.stream(ROW_STREAM, number), value);
+        self.order.key(number)
     }
 }
 
@@ -111,9 +114,10 @@ impl Dataset for KvData {
 
     fn write(&self, piece: &Piece, writer: &mut dyn RowWriter) -> io::Result<()> {
         let first = u64::from(piece.index) * ROWS_PER_PIECE;
+        let mut value = Vec::new();
         for number in first..self.rows.min(first + ROWS_PER_PIECE) {
-            let (key, value) = self.row(number);
-            writer.row(&[Value::I64(key), Value::Bytes(value)])?;
+            let key = self.row(number, &mut value);
+            writer.row(&[Value::I64(key), Value::Bytes(&value)])?;
         }
         Ok(())
     }
@@ -141,8 +145,9 @@ impl Records for KvData {
     }
 
     fn store(&self, number: u64, commands: &mut Commands) -> u64 {
-        let (key, value) = self.row(number);
-        commands.all(&[b"SET", &write_key(key), value]);
+        let mut value = Vec::new();
+        let key = self.row(number, &mut value);
+        commands.all(&[b"SET", &write_key(key), &value]);
         value.len() as u64
     }
 
@@ -151,8 +156,9 @@ impl Records for KvData {
     }
 
     fn put(&self, number: u64, messages: &mut Messages) -> u64 {
-        let (key, value) = self.row(number);
-        messages.write(Write::Replace, &write_key(key), [(BIN, value)].into_iter());
+        let mut value = Vec::new();
+        let key = self.row(number, &mut value);
+        messages.write(Write::Replace, &write_key(key), [(BIN, value.as_slice())].into_iter());
         value.len() as u64
     }
 

@@ -1,6 +1,6 @@
 //! What operations there are, and on which rows: functions of (seed, client, turn).
 
-use super::data::{Block, Blocks};
+use super::data::Blocks;
 use super::{READ, WRITE};
 use crate::workload::keys::{Bins, MOST_BINS, Order, Ranks, Shape, below};
 use crate::workload::{AuditLine, Draws, OperationId, Streams, Tally, statistic};
@@ -197,8 +197,10 @@ struct Hand {
     operation: OperationId,
     /// The rows of the operation, in the order of their keys, so that no two operations wait for each other in a circle.
     keys: Vec<i64>,
-    /// What is written into them.
-    written: Vec<Block>,
+    /// What is written into them, one behind the other.
+    written: Vec<u8>,
+    /// Where in it each begins.
+    begins: Vec<usize>,
     operations: u64,
     reads: u64,
     ranks: [u64; MOST_BINS],
@@ -212,7 +214,8 @@ impl Drawer {
             clients,
             operation: READ,
             keys: Vec::with_capacity(batch),
-            written: Vec::with_capacity(batch),
+            written: Vec::new(),
+            begins: Vec::with_capacity(batch),
             operations: 0,
             reads: 0,
             ranks: [0; MOST_BINS],
@@ -238,8 +241,9 @@ impl Drawer {
 
     /// What is to be written.
     pub(super) fn rows(&self) -> impl Iterator<Item = (i64, &[u8])> {
-        let Hand { keys, written, .. } = &self.hand;
-        keys.iter().zip(written).map(|(&key, block)| (key, self.plan.blocks.get(block)))
+        let Hand { keys, written, begins, .. } = &self.hand;
+        let ends = begins.iter().skip(1).copied().chain([written.len()]);
+        keys.iter().zip(begins.iter().zip(ends)).map(|(&key, (&from, to))| (key, &written[from..to]))
     }
 
     pub(super) fn draws(&self) -> Draws {
@@ -274,6 +278,7 @@ impl Hand {
         }
         self.keys.sort_unstable();
         self.written.clear();
+        self.begins.clear();
         if self.operation == WRITE {
             self.draw_blocks(plan, &mut random);
         }
@@ -281,11 +286,11 @@ impl Hand {
 
     fn draw_blocks(&mut self, plan: &Plan, random: &mut Xoshiro256PlusPlus) {
         for _ in 0..self.keys.len() {
-            let block = plan.blocks.draw(random);
-            self.blocks.sum += f64::from(block.bytes);
-            self.blocks.draws += 1;
-            self.written.push(block);
+            self.begins.push(self.written.len());
+            plan.blocks.draw(random, &mut self.written);
         }
+        self.blocks.sum += self.written.len() as f64;
+        self.blocks.draws += self.keys.len() as u64;
     }
 
     /// Loaded rows, no two the same.

@@ -2,7 +2,7 @@ use super::plan::{Drawer, Plan};
 use super::*;
 use crate::workload::keys::Order;
 use crate::workload::{AuditLine, Dataset, Draws, Records};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 fn options() -> KvOptions {
@@ -13,9 +13,15 @@ fn drawer(options: KvOptions, seed: u64, clients: u32) -> Drawer {
     Drawer::new(Arc::new(Plan::new(options, seed)), clients)
 }
 
+fn row(data: &KvData, number: u64) -> (i64, Vec<u8>) {
+    let mut value = vec![0; 3];
+    let key = data.row(number, &mut value);
+    (key, value)
+}
+
 fn loaded(options: KvOptions) -> BTreeSet<i64> {
     let data = KvData::new(options, 9);
-    (0..data.rows()).map(|number| data.row(number).0).collect()
+    (0..data.rows()).map(|number| row(&data, number).0).collect()
 }
 
 /// The audit of a run of 4 clients, each served by an executor of its own.
@@ -121,11 +127,42 @@ fn a_cluster_is_told_the_key_that_will_be_drawn() {
 fn blocks_have_their_lengths_and_rows_repeat() {
     let of = KvOptions { min_block_bytes: 10, max_block_bytes: Some(12), ..options() };
     let data = KvData::new(of, 9);
-    let lengths: BTreeSet<usize> = (0..200).map(|number| data.row(number).1.len()).collect();
+    let lengths: BTreeSet<usize> = (0..200).map(|number| row(&data, number).1.len()).collect();
     assert_eq!(lengths, BTreeSet::from([10, 11, 12]));
-    assert_eq!(data.row(5), KvData::new(of, 9).row(5));
-    assert_ne!(data.row(5).1, KvData::new(of, 10).row(5).1);
+    assert_eq!(row(&data, 5), row(&KvData::new(of, 9), 5));
+    assert_ne!(row(&data, 5).1, row(&KvData::new(of, 10), 5).1);
     assert_ne!(data.identity(), KvData::new(of, 10).identity());
+}
+
+#[test]
+fn blocks_cannot_be_compressed() {
+    for (rows, bytes) in [(200, 1_000), (1, 200_000)] {
+        let data = KvData::new(KvOptions { min_block_bytes: bytes, ..options() }, 9);
+        let together: Vec<u8> = (0..rows).flat_map(|number| row(&data, number).1).collect();
+        // What looks for what came before finds nothing, and what counts bytes finds each as often.
+        let distinct: HashSet<&[u8]> = together.windows(6).collect();
+        assert_eq!(distinct.len(), together.len() - 5);
+        let counts = together.iter().fold([0_u32; 256], |mut counts, &byte| {
+            counts[usize::from(byte)] += 1;
+            counts
+        });
+        // Of 781, and 28 is the deviation of each count.
+        assert!(counts.iter().all(|count| (600..=1_000).contains(count)), "{counts:?}");
+    }
+}
+
+#[test]
+fn what_a_batch_writes_is_one_block_a_key() {
+    let of = KvOptions { batch: 3, read_percent: 0, min_block_bytes: 1, max_block_bytes: Some(30), ..options() };
+    let mut drawer = drawer(of, 7, 4);
+    let mut lengths = BTreeSet::new();
+    for turn in 0..300 {
+        drawer.draw(1, turn);
+        let rows: Vec<(i64, &[u8])> = drawer.rows().collect();
+        assert_eq!(rows.iter().map(|(key, _)| *key).collect::<Vec<_>>(), drawer.keys());
+        lengths.extend(rows.iter().map(|(_, block)| block.len()));
+    }
+    assert_eq!(lengths, (1..=30).collect());
 }
 
 #[test]
