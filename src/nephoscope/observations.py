@@ -50,6 +50,9 @@ class ResourceUse(Frozen):
     machine: str
     sampled_s: float = Field(gt=0)
     cpu_busy_share: float = Field(ge=0, le=1, description="of the CPUs that what is measured may use, stolen time too")
+    cpu_quota_used_up_share: float | None = Field(
+        default=None, ge=0, le=1, description="of the periods of its quota of CPU time; None: it has none"
+    )
     disk_busy_share: float | None = Field(description="with requests under way, of the busiest disk; None: not seen")
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None

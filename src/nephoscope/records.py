@@ -136,6 +136,9 @@ class TelemetrySample(Frozen):
     cpu_steal_share: float
     cpus_busy_share: dict[str, float] = Field(description="busy share of each CPU, by its name ('cpu0')")
     cpus_steal_share: dict[str, float] = Field(description="stolen share of each CPU, by its name")
+    cpu_quota_used_up_share: float | None = Field(
+        default=None, description="of the periods in which the machine's control group ran; None: it has no quota"
+    )
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None
     disk_busy_share: float | None = Field(

@@ -127,11 +127,14 @@ class BoundRow(Frozen):
     configuration: str
     benchmark: str
     n: int = Field(ge=1, description="trials that count and whose database machines were all sampled")
-    cpu_bound: int = Field(ge=0, description="trials in which a machine's measured CPUs were busy")
+    cpu_bound: int = Field(
+        ge=0, description="trials in which a machine's measured CPUs were busy, or its quota used up"
+    )
     disk_bound: int = Field(ge=0, description="of the others, those in which a disk was busy")
     neither: int = Field(ge=0)
     unknown: int = Field(ge=0, description="CPUs were not busy, and no disk was seen")
     cpu_busy_share: float = Field(description="median of the trials, as all below")
+    cpu_quota_used_up_share: float | None = Field(description="of the quota's periods; None: no machine has one")
     disk_busy_share: float | None = Field(description="of the time, with requests under way; None: no disk was seen")
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None

@@ -15,7 +15,7 @@ from tests.support.real_parts import needs
 pytestmark = [pytest.mark.root, pytest.mark.slow, needs("redis-server", "postgres", "nephoscope-load")]
 
 SHIPPED = Path(__file__).parents[2] / "studies" / "linear-scaling.toml"
-SCALED = (("duration_s = 8", "duration_s = 4"), ("rows = 20_000", "rows = 2_000"), ("replicates = 4", "replicates = 1"))
+SCALED = (("duration_s = 8", "duration_s = 4"), ("rows = 20_000", "rows = 2_000"), ("replicates = 6", "replicates = 1"))
 
 
 def scaled_down(folder: Path) -> Path:
@@ -41,6 +41,15 @@ def measured(out: Path) -> dict[tuple[str, str], dict[str, float]]:
     return found
 
 
+def quotas_used_up(out: Path) -> dict[bool, list[float | None]]:
+    """Whether it is of a machine with a quota -> shares of its periods."""
+    found: dict[bool, list[float | None]] = {True: [], False: []}
+    for file in out.glob("trials/*/attempts/1/resources.jsonl"):
+        for row in map(json.loads, file.read_text().splitlines()):
+            found[row["machine"] != "load"].append(row["cpu_quota_used_up_share"])
+    return found
+
+
 def test_masters_grow_and_copies_do_not(tmp_path: Path) -> None:
     out = tmp_path / "out"
     ran = nephoscope("run", scaled_down(tmp_path), "--out", out, timeout_s=900)
@@ -53,6 +62,12 @@ def test_masters_grow_and_copies_do_not(tmp_path: Path) -> None:
     assert rates["postgres-3", "kv0"] < 1.15 * rates["postgres-1", "kv0"], rates
     settings = {line for file in out.rglob("database-settings.tsv") for line in file.read_text().splitlines()}
     assert {"masters\t3", "masters\t6", "standby database-2\tstreaming quorum"} <= settings
+    used_up = quotas_used_up(out)
+    assert len(used_up[True]) == 3 + 6 + 1 + 3
+    assert max(share for share in used_up[True] if share is not None) >= 0.9, (
+        "a primary, or a master, is driven to its quota"
+    )
+    assert set(used_up[False]) == {None}, "a load machine has none"
     assert nephoscope("report", out).exit_code == 0
     if {"valkey-3", "valkey-6"} <= {row["configuration"] for row in rows if row["verdict"] == "valid"}:
         assert "over the number of machines" in (out / "report" / "index.html").read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 
 use crate::output::{NetworkUse, ThreadUse};
 use crate::telemetry::parse;
+use crate::telemetry::quota::Quota;
 use std::fs;
 
 /// Reads the kernel's counters and remembers them.
@@ -10,7 +11,7 @@ use std::fs;
 pub(super) struct Evidence {
     threads: Vec<i32>,
     last: Reading,
-    throttle_file: Option<String>,
+    quota: Quota,
 }
 
 /// What one interval showed.
@@ -35,10 +36,7 @@ struct Reading {
 impl Evidence {
     /// Of these threads (their numbers in the kernel), from now on.
     pub(super) fn of(threads: Vec<i32>) -> Self {
-        let throttle_file = parse::cpu_stat_files(&read("/proc/self/cgroup"))
-            .into_iter()
-            .find(|file| parse::throttled(&read(file)).is_some());
-        let mut evidence = Self { threads, last: Reading::default(), throttle_file };
+        let mut evidence = Self { threads, last: Reading::default(), quota: Quota::of_this_process() };
         evidence.last = evidence.read();
         evidence
     }
@@ -70,7 +68,7 @@ impl Evidence {
             threads: self.threads.iter().map(|&thread| thread_use(thread)).collect(),
             steal_s: cpus.iter().find(|cpu| cpu.cpu == "cpu").map(|cpu| cpu.steal as f64 / ticks_per_s),
             machine_cpus: cpus.len().checked_sub(1).filter(|&single| single > 0),
-            throttled: self.throttle_file.as_ref().and_then(|file| parse::throttled(&read(file))),
+            throttled: self.quota.periods().map(|quota| quota.throttled_periods),
             network: network(),
         }
     }

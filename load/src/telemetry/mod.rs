@@ -2,11 +2,13 @@
 //! differences; this program computes none, so that a lost line costs an interval and nothing else.
 
 pub mod parse;
+pub mod quota;
 
 use crate::engine::{Clock, process_cpu_s};
 use crate::exit::ExitCode;
 use crate::stop::Stop;
-use parse::{CpuTimes, DiskCounters, NetworkCounters};
+use parse::{CpuTimes, DiskCounters, NetworkCounters, QuotaPeriods};
+use quota::Quota;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Read, Write};
@@ -30,6 +32,8 @@ struct Reading {
     procs_running: Option<u64>,
     /// `None` where the kernel keeps no pressure counters.
     psi_cpu_some_us: Option<u64>,
+    /// Of the control group that this program is in, as an emulated machine or a container is one.
+    cpu_quota: Option<QuotaPeriods>,
     /// What reading all this has cost so far.
     own_cpu_us: u64,
 }
@@ -39,9 +43,10 @@ struct Reading {
 pub fn run(interval: Duration, mut sink: impl Write, stop: &Arc<Stop>) -> ExitCode {
     let clock = Clock::start();
     let parent = rustix::process::getppid();
+    let quota = Quota::of_this_process();
     stop_when_stdin_closes(stop);
     for tick in 1_u32.. {
-        let line = serde_json::to_vec(&Reading::take(clock)).unwrap_or_default();
+        let line = serde_json::to_vec(&Reading::take(clock, &quota)).unwrap_or_default();
         if sink.write_all(&line).and_then(|()| sink.write_all(b"\n")).and_then(|()| sink.flush()).is_err() {
             break;
         }
@@ -71,7 +76,7 @@ fn stop_when_stdin_closes(stop: &Arc<Stop>) {
 }
 
 impl Reading {
-    fn take(clock: Clock) -> Self {
+    fn take(clock: Clock, quota: &Quota) -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let (cpu, procs_running) = parse::stat(&read("/proc/stat"));
         Self {
@@ -84,6 +89,7 @@ impl Reading {
             load_1m: parse::load_1m(&read("/proc/loadavg")),
             procs_running,
             psi_cpu_some_us: parse::pressure_some_us(&read("/proc/pressure/cpu")),
+            cpu_quota: quota.periods(),
             own_cpu_us: (process_cpu_s() * 1e6) as u64,
         }
     }

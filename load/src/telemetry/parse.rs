@@ -167,10 +167,20 @@ pub fn cpu_stat_files(cgroup: &str) -> Vec<String> {
     files
 }
 
-/// Periods in which a group used up its quota, from `cpu.stat`; `None` where no quota is kept.
+/// Periods of a group's quota of CPU time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct QuotaPeriods {
+    /// In which the group ran.
+    pub periods: u64,
+    /// In which it used its quota up.
+    pub throttled_periods: u64,
+}
+
+/// Those of `cpu.stat`; `None` where it says nothing of a quota.
 #[must_use]
-pub fn throttled(text: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix("nr_throttled "))?.trim().parse().ok()
+pub fn quota_periods(text: &str) -> Option<QuotaPeriods> {
+    let number = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok();
+    Some(QuotaPeriods { periods: number("nr_periods ")?, throttled_periods: number("nr_throttled ")? })
 }
 
 #[cfg(test)]
@@ -258,8 +268,9 @@ mod tests {
             ["/sys/fs/cgroup/cpu,cpuacct/docker/y/cpu.stat", "/sys/fs/cgroup/cpu/docker/y/cpu.stat"]
         );
         assert_eq!(
-            (throttled("usage_usec 5\nnr_periods 3\nnr_throttled 2\n"), throttled("usage_usec 5\n")),
-            (Some(2), None)
+            quota_periods("usage_usec 5\nnr_periods 3\nnr_throttled 2\n"),
+            Some(QuotaPeriods { periods: 3, throttled_periods: 2 })
         );
+        assert_eq!((quota_periods("usage_usec 5\n"), quota_periods("nr_periods 3\n")), (None, None));
     }
 }

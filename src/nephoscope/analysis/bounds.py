@@ -11,7 +11,8 @@ from nephoscope.results import BoundRow, TrialRow
 
 BUSY = 0.9
 """A share from which on a resource bounds the rate: a judgement. CPUs that are busy 90 % of the median second leave
-work waiting in many others; a disk that has requests under way in 90 % of it is idle too little to wait for."""
+work waiting in many others, and so does a quota of CPU time that is used up in 90 % of its periods; a disk that has
+requests under way in 90 % of the time is idle too little to wait for."""
 
 Kind = Literal["cpu", "disk", "neither", "unknown"]
 
@@ -40,7 +41,8 @@ def bounds_of(
 
 def kind_of(machines: Sequence[ResourceUse]) -> Kind:
     """Of one trial. A disk may look busy only because CPUs wait for it little: CPUs go first."""
-    if max(use.cpu_busy_share for use in machines) >= BUSY:
+    quota = _most(machines, lambda use: use.cpu_quota_used_up_share)
+    if max(use.cpu_busy_share for use in machines) >= BUSY or (quota is not None and quota >= BUSY):
         return "cpu"
     disk = _most(machines, lambda use: use.disk_busy_share)
     if disk is None:
@@ -64,6 +66,7 @@ def _row(configuration: str, benchmark: str, trials: Sequence[tuple[str, Sequenc
         neither=kinds.count("neither"),
         unknown=kinds.count("unknown"),
         cpu_busy_share=of_busiest(lambda use: use.cpu_busy_share) or 0.0,
+        cpu_quota_used_up_share=of_busiest(lambda use: use.cpu_quota_used_up_share),
         disk_busy_share=of_busiest(lambda use: use.disk_busy_share),
         disk_read_bytes_per_s=of_busiest(lambda use: use.disk_read_bytes_per_s),
         disk_write_bytes_per_s=of_busiest(lambda use: use.disk_write_bytes_per_s),

@@ -48,11 +48,17 @@ class _Interface(_Counters):
     tx_bytes: int = Field(ge=0)
 
 
+class _Quota(_Counters):
+    periods: int = Field(ge=0)
+    throttled_periods: int = Field(ge=0)
+
+
 class _Line(_Counters):
     elapsed_s: float = Field(ge=0)
     cpu: list[_Cpu]
     disks: list[_Disk]
     network: list[_Interface]
+    cpu_quota: _Quota | None = None
     own_cpu_us: int | None = Field(default=None, ge=0)
 
 
@@ -116,6 +122,7 @@ def _between(before: _Line, after: _Line) -> TelemetrySample | None:
         cpu_steal_share=machine["steal"],
         cpus_busy_share={name: share["busy"] for name, share in shares.items() if share is not None},
         cpus_steal_share={name: share["steal"] for name, share in shares.items() if share is not None},
+        cpu_quota_used_up_share=_quota_used_up_share(before.cpu_quota, after.cpu_quota),
         disk_read_bytes_per_s=None if read is None else read / duration_s,
         disk_write_bytes_per_s=None if written is None else written / duration_s,
         disk_busy_share=_disk_busy_share(before, after, duration_s),
@@ -123,6 +130,14 @@ def _between(before: _Line, after: _Line) -> TelemetrySample | None:
         network_send_bytes_per_s=None if sent is None else sent / duration_s,
         sampler_cpu_share=None if own_us is None else max(0, own_us) / _MICROSECONDS_PER_SECOND / duration_s,
     )
+
+
+def _quota_used_up_share(before: _Quota | None, after: _Quota | None) -> float | None:
+    """None: no quota has ever been kept. A group that did not run has used none of it."""
+    if before is None or after is None or after.periods == 0:
+        return None
+    throttled = max(0, after.throttled_periods - before.throttled_periods)
+    return min(1.0, throttled / max(1, after.periods - before.periods))
 
 
 def _shares(before: _Cpu, after: _Cpu) -> dict[str, float] | None:

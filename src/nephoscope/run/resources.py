@@ -23,6 +23,7 @@ def resource_use(
             machine=machine,
             sampled_s=fsum(one.duration_s for one in samples),
             cpu_busy_share=median(_cpu_busy_share(one, measured_cpus.get(machine, ())) for one in samples),
+            cpu_quota_used_up_share=_median(samples, lambda one: one.cpu_quota_used_up_share),
             disk_busy_share=_median(samples, lambda one: one.disk_busy_share),
             disk_read_bytes_per_s=_median(samples, lambda one: one.disk_read_bytes_per_s),
             disk_write_bytes_per_s=_median(samples, lambda one: one.disk_write_bytes_per_s),

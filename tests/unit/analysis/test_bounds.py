@@ -9,11 +9,14 @@ from nephoscope.records import Facts, VerdictKind
 from tests.unit.analysis.study_builder import trial
 
 
-def use(machine: str, cpu: float, disk: float | None = None, written: float | None = None) -> ResourceUse:
+def use(
+    machine: str, cpu: float, disk: float | None = None, written: float | None = None, quota: float | None = None
+) -> ResourceUse:
     return ResourceUse(
         machine=machine,
         sampled_s=60,
         cpu_busy_share=cpu,
+        cpu_quota_used_up_share=quota,
         disk_busy_share=disk,
         disk_read_bytes_per_s=None,
         disk_write_bytes_per_s=written,
@@ -34,6 +37,8 @@ def seen(name: str, machine: str, role: str = "database") -> ObservedMachine:
         ([use("1", 0.89, 0.89)], "neither"),
         ([use("1", 0.89, None)], "unknown"),
         ([use("1", 0.9, None)], "cpu"),
+        ([use("1", 0.2, 0.2, quota=0.95), use("2", 0.2, 0.95)], "cpu"),
+        ([use("1", 0.2, 0.2, quota=0.85)], "neither"),
     ],
 )
 def test_the_busiest_machine_decides(machines: list[ResourceUse], kind: Kind) -> None:
@@ -60,6 +65,7 @@ def test_only_trials_that_count_with_all_database_machines_and_no_load_machine()
     assert (row.n, row.cpu_bound, row.disk_bound, row.neither, row.unknown) == (3, 0, 1, 2, 0)
     assert (row.cpu_busy_share, row.disk_busy_share, row.disk_write_bytes_per_s) == (0.3, 0.2, 30.0)
     assert row.network_send_bytes_per_s is None
+    assert row.cpu_quota_used_up_share is None
     assert row.words == "disk-bound 1, neither 2"
     assert row.trials == ["t1", "t2", "t3"]
     (one,) = bounds_of(trials[:1], resources, machines)

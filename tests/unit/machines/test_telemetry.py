@@ -60,6 +60,21 @@ def test_shares_are_of_all_time_of_the_interval() -> None:
     assert sample.sampler_cpu_share == 0.01
 
 
+def test_a_quota_is_used_up_in_a_share_of_the_periods_in_which_the_group_ran() -> None:
+    def quota(periods: int, throttled: int) -> dict[str, Any]:
+        return {"cpu_quota": {"periods": periods, "throttled_periods": throttled}}
+
+    def seen(before: dict[str, Any], after: dict[str, Any]) -> float | None:
+        (sample,) = parse_telemetry(f"{line(0, ZERO, **before)}\n{line(1, LATER, **after)}\n")
+        return sample.cpu_quota_used_up_share
+
+    assert seen(quota(10, 5), quota(20, 14)) == 0.9
+    assert seen(quota(10, 5), quota(10, 5)) == 0, "it did not run"
+    assert seen(quota(0, 0), quota(0, 0)) is None, "it has no quota"
+    assert seen({}, quota(9, 9)) is None
+    assert seen({"cpu_quota": None}, {"cpu_quota": None}) is None
+
+
 def test_only_whole_disks_and_no_loopback() -> None:
     names = ["sda", "sda1", "nvme0n1", "nvme0n1p2", "loop0", "dm-0", "zram0"]
     before = line(0, ZERO, disks=[disk(n, 0, 0) for n in names], network=[network(n, 0, 0) for n in ("lo", "eth0")])

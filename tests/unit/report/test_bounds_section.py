@@ -17,6 +17,7 @@ def test_each_configuration_says_what_bound_it() -> None:
         neither=0,
         unknown=0,
         cpu_busy_share=0.934,
+        cpu_quota_used_up_share=None,
         disk_busy_share=None,
         disk_read_bytes_per_s=None,
         disk_write_bytes_per_s=3 * 2**20,
@@ -28,3 +29,8 @@ def test_each_configuration_says_what_bound_it() -> None:
     assert page.count("<h4>What bound tpcc</h4>") == 1
     for text in ("CPU-bound 1, disk-bound 1", "93 %", "3 MiB/s"):
         assert text in page
+    assert "Quota used up" not in page
+    with_quota = row.model_copy(update={"cpu_quota_used_up_share": 0.977})
+    page = render_html(study.model_copy(update={"bounds": [with_quota]}))
+    assert "Quota used up" in page
+    assert "98 %" in page
