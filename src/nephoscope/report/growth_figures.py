@@ -24,8 +24,9 @@ def growth_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
     for metric in row.metrics:
         rows = [one for one in book.lookup.study.growth if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
         if rows:
+            found.append(_figure(book, row, metric, rows))
             latency = _latency(book, row, rows)
-            found += [_figure(book, row, metric, rows), *([latency] if latency else [])]
+            found += [latency] if latency else []
     return found
 
 

@@ -25,6 +25,8 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
     scale = people.scale_for("s", [statistic.median for statistic in statistics])
     domain = (scale.value(min(ends)), scale.value(max(ends)))
     percentiles = sorted({name for group in groups.values() for name, _, _ in group}, key=percentile_number)
+    measured = {statistic.configuration for statistic in statistics}
+    configurations = [name for name in book.lookup.configurations if name in measured]
     log = "logarithmic" if domain[0] > 0 else "linear"
     drawn = []
     for operation, group in groups.items():
@@ -33,7 +35,7 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
             {**statistic_row(statistic, scale), "percentile": name} for name, _, found in group for statistic in found
         ]
         axis = f"{scale.unit}, {log} axis   ·   ← lower is better"
-        spec = panels.latency(book.lookup.configurations, percentiles, rows, domain, axis)
+        spec = panels.latency(configurations, percentiles, rows, domain, axis)
         spoken = (
             f"{title}: percentiles {', '.join(name for name, _, _ in group)} of each configuration, lower is better."
         )

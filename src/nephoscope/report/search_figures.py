@@ -9,7 +9,7 @@ import altair as alt
 
 from nephoscope.records import Metric
 from nephoscope.report import format as people
-from nephoscope.report import theme
+from nephoscope.report import panels, theme
 from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
 from nephoscope.report.spec import Rows, Spec, by_counting, data, finished, limit_lines
@@ -172,12 +172,14 @@ def _chart(
     """Signs over what was offered; `axis` is the unit of the other axis, and whether it is logarithmic."""
     unit, logarithmic = axis
     order = list(names)
-    y = alt.Y(
-        "value:Q",
-        title=unit,
-        scale=alt.Scale(type="log") if logarithmic else alt.Scale(zero=True),
-        axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
-    )
+    scale = alt.Scale(zero=True)
+    marks: dict[str, Any] = {}
+    if logarithmic:
+        drawn = [row[name] for name, many in (("value", rows), ("limit", limits)) for row in many]
+        ends = [min(drawn) / panels.LOG_ROOM, max(drawn) * panels.LOG_ROOM]
+        scale = alt.Scale(type="log", domain=ends, nice=False)
+        marks = {"values": panels.log_marks(*ends), "format": "~g", "labelOverlap": False}
+    y = alt.Y("value:Q", title=unit, scale=scale, axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14, **marks))
     base = alt.Chart(data("points")).encode(
         x=alt.X("offered:Q", title=f"offered, {rates.unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
         y=y,

@@ -120,9 +120,12 @@ def limit_lines(bracket: Rows, limits: Rows) -> list[alt.Chart]:
     layers = [alt.Chart(data("bracket")).mark_rule(**theme.REFERENCE).encode(x="level:Q")] if bracket else []
     if limits:
         across = alt.Chart(data("limits")).encode(y=alt.Y("limit:Q"))
+        beside: dict[str, Any] = {**theme.NOTE, "dx": 4, "dy": -6}
         layers += [
             across.mark_rule(color="var(--ink)", strokeWidth=1),
-            across.mark_text(**theme.NOTE, dx=4, dy=-6).encode(x=alt.value(0), text="label:N"),
+            # A halo, as points may lie behind the words.
+            across.mark_text(**beside, stroke="var(--paper)", strokeWidth=4).encode(x=alt.value(0), text="label:N"),
+            across.mark_text(**beside).encode(x=alt.value(0), text="label:N"),
         ]
     return layers
 

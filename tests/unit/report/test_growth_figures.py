@@ -1,0 +1,76 @@
+"""Figures of growth: the rate before the times, and in the order of their numbers on the page."""
+
+import re
+
+import pytest
+
+from nephoscope.report.growth_figures import growth_figures
+from nephoscope.report.latency import latency_figures
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.page import render_html
+from nephoscope.report.parts import Book
+from nephoscope.report.spec import unpacked
+from nephoscope.results import AnalysedStudy, GrowthRow
+from tests.unit.report.report_example import laptop
+
+SMALL, LARGE = "local-1cpu", "local-all"
+
+
+@pytest.fixture(scope="module")
+def study() -> AnalysedStudy:
+    whole = laptop()
+    (metric,) = [one for row in whole.benchmarks if row.benchmark == "tpcc" for one in row.metrics if one.headline]
+    medians = {
+        one.configuration: one.median
+        for one in whole.statistics
+        if (one.benchmark, one.metric, one.per_cpu) == ("tpcc", metric.name, False)
+    }
+    growth = GrowthRow(
+        group="postgres on small",
+        system="postgres",
+        benchmark="tpcc",
+        metric=metric.name,
+        unit=metric.unit,
+        configurations=[SMALL, LARGE],
+        machines=[1, 2],
+        medians=[medians[SMALL], medians[LARGE]],
+        exponent=0.8,
+        at_one=medians[SMALL],
+        low=0.7,
+        high=0.9,
+        coverage=0.96,
+        growth="not decided",
+        trials=[],
+    )
+    return whole.model_copy(update={"growth": [growth]})
+
+
+def test_figures_stand_in_the_order_of_their_numbers(study: AnalysedStudy) -> None:
+    page = render_html(study)
+    numbers = [int(number) for number in re.findall(r'class="figure-number">Figure (\d+)<', page)]
+    assert len(numbers) > 10
+    assert numbers == list(range(1, len(numbers) + 1))
+
+
+def test_the_rate_and_then_the_times_are_drawn_over_machines(study: AnalysedStudy) -> None:
+    row = next(row for row in study.benchmarks if row.benchmark == "tpcc")
+    rate, times = growth_figures(Book(Lookup.of(study)), row)
+    assert rate.title.endswith("over the number of machines")
+    assert times.title == "tpcc: times over the number of machines"
+    sets = unpacked(rate.panels[0].script)["datasets"]
+    assert {point["machines"] for point in sets["points"]} == {1, 2}
+    assert sets["linear"][1]["value"] == pytest.approx(2 * sets["linear"][0]["value"])
+
+
+def test_latencies_have_no_row_for_who_was_not_measured(study: AnalysedStudy) -> None:
+    def rows_of(one: AnalysedStudy) -> list[list[str]]:
+        row = next(row for row in one.benchmarks if row.benchmark == "tpcc")
+        panels = [panel for figure in latency_figures(Book(Lookup.of(one)), row) for panel in figure.panels]
+        specs = [unpacked(panel.script) for panel in panels]
+        return [spec["layer"][0]["encoding"]["y"]["scale"]["domain"] for spec in specs]
+
+    both = rows_of(study)
+    assert both
+    assert all(names == [SMALL, LARGE] for names in both)
+    kept = [one for one in study.statistics if (one.benchmark, one.configuration) != ("tpcc", SMALL)]
+    assert rows_of(study.model_copy(update={"statistics": kept})) == [[LARGE]] * len(both)
