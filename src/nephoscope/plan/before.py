@@ -1,4 +1,4 @@
-"""What comes before a trial on a cloud: making machines, loading or restoring its data set. Guesses, told as such."""
+"""What comes before a trial: making its machines, loading or restoring its data set. Guesses, told as such."""
 
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -6,8 +6,12 @@ from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.model import Configuration
 from nephoscope.units import MIB
 
+_EMULATED = "emulated"
 MAKE_S = 240.0
 """To make machines, boot them, take the tools there and start the database; and at last to give them back."""
+EMULATED_HOST_S = 6.0
+"""To make an emulated machine with a fifth of a CPU, look at it, and start its part of the database; one with more
+takes less."""
 GIVE_BACK_S = 60.0
 """Of that: what is left of the money for a cluster when it is ended for the budget."""
 LOAD_BYTES_PER_S = 60 * MIB
@@ -31,22 +35,25 @@ class Before:
     def __init__(self, placement: Literal["fresh", "per-configuration"]) -> None:
         self._placement = placement
         self._made: set[str] = set()
+        self._providers: set[str] = set()
         self._kept: set[tuple[str, int]] = set()
         self._loads_anew: set[str] = set()
         """Providers where every trial does."""
 
     def of(self, configuration: Configuration, fixture_bytes: int) -> float:
-        """Of the next trial; 0 where no cloud makes the machines.
+        """Of the next trial; 0 where nobody makes the machines.
 
         Backups in a bucket outlive a cluster and serve every configuration that names it; what is kept on a cluster is
         gone with it.
         """
-        if configuration.provider not in CLOUDS:
+        whole_s = _make_s(configuration)
+        if not whole_s:
             return 0.0
         fresh = self._placement == "fresh"
-        make_s = MAKE_S if fresh or configuration.name not in self._made else 0.0
+        make_s = whole_s if fresh or configuration.name not in self._made else 0.0
         self._made.add(configuration.name)
-        if not fixture_bytes:
+        self._providers.add(configuration.provider)
+        if not fixture_bytes or configuration.provider == _EMULATED:
             return make_s
         bucket = configuration.database.fixtures
         kept = (bucket or configuration.name, fixture_bytes)
@@ -62,7 +69,13 @@ class Before:
         if not self._made:
             return []
         load, restore = f"{LOAD_BYTES_PER_S / MIB:g} MiB/s", f"{RESTORE_BYTES_PER_S / MIB:g} MiB/s"
-        found = [f"hours hold guesses: {MAKE_S:g} s to make a cluster, loading at {load}, restoring at {restore}"]
+        found: list[str] = []
+        if self._providers - {_EMULATED}:
+            found.append(
+                f"hours hold guesses: {MAKE_S:g} s to make a cluster, loading at {load}, restoring at {restore}"
+            )
+        if _EMULATED in self._providers:
+            found.append(f"the time holds a guess: {EMULATED_HOST_S:g} s for each emulated machine of a database")
         if self._loads_anew:
             where = ", ".join(sorted(self._loads_anew))
             found.append(
@@ -70,3 +83,10 @@ class Before:
                 '`database.fixtures` of a bucket, or take `placement = "per-configuration"`'
             )
         return found
+
+
+def _make_s(configuration: Configuration) -> float:
+    """Of the machines of one cluster; 0: nobody makes them."""
+    if configuration.provider == _EMULATED:
+        return EMULATED_HOST_S * configuration.database_machine.count
+    return MAKE_S if configuration.provider in CLOUDS else 0.0

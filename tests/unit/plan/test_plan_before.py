@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from nephoscope.plan.before import LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, Before
-from nephoscope.study.model import Configuration
+from nephoscope.plan.before import EMULATED_HOST_S, LOAD_BYTES_PER_S, MAKE_S, RESTORE_BYTES_PER_S, Before
+from nephoscope.study.model import Configuration, Machine
 
 SIZE = 600 * LOAD_BYTES_PER_S
 LOAD_S, RESTORE_S = 600.0, SIZE / RESTORE_BYTES_PER_S
@@ -36,8 +36,22 @@ def test_a_kept_cluster_is_made_once_and_loaded_once() -> None:
     assert len(before.notes()) == 1
 
 
-@pytest.mark.parametrize("provider", ["local", "emulated", "ssh", "fake", "other"])
-def test_nothing_is_guessed_where_no_cloud_makes_machines(provider: str) -> None:
+def test_emulated_machines_take_their_time_one_by_one() -> None:
+    before = Before("fresh")
+    three = configuration(provider="emulated").model_copy(update={"database_machine": Machine(count=3)})
+    assert [before.of(one, SIZE) for one in (configuration(provider="emulated"), three, three)] == [
+        EMULATED_HOST_S,
+        3 * EMULATED_HOST_S,
+        3 * EMULATED_HOST_S,
+    ]
+    (note,) = before.notes()
+    assert "emulated machine" in note
+    kept = Before("per-configuration")
+    assert [kept.of(three, SIZE) for _ in range(2)] == [3 * EMULATED_HOST_S, 0]
+
+
+@pytest.mark.parametrize("provider", ["local", "ssh", "fake", "other"])
+def test_nothing_is_guessed_where_nobody_makes_machines(provider: str) -> None:
     before = Before("fresh")
     assert before.of(configuration(provider=provider), SIZE) == 0
     assert before.notes() == []
