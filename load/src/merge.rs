@@ -281,7 +281,7 @@ fn finished(spec: &Spec, streams: &[Stream]) -> Result<(Value, ExitCode), Failur
             row
         }));
     }
-    let counters = of_shards(&all)?;
+    let counters = counters_of(&all)?;
     if let Some(failure) = check::judge_counters(&counters) {
         messages.push(failure.message.clone());
         worst = worst.or_worse(failure);
@@ -295,7 +295,8 @@ fn finished(spec: &Spec, streams: &[Stream]) -> Result<(Value, ExitCode), Failur
     Ok((Value::Object(line), worst.code))
 }
 
-fn of_shards(finished: &[&Value]) -> Result<Vec<CounterResult>, Failure> {
+/// The server's counters, which every shard read, held against what all of them did.
+fn counters_of(finished: &[&Value]) -> Result<Vec<CounterResult>, Failure> {
     let read = |shard: &&Value| serde_json::from_value(shard["counters"].clone());
     let counters = finished.iter().map(read).collect::<Result<Vec<_>, _>>();
     Ok(check::merge_counters(&counters.map_err(|error| refused(format!("counters: {error}")))?))
