@@ -336,6 +336,12 @@ class StartedRecord(Frozen):
         """Names of the machines of the load generator."""
         return [name for role, name in self.machines.items() if role == "load" or role.startswith("load ")]
 
+    @property
+    def database_machines(self) -> list[str]:
+        """Names of the machines of role database, the first one first; that of the load may be one of them."""
+        first = self.machines.get("database", "")
+        return [first, *(name for name in self.measured_cpus if name not in {first, *self.load_machines})]
+
 
 class FactsRecord(Frozen):
     """facts/<machine>.json: before and after, with the tools' verbatim answers."""

@@ -65,7 +65,9 @@ class TrialRow(Frozen):
     block: int
     position: int
     position_in_block: int
-    cpus: int | None = Field(description="CPUs in the affinity mask, observed")
+    cpus: int | None = Field(
+        description="in the affinity masks, observed: of all machines of a database that is driven, else of one machine"
+    )
     state: Literal["finished", "failed", "interrupted", "running", "not run", "planned"]
     verdict: VerdictKind | None = Field(description="of all checks together; None when it did not finish")
     reasons: list[str] = Field(description="'check: reason' of everything that is not valid; failure message and hint")

@@ -18,7 +18,7 @@ from nephoscope.checks.registry import overall
 from nephoscope.errors import InputError
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
-from nephoscope.records import BenchmarkUse, Metric, Plan, SourceRecord, TrialIntent, VerdictKind
+from nephoscope.records import BenchmarkUse, Metric, Plan, SourceRecord, StartedRecord, TrialIntent, VerdictKind
 from nephoscope.results import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
@@ -28,7 +28,7 @@ from nephoscope.study.model import Study
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that say that a benchmark could not even begin on this machine."""
 
-TABLES_VERSION = 7
+TABLES_VERSION = 8
 """Rises when an analysis of the same trials would hold other tables."""
 
 Metrics = Mapping[str, Mapping[str, Metric]]
@@ -168,7 +168,6 @@ def trial_row(folder: ResultsFolder, row: Stored, benchmarks: Mapping[str, Bench
     started = attempt.started() if attempt else None
     state = _state(row)
     verdicts = attempt.verdicts() if attempt and state == "finished" else []
-    cpus = started.measured_cpus.get(started.machines.get("database", "")) if started else None
     return TrialRow(
         trial=intent.id,
         configuration=intent.configuration_name,
@@ -178,7 +177,7 @@ def trial_row(folder: ResultsFolder, row: Stored, benchmarks: Mapping[str, Bench
         block=intent.block,
         position=intent.position,
         position_in_block=intent.position_in_block,
-        cpus=len(cpus) if cpus else None,
+        cpus=cpus_of(started, benchmarks.get(intent.benchmark.uses)) if started else None,
         state=state,
         verdict=overall(verdicts) if state == "finished" else None,
         reasons=_reasons(row),
@@ -190,6 +189,16 @@ def trial_row(folder: ResultsFolder, row: Stored, benchmarks: Mapping[str, Bench
         conditions=started.conditions if started else [],
         folder=folder.relative(attempt) if attempt else None,
     )
+
+
+def cpus_of(started: StartedRecord, benchmark: Benchmark | None) -> int | None:
+    """CPUs that gave a trial's numbers: of all machines of a database that is driven, else of the one that is measured.
+
+    None: of one of them they are not known.
+    """
+    machines = started.database_machines
+    found = [len(started.measured_cpus.get(name, [])) for name in machines]
+    return (sum(found) if isinstance(benchmark, HasOperations) else found[0]) if all(found) else None
 
 
 def _state(row: Stored) -> Literal["finished", "failed", "interrupted", "running", "not run", "planned"]:

@@ -106,12 +106,9 @@ class Lookup:
 
     @cached_property
     def cpus(self) -> Mapping[str, int | None]:
-        """Of each configuration the CPUs that every trial that counts had; None when they differ or nobody looked."""
-        seen: dict[str, set[int | None]] = defaultdict(set)
-        for row in self.study.trials:
-            if row.counts:
-                seen[row.configuration].add(row.cpus)
-        return {name: found.pop() if len(found) == 1 else None for name, found in seen.items()}
+        """Of each configuration the measured CPUs of one machine; None: it does not say."""
+        # Machines of the database come before those of the load.
+        return {row.configuration: row.facts.cpus_allowed for row in reversed(self.study.machines)}
 
     def statistics_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Statistic]:
         """One statistic per configuration that has one, in the study's order of configurations."""

@@ -11,7 +11,7 @@ from nephoscope.records import Direction, Metric
 from nephoscope.report import format as people
 from nephoscope.report import machine_charts, theme
 from nephoscope.report.counted_figures import storage_figures
-from nephoscope.report.lookup import headlines
+from nephoscope.report.lookup import Lookup, headlines
 from nephoscope.report.network_figures import network_figures
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.statistics_tables import figure_table
@@ -108,17 +108,18 @@ def _sizes(book: Book, families: Mapping[str, str | None], row: BenchmarkRow, me
     by_family: dict[str, list[Statistic]] = {}
     for one in book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True):
         family = families.get(one.configuration)
-        if family and one.cpus:
+        if family and _size(book.lookup, one):
             by_family.setdefault(family, []).append(one)
-    several = {name: many for name, many in by_family.items() if len({one.cpus for one in many}) > 1}
+    several = {name: many for name, many in by_family.items() if len({_size(book.lookup, one) for one in many}) > 1}
     if not several:
         return None
     scale = people.scale_for(metric.unit, [one.median for many in several.values() for one in many], metric=metric.name)
     rows, shown = [], []
     for family, many in several.items():
-        least, most = min(one.cpus or 0 for one in many), max(one.cpus or 0 for one in many)
+        of = {one.configuration: _size(book.lookup, one) for one in many}
+        ends = {min(of.values()): "smallest", max(of.values()): "largest"}
         for one in many:
-            size = "smallest" if one.cpus == least else "largest" if one.cpus == most else "between"
+            size = ends.get(of[one.configuration], "between")
             rows.append({**statistic_row(one, scale), "family": family, "size": size})
             shown.append(one)
     names = ("smallest", "largest", "between")
@@ -151,3 +152,8 @@ def _family(provider: str, family: str | None, cpu_model: str | None) -> str | N
     if family:
         return f"{provider} {family}"
     return cpu_model
+
+
+def _size(lookup: Lookup, one: Statistic) -> int:
+    """CPUs of a machine, not of the cluster of a database; what was imported says only what a trial had."""
+    return lookup.cpus.get(one.configuration) or one.cpus or 0

@@ -78,6 +78,21 @@ def test_what_a_cpu_of_a_database_gives_is_no_ranking_of_cpus() -> None:
     assert len(found.sizes) == 1
 
 
+def test_a_cluster_of_more_machines_is_no_larger_machine() -> None:
+    study = numbers(1)
+
+    def sizes(cpus_allowed: int | None) -> int:
+        facts = Facts(at_unix_ms=1, cpus_allowed=cpus_allowed)
+        rows = [
+            MachineRow(configuration=name, machine="db", facts=facts, trials=[], differs_in=[])
+            for name in Lookup.of(study).configurations
+        ]
+        return len(machine_numbers(Book(Lookup.of(study.model_copy(update={"machines": rows})))).sizes)
+
+    assert sizes(None), "by the CPUs of their trials"
+    assert sizes(4) == 0, "their machines have as many"
+
+
 def test_a_histogram_holds_every_reply_once(found: MachineNumbers) -> None:
     figure = next(one for one in found.network if "round trips" in one.title)
     for spec in specs(figure):
