@@ -14,7 +14,7 @@ from nephoscope.analysis.collect import collect, digest, stored_trials, trial_ro
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.databases.base import HasFootprint
-from nephoscope.errors import InputError, NephoscopeError, OutputUnreadable, StorageFailed
+from nephoscope.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable, StorageFailed
 from nephoscope.frozen import Frozen
 from nephoscope.importers import folder as import_folder
 from nephoscope.importers.cloud_report_2019 import ImportRecord, import_tree
@@ -241,10 +241,16 @@ def claims(folder: ResultsFolder, file: Path | None) -> list[ClaimRow]:
 
 
 def analysed(folder: ResultsFolder) -> AnalysedStudy:
-    """The stored analysis; analyses first when what is stored is of other trials, or nothing is."""
+    """The stored analysis; analyses first when what is stored is of other trials or cannot be read, or nothing is.
+
+    An analysis is derived: one of an earlier version, or a damaged one, is made again and nothing is lost.
+    """
     from nephoscope.analysis import stored
 
-    found = stored.read(folder) if folder.analysis_path.exists() else None
+    try:
+        found = stored.read(folder) if folder.analysis_path.exists() else None
+    except DamagedFile:
+        found = None
     if found is None or found.inputs_digest != digest(folder):
         analyze(folder)
         found = stored.read(folder)

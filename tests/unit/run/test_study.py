@@ -1,6 +1,6 @@
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, cycle, repeat
 from pathlib import Path
 from typing import Any
@@ -297,6 +297,17 @@ def test_an_attempt_without_an_end_is_running_while_somebody_works_on_the_folder
         assert states(study.folder)[:2] == ["interrupted", "running"]
         assert stages.status(study.folder)[1].reasons == ["running now"]
     assert states(study.folder)[:2] == ["interrupted", "interrupted"]
+
+
+@pytest.mark.parametrize("damage", [lambda said: {**said, "bounds": [{"n": 1}]}, lambda _: {}])
+def test_an_analysis_that_cannot_be_read_is_made_again(tmp_path: Path, damage: Callable[[Any], Any]) -> None:
+    study = rehearsal(tmp_path / "r")
+    run(study)
+    stages.report(study.folder)
+    whole = study.folder.analysis_path.read_bytes()
+    study.folder.analysis_path.write_text(json.dumps(damage(json.loads(whole))), encoding="utf-8")
+    stages.report(study.folder)
+    assert study.folder.analysis_path.read_bytes() == whole
 
 
 def test_a_report_is_never_of_other_trials_than_are_stored(tmp_path: Path) -> None:
