@@ -136,14 +136,10 @@ class TelemetrySample(Frozen):
     cpu_steal_share: float
     cpus_busy_share: dict[str, float] = Field(description="busy share of each CPU, by its name ('cpu0')")
     cpus_steal_share: dict[str, float] = Field(description="stolen share of each CPU, by its name")
-    cpu_quota_used_up_share: float | None = Field(
-        default=None, description="of the periods in which the machine's control group ran; None: it has no quota"
-    )
+    cpu_quota_used_up_share: float | None = Field(default=None, description="of its periods; None: it has no quota")
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None
-    disk_busy_share: float | None = Field(
-        default=None, description="of the time, with requests under way: of the busiest whole disk"
-    )
+    disk_busy_share: float | None = Field(default=None, description="with requests under way: of the busiest disk")
     network_receive_bytes_per_s: float | None
     network_send_bytes_per_s: float | None
     sampler_cpu_share: float | None = Field(default=None, description="the sampler's own CPU time, of one core")
@@ -335,12 +331,6 @@ class StartedRecord(Frozen):
     def load_machines(self) -> list[str]:
         """Names of the machines of the load generator."""
         return [name for role, name in self.machines.items() if role == "load" or role.startswith("load ")]
-
-    @property
-    def database_machines(self) -> list[str]:
-        """Names of the machines of role database, the first one first; that of the load may be one of them."""
-        first = self.machines.get("database", "")
-        return [first, *(name for name in self.measured_cpus if name not in {first, *self.load_machines})]
 
 
 class FactsRecord(Frozen):

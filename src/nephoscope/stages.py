@@ -241,10 +241,7 @@ def claims(folder: ResultsFolder, file: Path | None) -> list[ClaimRow]:
 
 
 def analysed(folder: ResultsFolder) -> AnalysedStudy:
-    """The stored analysis; analyses first when what is stored is of other trials or cannot be read, or nothing is.
-
-    An analysis is derived: one of an earlier version, or a damaged one, is made again and nothing is lost.
-    """
+    """The stored analysis; analyses first when it is of other trials, of an earlier version, damaged, or not there."""
     from nephoscope.analysis import stored
 
     try:

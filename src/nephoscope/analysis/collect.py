@@ -196,9 +196,11 @@ def cpus_of(started: StartedRecord, benchmark: Benchmark | None) -> int | None:
 
     None: of one of them they are not known.
     """
-    machines = started.database_machines
-    found = [len(started.measured_cpus.get(name, [])) for name in machines]
-    return (sum(found) if isinstance(benchmark, HasOperations) else found[0]) if all(found) else None
+    first, masks = started.machines.get("database", ""), started.measured_cpus
+    others = [name for name in masks if name not in {first, *started.load_machines}]
+    measured = [first, *others] if isinstance(benchmark, HasOperations) else [first]
+    found = [len(masks.get(name, [])) for name in measured]
+    return sum(found) if all(found) else None
 
 
 def _state(row: Stored) -> Literal["finished", "failed", "interrupted", "running", "not run", "planned"]:
