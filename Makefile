@@ -17,7 +17,7 @@ BENCH ?=
 PYTEST ?=
 
 # Prints the folder of the embedded PostgreSQL, for the tests of the load generator.
-EMBEDDED := $(BIN)/python -c 'from nephoscope.databases.postgres_binaries import embedded_folder; print(embedded_folder())'
+EMBEDDED := $(BIN)/python -c 'from nephoscope.databases.postgres.binaries import embedded_folder; print(embedded_folder())'
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 # Folders too: their time changes when a file goes away. What Python leaves behind is none of the sources.
 SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lock \

@@ -19,10 +19,11 @@ import numpy as np
 from nephoscope.analysis import tables
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.memory import look_for_cycles_seldom
-from nephoscope.records import Direction, Metric, Plan
+from nephoscope.app.memory import tune_gc
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import Direction, Metric, Plan
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.report.files import report_files
-from nephoscope.results import AnalysedStudy, BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import measurement, trial
 
@@ -94,7 +95,7 @@ def main() -> int:
     parser.add_argument("--no-report", action="store_true")
     parser.add_argument("--quick", action="store_true", help="a tenth of the trials")
     arguments = parser.parse_args()
-    look_for_cycles_seldom()  # as the command does
+    tune_gc()  # as the command does
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     found = inputs(arguments.trials // 10 if arguments.quick else arguments.trials, arguments.leaderboard)
     before_mb = _peak_mb()

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from nephoscope.providers.base import ClusterRequest
-from nephoscope.providers.emulated import EmulatedProvider
+from nephoscope.providers.emulated.provider import EmulatedProvider
 from nephoscope.study.model import Configuration
 
 BAR_S = 2.0

@@ -17,11 +17,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from nephoscope.machines.ssh import SshRemote
+from nephoscope.machines.ssh.remote import SshRemote
 from tests.support.sshd import Server, sshd
 
 BAR = 0.0005
-LEAST_PROCESSES = 3
+MIN_PROCESSES = 3
 """sshd's for the connection, the job's shell, and what it runs."""
 _SETTLE_S = 2.0
 """From the job's start: connecting and starting are not idling."""
@@ -79,7 +79,7 @@ async def share_of_a_core(server: Server, folder: Path, watched_s: float) -> tup
     await remote.close()
     spent_ns = sum(after[process] - before[process] for process in before.keys() & after.keys())
     counted = len(before.keys() & after.keys())
-    if counted < LEAST_PROCESSES:
+    if counted < MIN_PROCESSES:
         raise SystemExit(f"only {counted} processes of the connection and the job were found: nothing was measured")
     return spent_ns / 1e9 / lasted_s, counted
 

@@ -18,7 +18,7 @@ STREAMS = 2
 """Of COPY and of building indexes: as many as the CPUs that the bars were made on."""
 
 _NS_PER_US = 1000
-_LEAST_KEPT = 0.99
+_MIN_KEPT = 0.99
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Pacing:
     @property
     def is_kept(self) -> bool:
         """Whether nearly all arrivals were sent: by the measure of nephoscope-load's exit code 4."""
-        return self.not_sent <= (1 - _LEAST_KEPT) * self.offered
+        return self.not_sent <= (1 - _MIN_KEPT) * self.offered
 
 
 def pacing(setting: Setting, rate_per_s: int, seconds: float) -> Pacing:

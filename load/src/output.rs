@@ -1,6 +1,6 @@
 //! What the program says: JSON lines on stdout, `nephoscope/load-output/1`.
 //!
-//! The structs mirror `nephoscope.benchmarks.load_contract` field by field. Times are seconds since the start of the
+//! The structs mirror `nephoscope.benchmarks.load.contract` field by field. Times are seconds since the start of the
 //! action on the monotonic clock, unless a name says otherwise.
 
 use crate::outcome::Outcome;

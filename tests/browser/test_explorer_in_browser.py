@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.results import AnalysedStudy
+from nephoscope.model.analysed import AnalysedStudy
 from tests.browser.test_report_in_browser import CHROMIUM, FLAGS, WIDTHS, Opened, open_report
 from tests.support.report_folder import write_report
 from tests.unit.report import priced_example as example

@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from nephoscope.benchmarks import load_output
+from nephoscope.app.wiring import load_program
 from nephoscope.benchmarks.base import RawOutput, Site
-from nephoscope.benchmarks.kv import Kv, KvParameters
-from nephoscope.benchmarks.load_benchmark import FIXTURE, RUN
-from nephoscope.benchmarks.ycsb import Ycsb, YcsbParameters
+from nephoscope.benchmarks.database.kv import Kv, KvParameters
+from nephoscope.benchmarks.database.ycsb import Ycsb, YcsbParameters
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.benchmark import FIXTURE, RUN
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.providers.base import Cluster
-from nephoscope.wiring import load_program
 from tests.support.real_parts import needs
 from tests.support.site import raw_of, site_here
 

@@ -13,11 +13,16 @@ from typing import Any
 import jsonschema
 import pytest
 
-from nephoscope.benchmarks import load_contract as contract
-from nephoscope.benchmarks import load_output, load_spec
-from nephoscope.benchmarks.editions import Clients
+from nephoscope.app.wiring import load_program
+from nephoscope.benchmarks.database.point_select import PointSelect, PointSelectParameters
+from nephoscope.benchmarks.database.tpcc import Tpcc, TpccParameters
+from nephoscope.benchmarks.database.tpcc_editions import Clients
 from nephoscope.benchmarks.histograms import merged
-from nephoscope.benchmarks.load_spec import (
+from nephoscope.benchmarks.load import contract
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.saturation import saturation, saturation_measurements
+from nephoscope.benchmarks.load.spec import (
     ConstantPace,
     KvWorkload,
     LoadSpec,
@@ -28,10 +33,6 @@ from nephoscope.benchmarks.load_spec import (
     TpccWorkload,
     YcsbWorkload,
 )
-from nephoscope.benchmarks.point_select import PointSelect, PointSelectParameters
-from nephoscope.benchmarks.saturation import saturation, saturation_measurements
-from nephoscope.benchmarks.tpcc import Tpcc, TpccParameters
-from nephoscope.wiring import load_program
 from tests.support.real_parts import needs
 from tests.support.server import Server, server
 

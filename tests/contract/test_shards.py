@@ -10,16 +10,17 @@ from typing import Any
 
 import pytest
 
-from nephoscope.benchmarks import load_benchmark, load_output
+from nephoscope.app.wiring import load_program
 from nephoscope.benchmarks.base import Site
+from nephoscope.benchmarks.database.kv import Kv, KvParameters
+from nephoscope.benchmarks.database.oltp import OltpInsert, OltpInsertParameters
+from nephoscope.benchmarks.database.point_select import PointSelect, PointSelectParameters
 from nephoscope.benchmarks.histograms import merged
-from nephoscope.benchmarks.kv import Kv, KvParameters
-from nephoscope.benchmarks.load_benchmark import LoadBenchmark
-from nephoscope.benchmarks.oltp import OltpInsert, OltpInsertParameters
-from nephoscope.benchmarks.point_select import PointSelect, PointSelectParameters
+from nephoscope.benchmarks.load import benchmark as load_benchmark
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.benchmark import LoadBenchmark
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster
-from nephoscope.wiring import load_program
 from tests.support.real_parts import needs
 from tests.support.server import Server, server
 from tests.support.site import raw_of, site_here

@@ -7,17 +7,17 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from nephoscope import errors
-from nephoscope.benchmarks import load_contract
+from nephoscope.app.cli import app
 from nephoscope.benchmarks.base import Benchmark, Needs
-from nephoscope.benchmarks.editions import EDITIONS
-from nephoscope.benchmarks.fio_jobs import FioParameters
-from nephoscope.benchmarks.load_spec import LoadSpec
+from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
+from nephoscope.benchmarks.load import contract as load_contract
+from nephoscope.benchmarks.load.spec import LoadSpec
 from nephoscope.benchmarks.presets import EditionParameters
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.cli import app
-from nephoscope.frozen import Frozen
+from nephoscope.benchmarks.storage.fio_jobs import FioParameters
 from nephoscope.importers.registry import IMPORTERS
+from nephoscope.model import errors
+from nephoscope.model.frozen import Frozen
 from nephoscope.plan.advice import claims_decidable
 from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value

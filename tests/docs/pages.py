@@ -143,7 +143,7 @@ def environment(programs: Path) -> dict[str, str]:
     """What commands of a page run in; puts a `nephoscope` of this Python into the folder `programs`."""
     programs.mkdir(parents=True, exist_ok=True)
     script = programs / "nephoscope"
-    script.write_text(f"#!{sys.executable}\nimport sys\nfrom nephoscope.cli import main\nsys.exit(main())\n")
+    script.write_text(f"#!{sys.executable}\nimport sys\nfrom nephoscope.app.cli import main\nsys.exit(main())\n")
     script.chmod(0o755)
     beside_python = str(Path(sys.executable).parent)
     return {

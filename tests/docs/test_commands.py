@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope import stages
-from nephoscope.benchmarks.load_contract import OUTPUT_LINE
-from nephoscope.benchmarks.load_spec import LoadSpec
+from nephoscope.app import stages
+from nephoscope.benchmarks.load.contract import OUTPUT_LINE
+from nephoscope.benchmarks.load.spec import LoadSpec
 from tests.docs import pages
 
 TEXTS = {page: page.read_text(encoding="utf-8") for page in pages.PAGES}

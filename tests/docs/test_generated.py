@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope import errors
-from nephoscope.benchmarks import load_contract
+from nephoscope.app.cli import app
+from nephoscope.benchmarks.load import contract as load_contract
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.cli import app
+from nephoscope.model import errors
 from tests.docs import generated, pages
 
 WITH_PARTS = [page for page in pages.PAGES if pages.generated_names(page.read_text(encoding="utf-8"))]

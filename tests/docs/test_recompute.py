@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from nephoscope.analysis.analyse import analyse
-from nephoscope.records import Direction, Metric
+from nephoscope.model.records import Direction, Metric
 from tests.docs import pages
 from tests.support.report_folder import write_report
 from tests.unit.analysis.study_builder import inputs, measurement, trial

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nephoscope import stages
+from nephoscope.app import stages
 from nephoscope.insights.words import coverage, probability, ratio
-from nephoscope.results import AnalysedStudy, ComparisonVerdict, FamilyComparison, PricePerformance
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, PricePerformance
 from nephoscope.stats.decide import holm
 from nephoscope.store.folder import ResultsFolder
 from tests.docs.pages import ROOT

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from nephoscope.cli import app
-from nephoscope.errors import FolderInUse, InputError
+from nephoscope.app.cli import app
+from nephoscope.model.errors import FolderInUse, InputError
 from nephoscope.store import lock
 from tests.support.command_line import NEPHOSCOPE, nephoscope
 from tests.support.fake_world import STUDY
@@ -286,5 +286,7 @@ def test_a_budget_is_kept_status_says_what_was_spent_and_nothing_is_left(tmp_pat
 
 
 def test_the_queue_of_several_controllers_is_not_loaded_to_print_a_plan() -> None:
-    code = "import sys, nephoscope.cli; sys.exit(len({'dbos', 'sqlalchemy', 'asyncssh', 'polars'} & set(sys.modules)))"
+    code = (
+        "import sys, nephoscope.app.cli; sys.exit(len({'dbos', 'sqlalchemy', 'asyncssh', 'polars'} & set(sys.modules)))"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

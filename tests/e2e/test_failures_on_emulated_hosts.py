@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.providers.emulated import _cgroup_version
-from nephoscope.providers.emulated_limits import folders
-from nephoscope.records import VerdictKind
+from nephoscope.app.stages import load, plan
+from nephoscope.app.wiring import real_world
+from nephoscope.model.records import VerdictKind
+from nephoscope.providers.emulated.limits import folders
+from nephoscope.providers.emulated.provider import _cgroup_version
 from nephoscope.run.study import adopt_plan, run_study
 from nephoscope.run.world import World
-from nephoscope.stages import load, plan
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
-from nephoscope.wiring import real_world
 from tests.support.fake_world import Heard, observe_at_once
 from tests.support.real_parts import needs
 

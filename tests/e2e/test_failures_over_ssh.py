@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.app.stages import load, plan
+from nephoscope.app.wiring import load_program, real_world
+from nephoscope.model.records import Status
 from nephoscope.providers.ssh import SshProvider
-from nephoscope.records import Status
 from nephoscope.run.study import adopt_plan, run_study
 from nephoscope.run.world import World
-from nephoscope.stages import load, plan
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.wiring import load_program, real_world
 from tests.support.fake_world import Heard, observe_at_once
 from tests.support.real_parts import needs
 from tests.support.sshd import Server, Wire, free_port, make_key, sshd

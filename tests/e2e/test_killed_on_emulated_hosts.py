@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope import stages
-from nephoscope.records_fleet import Resumption
+from nephoscope.app import stages
+from nephoscope.model.records import Resumption
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
 from tests.support.command_line import nephoscope, start_nephoscope

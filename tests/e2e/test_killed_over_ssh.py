@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope import stages
+from nephoscope.app import stages
 from nephoscope.store.folder import ResultsFolder
 from tests.support.command_line import nephoscope, processes_naming, start_nephoscope
 from tests.support.real_parts import needs

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from nephoscope.databases.base import Endpoint
-from nephoscope.databases.postgres import PostgresDatabase
-from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
+from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
+from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.providers.emulated import EmulatedProvider
+from nephoscope.providers.emulated.provider import EmulatedProvider
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.real_parts import needs

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.cli import main
-from nephoscope.providers.emulated import EmulatedProvider
+from nephoscope.app.cli import main
+from nephoscope.app.stages import plan, read_study
+from nephoscope.providers.emulated.provider import EmulatedProvider
 from nephoscope.providers.local import LocalProvider
 from nephoscope.providers.ssh import SshProvider
-from nephoscope.stages import plan, read_study
 
 ROOT = Path(__file__).parents[2]
 STUDIES = sorted((ROOT / "studies").glob("*.toml"))

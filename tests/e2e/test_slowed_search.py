@@ -11,16 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.app.wiring import load_program
 from nephoscope.benchmarks.base import Site
-from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters, read_search
+from nephoscope.benchmarks.database.highest_load import HighestLoad, HighestLoadParameters, read_search
 from nephoscope.benchmarks.search.levels import Outcome
 from nephoscope.benchmarks.search.observe import Observed
 from nephoscope.benchmarks.search.trail import Search
-from nephoscope.databases.valkey import ValkeyDatabase
-from nephoscope.databases.valkey_binaries import find_valkey
+from nephoscope.databases.valkey.binaries import find_valkey
+from nephoscope.databases.valkey.database import ValkeyDatabase
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
-from nephoscope.wiring import load_program
 from tests.support.cpu_share import CpuShare, cpu_share
 from tests.support.local_remote import this_machine
 from tests.support.real_parts import needs

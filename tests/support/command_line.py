@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-NEPHOSCOPE = (sys.executable, "-m", "nephoscope.cli")
+NEPHOSCOPE = (sys.executable, "-m", "nephoscope")
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,21 @@
 
 from typing import Any
 
-from nephoscope.observations import CpuPhase, Reads, Series
-from nephoscope.records import (
+from nephoscope.model.records import (
     CommandRecord,
+    CpuPhase,
     Disk,
     Evidence,
     Expected,
     Facts,
     OperationEvidence,
+    Reads,
     Requirement,
     Saturation,
+    Series,
     TelemetrySample,
 )
-from nephoscope.units import GIB, MIB
+from nephoscope.model.units import GIB, MIB
 
 GOOD_FACTS = Facts(
     at_unix_ms=1,

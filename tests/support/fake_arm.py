@@ -15,7 +15,7 @@ from itertools import count
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from nephoscope.providers.azure import Api, clients
+from nephoscope.providers.azure.cloud import Api, clients
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
 _FILTER = re.compile(r"tagName eq '(?P<name>[^']*)' and tagValue eq '(?P<value>[^']*)'")

@@ -5,19 +5,19 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 
+from nephoscope.app.stages import load, plan
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase
-from nephoscope.errors import NephoscopeError
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.fake import AnswerTo
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import NephoscopeError
+from nephoscope.model.records import Facts, PlannedTrial, Status, VerdictKind
 from nephoscope.providers.fake import FakeProvider
-from nephoscope.records import Facts, PlannedTrial, Status, VerdictKind
 from nephoscope.run.clock import FakeClock
 from nephoscope.run.study import adopt_plan
 from nephoscope.run.world import World
-from nephoscope.stages import load, plan
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Study
 

@@ -6,24 +6,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from nephoscope import cli
+from nephoscope.app import cli
+from nephoscope.app.console import LiveProgress, talk
+from nephoscope.app.stages import load, plan
+from nephoscope.app.wiring import real_world
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
-from nephoscope.console import LiveProgress, talk
-from nephoscope.errors import CapacityLacking, NephoscopeError
-from nephoscope.providers.aws import AwsCloud
+from nephoscope.model.errors import CapacityLacking, NephoscopeError
+from nephoscope.providers.aws.cloud import AwsCloud
 from nephoscope.providers.base import ClusterRequest, Provider
-from nephoscope.providers.cloud import CloudProvider
-from nephoscope.providers.cloud_order import CLUSTER, ROLE
-from nephoscope.providers.fake_cloud import FakeCloud
+from nephoscope.providers.cloud.order import CLUSTER, ROLE
+from nephoscope.providers.cloud.provider import CloudProvider
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.signals import Stopped, run_until_stopped
 from nephoscope.run.states import Patience
-from nephoscope.run.study import Conduct, adopt_plan, run_study
-from nephoscope.stages import load, plan
+from nephoscope.run.study import RunOptions, adopt_plan, run_study
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.wiring import real_world
+from tests.support.fake_cloud import FakeCloud
 from tests.support.fake_world import observe_at_once
 from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, tag_in
 
@@ -70,7 +70,7 @@ def main(study_file: str, out: str, where: str, clusters: str, max_usd: str, sta
             world = real_world(progress)
             provider = provider_of(where)
             world = replace(world, providers={provider.name: provider}, observe=observe_at_once)
-            conduct = Conduct(
+            conduct = RunOptions(
                 limits=Limits(max_clusters=int(clusters), max_usd=float(max_usd) or None),
                 rules=Rules(study.placement, IMPATIENT),
                 state_url=state_url or None,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from nephoscope.providers.gcp import Api
+from nephoscope.providers.gcp.cloud import Api
 
 PROJECT = "rehearsal"
 _SVC = "compute"

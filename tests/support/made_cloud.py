@@ -5,12 +5,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nephoscope.errors import NephoscopeError
 from nephoscope.machines.fake import FakeRemote
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import ClusterRequest
-from nephoscope.providers.cloud import CloudMachine, Life
-from nephoscope.providers.cloud_order import ClusterOrder, machine_name
+from nephoscope.providers.cloud.order import ClusterOrder, machine_name
+from nephoscope.providers.cloud.provider import CloudMachine, Life
 from nephoscope.providers.fake import idle_looks
 from nephoscope.study.model import Configuration, Machine
 

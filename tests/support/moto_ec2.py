@@ -16,9 +16,9 @@ from urllib.parse import quote, unquote
 from nephoscope.machines.fake import AnswerTo
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.providers.base import ClusterRequest
-from nephoscope.providers.cloud import CloudMachine
-from nephoscope.providers.fake_cloud import machine_of_answers
+from nephoscope.providers.cloud.provider import CloudMachine
 from nephoscope.study.model import Machine
+from tests.support.fake_cloud import machine_of_answers
 
 REGIONS = ("us-east-1", "us-west-2")
 KEYS = {"aws_access_key_id": "moto", "aws_secret_access_key": "moto"}

@@ -5,15 +5,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from nephoscope.errors import OutputUnreadable
+from nephoscope.model.errors import OutputUnreadable
 from nephoscope.parsers.coremark import parse_coremark
 from nephoscope.parsers.cpu_lines import parse_cpu_lines
 from nephoscope.parsers.cpuinfo import parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode
 from nephoscope.parsers.fio import parse_fio, parse_fio_log
 from nephoscope.parsers.iperf2 import parse_iperf_client, parse_iperf_csv, parse_iperf_server
-from nephoscope.parsers.iperf3 import parse_iperf3
-from nephoscope.parsers.iperf3_text import parse_iperf3_text
+from nephoscope.parsers.iperf3 import parse_iperf3, parse_iperf3_text
 from nephoscope.parsers.lsblk import parse_lsblk
 from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from nephoscope.databases.postgres_binaries import embedded_folder
-from nephoscope.wiring import load_program
+from nephoscope.app.wiring import load_program
+from nephoscope.databases.postgres.binaries import embedded_folder
 
 
 def _missing(what: str) -> bool:

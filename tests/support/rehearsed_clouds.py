@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nephoscope.errors import CapacityLacking, MachineUnsupported, NephoscopeError, QuotaReached, Throttled
-from nephoscope.providers.aws import AwsCloud
-from nephoscope.providers.azure import AzureCloud
+from nephoscope.model.errors import CapacityLacking, MachineUnsupported, NephoscopeError, QuotaReached, Throttled
+from nephoscope.providers.aws.cloud import AwsCloud
+from nephoscope.providers.azure.cloud import AzureCloud
 from nephoscope.providers.base import ClusterRequest, Provider
-from nephoscope.providers.cloud import CloudProvider
-from nephoscope.providers.fake_cloud import FakeCloud
-from nephoscope.providers.gcp import GcpCloud
+from nephoscope.providers.cloud.provider import CloudProvider
+from nephoscope.providers.gcp.cloud import GcpCloud
 from nephoscope.run.clock import FakeClock
 from tests.support import fake_arm, gcplocal_compute, moto_ec2
+from tests.support.fake_cloud import FakeCloud
 from tests.support.made_cloud import AtOnce, request_of
 from tests.support.orders import request_to_azure, request_to_gcp
 

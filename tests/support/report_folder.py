@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.report.files import report_files
-from nephoscope.results import AnalysedStudy
 
 
 def write_report(study: AnalysedStudy, folder: Path) -> None:

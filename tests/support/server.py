@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nephoscope.databases.base import Endpoint
-from nephoscope.databases.postgres import PostgresDatabase, _with_database
-from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
+from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
+from nephoscope.databases.postgres.database import PostgresDatabase, _with_database
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.local_remote import this_machine

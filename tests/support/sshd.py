@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 import pytest
 
-from nephoscope.machines.ssh_link import SshAddress
+from nephoscope.machines.ssh.link import SshAddress
 
 PROGRAM = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 

@@ -1,6 +1,6 @@
 //! What the program is asked to do: a JSON document, `nephoscope/load-spec/1`.
 //!
-//! The field names are a contract with `nephoscope.benchmarks.load_spec`. An unknown key is an error, never
+//! The field names are a contract with `nephoscope.benchmarks.load.spec`. An unknown key is an error, never
 //! ignored: a misspelt key would silently measure something else.
 
 mod kv;

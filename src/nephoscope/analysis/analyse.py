@@ -26,18 +26,9 @@ from nephoscope.analysis.transfers import months_of, transfers_of
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
-from nephoscope.records import CommandRecord, OperationErrors, Verdict, VerdictKind
-from nephoscope.results import (
-    AnalysedStudy,
-    CheckRow,
-    CommandRow,
-    ErrorRow,
-    Levels,
-    MeasurementRow,
-    NetworkRow,
-    RankRow,
-    TrialRow,
-)
+from nephoscope.model.analysed import AnalysedStudy, Levels
+from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
+from nephoscope.model.rows import CheckRow, CommandRow, ErrorRow, MeasurementRow, NetworkRow, RankRow, TrialRow
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS

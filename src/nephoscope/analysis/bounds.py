@@ -6,8 +6,8 @@ from statistics import median
 from typing import Literal
 
 from nephoscope.analysis.machines import ObservedMachine
-from nephoscope.observations import ResourceUse
-from nephoscope.results import BoundRow, TrialRow
+from nephoscope.model.records import ResourceUse
+from nephoscope.model.rows import BoundRow, TrialRow
 
 BUSY = 0.9
 """A share from which on a resource bounds the rate: a judgement. CPUs that are busy 90 % of the median second leave

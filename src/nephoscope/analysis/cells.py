@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nephoscope.records import Direction, Metric
-from nephoscope.results import MeasurementRow, TrialRow
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import MeasurementRow, TrialRow
 
 Metrics = Mapping[str, Sequence[Metric]]
 """The study's name of a benchmark -> the metrics it declares."""

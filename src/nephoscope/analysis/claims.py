@@ -13,8 +13,8 @@ from statistics import median
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.families import matched_words
 from nephoscope.analysis.ranks import View
-from nephoscope.records import Direction
-from nephoscope.results import ClaimRow, ConfigurationRow, CostRow
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import ClaimRow, ConfigurationRow, CostRow
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.decide import ALPHA, Relation, holm, relation
 from nephoscope.stats.ratio import RatioInterval, compare

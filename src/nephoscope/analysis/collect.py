@@ -12,14 +12,14 @@ import nephoscope
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.benchmarks.base import Benchmark, HasNotes, HasOperations
-from nephoscope.benchmarks.load_output import client_cpu_share
+from nephoscope.benchmarks.load.output import client_cpu_share
 from nephoscope.checks.base import Check
 from nephoscope.checks.registry import overall
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
+from nephoscope.model.records import BenchmarkUse, Metric, Plan, SourceRecord, StartedRecord, TrialIntent, VerdictKind
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
-from nephoscope.records import BenchmarkUse, Metric, Plan, SourceRecord, StartedRecord, TrialIntent, VerdictKind
-from nephoscope.results import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.claims import Claims, load_claims

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from nephoscope.analysis.cells import Cell, Metrics, cells_of
-from nephoscope.records import Direction
-from nephoscope.results import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
 from nephoscope.stats.decide import (
     ALPHA,
     Relation,
@@ -23,11 +23,11 @@ from nephoscope.stats.samples import LogSample
 
 Row = TypeVar("Row", bound=Comparison)
 
-MOST_UNDECIDABLE = 24
+MAX_UNDECIDABLE = 24
 """Up to this many configurations, pairs with too few replicates for any claim have rows of their own."""
 
 
-MOST_PAIRS = 20_000
+MAX_PAIRS = 20_000
 """Of all metrics together; beyond it only headline metrics are compared, so that time grows with what is ranked."""
 
 
@@ -92,7 +92,7 @@ def compared(
             boards[cell.benchmark, cell.metric, cell.per_cpu].append(cell)
     pairs_in_all = sum(len(board) * (len(board) - 1) // 2 for board in boards.values())
     for board in boards.values():
-        if pairs_in_all > MOST_PAIRS and not board[0].headline:
+        if pairs_in_all > MAX_PAIRS and not board[0].headline:
             continue
         if len({cell.unit for cell in board}) > 1:
             units = " and in ".join(sorted({cell.unit for cell in board}))
@@ -102,7 +102,7 @@ def compared(
             others = [
                 (right, y)
                 for right, y in zip(board[place + 1 :], samples[place + 1 :], strict=True)
-                if len(board) <= MOST_UNDECIDABLE or interval_rank(len(left.values), len(right.values), 1 - alpha)
+                if len(board) <= MAX_UNDECIDABLE or interval_rank(len(left.values), len(right.values), 1 - alpha)
             ]
             estimates = compare_with_each(x, [y for _, y in others], 1 - alpha)
             families[left.headline, left.per_cpu] += [

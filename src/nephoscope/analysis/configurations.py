@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from nephoscope.analysis.cpu_designs import design_of, vendor_of
+from nephoscope.model.rows import ConfigurationRow, MachineRow
+from nephoscope.model.units import GIB
 from nephoscope.prices.offers import machine_name
-from nephoscope.results import ConfigurationRow, MachineRow
 from nephoscope.study.model import Configuration, Study
-from nephoscope.units import GIB
 
 
 def configurations_of(study: Study, names: Mapping[str, str], machines: Sequence[MachineRow]) -> list[ConfigurationRow]:

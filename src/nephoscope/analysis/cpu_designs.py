@@ -6,7 +6,7 @@ Cascade Lake and Cooper Lake share a model number and differ in the stepping.
 
 from collections.abc import Mapping
 
-from nephoscope.records import Facts
+from nephoscope.model.records import Facts
 
 _INTEL_FAMILY = 6
 _SKYLAKE_MODEL = 85

@@ -1,10 +1,13 @@
 """Two analysed studies, like for like: what became faster, what cheaper, and what both make together."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from nephoscope.analysis.cells import Cell, cells_of
-from nephoscope.records import Direction
-from nephoscope.results import AnalysedStudy, BenchmarkRow, ComparisonVerdict, CostRow, EditionRow
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, CostRow, EditionOverall, EditionRow
+from nephoscope.stats.bootstrap import mean_ratio, mean_ratio_interval
 from nephoscope.stats.decide import ALPHA, holm, relation
 from nephoscope.stats.ratio import RatioEstimate, compare
 
@@ -126,3 +129,47 @@ def _verdict(
     if said in {"tie", "unresolved"}:
         return ComparisonVerdict(said)
     return ComparisonVerdict.BETTER if (said == "above") == (direction is Direction.HIGHER) else ComparisonVerdict.WORSE
+
+
+MIN_CONFIGURATIONS = 2
+"""Of one configuration alone its own row says more."""
+
+
+def overall_of(before: AnalysedStudy, after: AnalysedStudy, rows: Sequence[EditionRow]) -> list[EditionOverall]:
+    """A row for each headline metric that at least two configurations have like for like, sorted.
+
+    Args:
+        before: the older study, A.
+        after: the newer one, B; its seed is that of the resampling.
+        rows: what is like for like; see `editions_of`.
+    """
+    old, new = _values(before), _values(after)
+    boards: dict[tuple[str, str], list[EditionRow]] = defaultdict(list)
+    for row in rows:
+        boards[row.benchmark, row.metric].append(row)
+    found: list[EditionOverall] = []
+    for (benchmark, metric), board in sorted(boards.items()):
+        if len(board) < MIN_CONFIGURATIONS:
+            continue
+        keys = [(benchmark, metric, row.configuration) for row in board]
+        pairs = [(new[key], old[key]) for key in keys]
+        interval = mean_ratio_interval(pairs, seed=after.seed)
+        found.append(
+            EditionOverall(
+                benchmark=benchmark,
+                metric=metric,
+                direction=board[0].direction,
+                configurations=len(board),
+                least_n=min(min(row.n_before, row.n_after) for row in board),
+                ratio=mean_ratio(pairs),
+                low=interval.low if interval else None,
+                high=interval.high if interval else None,
+                coverage=interval.coverage if interval else None,
+            )
+        )
+    return found
+
+
+def _values(study: AnalysedStudy) -> dict[tuple[str, str, str], tuple[float, ...]]:
+    cells = cells_of(study.trials, study.measurements, {row.benchmark: row.metrics for row in study.benchmarks})
+    return {(c.benchmark, c.metric, c.configuration): c.values for c in cells if c.headline and not c.per_cpu}

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from nephoscope.analysis.cells import Metrics, declared
-from nephoscope.records import Direction
-from nephoscope.results import ComparisonVerdict, ConfigurationRow, FamilyComparison, Statistic
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import ComparisonVerdict, ConfigurationRow, FamilyComparison, Statistic
 from nephoscope.stats.blocked import BlockedEstimate, compare_in_blocks
 from nephoscope.stats.decide import ALPHA, benjamini_hochberg, relation
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from nephoscope.analysis.cells import Metrics, declared
-from nephoscope.results import GateRow, MeasurementRow, TrialRow
+from nephoscope.model.rows import GateRow, MeasurementRow, TrialRow
 
 
 def gate_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow], metrics: Metrics) -> list[GateRow]:

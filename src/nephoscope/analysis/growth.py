@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from nephoscope.analysis.cells import Cell
-from nephoscope.records import Direction
-from nephoscope.results import GrowthRow
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import GrowthRow
 from nephoscope.stats.median import median_interval
 from nephoscope.stats.scaling import power_law
 from nephoscope.study.model import Configuration, Study

@@ -4,10 +4,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
-from nephoscope.observations import ResourceUse
+from nephoscope.model.records import CommandRecord, OperationErrors, Plan, ResourceUse, SourceRecord, Verdict
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.prices.book import PriceBook, shipped
-from nephoscope.records import CommandRecord, OperationErrors, Plan, SourceRecord, Verdict
-from nephoscope.results import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.study.claims import Claims
 from nephoscope.study.model import Study
 

@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from nephoscope.frozen import Frozen
-from nephoscope.records import Facts
-from nephoscope.results import MachineRow
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Facts
+from nephoscope.model.rows import MachineRow
 
 IDENTIFYING_FACTS = (
     "cpu_model",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from nephoscope.benchmarks.search.measurements import CONFIRMING, LARGER_CLIENT, LEVEL, PASSED
 from nephoscope.benchmarks.search.warehouses import WAREHOUSES
-from nephoscope.results import MeasurementRow, PassRow
+from nephoscope.model.rows import MeasurementRow, PassRow
 from nephoscope.stats.proportion import proportion_interval
 
 LEVELS = (LEVEL.name, WAREHOUSES.name)

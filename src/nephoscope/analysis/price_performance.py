@@ -9,9 +9,8 @@ from functools import partial
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.comparisons import compared
 from nephoscope.analysis.ranks import ranks_of
-from nephoscope.prices.cost import discount_to_reach
-from nephoscope.records import Direction
-from nephoscope.results import (
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import (
     Comparison,
     ComparisonVerdict,
     CostRow,
@@ -20,7 +19,8 @@ from nephoscope.results import (
     RankRow,
     Statistic,
 )
-from nephoscope.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from nephoscope.prices.cost import discount_to_reach
 
 _PER = {"/s": 1.0, "/min": SECONDS_PER_MINUTE}
 _NOT_OPERATIONS = frozenset({"B", "byte", "bytes", "bit"})

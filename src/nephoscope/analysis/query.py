@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from nephoscope.analysis.tables import TABLES
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 
 
 def query(folder: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from nephoscope.analysis.cells import Metrics, declared
-from nephoscope.records import Direction
-from nephoscope.results import Comparison, ComparisonVerdict, RankRow, Statistic
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import Comparison, ComparisonVerdict, RankRow, Statistic
 
 View = Literal["plain", "per CPU", "per dollar"]
 

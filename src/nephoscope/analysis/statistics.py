@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from nephoscope.analysis.cells import Cell, Metrics, cells_of
-from nephoscope.results import MeasurementRow, Statistic, TrialRow
+from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
 from nephoscope.stats.median import margin_of_error, median_interval
 from nephoscope.stats.spread import outliers, spread
 

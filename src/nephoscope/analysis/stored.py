@@ -1,8 +1,8 @@
 """What `analyze` leaves in a results folder and `report` reads: tables and one document. All rebuildable."""
 
 from nephoscope.analysis import tables
-from nephoscope.errors import DamagedFile, InputError
-from nephoscope.results import AnalysedStudy
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.errors import DamagedFile, InputError
 from nephoscope.store import files
 from nephoscope.store.folder import ResultsFolder
 

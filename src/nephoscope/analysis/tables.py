@@ -16,9 +16,9 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 import polars as pl
 from pydantic.fields import FieldInfo
 
-from nephoscope.errors import DamagedFile
-from nephoscope.frozen import Frozen
-from nephoscope.results import (
+from nephoscope.model.errors import DamagedFile
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.rows import (
     ClaimRow,
     Comparison,
     CostLineRow,

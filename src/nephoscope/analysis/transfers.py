@@ -12,12 +12,12 @@ from datetime import date
 from statistics import median
 from typing import Literal
 
+from nephoscope.model.rows import NetworkRow, TransferRow
 from nephoscope.prices.book import Pick, PriceBook
 from nephoscope.prices.cost import METHODS, Method
 from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import Price
 from nephoscope.prices.transfer import Way, price_of_way, transfer_month
-from nephoscope.results import NetworkRow, TransferRow
 from nephoscope.study.model import Configuration, Study
 
 NO_WAY = "none"

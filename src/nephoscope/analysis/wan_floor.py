@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 
-from nephoscope.results import WanFloor
+from nephoscope.model.rows import WanFloor
 from nephoscope.stats.great_circle import Place, fibre_round_trip_s, great_circle_m
 from nephoscope.study.model import Configuration, Study
 

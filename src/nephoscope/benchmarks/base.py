@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from nephoscope.databases.base import Database, Endpoint
-from nephoscope.frozen import Frozen
 from nephoscope.machines.remote import Completed, MachineHandle
-from nephoscope.observations import Observations
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Measurement, Metric, Observations, OperationEvidence
 from nephoscope.providers.base import Cluster
-from nephoscope.records import Measurement, Metric, OperationEvidence
 
 RawOutput = Mapping[str, bytes]
 """Name of a raw file (`fio-random-read.stdout`) -> its bytes, verbatim."""

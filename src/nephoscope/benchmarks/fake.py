@@ -9,10 +9,10 @@ from pydantic import Field, ValidationError
 
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.databases.base import Endpoint
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
 from nephoscope.machines.fake import Answer
-from nephoscope.records import Direction, Measurement, Metric
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Direction, Measurement, Metric
 
 PROGRAM = "fake-benchmark"
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from hdrh.histogram import HdrHistogram
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.records import Measurement
-from nephoscope.units import NANOSECONDS_PER_SECOND, SECONDS_PER_HOUR
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import Measurement
+from nephoscope.model.units import NANOSECONDS_PER_SECOND, SECONDS_PER_HOUR
 
 LOWEST_NS = 1
 HIGHEST_NS = SECONDS_PER_HOUR * NANOSECONDS_PER_SECOND
 SIGNIFICANT_DIGITS = 3
-LEAST_BEYOND = 10
+MIN_BEYOND = 10
 """A percentile is printed only when at least this many values lie beyond it: n x (1 - p) >= 10."""
 
 
@@ -86,7 +86,7 @@ def latencies(prefix: str, histogram: HdrHistogram) -> list[Measurement]:
         return []
     found = [Measurement(metric=f"{prefix}_mean", unit="s", value=_seconds(mean_ns(histogram)), role="load")]
     for quantile in QUANTILES:
-        if count * (1 - quantile.value) >= LEAST_BEYOND:
+        if count * (1 - quantile.value) >= MIN_BEYOND:
             value = value_ns(histogram, quantile)
             found.append(Measurement(metric=f"{prefix}_{quantile.name}", unit="s", value=_seconds(value), role="load"))
     return found

@@ -1,8 +1,8 @@
 """Microbenchmarks as published methods ran them: what each edition fixes, its known defects, and one knob for size.
 
-An edition fills in what a study does not give, as `benchmarks/editions.py` does for TPC-C. `faithful` keeps the
-edition's known defects, `fixed` mends them. Numbers and flags are those of the public repositories and reports named in
-`source`; nothing of their code is here.
+An edition fills in what a study does not give, as `benchmarks/database/tpcc_editions.py` does for TPC-C. `faithful`
+keeps the edition's known defects, `fixed` mends them. Numbers and flags come from the public repositories and reports
+that `source` names; none of their code is here.
 """
 
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from nephoscope.frozen import Frozen
+from nephoscope.model.frozen import Frozen
 
 Mode = Literal["fixed", "faithful"]
 NOT_COMPARABLE = "not comparable with published numbers"

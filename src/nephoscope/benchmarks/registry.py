@@ -4,24 +4,24 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from nephoscope.benchmarks.base import Benchmark
-from nephoscope.benchmarks.coremark import CoreMark
-from nephoscope.benchmarks.cpu_kernel import CpuKernel
+from nephoscope.benchmarks.cpu.coremark import CoreMark
+from nephoscope.benchmarks.cpu.kernel import CpuKernel
+from nephoscope.benchmarks.cpu.stress_ng import StressNg
+from nephoscope.benchmarks.database.highest_load import HighestLoad
+from nephoscope.benchmarks.database.kv import Kv
+from nephoscope.benchmarks.database.max_warehouses import MaxWarehouses
+from nephoscope.benchmarks.database.oltp import OltpInsert, OltpReadWrite
+from nephoscope.benchmarks.database.point_select import PointSelect
+from nephoscope.benchmarks.database.tpcb import Tpcb
+from nephoscope.benchmarks.database.tpcc import Tpcc
+from nephoscope.benchmarks.database.ycsb import Ycsb
 from nephoscope.benchmarks.fake import Fake
-from nephoscope.benchmarks.fio import Fio
-from nephoscope.benchmarks.highest_load import HighestLoad
-from nephoscope.benchmarks.kv import Kv
-from nephoscope.benchmarks.max_warehouses import MaxWarehouses
-from nephoscope.benchmarks.multi_stream import MultiStream
-from nephoscope.benchmarks.oltp import OltpInsert, OltpReadWrite
-from nephoscope.benchmarks.ping import Ping
-from nephoscope.benchmarks.point_select import PointSelect
-from nephoscope.benchmarks.request_response import RequestResponse
-from nephoscope.benchmarks.stress_ng import StressNg
-from nephoscope.benchmarks.sysbench_fileio import SysbenchFileio
-from nephoscope.benchmarks.throughput import Throughput
-from nephoscope.benchmarks.tpcb import Tpcb
-from nephoscope.benchmarks.tpcc import Tpcc
-from nephoscope.benchmarks.ycsb import Ycsb
+from nephoscope.benchmarks.network.multi_stream import MultiStream
+from nephoscope.benchmarks.network.ping import Ping
+from nephoscope.benchmarks.network.request_response import RequestResponse
+from nephoscope.benchmarks.network.throughput import Throughput
+from nephoscope.benchmarks.storage.fio import Fio
+from nephoscope.benchmarks.storage.sysbench_fileio import SysbenchFileio
 
 _ALL: tuple[Benchmark, ...] = (
     StressNg(),

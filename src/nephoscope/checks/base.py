@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from nephoscope.records import Evidence, Verdict
+from nephoscope.model.records import Evidence, Verdict
 
 
 class Check(Protocol):

@@ -9,8 +9,8 @@ from typing import Any
 
 from nephoscope.checks.machine import as_expected
 from nephoscope.checks.thresholds import CACHE_DIFFERS, DISK_MISSING
-from nephoscope.records import Evidence, Facts, Verdict
-from nephoscope.units import GIB, MIB
+from nephoscope.model.records import Evidence, Facts, Verdict
+from nephoscope.model.units import GIB, MIB
 
 _NO_BARRIER = {"nobarrier", "barrier=0"}
 _BARRIER = {"barrier", "barrier=1"}

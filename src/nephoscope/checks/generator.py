@@ -24,7 +24,7 @@ from nephoscope.checks.thresholds import (
     Threshold,
 )
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
-from nephoscope.records import CO_LOCATED, Evidence, Saturation, Verdict
+from nephoscope.model.records import CO_LOCATED, Evidence, Saturation, Verdict
 
 _MILLISECONDS_PER_SECOND = 1000
 

@@ -15,10 +15,9 @@ from nephoscope.checks.thresholds import (
     STRESS_LENGTH,
 )
 from nephoscope.checks.verdicts import invalid, over_machines, percent, unknown, valid
-from nephoscope.observations import CpuPhase, Reads, Series
-from nephoscope.records import Evidence, Verdict
+from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, Verdict
+from nephoscope.model.units import GIB
 from nephoscope.stats.change_points import plateaus, throttling
-from nephoscope.units import GIB
 
 
 class Throttled:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from nephoscope.checks.thresholds import BUSY_BEFORE, BUSY_OUTSIDE, SAMPLER_COST, STEAL
 from nephoscope.checks.verdicts import below_limit, invalid, mean_over_time, over_machines, percent, unknown, valid
-from nephoscope.records import Evidence, Facts, TelemetrySample, Verdict
+from nephoscope.model.records import Evidence, Facts, TelemetrySample, Verdict
 
 
 def _mean_of(shares: Mapping[str, float], cpus: Collection[str]) -> float | None:

@@ -19,9 +19,9 @@ from pydantic import Field
 
 from nephoscope.checks.thresholds import EFFECTIVE_CPUS_MISSING, STRESS_LENGTH, STRESS_START
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
-from nephoscope.frozen import Frozen
-from nephoscope.records import Verdict, VerdictKind
-from nephoscope.units import GIB
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Verdict, VerdictKind
+from nephoscope.model.units import GIB
 
 _ROUNDED = 0.005
 """Newer versions of lscpu print 35.8 MiB for 36608 KiB; the closest two sizes of the table differ by 8 %."""

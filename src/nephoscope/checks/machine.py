@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from nephoscope.checks.thresholds import CLOCK_OFFSET, MEMORY_MISSING, QUOTA_OFF
 from nephoscope.checks.verdicts import invalid, over_machines, unknown, valid
-from nephoscope.records import Evidence, Facts, Verdict, VerdictKind
-from nephoscope.units import GIB
+from nephoscope.model.records import Evidence, Facts, Verdict, VerdictKind
+from nephoscope.model.units import GIB
 
 _NO_FACTS = "no facts were taken"
 _STABLE = (

@@ -5,7 +5,7 @@ None of these applies to a benchmark without operations.
 
 from nephoscope.checks.thresholds import ERRORS, RATE_KEPT
 from nephoscope.checks.verdicts import invalid, percent, unknown, valid
-from nephoscope.records import Evidence, Requirement, Verdict
+from nephoscope.model.records import Evidence, Requirement, Verdict
 
 
 class LoadExit:

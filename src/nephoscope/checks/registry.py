@@ -22,7 +22,7 @@ from nephoscope.checks.operations import (
 from nephoscope.checks.sustained import Sustained
 from nephoscope.checks.tools import ToolExit
 from nephoscope.checks.verdicts import overall, unknown
-from nephoscope.records import Evidence, Verdict
+from nephoscope.model.records import Evidence, Verdict
 
 __all__ = ["CHECKS", "overall", "run_checks"]
 

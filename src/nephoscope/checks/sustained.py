@@ -2,9 +2,8 @@
 
 from nephoscope.checks.thresholds import DISK_LASTS
 from nephoscope.checks.verdicts import invalid, percent
-from nephoscope.observations import SustainedEvidence
-from nephoscope.records import Evidence, Verdict, VerdictKind
-from nephoscope.units import MIB
+from nephoscope.model.records import Evidence, SustainedEvidence, Verdict, VerdictKind
+from nephoscope.model.units import MIB
 
 _SECONDS_PER_HOUR = 3600
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nephoscope.stats.change_points import LEAST_CHANGE
+from nephoscope.stats.change_points import MIN_CHANGE
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ STEAL = Threshold(
     "than the default margin of a tie (1.5 %)",
 )
 LEVEL_CHANGE = Threshold(
-    LEAST_CHANGE,
+    MIN_CHANGE,
     "of the higher of two neighbouring levels of a series",
     "half of the 10 % that a detector must find: smaller steps are told by no method of ours with certainty on a noisy "
     "machine, and an interval of the median is wider ([detectors](../concepts/detectors.md))",

@@ -3,7 +3,7 @@
 import shlex
 
 from nephoscope.checks.verdicts import invalid, unknown, valid
-from nephoscope.records import Evidence, Verdict
+from nephoscope.model.records import Evidence, Verdict
 
 
 class ToolExit:

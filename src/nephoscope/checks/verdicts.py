@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from nephoscope.records import Evidence, TelemetrySample, Verdict, VerdictKind
+from nephoscope.model.records import Evidence, TelemetrySample, Verdict, VerdictKind
 
 
 def valid(check: str, reason: str) -> Verdict:

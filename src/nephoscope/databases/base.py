@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from pydantic import Field
 
-from nephoscope.frozen import Frozen
+from nephoscope.model.frozen import Frozen
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 

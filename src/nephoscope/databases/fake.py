@@ -6,7 +6,7 @@ from itertools import repeat
 from pathlib import Path
 
 from nephoscope.databases.base import Endpoint
-from nephoscope.errors import NephoscopeError
+from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 

@@ -4,8 +4,8 @@ import asyncio
 import hashlib
 from pathlib import Path, PurePosixPath
 
-from nephoscope.errors import InputError
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import InputError
 
 _LOOK_TIMEOUT_S = 60.0
 

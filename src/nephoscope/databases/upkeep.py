@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.databases.base import Upkeep
-from nephoscope.errors import OutputUnreadable
+from nephoscope.model.errors import OutputUnreadable
 from nephoscope.providers.base import Cluster
 
 POSTGRES = (

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from nephoscope.checks.verdicts import invalid, valid
-from nephoscope.errors import OutputUnreadable
 from nephoscope.importers.files import FileFormat, Parsed, Place
 from nephoscope.importers.imported import ImportedMachine, safe_name
 from nephoscope.importers.oltp_logs import COCKROACH, parse_cockroach_workload
 from nephoscope.importers.tool_files import FIO, parse_coremark_file, parse_fio_file, parse_netperf_file
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import Facts, Verdict
 from nephoscope.parsers.lscpu import Lscpu, parse_lscpu
 from nephoscope.parsers.text import clean
-from nephoscope.records import Facts, Verdict
 
 _PARSERS = (parse_fio_file, parse_coremark_file, parse_netperf_file, parse_cockroach_workload)
 _PROVIDERS = {"aws": "aws", "azure": "azure", "gce": "gcp", "gcp": "gcp"}

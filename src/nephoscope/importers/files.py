@@ -12,8 +12,6 @@ from pathlib import Path
 
 from pydantic import Field
 
-from nephoscope.errors import InputError, OutputUnreadable
-from nephoscope.frozen import Frozen
 from nephoscope.importers.imported import (
     CLOUDS,
     ImportedMachine,
@@ -23,9 +21,11 @@ from nephoscope.importers.imported import (
     read_whole,
     safe_name,
 )
-from nephoscope.records import Direction, Facts, ImportedBenchmark, Measurement, Metric, Verdict
+from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Direction, Facts, ImportedBenchmark, Measurement, Metric, Verdict
 
-MOST_BYTES = 64 * 1024 * 1024
+MAX_BYTES = 64 * 1024 * 1024
 """Of one file: larger ones are raw series, not results."""
 MACHINE_UNKNOWN = "machine, CPU, kernel, region and what else ran: as far as the name of a folder says, and no further"
 ORDER_UNKNOWN = "order and independence of the files of one configuration: they are taken as its replicates"
@@ -147,8 +147,8 @@ def _files(path: Path, form: FileFormat) -> Iterator[Path]:
 
 def _text(file: Path) -> str:
     try:
-        if file.stat().st_size > MOST_BYTES:
-            raise OutputUnreadable(f"larger than {MOST_BYTES // 1024**2} MiB")
+        if file.stat().st_size > MAX_BYTES:
+            raise OutputUnreadable(f"larger than {MAX_BYTES // 1024**2} MiB")
         content = file.read_bytes()
     except OSError as error:
         raise InputError(f"cannot read {file}: {error}") from error

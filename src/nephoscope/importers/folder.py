@@ -9,9 +9,9 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from nephoscope.errors import InputError
 from nephoscope.importers.imported import WHOLE, WHOLE_TEXT, ImportedMachine, ImportedStudy, ImportedTrial
-from nephoscope.records import (
+from nephoscope.model.errors import InputError
+from nephoscope.model.records import (
     BenchmarkUse,
     FactsRecord,
     Plan,

@@ -4,8 +4,8 @@ import re
 
 from pydantic import Field
 
-from nephoscope.frozen import Frozen
-from nephoscope.records import Facts, ImportedBenchmark, Measurement, Verdict, VerdictKind
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Facts, ImportedBenchmark, Measurement, Verdict, VerdictKind
 
 WHOLE = "imported-output"
 """Check of every imported trial: its output was read whole."""

@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from nephoscope.checks.verdicts import invalid, valid
-from nephoscope.errors import OutputUnreadable
 from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric, once
 from nephoscope.importers.imported import safe_name
-from nephoscope.parsers.text import DECIMAL, INTEGER, only, whole_lines
-from nephoscope.records import Verdict
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import Verdict
+from nephoscope.parsers.text import DECIMAL, INTEGER, exactly_one, whole_lines
 
-MOST_ERRORS = 0.01
+MAX_ERRORS = 0.01
 """Share of failed operations over which a run is refused: the limit of our own check of errors."""
 _MS, _US = 1e-3, 1e-6
 _NEW_ORDERS = "New-Orders/min"
@@ -119,7 +119,7 @@ def parse_go_tpc(text: str) -> list[Parsed]:
         OutputUnreadable: no line of tpmC, a damaged summary, or two runs.
     """
     lines = whole_lines(text, "go-tpc log")
-    end = only((_GO_TPC_END.fullmatch(line.strip()) for line in lines), "go-tpc log that say tpmC")
+    end = exactly_one((_GO_TPC_END.fullmatch(line.strip()) for line in lines), "go-tpc log that say tpmC")
     tpmc = metric("new_orders_per_minute", _NEW_ORDERS, "New-Orders committed", headline=True)
     values = [Value(metric=tpmc, value=float(end["tpmc"]))]
     errors = done = 0
@@ -158,7 +158,7 @@ def parse_hammerdb(text: str) -> list[Parsed]:
     """
     whole = whole_lines(text, "HammerDB log", ends=re.compile(r".*TEST SEQUENCE COMPLETE\s*"))
     lines = [line.strip() for line in whole]
-    end = only((_HAMMERDB_END.fullmatch(line) for line in lines), "HammerDB log with a TEST RESULT")
+    end = exactly_one((_HAMMERDB_END.fullmatch(line) for line in lines), "HammerDB log with a TEST RESULT")
     if int(end["nopm"]) == 0:
         raise OutputUnreadable("HammerDB log: 0 NOPM: nothing was done")
     users = [found["how"] for line in lines if (found := _HAMMERDB_VUSER.fullmatch(line))]
@@ -222,10 +222,10 @@ def parse_ycsb(text: str) -> list[Parsed]:
 def _errors(failed: int, all_of_them: int) -> Verdict:
     share = failed / all_of_them if all_of_them else 1.0
     said = f"{failed} of {all_of_them} operations failed"
-    return invalid("errors", said) if share > MOST_ERRORS else valid("errors", said)
+    return invalid("errors", said) if share > MAX_ERRORS else valid("errors", said)
 
 
-_CHECKS = (("errors", f"Refuses a run in which over {MOST_ERRORS:.0%} of the operations, or a client, failed."),)
+_CHECKS = (("errors", f"Refuses a run in which over {MAX_ERRORS:.0%} of the operations, or a client, failed."),)
 COCKROACH = FileFormat(
     name="cockroach-workload",
     title="`cockroach workload run`",

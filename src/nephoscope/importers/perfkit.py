@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nephoscope.errors import InputError, OutputUnreadable
 from nephoscope.importers.imported import (
     CLOUDS,
     ImportedMachine,
@@ -17,8 +16,9 @@ from nephoscope.importers.imported import (
     read_whole,
     safe_name,
 )
+from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
 from nephoscope.parsers.text import whole_lines
-from nephoscope.records import Direction, ImportedBenchmark, Measurement, Metric
 
 FORMAT = "perfkit"
 UNKNOWN = [

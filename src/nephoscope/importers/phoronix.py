@@ -5,10 +5,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
-from nephoscope.errors import InputError, OutputUnreadable
-from nephoscope.importers.files import MOST_BYTES
+from nephoscope.importers.files import MAX_BYTES
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, read_whole, safe_name
-from nephoscope.records import Direction, ImportedBenchmark, Measurement, Metric
+from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
 
 FORMAT = "phoronix"
 UNKNOWN = [
@@ -29,7 +29,7 @@ def read(path: Path) -> ImportedStudy:
     """
     try:
         files = sorted(path.rglob("*.xml")) if path.is_dir() else [path]
-        found = [(file, file.read_bytes()) for file in files if file.stat().st_size <= MOST_BYTES]
+        found = [(file, file.read_bytes()) for file in files if file.stat().st_size <= MAX_BYTES]
     except OSError as error:
         raise InputError(f"cannot read {path}: {error}", hint="name a composite.xml") from error
     left_out: list[str] = []

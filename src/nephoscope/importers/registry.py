@@ -4,11 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nephoscope.importers import perfkit, phoronix, spare_cores, spare_cores_words
+from nephoscope.importers import perfkit, phoronix
 from nephoscope.importers.cloud_report_tree import CLOUD_REPORT_TREE
 from nephoscope.importers.files import FileFormat, read_files
 from nephoscope.importers.imported import ImportedStudy
 from nephoscope.importers.oltp_logs import COCKROACH, GO_TPC, HAMMERDB, YCSB
+from nephoscope.importers.spare_cores import report as spare_cores
+from nephoscope.importers.spare_cores import words as spare_cores_words
 from nephoscope.importers.tool_files import FIO
 
 _FILES = "a file, or a folder with PROVIDER/TYPE/... or CONFIGURATION/... below it"

@@ -1,9 +1,9 @@
 """Outputs of fio, CoreMark and netperf as trials."""
 
 from nephoscope.checks.verdicts import invalid, valid
-from nephoscope.errors import OutputUnreadable
 from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric
 from nephoscope.importers.imported import safe_name
+from nephoscope.model.errors import OutputUnreadable
 from nephoscope.parsers.coremark import parse_coremark
 from nephoscope.parsers.fio import FioJob, FioSide, parse_fio
 from nephoscope.parsers.netperf import parse_netperf

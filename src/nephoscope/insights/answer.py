@@ -1,14 +1,14 @@
 """The answer of each benchmark: which configuration is better in its headline metric, by what factor, how sure."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.leaders import MOST_RANKED
+from nephoscope.insights.leaders import MAX_RANKED
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved, winner_first
 from nephoscope.insights.words import interval_of_one, say
-from nephoscope.records import Direction, Metric
-from nephoscope.results import Comparison, ComparisonVerdict, Insight, Statistic
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight, Statistic
 
 NAME = "answer"
-MOST_PAIRED = 3
+MAX_PAIRED = 3
 """With more configurations than this, ranks are told instead of every pair."""
 
 
@@ -26,9 +26,9 @@ def answer(findings: Findings) -> list[Insight]:
         comparisons = findings.comparisons_of(benchmark, metric.name)
         if len(statistics) == 1:
             insights.append(_alone(statistics[0], metric))
-        elif len(statistics) > MOST_RANKED:
+        elif len(statistics) > MAX_RANKED:
             continue
-        elif len(statistics) > MOST_PAIRED and comparisons:
+        elif len(statistics) > MAX_PAIRED and comparisons:
             insights.append(_ranks(statistics, comparisons, metric))
         else:
             for comparison in comparisons:

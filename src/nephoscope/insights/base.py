@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
-from nephoscope.records import Metric
-from nephoscope.results import (
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import (
     Comparison,
     ConfigurationRow,
     CostLineRow,

@@ -7,8 +7,8 @@ from collections import defaultdict
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
-from nephoscope.records import Metric
-from nephoscope.results import Insight
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import Insight
 from nephoscope.stats.plateau import Cap, caps
 
 NAME = "caps"

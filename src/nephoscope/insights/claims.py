@@ -2,7 +2,7 @@
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
-from nephoscope.results import Insight
+from nephoscope.model.rows import Insight
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.rank_sum import least_n_each, smallest_p_value
 

@@ -4,8 +4,8 @@ from collections import defaultdict
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
-from nephoscope.records import CO_LOCATED
-from nephoscope.results import Insight
+from nephoscope.model.records import CO_LOCATED
+from nephoscope.model.rows import Insight
 from nephoscope.stats.median import median_interval
 
 NAME = "colocated"

@@ -2,11 +2,11 @@
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
-from nephoscope.results import Insight, Statistic
-from nephoscope.stats.correlation import LEAST_N, RankCorrelation, rank_correlation
+from nephoscope.model.rows import Insight, Statistic
+from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation
 
 NAME = "consistency"
-LEAST_REPLICATES = 3
+MIN_REPLICATES = 3
 """Below it a coefficient of variation says next to nothing."""
 
 
@@ -22,9 +22,9 @@ def consistency(findings: Findings) -> list[Insight]:
         rows = [
             row
             for row in findings.statistics_of(benchmark, metric.name)
-            if row.configuration in memory and row.cv_percent is not None and row.n >= LEAST_REPLICATES
+            if row.configuration in memory and row.cv_percent is not None and row.n >= MIN_REPLICATES
         ]
-        if len(rows) < LEAST_N:
+        if len(rows) < MIN_N:
             continue
         found = rank_correlation(
             [float(memory[row.configuration] or 0) for row in rows], [float(row.cv_percent or 0) for row in rows]

@@ -4,8 +4,8 @@ from collections.abc import Iterable
 from statistics import fmean
 
 from nephoscope.insights.base import Findings
-from nephoscope.results import CostRow
-from nephoscope.units import SECONDS_PER_HOUR
+from nephoscope.model.rows import CostRow
+from nephoscope.model.units import SECONDS_PER_HOUR
 
 _BASES = ("stated", "on-demand")
 """Nobody commits to a year for a few replicates."""

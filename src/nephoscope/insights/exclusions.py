@@ -4,8 +4,8 @@ from collections import defaultdict
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
-from nephoscope.records import VerdictKind
-from nephoscope.results import Insight, TrialRow
+from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import Insight, TrialRow
 
 NAME = "exclusions"
 

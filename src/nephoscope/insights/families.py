@@ -5,8 +5,8 @@ from itertools import groupby
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
-from nephoscope.records import Direction
-from nephoscope.results import ComparisonVerdict, FamilyComparison, Insight
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, Insight
 
 NAME = "families"
 _DECIDED = {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE, ComparisonVerdict.TIE}

@@ -2,12 +2,12 @@
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
-from nephoscope.results import GateRow, Insight
+from nephoscope.model.rows import GateRow, Insight
 
 NAME = "gate"
 NOTABLE_PERCENT = 5.0
 """A median that the checks move by more is told by name: three times the usual equivalence margin."""
-MOST_NAMED = 8
+MAX_NAMED = 8
 
 
 def gate(findings: Findings) -> list[Insight]:
@@ -25,7 +25,7 @@ def gate(findings: Findings) -> list[Insight]:
         "notable": NOTABLE_PERCENT,
     }
     words: dict[str, str] = {}
-    named = [_named(row, "abcdefgh"[index], numbers, words, findings) for index, row in enumerate(by_size[:MOST_NAMED])]
+    named = [_named(row, "abcdefgh"[index], numbers, words, findings) for index, row in enumerate(by_size[:MAX_NAMED])]
     return [
         say(
             NAME,

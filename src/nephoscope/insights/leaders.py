@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import oriented
 from nephoscope.insights.words import enumeration, plural, say
-from nephoscope.records import Direction, Metric
-from nephoscope.results import ComparisonVerdict, Insight, Statistic
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import ComparisonVerdict, Insight, Statistic
 
 NAME = "leaders"
-MOST_RANKED = 12
+MAX_RANKED = 12
 """With more configurations the answer names the first three and not every rank."""
 _NAMED = 3
 
@@ -20,7 +20,7 @@ def leaders(findings: Findings) -> list[Insight]:
     for benchmark, metric in findings.headlines():
         for per_cpu in (False, True):
             rows = findings.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
-            if len(rows) > MOST_RANKED:
+            if len(rows) > MAX_RANKED:
                 insights.append(_sentence(findings, rows, metric))
     return insights
 

@@ -2,7 +2,7 @@
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
-from nephoscope.results import Insight
+from nephoscope.model.rows import Insight
 
 NAME = "machines"
 

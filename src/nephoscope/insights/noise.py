@@ -2,7 +2,7 @@
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, say
-from nephoscope.results import Insight, Statistic
+from nephoscope.model.rows import Insight, Statistic
 
 NAME = "noise"
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
-from nephoscope.results import Insight, TrialRow
+from nephoscope.model.rows import Insight, TrialRow
 from nephoscope.stats.decide import ALPHA, holm
 from nephoscope.stats.order import OrderEffect, group_effect, serial_effect, standardised
 from nephoscope.stats.samples import Floats

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from nephoscope.insights.base import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
 from nephoscope.insights.words import plural, say
-from nephoscope.records import Metric
-from nephoscope.results import Comparison, ComparisonVerdict, Insight
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight
 from nephoscope.stats.decide import ALPHA, POWER
 from nephoscope.stats.rank_sum import least_n_each
 

@@ -3,11 +3,11 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved
 from nephoscope.insights.words import plural, say
-from nephoscope.records import Direction, Metric
-from nephoscope.results import Comparison, ComparisonVerdict, Insight
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight
 
 NAME = "per_cpu"
-MOST_SENTENCES = 12
+MAX_SENTENCES = 12
 """With more pairs than this, they are counted."""
 _ENDINGS = {
     ComparisonVerdict.BETTER: "; it grows more than in proportion to its CPUs.",
@@ -31,7 +31,7 @@ def per_cpu(findings: Findings) -> list[Insight]:
             left, right = cpus.get(comparison.left), cpus.get(comparison.right)
             if left is not None and right is not None and left != right:
                 pairs.append((comparison, left, right))
-        if len(pairs) > MOST_SENTENCES:
+        if len(pairs) > MAX_SENTENCES:
             insights.append(_counts(pairs, metric))
         else:
             insights += [_sentence(findings, comparison, metric, left, right) for comparison, left, right in pairs]

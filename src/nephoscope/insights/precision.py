@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from nephoscope.insights.base import Findings
 from nephoscope.insights.effort import effort_words, more_replicates
 from nephoscope.insights.words import enumeration, plural, say
-from nephoscope.records import Metric
-from nephoscope.results import Insight, Statistic
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import Insight, Statistic
 from nephoscope.stats.median import least_n
 from nephoscope.stats.precision import replicates_for_precision
 

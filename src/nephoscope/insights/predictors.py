@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
-from nephoscope.records import Direction
-from nephoscope.results import Insight, Statistic
-from nephoscope.stats.correlation import LEAST_N, RankCorrelation, rank_correlation
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import Insight, Statistic
+from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation
 
 NAME = "predictors"
 OLTP = ("tpcc", "hammerdb", "go-tpc", "point-select", "ycsb", "pgbench", "sysbench-oltp")
@@ -30,7 +30,7 @@ def predictors(findings: Findings) -> list[Insight]:
         for benchmark, metric in findings.headlines()
         if benchmark not in databases and findings.statistics_of(benchmark, metric.name)
     ]
-    if not micro or len(types) < LEAST_N:
+    if not micro or len(types) < MIN_N:
         return []
     if not databases:
         return [_no_database(findings, micro)]
@@ -72,7 +72,7 @@ def _signed(row: Statistic) -> float:
 
 def _correlation(rows: Sequence[Statistic], target: dict[str, Statistic]) -> RankCorrelation | None:
     both = [row for row in rows if row.configuration in target]
-    if len(both) < LEAST_N:
+    if len(both) < MIN_N:
         return None
     return rank_correlation([_signed(row) for row in both], [target[row.configuration].median for row in both])
 

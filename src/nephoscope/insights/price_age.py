@@ -2,7 +2,7 @@
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
-from nephoscope.results import Insight
+from nephoscope.model.rows import Insight
 
 NAME = "price_age"
 OLD_DAYS = 365

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, interval_of_one, plural, say
-from nephoscope.results import Insight, PricePerformance, RankRow
-from nephoscope.units import MIB
+from nephoscope.model.rows import Insight, PricePerformance, RankRow
+from nephoscope.model.units import MIB
 
 NAME = "price_leaders"
 _LARGER = {"bit/s": (1e9, "Gbit/s"), "B/s": (float(MIB), "MiB/s")}

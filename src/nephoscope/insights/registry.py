@@ -29,7 +29,7 @@ from nephoscope.insights import (
     versions,
 )
 from nephoscope.insights.base import Findings, Rule
-from nephoscope.results import Insight
+from nephoscope.model.rows import Insight
 
 RULES: Mapping[str, Rule] = {
     answer.NAME: answer.answer,

@@ -4,11 +4,11 @@ from collections import defaultdict
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
-from nephoscope.results import Insight, Statistic
+from nephoscope.model.rows import Insight, Statistic
 from nephoscope.stats.median import CONFIDENCE
 
 NAME = "replicates"
-MOST_NAMED = 8
+MAX_NAMED = 8
 """With more pairs of benchmark and configuration than this they are counted."""
 
 
@@ -24,7 +24,7 @@ def replicates(findings: Findings) -> list[Insight]:
 def _warning(n: int, rows: list[Statistic]) -> Insight:
     more = rows[0].more_replicates_needed
     places = sorted({(row.benchmark, row.configuration) for row in rows})
-    many = len(places) > MOST_NAMED
+    many = len(places) > MAX_NAMED
     where = "" if many else enumeration([f"{benchmark} on {configuration}" for benchmark, configuration in places])
     return say(
         NAME,

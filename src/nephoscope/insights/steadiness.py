@@ -4,12 +4,12 @@ from collections import defaultdict
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
-from nephoscope.results import Insight, MeasurementRow
-from nephoscope.stats.change_points import LEAST_CHANGE, plateaus
+from nephoscope.model.rows import Insight, MeasurementRow
+from nephoscope.stats.change_points import MIN_CHANGE, plateaus
 from nephoscope.stats.steadiness import steadiness
 
 NAME = "steadiness"
-LEAST_VALUES = 60
+MIN_VALUES = 60
 """As the check `throttled` asks for."""
 
 
@@ -24,7 +24,7 @@ def unsteady(findings: Findings) -> list[Insight]:
         configurations = sorted(name for b, m, name in series if (b, m) == (benchmark, metric.name))
         for configuration in configurations:
             by_trial = series[benchmark, metric.name, configuration]
-            long = {trial: rows for trial, rows in by_trial.items() if len(rows) >= LEAST_VALUES}
+            long = {trial: rows for trial, rows in by_trial.items() if len(rows) >= MIN_VALUES}
             restless = sorted(trial for trial, rows in long.items() if not _at_rest(rows))
             if restless:
                 place = f"{findings.title(benchmark, metric.name)} in {benchmark} on {configuration}"
@@ -40,7 +40,7 @@ def _at_rest(rows: list[MeasurementRow]) -> bool:
     seen = steadiness(values)
     if seen is None:
         return True
-    return seen.came_to_rest and not (seen.drifts and abs(seen.drift) >= LEAST_CHANGE)
+    return seen.came_to_rest and not (seen.drifts and abs(seen.drift) >= MIN_CHANGE)
 
 
 def _told(benchmark: str, place: str, restless: list[str], n: int) -> Insight:
@@ -51,7 +51,7 @@ def _told(benchmark: str, place: str, restless: list[str], n: int) -> Insight:
         + plural(len(restless), "was", "were")
         + " not in a steady state: the rate changed its level by {least:percent} % or more, drifted as far, or did not "
         "come to rest in the first half. A longer warm-up or a longer trial tells more.",
-        numbers={"restless": len(restless), "n": n, "least": 100 * LEAST_CHANGE},
+        numbers={"restless": len(restless), "n": n, "least": 100 * MIN_CHANGE},
         trials=restless,
         benchmark=benchmark,
         place=place,

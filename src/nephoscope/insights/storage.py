@@ -3,7 +3,7 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import INTERVAL, oriented
 from nephoscope.insights.words import enumeration, plural, say
-from nephoscope.results import Comparison, ComparisonVerdict, CostRow, Insight, PriceComparison
+from nephoscope.model.rows import Comparison, ComparisonVerdict, CostRow, Insight, PriceComparison
 
 NAME = "storage"
 HIGH_PERFORMANCE = ("io1", "io2", "pd-extreme", "hyperdisk-extreme", "Ultra Disk")

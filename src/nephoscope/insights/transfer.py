@@ -5,8 +5,8 @@ from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.model.rows import Insight, TransferRow
 from nephoscope.prices.rows import Basis
-from nephoscope.results import Insight, TransferRow
 
 NAME = "transfer"
 LARGE_SHARE = 0.05

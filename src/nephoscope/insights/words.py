@@ -9,8 +9,8 @@ import string
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
-from nephoscope.results import Insight
-from nephoscope.units import GIB, KIB, MIB
+from nephoscope.model.rows import Insight
+from nephoscope.model.units import GIB, KIB, MIB
 
 
 def count(value: float) -> str:

@@ -4,8 +4,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nephoscope.errors import MachineLost, ToolMissing, TrialFailure
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import MachineLost, ToolMissing, TrialFailure
 
 GOOD_BOUND_S = 0.05
 """A bound as tight as this is not asked for again: it is a fifth of the limit that a check holds."""

@@ -3,14 +3,14 @@
 from collections.abc import Collection, Mapping
 from enum import StrEnum
 
-from nephoscope.frozen import Frozen
 from nephoscope.machines.tools import install_hint
-from nephoscope.records import Facts
-from nephoscope.units import GIB
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Facts
+from nephoscope.model.units import GIB
 
-LEAST_FREE_BYTES = 2 * GIB
-MOST_BUSY_SHARE = 0.05
-MOST_STEAL_SHARE = 0.02
+MIN_FREE_BYTES = 2 * GIB
+MAX_BUSY_SHARE = 0.05
+MAX_STEAL_SHARE = 0.02
 GOOD_CLOCK_SOURCES = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_clocksource_tsc_page"})
 
 
@@ -41,8 +41,8 @@ def examine(facts: Facts, tools: Mapping[str, bool], needed: Collection[str]) ->
     """
     return [
         _governor(facts),
-        _share("foreign load", facts.busy_share, MOST_BUSY_SHARE, "stop what runs, then look again"),
-        _share("steal", facts.steal_share, MOST_STEAL_SHARE, "a neighbour takes CPU time: use another host"),
+        _share("foreign load", facts.busy_share, MAX_BUSY_SHARE, "stop what runs, then look again"),
+        _share("steal", facts.steal_share, MAX_STEAL_SHARE, "a neighbour takes CPU time: use another host"),
         _clock_source(facts),
         _disk(facts),
         _cgroup(facts),
@@ -82,8 +82,8 @@ def _disk(facts: Facts) -> Finding:
         return Finding(what="free disk", health=Health.WARNING, found="not known", hint="findmnt could not tell")
     place = f"{facts.disk.filesystem or 'unknown file system'} on {facts.disk.device or 'an unknown device'}"
     found = f"{free / GIB:.1f} GiB on {place}"
-    if free < LEAST_FREE_BYTES:
-        hint = f"the laptop study needs {LEAST_FREE_BYTES / GIB:.0f} GiB: free some space or use --out elsewhere"
+    if free < MIN_FREE_BYTES:
+        hint = f"the laptop study needs {MIN_FREE_BYTES / GIB:.0f} GiB: free some space or use --out elsewhere"
         return Finding(what="free disk", health=Health.BAD, found=found, hint=hint)
     if facts.disk.filesystem == "tmpfs":
         return Finding(what="free disk", health=Health.WARNING, found=found, hint="tmpfs is memory, not a disk")

@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nephoscope.errors import MachineLost, ToolMissing, TrialFailure
 from nephoscope.machines import facts_text as text
 from nephoscope.machines.clock import clock_offset
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.records import Facts
+from nephoscope.model.errors import MachineLost, ToolMissing, TrialFailure
+from nephoscope.model.records import Facts
 
 _TIMEOUT_S = 10.0
 _ENVIRONMENT = {"LC_ALL": "C"}

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nephoscope.records import Disk
-from nephoscope.units import KIB
+from nephoscope.model.records import Disk
+from nephoscope.model.units import KIB
 
 _MARKER = re.compile(r"^==> (/[^\n]*) <==\n", re.MULTILINE)
 _UNLIMITED_BYTES = 2**60

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from nephoscope.errors import NephoscopeError, OutputUnreadable, ToolMissing, ToolTimedOut
 from nephoscope.machines.remote import Background, Completed
+from nephoscope.model.errors import NephoscopeError, OutputUnreadable, ToolMissing, ToolTimedOut
 
 
 @dataclass(frozen=True)

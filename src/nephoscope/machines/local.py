@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from nephoscope.errors import OutputUnreadable, StorageFailed, ToolMissing, ToolTimedOut
 from nephoscope.machines.remote import Background, Completed
 from nephoscope.machines.tools import install_hint
+from nephoscope.model.errors import OutputUnreadable, StorageFailed, ToolMissing, ToolTimedOut
 
 _KILL_WAIT_S = 5.0
 _READ_BYTES = 1 << 16

@@ -9,9 +9,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from nephoscope.errors import EnvironmentProblem
 from nephoscope.machines.facts_text import CGROUPS
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import EnvironmentProblem
 
 _TIMEOUT_S = 20.0
 _MAKE = r"""

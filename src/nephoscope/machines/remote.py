@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from nephoscope.errors import tool_failed
+from nephoscope.model.errors import tool_failed
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from itertools import pairwise
 
 from pydantic import ConfigDict, Field, ValidationError
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.records import TelemetrySample
-from nephoscope.units import SECTOR_BYTES
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import TelemetrySample
+from nephoscope.model.units import SECTOR_BYTES
 
 _MICROSECONDS_PER_SECOND = 1_000_000
 _WHOLE_DISK = re.compile(r"(?:[shv]d|xvd)[a-z]+|nvme\d+n\d+|mmcblk\d+|nbd\d+|pmem\d+")

@@ -8,9 +8,9 @@ import re
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, one_or_none, only, whole_lines
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close, whole_lines
 
 _WHAT = "CoreMark output"
 _VALID = "Correct operation validated"
@@ -28,7 +28,7 @@ _CONTEXTS = re.compile(rf"Parallel (?P<how>\S+) : (?P<count>{INTEGER})")
 _CRC = re.compile(rf"\[({INTEGER})\]crc(list|matrix|state|final) +: 0x[0-9a-f]{{4}}")
 _SCORE = re.compile(rf"CoreMark 1\.0 : ({DECIMAL}) / .+")
 _COMPLAINTS = ("ERROR", "Errors detected", "Cannot validate operation")
-_LEAST_S = 10.0
+_MIN_S = 10.0
 _PERFORMANCE_SEED = "0xe9f5"
 """Seeds 0, 0, 0x66 with 2000 bytes: EEMBC's performance run, the one that may be reported."""
 
@@ -38,7 +38,7 @@ class CoreMark(Frozen):
 
     iterations_per_s: float = Field(gt=0, description="of all contexts together; this is the score")
     iterations: int = Field(gt=0)
-    duration_s: float = Field(ge=_LEAST_S, description="EEMBC's rules ask for ten seconds")
+    duration_s: float = Field(ge=_MIN_S, description="EEMBC's rules ask for ten seconds")
     ticks: int = Field(gt=0)
     contexts: int = Field(ge=1)
     parallel: str | None = Field(description="PThreads, Fork, Sockets; None: one context")
@@ -60,7 +60,7 @@ def parse_coremark(text: str) -> CoreMark:
         if line.startswith(_COMPLAINTS) or "]ERROR!" in line:
             raise OutputUnreadable(f"{_WHAT}: it says {line[:80]!r}")
     found = {
-        key: only((re.fullmatch(pattern, line) for line in lines), f"{_WHAT} for {key}")[1]
+        key: exactly_one((re.fullmatch(pattern, line) for line in lines), f"{_WHAT} for {key}")[1]
         for key, pattern in _KEYS.items()
     }
     if not any(line.startswith(_VALID) for line in lines):
@@ -73,11 +73,13 @@ def parse_coremark(text: str) -> CoreMark:
         raise OutputUnreadable(f"{_WHAT}: no time passed")
     # Without floating point the program prints whole seconds and whole iterations per second.
     whole = 0.0 if "." in found["duration_s"] else 1.0
-    agree(rate, int(found["iterations"]) / seconds, relative=0.001 + whole / seconds, absolute=whole, what=_WHAT)
+    require_close(
+        rate, int(found["iterations"]) / seconds, relative=0.001 + whole / seconds, absolute=whole, what=_WHAT
+    )
     score = one_or_none((_SCORE.fullmatch(line) for line in lines), f"{_WHAT} for the score")
     if score:
-        agree(float(score[1]), rate, relative=1e-6, absolute=0.01, what=f"{_WHAT}: the score")
-    return made(
+        require_close(float(score[1]), rate, relative=1e-6, absolute=0.01, what=f"{_WHAT}: the score")
+    return build(
         CoreMark,
         _WHAT,
         **found,

@@ -10,11 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.units import KIB
 from nephoscope.parsers.sizes import size_of
 from nephoscope.parsers.text import INTEGER, whole_lines
-from nephoscope.units import KIB
 
 _WHAT = "lines about the CPU"
 _COUNTS = {"CPU(s)", "Socket(s)", "Thread(s) per core", "processor", "physical id"}

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
 from nephoscope.parsers.sizes import size_of
-from nephoscope.parsers.text import INTEGER, made, shown, whole_lines
+from nephoscope.parsers.text import INTEGER, build, shown, whole_lines
 
 _WHAT = "/proc/cpuinfo"
 _LINE = re.compile(r"(?P<key>[A-Za-z][A-Za-z0-9 _/()-]{0,40}?)[ \t]*:(?: ?(?P<value>.*))?")
@@ -58,7 +58,7 @@ def parse_cpuinfo(text: str) -> CpuInfo:
     places = {(block.get("physical id"), block["core id"]) for block in blocks if "core id" in block}
     caches = {size_of(size, f"{_WHAT}: cache size")[0] for size in _all(blocks, "cache size")}
     parts = {f"{one['CPU implementer']}/{one['CPU part']}" for one in blocks if one.keys() >= _ARM}
-    return made(
+    return build(
         CpuInfo,
         _WHAT,
         cpus=len(blocks),

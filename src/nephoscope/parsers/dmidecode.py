@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import INTEGER, made, shown, whole_lines
-from nephoscope.units import KIB
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.units import KIB
+from nephoscope.parsers.text import INTEGER, build, shown, whole_lines
 
 _WHAT = "dmidecode output"
 _HANDLE = re.compile(rf"Handle (0x[0-9A-F]{{4,8}}), DMI type ({INTEGER}), {INTEGER} bytes\.?")
@@ -63,7 +63,7 @@ def parse_dmidecode(text: str) -> Dmi:
         raise OutputUnreadable(f"{_WHAT}: a handle stands twice")
     system = next((one.fields for one in structures if one.kind == _SYSTEM), {})
     sizes = [_bytes(one.fields["Size"]) for one in structures if one.kind == _MEMORY_DEVICE and "Size" in one.fields]
-    return made(
+    return build(
         Dmi,
         _WHAT,
         structures=structures,
@@ -89,7 +89,7 @@ def _structure(lines: Sequence[str]) -> DmiStructure:
             name = field[1]
             fields[name] = (field[2] or "").strip()
     known = {name: value for name, value in fields.items() if name and value and value.casefold() not in _NOTHING}
-    return made(DmiStructure, _WHAT, handle=head[1], kind=int(head[2]), title=lines[1].strip(), fields=known)
+    return build(DmiStructure, _WHAT, handle=head[1], kind=int(head[2]), title=lines[1].strip(), fields=known)
 
 
 def _bytes(text: str) -> int:

@@ -11,10 +11,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import INTEGER, Part, agree, checked, json_in, made, shown, whole_lines
-from nephoscope.units import KIB
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.units import KIB
+from nephoscope.parsers.text import INTEGER, Part, build, json_in, require_close, shown, validate, whole_lines
 
 _WHAT = "fio JSON"
 _NS, _US, _MS = 1e-9, 1e-6, 1000.0
@@ -133,12 +133,12 @@ def parse_fio(text: str) -> FioReport:
     document = json_in(_NOT_A_NUMBER.sub("null", text), _WHAT)
     if not isinstance(document, dict) or "fio version" not in document:
         raise OutputUnreadable(f"{_WHAT}: no 'fio version' in it")
-    found = checked(_Document, document, _WHAT)
+    found = validate(_Document, document, _WHAT)
     jobs = [one for one in found.jobs or found.client_stats if one.jobname != "All clients"]
     if not jobs:
         raise OutputUnreadable(f"{_WHAT}: no job in it")
     recent = not re.match(r"fio-[0-2]\.", found.version)
-    return made(
+    return build(
         FioReport,
         _WHAT,
         version=found.version.removeprefix("fio-"),
@@ -152,7 +152,7 @@ def _job(job: _Job, common: Mapping[str, str], *, recent: bool) -> FioJob:
     if not any(sides.values()) and not job.error:
         raise OutputUnreadable(f"{where}: no I/O was done")
     sync = job.sync and (_latency(job.sync.lat_ns, _NS, where) or _latency(job.sync.lat, _US, where))
-    return made(
+    return build(
         FioJob,
         where,
         name=job.jobname,
@@ -175,16 +175,16 @@ def _side(side: _Side | None, where: str, *, recent: bool) -> FioSide | None:
         raise OutputUnreadable(f"{where}: I/O in no time")
     # Times are whole milliseconds, and version 2 writes whole KiB and whole I/Os a second.
     relative = _ROUNDED + 2 / side.runtime
-    agree(rate, bytes_done / seconds, relative=relative, absolute=2 * KIB, what=f"{where}: bandwidth")
+    require_close(rate, bytes_done / seconds, relative=relative, absolute=2 * KIB, what=f"{where}: bandwidth")
     if side.total_ios is not None:
-        agree(side.iops, side.total_ios / seconds, relative=relative, absolute=1, what=f"{where}: I/O rate")
+        require_close(side.iops, side.total_ios / seconds, relative=relative, absolute=1, what=f"{where}: I/O rate")
     if recent and (side.lat or side.clat or not (side.lat_ns or side.clat_ns)):
         raise OutputUnreadable(f"{where}: version 3 writes lat_ns and clat_ns, and other keys are there")
     phases = {
         name: _latency(getattr(side, f"{name}_ns"), _NS, where) or _latency(getattr(side, name), _US, where)
         for name in _LATENCIES
     }
-    return made(
+    return build(
         FioSide,
         where,
         bytes_done=bytes_done,
@@ -204,7 +204,7 @@ def _latency(found: _Latency | None, unit_s: float, where: str) -> FioLatency | 
         return None
     if not found.min_ <= found.mean * (1 + _ROUNDED) + 1 or not found.mean <= found.max_ * (1 + _ROUNDED) + 1:
         raise OutputUnreadable(f"{where}: a mean latency of {found.mean:g} outside {found.min_:g} to {found.max_:g}")
-    return made(
+    return build(
         FioLatency,
         where,
         minimum_s=found.min_ * unit_s,
@@ -261,4 +261,4 @@ def _log_row(line: str, number: int) -> FioLogRow:
     if not known or int(cells[2]) >= len(_DIRECTIONS):
         raise OutputUnreadable(f"fio log: line {number}: {shown(line)}")
     direction = _DIRECTIONS[int(cells[2])]
-    return made(FioLogRow, "fio log", at_s=int(cells[0]) / _MS, value=float(cells[1]), direction=direction)
+    return build(FioLogRow, "fio log", at_s=int(cells[0]) / _MS, value=float(cells[1]), direction=direction)

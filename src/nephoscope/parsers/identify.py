@@ -5,15 +5,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
 from nephoscope.parsers.coremark import parse_coremark
 from nephoscope.parsers.cpuinfo import parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode
 from nephoscope.parsers.fio import parse_fio
 from nephoscope.parsers.iperf2 import parse_iperf_client, parse_iperf_csv
-from nephoscope.parsers.iperf3 import parse_iperf3
-from nephoscope.parsers.iperf3_text import parse_iperf3_text
+from nephoscope.parsers.iperf3 import parse_iperf3, parse_iperf3_text
 from nephoscope.parsers.lsblk import parse_lsblk
 from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf

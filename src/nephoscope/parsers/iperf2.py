@@ -9,9 +9,9 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, only, shown, whole_lines
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, require_close, shown, whole_lines
 
 _WHAT = "iperf log"
 _HEAD = re.compile(r"Client connecting to (?P<server>[^\s,]+).*|Server listening on (?:TCP|UDP) port .*")
@@ -36,7 +36,7 @@ _TENTH_S = 0.06
 """Times are printed with one decimal."""
 _UNSEEN_S = 1.5
 """iperf 2 may leave out its last interval, of one second in the Cloud Reports, and end a little late."""
-_LEAST_ALONE_S = 2.0
+_MIN_ALONE_S = 2.0
 """A shorter line alone may be the first interval of a log that was cut."""
 
 
@@ -76,7 +76,7 @@ def parse_iperf_client(text: str) -> Iperf:
         OutputUnreadable: nothing, cut off, no summary, several streams without a sum, or gaps between intervals.
     """
     lines = [line.rstrip() for line in whole_lines(text, _WHAT, ends=_ENDS)]
-    server = only((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")["server"]
+    server = exactly_one((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")["server"]
     matches = [match for line in lines if (match := _LINE.fullmatch(line))]
     for line in lines:
         if re.search(r"(?:bits|Bytes)/sec", line) and not _LINE.fullmatch(line):
@@ -138,8 +138,8 @@ def _csv_row(match: re.Match[str]) -> IperfInterval:
     if end_s <= start_s:
         raise OutputUnreadable(f"{_WHAT}: an interval from {start_s:g} to {end_s:g} s")
     relative = 0.001 + 2 * _TENTH_S / (end_s - start_s)
-    agree(rate, int(match["bytes"]) * 8 / (end_s - start_s), relative=relative, absolute=10, what=_WHAT)
-    return made(
+    require_close(rate, int(match["bytes"]) * 8 / (end_s - start_s), relative=relative, absolute=10, what=_WHAT)
+    return build(
         IperfInterval,
         _WHAT,
         start_s=start_s,
@@ -176,7 +176,7 @@ def _iperf(
         summed = _stream("SUM", total)
         whole, intervals = summed.whole, summed.intervals
         streams = streams or (summed,)
-    return made(Iperf, _WHAT, server=server, whole=whole, intervals=intervals, streams=streams, received=received)
+    return build(Iperf, _WHAT, server=server, whole=whole, intervals=intervals, streams=streams, received=received)
 
 
 def _added(wholes: Sequence[IperfInterval]) -> IperfInterval:
@@ -184,23 +184,23 @@ def _added(wholes: Sequence[IperfInterval]) -> IperfInterval:
     end_s = max(one.end_s for one in wholes)
     if end_s - min(one.end_s for one in wholes) > _UNSEEN_S:
         raise OutputUnreadable(f"{_WHAT}: streams that end at different times have no sum")
-    return made(IperfInterval, _WHAT, start_s=0.0, end_s=end_s, bits_per_s=sum(one.bits_per_s for one in wholes))
+    return build(IperfInterval, _WHAT, start_s=0.0, end_s=end_s, bits_per_s=sum(one.bits_per_s for one in wholes))
 
 
 def _stream(name: str, rows: Sequence[IperfInterval]) -> IperfStream:
     *intervals, whole = rows
-    if whole.start_s > 0 or (not intervals and name != "SUM" and whole.end_s < _LEAST_ALONE_S):
+    if whole.start_s > 0 or (not intervals and name != "SUM" and whole.end_s < _MIN_ALONE_S):
         raise OutputUnreadable(f"{_WHAT} is cut off: stream {name} has no summary")
-    if not intervals and whole.end_s < _LEAST_ALONE_S:
+    if not intervals and whole.end_s < _MIN_ALONE_S:
         raise OutputUnreadable(f"{_WHAT} is cut off: it has no summary")
     _require_chain(intervals, whole)
-    return made(IperfStream, _WHAT, whole=whole, intervals=tuple(intervals))
+    return build(IperfStream, _WHAT, whole=whole, intervals=tuple(intervals))
 
 
 def _interval(match: re.Match[str]) -> IperfInterval:
     rate = float(match["rate"]) * (_BYTES[match["bit"]] * 8 if match["kind"] == "Bytes" else _BITS[match["bit"]])
     loss = _LOSS.fullmatch(match["more"])
-    row = made(
+    row = build(
         IperfInterval,
         _WHAT,
         start_s=float(match["start"]),
@@ -215,7 +215,7 @@ def _interval(match: re.Match[str]) -> IperfInterval:
         raise OutputUnreadable(f"{_WHAT}: an interval from {row.start_s:g} to {row.end_s:g} s")
     computed = float(match["amount"]) * _BYTES[match["byte"]] * 8 / length_s
     rounding = _THREE_DIGITS + 2 * _TENTH_S / length_s
-    agree(row.bits_per_s, computed, relative=rounding, absolute=10, what=_WHAT)
+    require_close(row.bits_per_s, computed, relative=rounding, absolute=10, what=_WHAT)
     return row
 
 
@@ -233,7 +233,7 @@ def _require_chain(intervals: Sequence[IperfInterval], whole: IperfInterval) -> 
     bits = sum(row.bits_per_s * (row.end_s - row.start_s) for row in intervals)
     # What an interval that was left out carried is not known, only that links do not double their rate.
     unseen = 2 * max(row.bits_per_s for row in intervals) * abs(whole.end_s - at_s)
-    agree(
+    require_close(
         whole.bits_per_s,
         bits / whole.end_s,
         relative=_THREE_DIGITS,

@@ -5,16 +5,29 @@ receiver's. A side that does not know the other's numbers writes 0 there; here t
 knows only what it sent and how many datagrams were lost: all are of one size, so the received rate follows.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import Part, agree, checked, json_documents, made
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.parsers.text import (
+    DECIMAL,
+    INTEGER,
+    Part,
+    build,
+    exactly_one,
+    json_documents,
+    one_or_none,
+    require_close,
+    shown,
+    validate,
+    whole_lines,
+)
 
-_WHAT = "iperf3 JSON"
+_JSON = "iperf3 JSON"
 _MS = 1000.0
 _ROUNDED = 0.02
 """Rates are computed from times with more digits than are printed, and from the other end's clock."""
@@ -69,7 +82,7 @@ class _Sum(Part):
         """Held against its own bytes; None: nothing was counted."""
         if self.bytes_ == 0 or self.seconds == 0:
             return None
-        agree(self.bits_per_second, self.bytes_ * 8 / self.seconds, relative=_ROUNDED, absolute=1, what=_WHAT)
+        require_close(self.bits_per_second, self.bytes_ * 8 / self.seconds, relative=_ROUNDED, absolute=1, what=_JSON)
         return self.bits_per_second
 
 
@@ -115,23 +128,23 @@ def parse_iperf3(text: str) -> Iperf3:
     Raises:
         OutputUnreadable: no JSON, cut off, an error that iperf3 tells, or numbers that contradict each other.
     """
-    document = _whole(list(json_documents(text, _WHAT)))
+    document = _whole(list(json_documents(text, _JSON)))
     if "error" in document:
-        raise OutputUnreadable(f"{_WHAT}: it says {str(document['error'])[:120]!r}")
-    found = checked(_Document, document, _WHAT)
+        raise OutputUnreadable(f"{_JSON}: it says {str(document['error'])[:120]!r}")
+    found = validate(_Document, document, _JSON)
     if not found.start.version.startswith("iperf 3"):
-        raise OutputUnreadable(f"{_WHAT}: {found.start.version[:40]!r} is not iperf 3")
+        raise OutputUnreadable(f"{_JSON}: {found.start.version[:40]!r} is not iperf 3")
     end = found.end
     sent, received, datagrams = end.sum_sent, end.sum_received, end.sum_ if end.sum_ and end.sum_.packets else None
     if datagrams and received is None:
         sent, received = datagrams, _arrived(datagrams)
     known = [one for one in (received, sent) if one and one.bytes_]
     if not known:
-        raise OutputUnreadable(f"{_WHAT}: end: nothing was sent or received")
+        raise OutputUnreadable(f"{_JSON}: end: nothing was sent or received")
     test = found.start.test_start
-    return made(
+    return build(
         Iperf3,
-        _WHAT,
+        _JSON,
         version=found.start.version,
         protocol=test.protocol,
         streams=test.num_streams,
@@ -165,10 +178,10 @@ def _arrived(sent: _Sum) -> _Sum:
 
 def _interval(one: _Sum) -> Iperf3Interval:
     if one.seconds > 0:
-        agree(one.bits_per_second, one.bytes_ * 8 / one.seconds, relative=_ROUNDED, absolute=1, what=_WHAT)
-    return made(
+        require_close(one.bits_per_second, one.bytes_ * 8 / one.seconds, relative=_ROUNDED, absolute=1, what=_JSON)
+    return build(
         Iperf3Interval,
-        _WHAT,
+        _JSON,
         start_s=one.start,
         end_s=one.end,
         bits_per_s=one.bits_per_second,
@@ -187,5 +200,115 @@ def _whole(documents: Sequence[Any]) -> Mapping[str, Any]:
         merged: dict[str, Any] = {name: found[0] for name, found in parts.items() if found}
         return {**merged, "intervals": [one.get("data") for one in events if one["event"] == "interval"]}
     if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise OutputUnreadable(f"{_WHAT}: {len(documents)} documents; one test was expected")
+        raise OutputUnreadable(f"{_JSON}: {len(documents)} documents; one test was expected")
     return documents[0]
+
+
+_TEXT = "iperf3 text"
+_HEAD = re.compile(r"Connecting to host \S{1,255}, port [0-9]{1,5}|Server listening on [0-9]{1,5}.{0,20}")
+_VERSION = re.compile(r"iperf (?P<version>3\.\S{1,30})(?: .*)?")
+_RESULT = (
+    rf"\[ *(?P<stream>{INTEGER}|SUM)\](?:\[(?P<role>[TR]X-[CS])\])? +(?P<start>{DECIMAL})-(?P<end>{DECIMAL}) +sec"
+    rf" +(?P<amount>{DECIMAL}) (?P<byte>[KMGT]?)Bytes +(?P<rate>{DECIMAL}) (?P<bit>[KMGT]?)(?P<kind>bits|Bytes)/sec"
+    rf"(?: +(?P<jitter>{DECIMAL}) ms +(?P<lost>-?{INTEGER})/(?P<datagrams>{INTEGER}) \([^)]{{1,20}}\))?"
+    rf"(?: +(?P<retransmits>{INTEGER})(?: +{DECIMAL} [KMGT]?Bytes)?)?"
+)
+_LINE = re.compile(rf"{_RESULT}(?: +(?P<said>sender|receiver|\(omitted\)))? *")
+_RATE = re.compile(r"\[.*(?:bits|Bytes)/sec.*")
+_ENDS = re.compile(rf"iperf Done\.|{_RESULT} +(?:sender|receiver) *")
+_BACK = {"RX-C", "TX-S"}
+"""Roles of what the server sends."""
+_BYTES = {"": 1, "K": 1024, "M": 1024**2, "G": 1024**3, "T": 1024**4}
+_BITS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+_THREE_DIGITS = 0.011
+_HUNDREDTH_S = 0.006
+
+Row = re.Match[str]
+
+
+def parse_iperf3_text(text: str) -> Iperf3:
+    """Reads one test.
+
+    Raises:
+        OutputUnreadable: nothing, cut off, several tests, an error that iperf3 tells, or numbers that contradict each
+            other.
+    """
+    lines = [line.rstrip() for line in whole_lines(text, _TEXT, ends=_ENDS)]
+    for line in lines:
+        if line.startswith(("iperf3: error", "iperf3: interrupt")):
+            raise OutputUnreadable(f"{_TEXT}: it says {line[:120]!r}")
+        if _RATE.fullmatch(line) and not _LINE.fullmatch(line):
+            raise OutputUnreadable(f"{_TEXT}: unreadable line {shown(line)}")
+    head = exactly_one((_HEAD.fullmatch(line) for line in lines), f"{_TEXT} that begin it")
+    is_client = head[0].startswith("Connecting")
+    if is_client and "iperf Done." not in lines:
+        raise OutputUnreadable(f"{_TEXT} is cut off: no line says 'iperf Done.'")
+    is_udp = any("Datagrams" in line for line in lines)
+    version = one_or_none((_VERSION.fullmatch(line) for line in lines), f"{_TEXT} with a version")
+    rows = [row for line in lines if (row := _LINE.fullmatch(line))]
+    there, back = ([row for row in rows if (row["role"] in _BACK) == way] for way in (False, True))
+    sent, received = _total(there, "sender"), _total(there, "receiver")
+    counted = received or sent
+    if counted is None or (_bits_per_s(sent) is None and _bits_per_s(received) is None):
+        raise OutputUnreadable(f"{_TEXT}: no whole of the sender or the receiver in it, or 0")
+    return build(
+        Iperf3,
+        _TEXT,
+        version=f"iperf {version['version']}" if version else None,
+        protocol="UDP" if is_udp else "TCP",
+        streams=len({row["stream"] for row in there} - {"SUM"}),
+        reverse=any(line.startswith("Reverse mode") for line in lines) or (not is_client and received is None),
+        duration_s=float(counted["end"]) - float(counted["start"]),
+        sent_bits_per_s=_bits_per_s(sent),
+        received_bits_per_s=_bits_per_s(received),
+        back_sent_bits_per_s=_bits_per_s(_total(back, "sender")),
+        back_received_bits_per_s=_bits_per_s(_total(back, "receiver")),
+        retransmits=int(sent["retransmits"]) if sent and sent["retransmits"] and not is_udp else None,
+        jitter_s=float(counted["jitter"]) / 1000 if counted["jitter"] else None,
+        lost=int(counted["lost"]) if counted["lost"] else None,
+        datagrams=int(counted["datagrams"]) if counted["datagrams"] else None,
+        cpu_here_share=None,
+        cpu_there_share=None,
+        congestion_control=None,
+        intervals=tuple(_intervals(there, is_udp=is_udp)),
+    )
+
+
+def _total(rows: Sequence[Row], side: str) -> Row | None:
+    """What one side says of all streams; None: it says nothing."""
+    found = {row["stream"]: row for row in rows if row["said"] == side}
+    streams = {row["stream"] for row in rows} - {"SUM"}
+    if not found:
+        return None
+    total = found.get("SUM") if len(streams) > 1 else next(iter(found.values()))
+    if total is None or found.keys() - {"SUM"} != streams:
+        raise OutputUnreadable(f"{_TEXT} is cut off: not every stream has the {side}'s whole, or their sum is missing")
+    return total
+
+
+def _bits_per_s(row: Row | None) -> float | None:
+    """Held against its own amount; None: nothing was counted."""
+    if row is None:
+        return None
+    length_s = float(row["end"]) - float(row["start"])
+    if length_s <= 0:
+        raise OutputUnreadable(f"{_TEXT}: an interval from {row['start']} to {row['end']} s")
+    rate = float(row["rate"]) * (_BYTES[row["bit"]] * 8 if row["kind"] == "Bytes" else _BITS[row["bit"]])
+    computed = float(row["amount"]) * _BYTES[row["byte"]] * 8 / length_s
+    require_close(rate, computed, relative=_THREE_DIGITS + 2 * _HUNDREDTH_S / length_s, absolute=100, what=_TEXT)
+    return rate or None
+
+
+def _intervals(rows: Sequence[Row], *, is_udp: bool) -> Iterable[Iperf3Interval]:
+    """Of the sum, or of the only stream. Of UDP the number behind the rate counts datagrams."""
+    found = [row for row in rows if row["said"] not in {"sender", "receiver"}]
+    for row in [row for row in found if row["stream"] == "SUM"] or found:
+        yield build(
+            Iperf3Interval,
+            _TEXT,
+            start_s=float(row["start"]),
+            end_s=float(row["end"]),
+            bits_per_s=_bits_per_s(row) or 0.0,
+            retransmits=int(row["retransmits"]) if row["retransmits"] and not is_udp else None,
+            omitted=row["said"] == "(omitted)",
+        )

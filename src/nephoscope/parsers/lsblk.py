@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
 from nephoscope.parsers.sizes import size_of
-from nephoscope.parsers.text import json_in, made, shown
+from nephoscope.parsers.text import build, json_in, shown
 
 _WHAT = "lsblk JSON"
 _TRUTH = {"1": True, "0": False, "true": True, "false": False}
@@ -66,7 +66,7 @@ def _devices(rows: list[Any]) -> Iterator[BlockDevice]:
 def _device(row: dict[str, Any], parent: str | None) -> BlockDevice:
     where = f"{_WHAT}: {shown(str(row.get('name')))}"
     size, rounded = _size(row.get("size"), where)
-    return made(
+    return build(
         BlockDevice,
         where,
         name=_text(row.get("name"), where) or "",

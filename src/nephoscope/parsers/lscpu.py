@@ -11,17 +11,17 @@ from typing import Any
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
 from nephoscope.parsers.sizes import size_of
-from nephoscope.parsers.text import INTEGER, clean, json_in, made, shown, whole_lines
+from nephoscope.parsers.text import INTEGER, build, clean, json_in, shown, whole_lines
 
 _WHAT = "lscpu output"
 _CACHE = re.compile(r"(L[1-4][di]?)(?: cache)?")
 _NODE = re.compile(rf"NUMA node({INTEGER}) CPU\(s\)")
 _LINE = re.compile(r"(?P<field> *[A-Z][^:]{0,60}):(?: +(?P<value>.*))?")
 _OF_ONE = re.compile(r"[0-9.,]+[KMG]")
-_MOST_CPUS = 65_536
+_MAX_CPUS = 65_536
 
 
 class LscpuCache(Frozen):
@@ -72,7 +72,7 @@ def parse_lscpu(text: str) -> Lscpu:
         raise OutputUnreadable(f"{_WHAT}: {numa_nodes} NUMA nodes, and CPUs of {len(nodes)}")
     if len(online) > vcpus:
         raise OutputUnreadable(f"{_WHAT}: {vcpus} CPUs, and {len(online)} of them on line")
-    return made(
+    return build(
         Lscpu,
         _WHAT,
         architecture=architecture,
@@ -106,7 +106,7 @@ def cpus_of(text: str) -> tuple[int, ...]:
     for part in text.split(",") if text else ():
         span = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", part.strip())
         first, last = (int(span[1]), int(span[2] or span[1])) if span else (0, -1)
-        if not first <= last < _MOST_CPUS or len(numbers) > _MOST_CPUS:
+        if not first <= last < _MAX_CPUS or len(numbers) > _MAX_CPUS:
             raise OutputUnreadable(f"{_WHAT}: {shown(text)} is no list of CPUs")
         numbers.extend(range(first, last + 1))
     return tuple(numbers)
@@ -149,7 +149,7 @@ def _count(fields: Mapping[str, str], name: str) -> int | None:
     value = fields.get(name)
     if value is None:
         return None
-    if not re.fullmatch(INTEGER, value) or int(value) > _MOST_CPUS:
+    if not re.fullmatch(INTEGER, value) or int(value) > _MAX_CPUS:
         raise OutputUnreadable(f"{_WHAT}: {name}: {shown(value)} is no count")
     return int(value)
 
@@ -170,5 +170,7 @@ def _caches(fields: Mapping[str, str]) -> dict[str, LscpuCache]:
             size_bytes, instances = size_of(value, f"{_WHAT}: {name}")
             told = instances if "instance" in value else None
             of_one = _OF_ONE.fullmatch(value) is not None
-            found[match[1]] = made(LscpuCache, f"{_WHAT}: {name}", size_bytes=size_bytes, of_one=of_one, instances=told)
+            found[match[1]] = build(
+                LscpuCache, f"{_WHAT}: {name}", size_bytes=size_bytes, of_one=of_one, instances=told
+            )
     return found

@@ -8,9 +8,9 @@ import re
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, one_or_none, only, whole_lines
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close, whole_lines
 
 _WHAT = "ping log"
 _MS = 1000.0
@@ -71,14 +71,14 @@ def parse_ping(text: str) -> Ping:
         OutputUnreadable: nothing, cut off, other lines between the replies, or statistics that do not follow from them.
     """
     lines = [line.removeprefix("^C").rstrip() for line in whole_lines(text, _WHAT, ends=_TIMES)]
-    head = only((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")
-    counts = only((_COUNTS.fullmatch(line) for line in lines), f"{_WHAT} with counts")
+    head = exactly_one((_HEAD.fullmatch(line) for line in lines), f"{_WHAT} that begin it")
+    counts = exactly_one((_COUNTS.fullmatch(line) for line in lines), f"{_WHAT} with counts")
     sent, received = int(counts["sent"]), int(counts["received"])
     more = {name: int(count) for count, name in _MORE.findall(counts["more"])}
     if received > sent or sent == 0:
         raise OutputUnreadable(f"{_WHAT}: {received} received of {sent}")
     lost_percent = _number(counts["loss"])
-    agree(lost_percent, 100 * (sent - received) / sent, relative=0.01, absolute=1, what=_WHAT)
+    require_close(lost_percent, 100 * (sent - received) / sent, relative=0.01, absolute=1, what=_WHAT)
     replies = [match for line in lines if (match := _REPLY.fullmatch(line))]
     first = [match for match in replies if "DUP" not in match["more"]]
     damaged = sum(bool(_ANY_REPLY.match(line)) for line in lines) - len(replies)
@@ -88,7 +88,7 @@ def parse_ping(text: str) -> Ping:
     if timed and len(timed) != len(replies):
         raise OutputUnreadable(f"{_WHAT}: {len(timed)} whole replies of {len(replies)}")
     times = _times(lines, timed, expected=received > 0 and len(timed) == len(replies))
-    return made(
+    return build(
         Ping,
         _WHAT,
         host=head["host"] or head["to"],
@@ -120,9 +120,11 @@ def _times(lines: list[str], timed: list[float], *, expected: bool) -> PingTimes
             (high, max(timed), "longest"),
             (mean, sum(timed) / len(timed), "mean"),
         ):
-            agree(printed, computed * _MS, relative=_REPLY_SHARE, absolute=_DIGIT, what=f"{_WHAT}: the {what} time")
+            require_close(
+                printed, computed * _MS, relative=_REPLY_SHARE, absolute=_DIGIT, what=f"{_WHAT}: the {what} time"
+            )
     deviation = found["deviation"]
-    return made(
+    return build(
         PingTimes,
         _WHAT,
         minimum_s=low / _MS,

@@ -2,9 +2,9 @@
 
 import re
 
-from nephoscope.errors import OutputUnreadable
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.units import KIB
 from nephoscope.parsers.text import INTEGER, shown
-from nephoscope.units import KIB
 
 _SIZE = re.compile(
     rf"(?P<number>[0-9]{{1,15}}(?:[.,][0-9]{{1,9}})?) ?(?P<unit>(?:[KMGTP](?:i?B)?|B)?)"

@@ -4,9 +4,9 @@ import re
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, one_or_none, only, whole_lines
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close, whole_lines
 
 _WHAT = "sockperf output"
 _US = 1e-6
@@ -67,10 +67,10 @@ def parse_sockperf(text: str) -> SockperfLatency | SockperfThroughput:
 
 
 def _throughput(said: list[str], bandwidth: re.Match[str]) -> SockperfThroughput:
-    rate = only((_RATE.fullmatch(line) for line in said), f"{_WHAT} with a message rate")
+    rate = exactly_one((_RATE.fullmatch(line) for line in said), f"{_WHAT} with a message rate")
     # It calls 2^20 bytes a MB, and eight of them a Mb.
-    agree(float(bandwidth[2]), float(bandwidth[1]) * 8, relative=0.001, absolute=0.01, what=_WHAT)
-    return made(
+    require_close(float(bandwidth[2]), float(bandwidth[1]) * 8, relative=0.001, absolute=0.01, what=_WHAT)
+    return build(
         SockperfThroughput,
         _WHAT,
         messages_per_s=float(rate[1]),
@@ -79,12 +79,12 @@ def _throughput(said: list[str], bandwidth: re.Match[str]) -> SockperfThroughput
 
 
 def _latency(said: list[str]) -> SockperfLatency:
-    valid = only((_VALID.fullmatch(line) for line in said), f"{_WHAT} with the valid duration")
-    average = only((_AVERAGE.fullmatch(line) for line in said), f"{_WHAT} with the mean")
-    lost = only((_LOST.fullmatch(line) for line in said), f"{_WHAT} with what was lost")
-    summary = only((_SUMMARY.fullmatch(line) for line in said), f"{_WHAT} with the summary")
-    total = only((_TOTAL.fullmatch(line) for line in said), f"{_WHAT} with the number of observations")
-    agree(float(summary[1]), float(average[1]), relative=0.001, absolute=_DIGIT_US, what=f"{_WHAT}: the mean")
+    valid = exactly_one((_VALID.fullmatch(line) for line in said), f"{_WHAT} with the valid duration")
+    average = exactly_one((_AVERAGE.fullmatch(line) for line in said), f"{_WHAT} with the mean")
+    lost = exactly_one((_LOST.fullmatch(line) for line in said), f"{_WHAT} with what was lost")
+    summary = exactly_one((_SUMMARY.fullmatch(line) for line in said), f"{_WHAT} with the summary")
+    total = exactly_one((_TOTAL.fullmatch(line) for line in said), f"{_WHAT} with the number of observations")
+    require_close(float(summary[1]), float(average[1]), relative=0.001, absolute=_DIGIT_US, what=f"{_WHAT}: the mean")
     found = [match for line in said if (match := _PERCENTILE.fullmatch(line))]
     ends = {match[2]: float(match[3]) * _US for match in found if match[2]}
     percentiles = {float(match[1]): float(match[3]) * _US for match in found if match[1]}
@@ -93,7 +93,7 @@ def _latency(said: list[str]) -> SockperfLatency:
     values = [ends["MIN"], *(percentiles[percent] for percent in sorted(percentiles)), ends["MAX"]]
     if values != sorted(values) or not ends["MIN"] <= float(average[1]) * _US + _DIGIT_US * _US <= ends["MAX"] + _US:
         raise OutputUnreadable(f"{_WHAT}: percentiles that do not rise, or a mean outside of them")
-    return made(
+    return build(
         SockperfLatency,
         _WHAT,
         duration_s=float(valid[1]),

@@ -7,9 +7,9 @@ import re
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, only, whole_lines
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, require_close, whole_lines
 
 _WHAT = "stress-ng log"
 _OURS = re.compile(r"stress-ng: +(?:[0-9:.]{5,20} +)?(?:info|metrc|debug): +\[[0-9]+\] (?P<said>.*)")
@@ -56,9 +56,9 @@ def parse_stress_ng_log(text: str) -> StressNgLog:
     """
     lines = whole_lines(text, _WHAT, ends=_ENDS)
     said = [match["said"].strip() for line in lines if (match := _OURS.fullmatch(line))]
-    if only((_ENDED.fullmatch(line) for line in said), f"{_WHAT} that say how it ended")["how"]:
+    if exactly_one((_ENDED.fullmatch(line) for line in said), f"{_WHAT} that say how it ended")["how"]:
         raise OutputUnreadable(f"{_WHAT}: the tool says that it was not successful")
-    listed = only((_HOGS.fullmatch(line) for line in said), f"{_WHAT} that name the stressors")["hogs"]
+    listed = exactly_one((_HOGS.fullmatch(line) for line in said), f"{_WHAT} that name the stressors")["hogs"]
     hogs = {name: int(count) for count, name in _HOG.findall(listed)}
     matches = [match for line in said if (match := _ROW.fullmatch(line))]
     if sorted(match["stressor"] for match in matches) != sorted(hogs):
@@ -66,7 +66,7 @@ def parse_stress_ng_log(text: str) -> StressNgLog:
     caches = {int(match[1]) for line in said if (match := _CACHE.fullmatch(line))}
     if len(caches) > 1 or 0 in caches:
         raise OutputUnreadable(f"{_WHAT}: cache sizes of {sorted(caches)} KiB")
-    return made(
+    return build(
         StressNgLog, _WHAT, rows=tuple(_row(match, hogs) for match in matches), cache_kib=next(iter(caches), None)
     )
 
@@ -91,13 +91,13 @@ def _names_stressors(line: str) -> bool:
 
 
 def _row(match: re.Match[str], hogs: dict[str, int]) -> StressNgRow:
-    row = made(StressNgRow, _WHAT, **match.groupdict(), workers=hogs[match["stressor"]])
+    row = build(StressNgRow, _WHAT, **match.groupdict(), workers=hogs[match["stressor"]])
     cpu_s = row.user_s + row.system_s
     if cpu_s <= 0:
         raise OutputUnreadable(f"{_WHAT}: {row.stressor} used no CPU time")
     for printed, seconds in ((row.per_second, row.real_s), (row.per_cpu_second, cpu_s)):
         relative = min(_TIMES_ARE_ROUNDED / seconds, 1.0)
-        agree(
+        require_close(
             printed,
             row.bogo_ops / seconds,
             relative=relative + _HALF_A_DIGIT / seconds,

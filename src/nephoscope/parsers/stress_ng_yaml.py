@@ -9,9 +9,9 @@ from typing import Any
 import yaml
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import Part, agree, checked, clean, made
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.parsers.text import Part, build, clean, require_close, validate
 
 _WHAT = "stress-ng YAML"
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -74,11 +74,11 @@ def parse_stress_ng_yaml(text: str) -> StressNgReport:
         raise OutputUnreadable(f"{_WHAT} is empty")
     if not cleaned.rstrip().endswith("\n..."):
         raise OutputUnreadable(f"{_WHAT} is cut off: its end mark is missing")  # a cut number would still be a number
-    found = checked(_Document, _loaded(cleaned), _WHAT)
+    found = validate(_Document, _loaded(cleaned), _WHAT)
     rows = tuple(_metrics(row) for row in found.metrics)
     if len({row.stressor for row in rows}) < len(rows):
         raise OutputUnreadable(f"{_WHAT}: a stressor stands twice")
-    return made(
+    return build(
         StressNgReport, _WHAT, version=found.system.version, cpus_online=found.system.cpus_online, stressors=rows
     )
 
@@ -95,10 +95,10 @@ def _loaded(text: str) -> Any:
 
 def _metrics(row: _Row) -> StressNgMetrics:
     cpu_s = row.user_s + row.system_s
-    agree(row.per_second, row.bogo_ops / row.real_s, relative=_TIMES_ARE_PRECISE, absolute=0.01, what=_WHAT)
+    require_close(row.per_second, row.bogo_ops / row.real_s, relative=_TIMES_ARE_PRECISE, absolute=0.01, what=_WHAT)
     if cpu_s > 0:
-        agree(row.per_cpu_second, row.bogo_ops / cpu_s, relative=_TIMES_ARE_PRECISE, absolute=0.01, what=_WHAT)
-    return made(
+        require_close(row.per_cpu_second, row.bogo_ops / cpu_s, relative=_TIMES_ARE_PRECISE, absolute=0.01, what=_WHAT)
+    return build(
         StressNgMetrics,
         _WHAT,
         **row.model_dump(exclude={"cpu_usage_percent"}),

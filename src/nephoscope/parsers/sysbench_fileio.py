@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, one_or_none, only, whole_lines
-from nephoscope.units import GIB, KIB, MIB
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.units import GIB, KIB, MIB
+from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close, whole_lines
 
 _WHAT = "sysbench fileio log"
 _MS = 1000.0
@@ -111,15 +111,17 @@ def parse_fileio_load(text: str) -> FileioLoad:
         OutputUnreadable: nothing, cut off, or another program's output.
     """
     lines = whole_lines(text, _WHAT, ends=_ENDS)
-    only((BEGIN.fullmatch(line) for line in lines), f"{_WHAT} that begin it")
+    exactly_one((BEGIN.fullmatch(line) for line in lines), f"{_WHAT} that begin it")
     if "No bytes written." in lines:
         return FileioLoad(written_bytes=None, bytes_per_s=None)
-    amount, seconds, rate = only((_WRITTEN.fullmatch(line) for line in lines), f"{_WHAT} with bytes written").groups()
+    amount, seconds, rate = exactly_one(
+        (_WRITTEN.fullmatch(line) for line in lines), f"{_WHAT} with bytes written"
+    ).groups()
     if float(seconds) == 0:
         raise OutputUnreadable(f"{_WHAT}: {amount} bytes in no time")
     rounding = 0.0051 / float(seconds)
-    agree(float(rate), int(amount) / MIB / float(seconds), relative=rounding * 2, absolute=0.0051, what=_WHAT)
-    return made(FileioLoad, _WHAT, written_bytes=int(amount), bytes_per_s=float(rate) * MIB)
+    require_close(float(rate), int(amount) / MIB / float(seconds), relative=rounding * 2, absolute=0.0051, what=_WHAT)
+    return build(FileioLoad, _WHAT, written_bytes=int(amount), bytes_per_s=float(rate) * MIB)
 
 
 def parse_fileio_run(text: str) -> tuple[FileioSection, ...]:
@@ -150,7 +152,7 @@ def parse_fileio_intervals(text: str) -> tuple[FileioInterval, ...]:
     if len(sections) != 1:
         raise OutputUnreadable(f"{_WHAT}: {len(sections)} runs; intervals are read of one")
     return tuple(
-        made(
+        build(
             FileioInterval,
             _WHAT,
             at_s=float(found["at"]),
@@ -181,7 +183,7 @@ def sections_of(text: str, what: str, *, ends: re.Pattern[str]) -> list[list[str
 
 def _section(lines: Sequence[str]) -> FileioSection:
     found = {
-        key: only((re.fullmatch(pattern, line) for line in lines), f"{_WHAT} for {key!r}")
+        key: exactly_one((re.fullmatch(pattern, line) for line in lines), f"{_WHAT} for {key!r}")
         for key, pattern in _KEYS.items()
     }
     number = {key: float(match[1]) for key, match in found.items() if key not in {"flags", "mode"}}
@@ -193,12 +195,12 @@ def _section(lines: Sequence[str]) -> FileioSection:
     _require_mode(mode, rates)
     for operations, amount in (("reads", "read"), ("writes", "written")):
         share = rates[operations] * block_bytes / MIB
-        agree(rates[amount], share, relative=0.002, absolute=0.02, what=f"{_WHAT}: MiB/s")
+        require_close(rates[amount], share, relative=0.002, absolute=0.02, what=f"{_WHAT}: MiB/s")
     if latency_s > number["threads"] * number["time"] * 1.05:
         raise OutputUnreadable(f"{_WHAT}: more latency than {number['threads']:g} threads have time")
     if number["end"] > number["time"] * 1.05 + 0.06:
         raise OutputUnreadable(f"{_WHAT}: threads that ran longer than the whole")
-    return made(
+    return build(
         FileioSection,
         _WHAT,
         mode=mode,
@@ -219,7 +221,7 @@ def _section(lines: Sequence[str]) -> FileioSection:
 
 
 def _p95_s(lines: Sequence[str]) -> float | None:
-    match = only((_PERCENTILE.fullmatch(line) for line in lines), f"{_WHAT} for the percentile")
+    match = exactly_one((_PERCENTILE.fullmatch(line) for line in lines), f"{_WHAT} for the percentile")
     return float(match[2]) / _MS or None if match[1] == "95" else None
 
 
@@ -228,14 +230,14 @@ def _all_latency_s(lines: Sequence[str]) -> float:
     ms = one_or_none((re.fullmatch(_SUM, line) for line in lines), f"{_WHAT} for 'sum'")
     if ms:
         return float(ms[1]) / _MS
-    return float(only((re.fullmatch(_SUM_OF_0_4, line) for line in lines), f"{_WHAT} for 'sum'")[1])
+    return float(exactly_one((re.fullmatch(_SUM_OF_0_4, line) for line in lines), f"{_WHAT} for 'sum'")[1])
 
 
 def _rates(lines: Sequence[str], seconds: float) -> Mapping[str, float]:
     """Operations a second, and MiB a second, as the version prints them."""
     counts = one_or_none((_COUNTS_OF_0_4.fullmatch(line) for line in lines), f"{_WHAT} with operations")
     if counts:
-        amounts = only((_AMOUNTS_OF_0_4.fullmatch(line) for line in lines), f"{_WHAT} with amounts")
+        amounts = exactly_one((_AMOUNTS_OF_0_4.fullmatch(line) for line in lines), f"{_WHAT} with amounts")
         reads, writes, others = (int(counts[place]) / seconds for place in (1, 2, 3))
         read, written = (float(amounts[place]) * _UNITS[amounts[place + 1]] / MIB / seconds for place in (1, 3))
         return {"reads": reads, "writes": writes, "fsyncs": others, "read": read, "written": written}
@@ -253,7 +255,7 @@ def _rates(lines: Sequence[str], seconds: float) -> Mapping[str, float]:
             "written": float(newer["writes"][2]),
         }
     return {
-        key: float(only((re.fullmatch(pattern, line) for line in lines), f"{_WHAT} for {key!r}")[1])
+        key: float(exactly_one((re.fullmatch(pattern, line) for line in lines), f"{_WHAT} for {key!r}")[1])
         for key, pattern in _RATES.items()
     }
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
 from nephoscope.parsers.sysbench_fileio import BEGIN, sections_of
-from nephoscope.parsers.text import DECIMAL, INTEGER, agree, made, one_or_none, only
+from nephoscope.parsers.text import DECIMAL, INTEGER, build, exactly_one, one_or_none, require_close
 
 _WHAT = "sysbench OLTP log"
 _MS = 1000.0
@@ -87,9 +87,9 @@ def parse_sysbench_oltp(text: str) -> SysbenchOltp:
     if len(sections) != 1:
         raise OutputUnreadable(f"{_WHAT}: {len(sections)} sections with SQL statistics; one was expected")
     (lines,) = sections
-    found = {name: only(map(rule.fullmatch, lines), f"{_WHAT} for {name}") for name, rule in _LINES.items()}
-    only(map(_ENDS.fullmatch, lines), f"{_WHAT} that end it")
-    head = only(map(BEGIN.fullmatch, lines), f"{_WHAT} that begin it")
+    found = {name: exactly_one(map(rule.fullmatch, lines), f"{_WHAT} for {name}") for name, rule in _LINES.items()}
+    exactly_one(map(_ENDS.fullmatch, lines), f"{_WHAT} that end it")
+    head = exactly_one(map(BEGIN.fullmatch, lines), f"{_WHAT} that begin it")
     queries = one_or_none(map(_QUERIES.fullmatch, lines), f"{_WHAT} for queries")
     errors = one_or_none(map(_ERRORS.fullmatch, lines), f"{_WHAT} for errors")
     reconnects = one_or_none(map(_RECONNECTS.fullmatch, lines), f"{_WHAT} for reconnects")
@@ -101,11 +101,11 @@ def parse_sysbench_oltp(text: str) -> SysbenchOltp:
     for match in (found["transactions"], queries):
         if match:
             rounding = _ROUNDED / seconds + 0.01
-            agree(float(match[2]), int(match[1]) / seconds, relative=rounding, absolute=_ROUNDED, what=_WHAT)
+            require_close(float(match[2]), int(match[1]) / seconds, relative=rounding, absolute=_ROUNDED, what=_WHAT)
     least, mean, longest = (float(found[name][1]) / _MS for name in ("least", "mean", "longest"))
     if not least <= mean + _ROUNDED / _MS or not mean <= longest + _ROUNDED / _MS:
         raise OutputUnreadable(f"{_WHAT}: a mean latency outside its extremes")
-    return made(
+    return build(
         SysbenchOltp,
         _WHAT,
         version=head["version"],
@@ -144,7 +144,7 @@ def _interval(line: str) -> OltpInterval | None:
         (at, threads, rate, latency, percent, errors), queries = match.groups(), None
     else:
         return None
-    return made(
+    return build(
         OltpInterval,
         _WHAT,
         at_s=int(at),

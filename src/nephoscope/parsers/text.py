@@ -7,8 +7,8 @@ from typing import Any, NoReturn, TypeVar
 
 from pydantic import ConfigDict, ValidationError
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
 
 Value = TypeVar("Value", bound=Frozen)
 
@@ -17,7 +17,7 @@ DECIMAL = r"[0-9]{1,15}(?:\.[0-9]{1,9})?"
 """ASCII digits, and few enough that `int` and `float` take them all."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
-_MOST_DIGITS = 20
+_MAX_DIGITS = 20
 _JSON_STARTS = 32
 """So many lines that could begin a document are tried."""
 _NOISE = re.compile(r"^(?!(?:true|false|null)\b)[A-Za-z/<=].*$\n?", re.MULTILINE)
@@ -57,7 +57,7 @@ def whole_lines(text: str, what: str, *, ends: re.Pattern[str] | None = None) ->
     return [*lines, last]
 
 
-def only(found: Iterable[re.Match[str] | None], what: str) -> re.Match[str]:
+def exactly_one(found: Iterable[re.Match[str] | None], what: str) -> re.Match[str]:
     """The one line that matched.
 
     Raises:
@@ -81,7 +81,7 @@ def one_or_none(found: Iterable[re.Match[str] | None], what: str) -> re.Match[st
     return matches[0] if matches else None
 
 
-def made(kind: type[Value], what: str, /, **values: Any) -> Value:
+def build(kind: type[Value], what: str, /, **values: Any) -> Value:
     """A value of `kind`.
 
     Raises:
@@ -90,7 +90,7 @@ def made(kind: type[Value], what: str, /, **values: Any) -> Value:
     return _checked(kind, values, what)
 
 
-def checked(kind: type[Value], document: Any, what: str) -> Value:
+def validate(kind: type[Value], document: Any, what: str) -> Value:
     """A decoded document as a value of `kind`.
 
     Raises:
@@ -110,7 +110,7 @@ def _checked(kind: type[Value], values: Any, what: str, *, whole: str = "values"
         raise OutputUnreadable(f"{what}: nested too deeply") from error
 
 
-def agree(printed: float, computed: float, *, relative: float, absolute: float, what: str) -> None:
+def require_close(printed: float, computed: float, *, relative: float, absolute: float, what: str) -> None:
     """Holds a printed number against the one that its neighbours give.
 
     Raises:
@@ -177,7 +177,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _whole_number(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
+    if len(digits) > _MAX_DIGITS:
         raise ValueError(f"a number of {len(digits)} digits")
     return int(digits)
 

@@ -4,10 +4,10 @@ import itertools
 import math
 from collections import defaultdict
 
-from nephoscope.benchmarks.editions import EDITIONS
+from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
 from nephoscope.study.model import Configuration, Study
 
-LEAST_REPLICATES_FOR_95_PERCENT = 6
+MIN_REPLICATES_FOR_95_PERCENT = 6
 """The median of n values lies in [min, max] with probability 1 - 2 / 2^n: 93.75 % for 5, 96.88 % for 6."""
 
 _TWO_SIDED_ORDERINGS_PER_CLAIM = 40
@@ -41,14 +41,14 @@ def replicates_for(claims: int) -> int:
 
 def _few_replicates(study: Study) -> list[str]:
     n = study.replicates
-    if n >= LEAST_REPLICATES_FOR_95_PERCENT:
+    if n >= MIN_REPLICATES_FOR_95_PERCENT:
         return []
-    missing = LEAST_REPLICATES_FOR_95_PERCENT - n
+    missing = MIN_REPLICATES_FOR_95_PERCENT - n
     if n == 1:
         what = "1 replicate has no interval at all"
     else:
         what = f"{n} replicates give intervals of the median with {coverage_of_range(n):.2%} coverage, not 95 %"
-    return [f"{what}; {LEAST_REPLICATES_FOR_95_PERCENT} are needed, {missing} more"]
+    return [f"{what}; {MIN_REPLICATES_FOR_95_PERCENT} are needed, {missing} more"]
 
 
 def _fewer_than_the_edition(study: Study) -> list[str]:

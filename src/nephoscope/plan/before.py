@@ -2,9 +2,9 @@
 
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from nephoscope.model.units import MIB
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.model import Configuration
-from nephoscope.units import MIB
 
 _EMULATED = "emulated"
 MAKE_S = 240.0

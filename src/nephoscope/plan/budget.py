@@ -1,9 +1,9 @@
 """Refuses a plan beyond its budget, before anything starts."""
 
-from nephoscope.errors import InputError
-from nephoscope.records import Plan
+from nephoscope.model.errors import InputError
+from nephoscope.model.records import Plan
+from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.study.model import Budget
-from nephoscope.units import SECONDS_PER_HOUR
 
 
 def check_budget(plan: Plan, budget: Budget) -> None:

@@ -12,15 +12,15 @@ from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import Needs
 from nephoscope.benchmarks.presets import scale_words
-from nephoscope.errors import InputError
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import InputError
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, TrialIntent
+from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.advice import warnings_for
 from nephoscope.plan.before import Before, HasDataSet
 from nephoscope.plan.order import Cell, shuffled
 from nephoscope.prices.quote import quote
-from nephoscope.records import BenchmarkUse, Metric, Plan, PlannedTrial, TrialIntent
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
-from nephoscope.units import SECONDS_PER_HOUR
 
 
 class Plannable(Protocol):

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Protocol
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
+from nephoscope.model.records import Plan, TrialIntent
+from nephoscope.model.units import GIB
 from nephoscope.plan.expand import Plannable
-from nephoscope.records import Plan, TrialIntent
 from nephoscope.study.model import Configuration, Database, Machine
-from nephoscope.units import GIB
 
 
 class Footprint(Protocol):

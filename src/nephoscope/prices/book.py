@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib import resources
 
-from nephoscope.errors import InputError
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import InputError
+from nephoscope.model.frozen import Frozen
 from nephoscope.prices.rows import Basis, Price, Unit, parse_csv
 
 AGREEMENT = 0.01

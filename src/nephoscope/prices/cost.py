@@ -12,11 +12,11 @@ from typing import Literal
 
 from pydantic import Field
 
-from nephoscope.errors import InputError
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import InputError
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.prices.book import Pick, PriceBook, agree
 from nephoscope.prices.rows import Basis, Price, Unit
-from nephoscope.units import SECONDS_PER_HOUR
 
 _BY_SIZE = (Unit.GB_MONTH, Unit.GIB_MONTH, Unit.GIB_HOUR)
 _BY_IOPS = (Unit.IOPS_MONTH, Unit.IOPS_HOUR)

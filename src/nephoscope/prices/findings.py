@@ -6,7 +6,7 @@ from datetime import date
 from enum import StrEnum
 from itertools import groupby
 
-from nephoscope.frozen import Frozen
+from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import PriceBook, agree
 from nephoscope.prices.rows import Basis, Price
 

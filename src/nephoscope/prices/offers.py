@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from datetime import date
 
-from nephoscope.frozen import Frozen
+from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import Bill, MachineWithVolumes, Method, Volume, month
 from nephoscope.prices.rows import Basis, Price

@@ -3,7 +3,7 @@
 import math
 from datetime import date
 
-from nephoscope.frozen import Frozen
+from nephoscope.model.frozen import Frozen
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.cost import METHODS, Bill, MachineWithVolumes, Volume, month
 from nephoscope.prices.offers import Offer, offer_of

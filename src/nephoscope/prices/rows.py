@@ -15,8 +15,8 @@ from typing import Annotated
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from nephoscope.errors import InputError
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import InputError
+from nephoscope.model.frozen import Frozen
 
 
 class Kind(StrEnum):

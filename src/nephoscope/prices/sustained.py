@@ -7,7 +7,7 @@ hours: what the price list of 2022-03-07 has for every such series, and 1 for al
 
 from collections.abc import Mapping
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 
 UP_TO_30_PERCENT = (1.0, 0.8, 0.6, 0.4)
 UP_TO_20_PERCENT = (1.0, 0.8678, 0.733, 0.6)

@@ -10,12 +10,12 @@ import re
 from datetime import date
 from enum import StrEnum
 
-from nephoscope.errors import InputError
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import InputError
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.units import GIB, SECONDS_PER_HOUR
 from nephoscope.prices.book import Pick, PriceBook
 from nephoscope.prices.cost import Line, Method, tiered
 from nephoscope.prices.rows import Basis, Unit
-from nephoscope.units import GIB, SECONDS_PER_HOUR
 
 BYTES = {Unit.GB: 1_000_000_000, Unit.GIB: GIB}
 

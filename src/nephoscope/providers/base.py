@@ -115,7 +115,7 @@ class HasLimit(Protocol):
 
 
 @runtime_checkable
-class OutlivesController(Protocol):
+class Detached(Protocol):
     """A provider whose machines go on when the controller dies, with the commands that were begun on them.
 
     `create` with the key of an attempt then gives machines on which `execute` of the same name waits for the command
@@ -123,7 +123,7 @@ class OutlivesController(Protocol):
     """
 
     @property
-    def outlives_controller(self) -> bool:
+    def detached(self) -> bool:
         """True."""
         ...
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
-from nephoscope.errors import NephoscopeError
 from nephoscope.machines.facts import AGAIN
 from nephoscope.machines.fake import Answer, AnswerTo, Elapses, FakeRemote
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
 
 CPUS_OF_ALL = 8

@@ -2,9 +2,9 @@
 
 import os
 
-from nephoscope.errors import EnvironmentProblem, InputError, StorageFailed
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import EnvironmentProblem, InputError, StorageFailed
 from nephoscope.providers.base import Cluster, ClusterRequest
 
 LOOPBACK = "127.0.0.1"

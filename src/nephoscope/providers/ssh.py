@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nephoscope.errors import (
+from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.ssh.link import PATIENCE_S, SshAddress
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.model.errors import (
     EnvironmentProblem,
     InputError,
     MachineInUse,
@@ -23,9 +26,6 @@ from nephoscope.errors import (
     MachineUnreachable,
     NephoscopeError,
 )
-from nephoscope.machines.remote import Completed, MachineHandle
-from nephoscope.machines.ssh import SshRemote
-from nephoscope.machines.ssh_link import PATIENCE_S, SshAddress
 from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.places import Ssh
@@ -88,7 +88,7 @@ class SshProvider:
 
     name = "ssh"
     at_once = 1
-    outlives_controller = True
+    detached = True
 
     def __init__(self, carried: Sequence[str], *, patience_s: float = PATIENCE_S) -> None:
         self._carried = tuple(carried)

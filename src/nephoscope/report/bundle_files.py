@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Mapping
 from importlib import resources
 
-from nephoscope.results import AnalysedStudy
+from nephoscope.model.analysed import AnalysedStudy
 
 BUNDLE = "bundle.zip"
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from nephoscope.model.rows import ComparisonVerdict, EditionOverall, EditionRow
 from nephoscope.report import format as people
 from nephoscope.report.page import environment, style
 from nephoscope.report.parts import Cell, Column, Row, Table, verdict_badge
-from nephoscope.results import ComparisonVerdict, EditionOverall, EditionRow
 
 
 def render_editions(

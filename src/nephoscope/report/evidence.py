@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from nephoscope.report.limits import MOST_SETS
-from nephoscope.results import TrialRow
+from nephoscope.model.rows import TrialRow
+from nephoscope.report.limits import MAX_SETS
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -31,7 +31,7 @@ class EvidenceBook:
     def cite(self, trials: Sequence[str], about: str) -> EvidenceSet | None:
         """The set of these trials, whatever their order; None when there are none, or the page holds no more sets."""
         key = tuple(sorted(set(trials)))
-        if not key or (key not in self.sets and len(self.sets) == MOST_SETS):
+        if not key or (key not in self.sets and len(self.sets) == MAX_SETS):
             return None
         if key not in self.sets:
             number = len(self.sets) + 1

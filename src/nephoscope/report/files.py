@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 from nephoscope.analysis.tables import TABLES as STORED
 from nephoscope.analysis.tables import to_csv_and_parquet
-from nephoscope.frozen import Frozen
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.frozen import Frozen
 from nephoscope.report.bundle_files import BUNDLE, bundle
 from nephoscope.report.page import render_html
-from nephoscope.results import AnalysedStudy
 
 PAGE = "index.html"
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from nephoscope.units import GIB, KIB, MIB, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from nephoscope.model.units import GIB, KIB, MIB, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
 MISSING = "\N{EN DASH}"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -19,8 +19,8 @@ BYTE_STEPS = ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
 BIT_STEPS = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s"))
 HERTZ_STEPS = ((1e9, "GHz"), (1e6, "MHz"), (1.0, "Hz"))
 STEPS = ((SECONDS, TIME_STEPS), (BYTES, BYTE_STEPS), (BIT_RATES, BIT_STEPS), (frozenset({"Hz"}), HERTZ_STEPS))
-MOST_DECIMALS = 6
-MOST_DIGITS = 6
+MAX_DECIMALS = 6
+MAX_DIGITS = 6
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ def _decimals(largest: float, smallest: float, resolution: float) -> int:
     """Two digits of the interval's half width; without one, three significant digits of the smallest value."""
     finest = resolution / 10 if resolution > 0 else smallest / 100
     wanted = -math.floor(math.log10(finest)) if finest > 0 else 0
-    room = MOST_DIGITS - (math.floor(math.log10(largest)) + 1 if largest >= 1 else 1)
-    return max(0, min(wanted, room, MOST_DECIMALS))
+    room = MAX_DIGITS - (math.floor(math.log10(largest)) + 1 if largest >= 1 else 1)
+    return max(0, min(wanted, room, MAX_DECIMALS))
 
 
 def percent(value: float | None) -> str:
@@ -124,7 +124,7 @@ def ratio(value: float | None) -> str:
     if value <= 0:
         return f"{value:g}{TIMES}"
     decimals = 3 if 0.8 <= value < 1.25 else 2 - math.floor(math.log10(value))
-    return f"{grouped(value, max(0, min(decimals, MOST_DECIMALS)))}\N{MULTIPLICATION SIGN}"
+    return f"{grouped(value, max(0, min(decimals, MAX_DECIMALS)))}\N{MULTIPLICATION SIGN}"
 
 
 def probability(value: float | None) -> str:

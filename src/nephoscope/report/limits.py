@@ -4,17 +4,17 @@ FIRST_ROWS = 10
 """What a long table shows before a reader asks for all of it."""
 FOLDED_FROM = 16
 """A table, or a group of one, with fewer rows is shown whole: a fold must be worth its click."""
-MOST_TRIALS = 1_000
+MAX_TRIALS = 1_000
 """Rows of trials: those that do not count first, then by the plan. The others are linked to their folders."""
-MOST_SETS = 1_000
+MAX_SETS = 1_000
 """Sets of trials behind numbers, in the order in which the page needs them; later numbers lead nowhere."""
-MOST_LINKS = 100
+MAX_LINKS = 100
 """Trials of one set, or of one reason, that are linked one by one."""
-MOST_DRAWN_VALUES = 3_000
+MAX_DRAWN_VALUES = 3_000
 """Of headline metrics: with more, charts show medians, intervals and extremes, and no sign for every trial."""
-MOST_METRIC_ROWS = 600
+MAX_METRIC_ROWS = 600
 """Of one benchmark's table of all metrics."""
-MOST_METRIC_ROWS_IN_ALL = 3_000
+MAX_METRIC_ROWS_IN_ALL = 3_000
 """Of all benchmarks' tables together."""
-MOST_FORMULAS = 200
+MAX_FORMULAS = 200
 """Months that are spelled out."""

@@ -6,11 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from nephoscope.records import Direction, Metric
-from nephoscope.report.format import Scale, scale_for
-from nephoscope.report.limits import MOST_DRAWN_VALUES, MOST_TRIALS
-from nephoscope.results import (
-    AnalysedStudy,
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import (
     BenchmarkRow,
     Comparison,
     CostRow,
@@ -20,6 +18,8 @@ from nephoscope.results import (
     Statistic,
     TrialRow,
 )
+from nephoscope.report.format import Scale, scale_for
+from nephoscope.report.limits import MAX_DRAWN_VALUES, MAX_TRIALS
 
 MetricKey = tuple[str, str]
 """Benchmark, metric."""
@@ -88,13 +88,13 @@ class Lookup:
     def listed(self) -> frozenset[str]:
         """The trials that have a row of their own on the page."""
         first = sorted(self.study.trials, key=lambda row: (row.counts, row.position))
-        return frozenset(row.trial for row in first[:MOST_TRIALS])
+        return frozenset(row.trial for row in first[:MAX_TRIALS])
 
     @cached_property
     def draws_values(self) -> bool:
         """Whether every trial has a sign of its own in the charts of headline metrics."""
         boards = [(row.benchmark, metric.name) for row in self.study.benchmarks for metric in headlines(row)]
-        return sum(len(self.values.get(board, ())) for board in boards) <= MOST_DRAWN_VALUES
+        return sum(len(self.values.get(board, ())) for board in boards) <= MAX_DRAWN_VALUES
 
     @cached_property
     def price_boards(self) -> Mapping[tuple[str, str, str], list[PricePerformance]]:

@@ -3,7 +3,7 @@
 import base64
 import gzip
 
-MOST_PLAIN = 4096
+MAX_PLAIN = 4096
 """Characters up to which a part stands in the page as it is."""
 LEVEL = 6
 

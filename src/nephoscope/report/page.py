@@ -10,26 +10,27 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.rows import Insight
 from nephoscope.report import format as people
-from nephoscope.report import theme
-from nephoscope.report.benchmark_section import benchmark_section, order_figures
-from nephoscope.report.claims_section import claims_table
-from nephoscope.report.comparison_section import comparison_section
-from nephoscope.report.cost_section import cost_section
 from nephoscope.report.evidence import EvidenceSet
-from nephoscope.report.explorer import explorer_data
-from nephoscope.report.family_section import families_table, gate_table
-from nephoscope.report.glossary import TERMS
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import as_script, unchecked
 from nephoscope.report.lookup import Lookup, unique
-from nephoscope.report.machine_numbers import machine_numbers
-from nephoscope.report.machine_section import machines_table
-from nephoscope.report.methods_section import methods_section
 from nephoscope.report.parts import Book
-from nephoscope.report.spec import as_script, unchecked
-from nephoscope.report.statistics_tables import leaderboard
-from nephoscope.report.table_html import folded_html, rows_html
-from nephoscope.report.trial_section import checks_table, counted, evidence_table, exclusions_table, trials_table
-from nephoscope.results import AnalysedStudy, Insight
+from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
+from nephoscope.report.sections.claims import claims_table
+from nephoscope.report.sections.comparisons import comparison_section
+from nephoscope.report.sections.costs import cost_section
+from nephoscope.report.sections.explorer import explorer_data
+from nephoscope.report.sections.families import families_table, gate_table
+from nephoscope.report.sections.glossary import TERMS
+from nephoscope.report.sections.machine_numbers import machine_numbers
+from nephoscope.report.sections.machines import machines_table
+from nephoscope.report.sections.methods import methods_section
+from nephoscope.report.sections.trials import checks_table, counted, evidence_table, exclusions_table, trials_table
+from nephoscope.report.tables.html import folded_html, rows_html
+from nephoscope.report.tables.statistics import leaderboard
 
 TEMPLATES = Path(__file__).parent / "templates"
 VEGA_LITE_VERSION = "6.4"

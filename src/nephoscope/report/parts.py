@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from nephoscope.records import VerdictKind
-from nephoscope.report import theme
+from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import ComparisonVerdict, TrialRow
 from nephoscope.report.evidence import EvidenceBook, folder_link, trial_anchor
-from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MOST_LINKS
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import Spec, is_plain, packed
+from nephoscope.report.limits import FIRST_ROWS, FOLDED_FROM, MAX_LINKS
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.spec import Spec, is_plain, packed
-from nephoscope.results import ComparisonVerdict, TrialRow
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ class Book:
     def configuration_key(self) -> tuple[KeyEntry, ...]:
         """Colour and sign of each configuration, as long as colours tell them apart."""
         names = self.lookup.configurations
-        if len(names) > theme.MOST_COLOURS:
+        if len(names) > theme.MAX_COLOURS:
             return ()
         return tuple(
             KeyEntry(theme.glyph(i, len(names)), theme.colour(i, len(names)), name) for i, name in enumerate(names)
@@ -214,9 +214,9 @@ def state_badge(row: TrialRow) -> Badge:
 def trial_links(trials: Sequence[str], lookup: Lookup) -> tuple[Link, ...]:
     """To the rows of trials, the first hundred; how many more there are is said."""
     known = [trial for trial in trials if trial in lookup.trials]
-    more = len(known) - MOST_LINKS
+    more = len(known) - MAX_LINKS
     rest = (Link(f"and {more:,} more", None),) if more > 0 else ()
-    return (*(Link(trial, trial_href(trial, lookup)) for trial in known[:MOST_LINKS]), *rest)
+    return (*(Link(trial, trial_href(trial, lookup)) for trial in known[:MAX_LINKS]), *rest)
 
 
 def trial_href(trial: str, lookup: Lookup) -> str | None:

@@ -3,12 +3,12 @@
 import re
 from typing import Any
 
-from nephoscope.errors import ToolMissing
-from nephoscope.report import theme
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.errors import ToolMissing
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.packing import unpack
 from nephoscope.report.page import TEMPLATES, VEGA_LITE_VERSION, render_html
-from nephoscope.report.spec import unpacked
-from nephoscope.results import AnalysedStudy
 
 PDF = "report.pdf"
 CHART_WIDTH = 620

@@ -2,9 +2,9 @@
 
 import re
 
-from nephoscope.records import Direction, Metric
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import Statistic
 from nephoscope.report.format import Scale, coverage
-from nephoscope.results import Statistic
 
 ENOUGH = 0.95
 _PERCENTILE = re.compile(r"(?:^|(?<=[^A-Za-z0-9]))p(\d{2,3}(?:[._]\d+)?)(?=$|[^A-Za-z0-9])", re.IGNORECASE)

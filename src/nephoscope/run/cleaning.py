@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from nephoscope.errors import NephoscopeError
+from nephoscope.model.errors import NephoscopeError
+from nephoscope.model.records import PlannedTrial
 from nephoscope.providers.base import FindsOnMachines, Provider
-from nephoscope.records import PlannedTrial
 from nephoscope.run.clock import Clock
 from nephoscope.study.model import Configuration
 

@@ -6,23 +6,22 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from nephoscope.errors import BudgetReached, NephoscopeError, QuotaReached
+from nephoscope.model.errors import BudgetReached, NephoscopeError, QuotaReached
+from nephoscope.model.records import Lease, PlannedTrial, StateRecord, VerdictKind
+from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.before import GIVE_BACK_S
-from nephoscope.providers.base import ClusterRequest, OutlivesController, Provider
-from nephoscope.records import PlannedTrial, VerdictKind
-from nephoscope.records_fleet import Lease, StateRecord
+from nephoscope.providers.base import ClusterRequest, Detached, Provider
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
 from nephoscope.run.queue import Step
 from nephoscope.run.spending import cost_until, cost_usd, reserve_usd
 from nephoscope.run.states import ENDS, Decision, Failure, Patience, State, after_failure, may_follow
-from nephoscope.run.trial import Ended, Undertaking, run_attempt
+from nephoscope.run.trial import AttemptTask, Ended, run_attempt
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.model import Configuration
-from nephoscope.units import SECONDS_PER_HOUR
 
 Placement = Literal["fresh", "per-configuration"]
 
@@ -32,7 +31,7 @@ LOOK_AT_LEDGER_S = 2.0
 _TTL_FACTOR, _TTL_MORE_S = 2.0, 3600.0
 """Machines end themselves after twice the expected time and an hour, should nobody have given them back."""
 
-MOST_OF_QUOTE, MORE_S = 2.0, 600.0
+MAX_OF_QUOTE, MORE_S = 2.0, 600.0
 """A cluster may cost twice its quote and ten minutes under a budget that has it, before it is ended."""
 
 
@@ -201,7 +200,7 @@ class Conductor:
 
     def _undertaking(
         self, planned: PlannedTrial, attempt: Attempt, lease: Lease, configuration: Configuration, log: "_StateLog"
-    ) -> Undertaking:
+    ) -> AttemptTask:
         fresh = self._rules.placement == "fresh"
         shared = [planned] if fresh else [row for row, _ in self._sharing(configuration)]
         lasts_s = _TTL_FACTOR * sum(row.expected_duration_s for row in shared) + _TTL_MORE_S
@@ -217,18 +216,18 @@ class Conductor:
             expires_unix_ms=expires,
             log_dir=attempt.log_dir,
         )
-        return Undertaking(
+        return AttemptTask(
             attempt=attempt,
             request=request,
             keep_cluster=not fresh,
-            resumable=isinstance(self._world.providers[configuration.provider], OutlivesController),
+            resumable=isinstance(self._world.providers[configuration.provider], Detached),
             collected=log.last in _COLLECTED,
             enter=log.enter,
             ends_unix_ms=ends,
         )
 
     async def _settle(
-        self, planned: PlannedTrial, configuration: Configuration, task: Undertaking, ended: Ended, lease: Lease
+        self, planned: PlannedTrial, configuration: Configuration, task: AttemptTask, ended: Ended, lease: Lease
     ) -> None:
         """Gives back in the ledger what is not held any longer; a kept cluster goes after its last trial, or broken."""
         wanted = self._wanted(planned, configuration)
@@ -324,7 +323,7 @@ def _quoted(holder: str, quota: Quota, vcpus: int, rows: Sequence[PlannedTrial])
     if len(prices) < len(rows):
         return Wanted(holder, quota, vcpus, None)
     usd, expected_s = sum(prices), sum(row.expected_duration_s for row in rows)
-    longer = MOST_OF_QUOTE + (MORE_S / expected_s if expected_s > 0 else 0.0)
+    longer = MAX_OF_QUOTE + (MORE_S / expected_s if expected_s > 0 else 0.0)
     return Wanted(holder, quota, vcpus, usd, longer * usd)
 
 
@@ -352,7 +351,7 @@ async def open_attempt(trial: Trial, provider: Provider, study_key: str) -> tupl
     last = trial.states()[-1:]
     if last and last[0].attempt == attempt.number and last[0].state in _COLLECTED and attempt.collected():
         return attempt, lease
-    if attempt.resumption() is None or not isinstance(provider, OutlivesController):
+    if attempt.resumption() is None or not isinstance(provider, Detached):
         return None
     if lease.placement != "fresh":  # what is left on a cluster that serves many trials is ended by the next
         return None

@@ -8,10 +8,9 @@ from typing import Any
 
 from nephoscope.benchmarks.base import Benchmark, HasObservations, HasOperations
 from nephoscope.checks.registry import overall, run_checks
-from nephoscope.errors import OutputUnreadable
 from nephoscope.machines.telemetry import parse_telemetry
-from nephoscope.observations import NetworkBytes, Observations, Series
-from nephoscope.records import (
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import (
     CO_LOCATED,
     EMULATED,
     Direction,
@@ -19,17 +18,20 @@ from nephoscope.records import (
     Expected,
     Measurement,
     Metric,
+    NetworkBytes,
+    Observations,
     OperationEvidence,
+    Series,
     StartedRecord,
     TelemetrySample,
     TrialIntent,
     Verdict,
     VerdictKind,
 )
+from nephoscope.model.units import GIB, MIB
 from nephoscope.run.resources import resource_use
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.model import Configuration, Machine
-from nephoscope.units import GIB, MIB
 
 TELEMETRY_PREFIX = "telemetry-"
 TELEMETRY_SUFFIX = ".jsonl"

@@ -7,11 +7,11 @@ from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import Needs
 from nephoscope.checks.thresholds import BUSY_BEFORE, CLOCK_OFFSET
-from nephoscope.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import VERSION_OPTIONS
+from nephoscope.model.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine
+from nephoscope.model.records import CO_LOCATED, EMULATED, Facts, FactsRecord, StartedRecord
 from nephoscope.providers.base import Cluster
-from nephoscope.records import CO_LOCATED, EMULATED, Facts, FactsRecord, StartedRecord
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
 from nephoscope.study.model import Configuration
@@ -50,7 +50,7 @@ async def gate(configuration: Configuration, cluster: Cluster, needs: Needs, att
     _require_one_time([by_name[machine.name] for machine in cluster.load_machines])
 
 
-async def looks_at(configuration: Configuration, cluster: Cluster, world: World) -> list[tuple[Facts, dict[str, str]]]:
+async def observe(configuration: Configuration, cluster: Cluster, world: World) -> list[tuple[Facts, dict[str, str]]]:
     """Facts of every machine, in their order, with verbatim answers."""
     return await _on_all(configuration, cluster, world.observe)
 

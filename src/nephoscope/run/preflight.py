@@ -1,10 +1,10 @@
 """What can be known to fail before minutes are spent: a database of the user's that cannot be measured."""
 
 from nephoscope.benchmarks.base import Benchmark
-from nephoscope.errors import EnvironmentProblem, InputError, TrialFailure
+from nephoscope.model.errors import EnvironmentProblem, InputError, TrialFailure
+from nephoscope.model.records import PlannedTrial
 from nephoscope.providers.base import ClusterRequest
-from nephoscope.providers.cloud_order import order_of
-from nephoscope.records import PlannedTrial
+from nephoscope.providers.cloud.order import order_of
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.study import study_key
 from nephoscope.run.world import World

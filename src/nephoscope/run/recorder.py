@@ -3,9 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from nephoscope.errors import NephoscopeError
 from nephoscope.machines.remote import Completed, MachineHandle
-from nephoscope.records import CommandRecord
+from nephoscope.model.errors import NephoscopeError
+from nephoscope.model.records import CommandRecord
 from nephoscope.run.clock import Clock
 from nephoscope.store.attempt import Attempt
 

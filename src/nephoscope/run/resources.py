@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from statistics import median
 
-from nephoscope.observations import ResourceUse
-from nephoscope.records import TelemetrySample
+from nephoscope.model.records import ResourceUse, TelemetrySample
 
 
 def resource_use(

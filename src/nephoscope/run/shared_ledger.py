@@ -10,7 +10,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from nephoscope.errors import TakenForDead, TargetUnreachable
+from nephoscope.model.errors import LeaseLost, TargetUnreachable
 from nephoscope.run.ledger import Books, Grant, Holding, Limits, Quota, Refusal, Wanted, decide, held_as
 
 Result = TypeVar("Result")
@@ -149,7 +149,7 @@ class SharedLedger:
         """A sign of life; returns controllers of whom none was seen for long: they are this one's to take over.
 
         Raises:
-            TakenForDead: this one was taken over itself.
+            LeaseLost: this one was taken over itself.
         """
 
         def beat(run: "_Run") -> tuple[bool, list[str]]:
@@ -177,7 +177,7 @@ class SharedLedger:
 
         alive, dead = await self._transaction(beat)
         if not alive:
-            raise TakenForDead(
+            raise LeaseLost(
                 f"nothing was heard of this controller for {self._dead_after_s:.0f} s, and others took its trials over",
                 hint="run the same command again: it takes what is left",
             )

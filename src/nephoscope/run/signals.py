@@ -5,7 +5,7 @@ import signal
 from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
-from nephoscope.errors import EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED
+from nephoscope.model.errors import EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED
 
 Result = TypeVar("Result")
 

@@ -3,12 +3,12 @@
 from collections.abc import Collection, Iterator
 from itertools import zip_longest
 
-from nephoscope.records_fleet import Lease
+from nephoscope.model.records import Lease
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.study.cloud import CLOUDS
 
-LEAST_BILLED_MS = 60_000
+MIN_BILLED_MS = 60_000
 """Clouds bill by the second, but no machine for less than a minute."""
 
 
@@ -53,5 +53,5 @@ def cost_usd(attempt: Attempt, lease: Lease, now_unix_ms: int, least_usd: float 
 def cost_until(lease: Lease, unix_ms: int) -> float:
     """Of a cluster that is taken back then, and of an attempt's part of one that serves many."""
     billed = lease.provider in CLOUDS and lease.placement == "fresh"
-    least_unix_ms = lease.begun_unix_ms + LEAST_BILLED_MS if billed else 0
+    least_unix_ms = lease.begun_unix_ms + MIN_BILLED_MS if billed else 0
     return lease.cost_usd(max(unix_ms, least_unix_ms)) or 0.0

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
-from nephoscope.errors import (
+from nephoscope.model.errors import (
     CapacityLacking,
     InfrastructureFailure,
     MachineLost,

@@ -9,10 +9,9 @@ from itertools import groupby
 from typing import Any, NoReturn, TypeVar
 
 from nephoscope.checks.registry import overall
-from nephoscope.errors import InputError, MachinesLeft
-from nephoscope.providers.base import HasLimit, OutlivesController, Provider
-from nephoscope.records import Plan, PlannedTrial, VerdictKind
-from nephoscope.records_fleet import Lease
+from nephoscope.model.errors import CleanupFailed, InputError
+from nephoscope.model.records import Lease, Plan, PlannedTrial, VerdictKind
+from nephoscope.providers.base import Detached, HasLimit, Provider
 from nephoscope.run.cleaning import clean, find
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
 from nephoscope.run.durable import DurableQueue, sqlite_url
@@ -64,7 +63,7 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
 
 
 @dataclass(frozen=True)
-class Conduct:
+class RunOptions:
     """How a study is conducted: nothing of it changes what a trial is."""
 
     limits: Limits = field(default_factory=lambda: Limits(max_clusters=1))
@@ -77,16 +76,16 @@ class Conduct:
     """Asked after each whole block, by its number: why no further block is needed; empty: it is."""
 
 
-async def run_study(folder: ResultsFolder, world: World, conduct: Conduct | None = None) -> StudyOutcome:
+async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | None = None) -> StudyOutcome:
     """Runs what is left of the plan in `folder`. A failed trial does not end the study.
 
     Raises:
         StorageFailed: the results could not be stored.
-        MachinesLeft: machines could not be given back.
+        CleanupFailed: machines could not be given back.
         InputError: the rules do not fit the study, or its trials ended elsewhere and are not here.
         asyncio.CancelledError: it was interrupted; running it again resumes.
     """
-    conduct = conduct or Conduct()
+    conduct = conduct or RunOptions()
     rows = list(folder.planned())
     left = [planned for planned, trial in rows if not trial.finished()]
     world.listener.study_started(len(rows), len(rows) - len(left))
@@ -116,7 +115,7 @@ async def run_study(folder: ResultsFolder, world: World, conduct: Conduct | None
     return outcome
 
 
-def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Conduct) -> None:
+def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: RunOptions) -> None:
     """A queue may know trials as ended of which the folder holds nothing: of other controllers some, but not all."""
     shared = conduct.state_url is not None
     if outcome.stopped or (shared and outcome.finished + outcome.failed + len(outcome.refused) > 0):
@@ -139,7 +138,7 @@ def study_key(folder: ResultsFolder) -> str:
     return f"{folder.plan().study}-{folder.fleet_id()}"
 
 
-async def _drain(left: list[PlannedTrial], queue: Queue, conductor: Conductor, conduct: Conduct) -> str:
+async def _drain(left: list[PlannedTrial], queue: Queue, conductor: Conductor, conduct: RunOptions) -> str:
     """Trials in the plan's order; with a rule of when it is enough, a whole block after the other. Why it stopped."""
     if conduct.enough is None:
         await queue.drain([planned.intent.id for planned in left], conductor.advance)
@@ -154,11 +153,11 @@ async def _drain(left: list[PlannedTrial], queue: Queue, conductor: Conductor, c
 
 
 def _queue(
-    folder: ResultsFolder, providers: Sequence[Provider], conduct: Conduct, world: World
+    folder: ResultsFolder, providers: Sequence[Provider], conduct: RunOptions, world: World
 ) -> AbstractAsyncContextManager[Queue]:
     """In memory where machines die with their controller; durable where they, or other controllers, go on."""
     at_once = _at_once(providers, conduct)
-    outlives = any(isinstance(provider, OutlivesController) for provider in providers)
+    outlives = any(isinstance(provider, Detached) for provider in providers)
     if conduct.state_url is None and not outlives:
         return nullcontext(OwnQueue(at_once, world.clock))
     plan = folder.plan()
@@ -172,7 +171,7 @@ def _queue(
     return DurableQueue(url, study, folder.fleet_id(), at_once, workflow_id=workflow_id, knows=planned.__contains__)
 
 
-def _ledger(folder: ResultsFolder, conduct: Conduct, spent: float) -> AbstractAsyncContextManager[Ledger]:
+def _ledger(folder: ResultsFolder, conduct: RunOptions, spent: float) -> AbstractAsyncContextManager[Ledger]:
     if conduct.state_url is None:
         return nullcontext(OwnLedger(conduct.limits, spent))
     study, owner, dead_after_s = folder.plan().study, folder.fleet_id(), conduct.dead_after_s
@@ -206,7 +205,7 @@ def _providers(left: Sequence[PlannedTrial], world: World) -> list[Provider]:
     return [world.providers[name] for name in names if name in world.providers]
 
 
-def _refuse_too_few_clusters(left: Sequence[PlannedTrial], providers: Sequence[Provider], conduct: Conduct) -> None:
+def _refuse_too_few_clusters(left: Sequence[PlannedTrial], providers: Sequence[Provider], conduct: RunOptions) -> None:
     """Kept clusters live as long as their configuration has trials: with fewer, a block would wait for the study."""
     configurations = {planned.intent.configuration_name for planned in left}
     allowed = _at_once(providers, conduct)
@@ -218,7 +217,7 @@ def _refuse_too_few_clusters(left: Sequence[PlannedTrial], providers: Sequence[P
     )
 
 
-def _at_once(providers: Sequence[Provider], conduct: Conduct) -> int:
+def _at_once(providers: Sequence[Provider], conduct: RunOptions) -> int:
     limits = [provider.at_once for provider in providers if isinstance(provider, HasLimit)]
     return min([conduct.limits.max_clusters or 1, *limits])
 
@@ -237,7 +236,7 @@ async def _going_on(folder: ResultsFolder, key: str, world: World) -> dict[str, 
 async def _leave_nothing(providers: Sequence[Provider], key: str, world: World) -> None:
     found = await clean(providers, key, world.clock)
     if found.left:
-        raise MachinesLeft(
+        raise CleanupFailed(
             f"{len(found.left)} clusters could not be given back: {', '.join(found.left)}",
             hint="nephoscope clean tries again; look at the provider's console, too",
         )

@@ -12,25 +12,24 @@ from typing import Any, Literal
 
 from nephoscope.benchmarks.base import Benchmark, HasConnections, Needs, Resumable, Site
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
-from nephoscope.errors import STORAGE_ERRNOS, BudgetReached, NephoscopeError, StorageFailed
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import STORAGE_ERRNOS, BudgetReached, NephoscopeError, StorageFailed
+from nephoscope.model.records import Resumption, Status, TrialIntent, Verdict, VerdictKind
+from nephoscope.model.seeds import derive_seed
 from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.records import Status, TrialIntent, Verdict, VerdictKind
-from nephoscope.records_fleet import Resumption
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
-from nephoscope.run.gate import gate, looks_at
+from nephoscope.run.gate import gate, observe
 from nephoscope.run.recorder import Recorder
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.states import State
 from nephoscope.run.world import World
-from nephoscope.seeds import seed_of
 from nephoscope.store.attempt import Attempt, When
 from nephoscope.study.model import Configuration
 
 
 @dataclass
-class Course:
+class AttemptState:
     """What is known of an attempt only while it goes on."""
 
     ended_by_budget: bool = False
@@ -38,7 +37,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Undertaking:
+class AttemptTask:
     """One attempt, new or taken over from a controller that died."""
 
     attempt: Attempt
@@ -53,7 +52,7 @@ class Undertaking:
     """Is told of each state it comes into."""
     ends_unix_ms: int | None = None
     """When the money that is set aside for its cluster is spent but for giving it back; `None`: there is no limit."""
-    course: Course = field(default_factory=Course)
+    course: AttemptState = field(default_factory=AttemptState)
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Ended:
     """False: the provider did not take its cluster back, which may still cost money."""
 
 
-async def run_attempt(intent: TrialIntent, task: Undertaking, world: World) -> Ended:
+async def run_attempt(intent: TrialIntent, task: AttemptTask, world: World) -> Ended:
     """Runs one attempt to its commit mark; whatever happens to it is in the attempt's `status.json`.
 
     Raises:
@@ -109,7 +108,7 @@ async def run_attempt(intent: TrialIntent, task: Undertaking, world: World) -> E
     return Ended(status, verdict, [str(failure)] if failure else refused, task.course.given_back)
 
 
-async def _within_its_money(work: Coroutine[Any, Any, None], task: Undertaking, world: World) -> None:
+async def _within_its_money(work: Coroutine[Any, Any, None], task: AttemptTask, world: World) -> None:
     """Ends what goes on before its cluster costs more than is set aside for it; what is measured already counts.
 
     Raises:
@@ -140,7 +139,7 @@ async def _within_its_money(work: Coroutine[Any, Any, None], task: Undertaking, 
             await asyncio.wait({working})
 
 
-async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking, world: World) -> None:
+async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask, world: World) -> None:
     """Cluster -> facts -> gate -> database -> prepare -> run -> settings and logs -> leave -> facts again.
 
     A measurement that a dead controller began is waited for: what comes before it was done already.
@@ -175,19 +174,19 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: Undertaking,
                     attempt.write_resumption(_resumption(site.endpoint))
             if resumption is None or not resumption.measured:
                 await _run(benchmark, site, parameters, task, world)
-        for machine, (after, _) in zip(cluster.machines, await looks_at(configuration, cluster, world), strict=True):
+        for machine, (after, _) in zip(cluster.machines, await observe(configuration, cluster, world), strict=True):
             attempt.write_facts(before[machine.name].model_copy(update={"after": after}))
         attempt.sync_raw()
         task.enter(State.COLLECTED)
 
 
-async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: Undertaking, world: World) -> None:
+async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: AttemptTask, world: World) -> None:
     """The measurement, and a mark behind it: who takes up from a controller that dies from here on begins nothing."""
     attempt, cluster = task.attempt, site.cluster
     task.enter(State.RUNNING)
     async with _telemetry(cluster, attempt, world):
         await benchmark.run(site, parameters)
-    await _quietly(attempt, "asking for copies", lambda: _note_replication("after", site.database, cluster, attempt))
+    await best_effort(attempt, "asking for copies", lambda: _note_replication("after", site.database, cluster, attempt))
     resumption = attempt.resumption()
     if resumption is not None:
         attempt.sync_raw()
@@ -201,12 +200,12 @@ async def _note_replication(when: When, database: Database | None, cluster: Clus
         attempt.write_replication(when, states)
 
 
-async def _leave(task: Undertaking, world: World) -> None:
+async def _leave(task: AttemptTask, world: World) -> None:
     """Gives the cluster back; what then is left is found by its tags at the study's end."""
     task.enter(State.DESTROYING)
     if not task.keep_cluster:
         provider = world.providers[task.request.configuration.provider]
-        task.course.given_back = await _quietly(
+        task.course.given_back = await best_effort(
             task.attempt, "giving the cluster back", lambda: give_back(provider, task.request.key, world.clock)
         )
 
@@ -226,7 +225,7 @@ def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, a
         execute=Recorder(attempt, world.clock),
         raw_dir=attempt.raw_dir,
         # Equal for all configurations, so that all face the same operations.
-        seed=seed_of(intent.seed, intent.benchmark.name, intent.replicate),
+        seed=derive_seed(intent.seed, intent.benchmark.name, intent.replicate),
         data_seed=intent.seed,
         connections=configuration.database.connections,
         load_program=world.load_program,
@@ -261,7 +260,7 @@ def _with_connections(configuration: Configuration, connections: int) -> Configu
 
 @asynccontextmanager
 async def _database_up(
-    configuration: Configuration, cluster: Cluster, needs: Needs, task: Undertaking, world: World
+    configuration: Configuration, cluster: Cluster, needs: Needs, task: AttemptTask, world: World
 ) -> AsyncIterator[tuple[Database | None, Endpoint | None]]:
     """The database for the time of the block; its settings and log are kept, also after a failure.
 
@@ -278,7 +277,7 @@ async def _database_up(
         if resumption is not None and isinstance(database, CanAttach):  # it is up, and under load
             if resumption.measured:  # or the dead controller had begun to stop it
                 attach = partial(database.attach, cluster, configuration.database, log)
-                await _quietly(attempt, f"finding {database.name} again", attach)
+                await best_effort(attempt, f"finding {database.name} again", attach)
                 yield database, None
                 return
             endpoint = await database.attach(cluster, configuration.database, log)
@@ -290,7 +289,7 @@ async def _database_up(
         yield database, endpoint
     finally:
         if not (task.course.ended_by_budget and task.resumable):
-            await _quietly(attempt, f"stopping {database.name}", lambda: database.stop(cluster))
+            await best_effort(attempt, f"stopping {database.name}", lambda: database.stop(cluster))
 
 
 @asynccontextmanager
@@ -306,14 +305,17 @@ async def _telemetry(cluster: Cluster, attempt: Attempt, world: World) -> AsyncI
                     [world.load_program, "telemetry"], log=log, errors=errors, pinned=False
                 )
                 leave.push_async_callback(
-                    _quietly, attempt, "stopping the sampler", lambda: sampler.stop(signal=signal.SIGTERM, timeout_s=5)
+                    best_effort,
+                    attempt,
+                    "stopping the sampler",
+                    lambda: sampler.stop(signal=signal.SIGTERM, timeout_s=5),
                 )
 
-            await _quietly(attempt, "starting the sampler", start)
+            await best_effort(attempt, "starting the sampler", start)
         yield
 
 
-async def _quietly(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> bool:
+async def best_effort(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> bool:
     """Does something to its end, also when a signal comes meanwhile; its failure must not hide the trial's outcome.
 
     The failure is kept in a log. True when there was none.

@@ -7,8 +7,8 @@ from typing import Protocol
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.databases.base import Database
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.records import Facts, PlannedTrial, Status, VerdictKind
 from nephoscope.providers.base import Provider
-from nephoscope.records import Facts, PlannedTrial, Status, VerdictKind
 from nephoscope.run.clock import Clock
 
 Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]

@@ -10,7 +10,7 @@ from nephoscope.stats.ratio import RatioInterval
 from nephoscope.stats.samples import Floats, positive_sample
 
 RESAMPLES = 10_000
-LEAST_REPLICATES = 6
+MIN_REPLICATES = 6
 """Below it a bootstrap interval is too narrow to be shown."""
 _BATCH = 1000
 
@@ -62,7 +62,7 @@ def mean_ratio_interval(
         raise ValueError(f"{resamples} resamples are too few; at least {RESAMPLES} needed")
     middle = mean_ratio(pairs)
     sides = tuple(np.sort(positive_sample(side)) for pair in pairs for side in pair)
-    if min(side.size for side in sides) < LEAST_REPLICATES:
+    if min(side.size for side in sides) < MIN_REPLICATES:
         return None
     if all(side[0] == side[-1] for side in sides):
         return RatioInterval(middle, middle, confidence)

@@ -10,7 +10,7 @@ it wanders. The value at a jump belongs to no plateau. Four things keep it quiet
 - The penalty of a change point is 3 ln n variances of what is new. Dependence and variance come from differences over
   one and two steps of time, which a few changes of level do not move, and again from what the plateaus leave over.
 - Changes stand only if they explain the series better than one level that wanders, by the likelihood ratio.
-- Neighbouring plateaus closer than `LEAST_CHANGE` are one: a machine that is a few percent slower was not throttled.
+- Neighbouring plateaus closer than `MIN_CHANGE` are one: a machine that is a few percent slower was not throttled.
 """
 
 import math
@@ -21,22 +21,22 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_CHANGE = 0.05
+MIN_CHANGE = 0.05
 """Of the higher level: less is no throttling. Half of the steps of 10 % that must be found."""
-LEAST_VALUES = 20
+MIN_VALUES = 20
 """Fewer cannot tell a step from noise."""
 _SHORTEST_SHARE = 0.025
 """Of the series: a shorter excursion is no level."""
-_MOST_BINS = 1500
+_MAX_BINS = 1500
 """Longer series are averaged in bins; a change is then known to 0.1 % of the length."""
 _PENALTY = 3.0
 _HAMPEL_HALF_WIDTH = 5
 _HAMPEL_SIGMAS = 5.0
 _MAD_TO_SIGMA = 1.4826
 _CUT_SIGMAS = 3.5
-_MOST_DEPENDENT = 0.85
+_MAX_DEPENDENT = 0.85
 """By differences: a stronger dependence cannot be told from a change of level."""
-_MOST_DEPENDENT_AROUND = 0.95
+_MAX_DEPENDENT_AROUND = 0.95
 """Around plateaus."""
 
 _ROUNDS = 2
@@ -73,10 +73,10 @@ def plateaus(values: Sequence[float]) -> tuple[Plateau, ...]:
     raw = np.asarray(values, dtype=np.float64)
     if raw.size == 0 or not np.all(np.isfinite(raw)):
         raise ValueError("a series needs values, all of them finite")
-    if raw.size < LEAST_VALUES:
+    if raw.size < MIN_VALUES:
         return (_plateau(raw, 0, raw.size),)
     quiet = without_outliers(raw)
-    width = math.ceil(raw.size / _MOST_BINS)
+    width = math.ceil(raw.size / _MAX_BINS)
     bins = _binned(quiet, width)
     shortest = max(3, math.ceil(_SHORTEST_SHARE * bins.size))
     noise = _noise_by_differences(bins)
@@ -99,7 +99,7 @@ def throttling(found: Sequence[Plateau]) -> Throttling | None:
         before, after = _weighted_level(found[:cut]), _weighted_level(found[cut:])
         highest_after = max(one.level for one in found[cut:])
         fall = 1 - after / before if before > 0 else 0.0
-        if highest_after > before * (1 - LEAST_CHANGE) or fall < LEAST_CHANGE:
+        if highest_after > before * (1 - MIN_CHANGE) or fall < MIN_CHANGE:
             continue
         if best is None or fall > best[0]:
             best = (fall, Throttling(start=found[cut].start, burst_level=before, sustained_level=after))
@@ -134,7 +134,7 @@ class _Noise:
 def _noise_by_differences(values: Floats) -> _Noise:
     """Of a series whose level steps now and then, from differences over one and over two steps of time."""
     one, two = _mean_square(values[1:] - values[:-1]), _mean_square(values[2:] - values[:-2])
-    dependence = min(max(two / one - 1, 0.0), _MOST_DEPENDENT) if one > 0 else 0.0
+    dependence = min(max(two / one - 1, 0.0), _MAX_DEPENDENT) if one > 0 else 0.0
     return _Noise(dependence, one * (1 + dependence) / 2)
 
 
@@ -145,7 +145,7 @@ def _noise_around(values: Floats, bounds: Sequence[int]) -> _Noise:
     )
     total = float(np.dot(rest, rest))
     dependence = float(np.dot(rest[1:], rest[:-1])) / total if total > 0 else 0.0
-    dependence = min(max(dependence, 0.0), _MOST_DEPENDENT_AROUND)
+    dependence = min(max(dependence, 0.0), _MAX_DEPENDENT_AROUND)
     return _Noise(dependence, float(np.mean(np.square(rest[1:] - dependence * rest[:-1]))))
 
 
@@ -222,7 +222,7 @@ def _merged(raw: Floats, found: list[Plateau]) -> tuple[Plateau, ...]:
     while len(found) > 1:
         changes = [_change(left.level, right.level) for left, right in pairwise(found)]
         smallest = int(np.argmin(changes))
-        if changes[smallest] >= LEAST_CHANGE:
+        if changes[smallest] >= MIN_CHANGE:
             break
         joined = _plateau(raw, found[smallest].start, found[smallest + 1].end)
         found[smallest : smallest + 2] = [joined]

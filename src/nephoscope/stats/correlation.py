@@ -11,7 +11,7 @@ from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import doubled_midranks
 from nephoscope.stats.samples import Floats, sample
 
-LEAST_N = 6
+MIN_N = 6
 """Below it the interval of nearly any correlation holds both signs."""
 
 
@@ -46,7 +46,7 @@ def rank_correlation(
     x, y = sample(left), sample(right)
     if x.size != y.size:
         raise ValueError(f"{x.size} values have {y.size} partners")
-    if x.size < LEAST_N or x.min() == x.max() or y.min() == y.max():
+    if x.size < MIN_N or x.min() == x.max() or y.min() == y.max():
         return None
     rho = float(np.corrcoef(doubled_midranks(x)[0], doubled_midranks(y)[0])[0, 1])
     if abs(rho) > 1 - 1e-12:

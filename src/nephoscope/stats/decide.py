@@ -15,7 +15,7 @@ POWER = 0.8
 """Chance at which a difference counts as detectable."""
 MANN_WHITNEY_EFFICIENCY = 3 / math.pi
 """Pitman efficiency of the Mann-Whitney against the t test for normal values: n is worth 0.955 n."""
-MOST_REPLICATES = 100_000
+MAX_REPLICATES = 100_000
 """Where the search for a sufficient number of replicates gives up."""
 
 Relation = Literal["above", "below", "tie", "unresolved"]
@@ -185,9 +185,9 @@ def _replicates_for_room(room: float, deviation: float, level: tuple[float, floa
         return quantiles * deviation * math.sqrt(2 / (n * MANN_WHITNEY_EFFICIENCY)) <= room
 
     normal = (normal_quantile(1 - alpha / 2) + normal_quantile(chance)) * deviation / room
-    if 2 * normal**2 / MANN_WHITNEY_EFFICIENCY > MOST_REPLICATES:
+    if 2 * normal**2 / MANN_WHITNEY_EFFICIENCY > MAX_REPLICATES:
         return None
     n = max(least, math.ceil(2 * normal**2 / MANN_WHITNEY_EFFICIENCY))
-    while n <= MOST_REPLICATES and not enough(n):  # Student's quantiles are a little larger: a few steps at the most
+    while n <= MAX_REPLICATES and not enough(n):  # Student's quantiles are a little larger: a few steps at the most
         n += 1
-    return n if n <= MOST_REPLICATES else None
+    return n if n <= MAX_REPLICATES else None

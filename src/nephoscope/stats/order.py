@@ -9,7 +9,7 @@ from nephoscope.stats.distributions import chi_square_sf
 from nephoscope.stats.samples import Floats, sample
 
 PERMUTATIONS = 4999
-MOST_NUMBERS = 4_000_000
+MAX_NUMBERS = 4_000_000
 """Permutations x values: fewer permutations beyond it, so that a long study still fits into memory."""
 
 
@@ -118,7 +118,7 @@ def _share_as_large(observed: float, others: Floats) -> float:
 def _permutations(values: Floats, cells: np.ndarray[tuple[int], np.dtype[np.int64]], seed: int) -> Floats:
     """Shape (permutations, n): the values permuted within their cells."""
     generator = np.random.default_rng(seed)
-    rows = np.tile(values, (max(99, min(PERMUTATIONS, MOST_NUMBERS // values.size)), 1))
+    rows = np.tile(values, (max(99, min(PERMUTATIONS, MAX_NUMBERS // values.size)), 1))
     for cell in np.unique(cells):
         inside = np.flatnonzero(cells == cell)
         rows[:, inside] = generator.permuted(rows[:, inside], axis=1)

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, pstdev
 
-LEAST_TYPES = 3
-LEAST_TRIALS = 3
+MIN_TYPES = 3
+MIN_TRIALS = 3
 """Of each type."""
-MOST_SPREAD = 0.005
+MAX_SPREAD = 0.005
 """Coefficient of variation within a type. In the logs of 2019 writes at a limit spread by at most 0.3 %, CPU rates of
 one type by 0.1 % to 2 %."""
-MOST_DISTANCE = 0.005
+MAX_DISTANCE = 0.005
 """Between the medians of types, of the higher one."""
 
 
@@ -36,15 +36,15 @@ def caps(trials: Mapping[str, Sequence[float]]) -> list[Cap]:
     tight = {
         name: values
         for name, values in trials.items()
-        if len(values) >= LEAST_TRIALS and fmean(values) > 0 and _spread(values) <= MOST_SPREAD
+        if len(values) >= MIN_TRIALS and fmean(values) > 0 and _spread(values) <= MAX_SPREAD
     }
     in_order = sorted(tight, key=lambda name: (-median(tight[name]), name))
     found: list[Cap] = []
     while in_order:
         highest = median(tight[in_order[0]])
-        group = [name for name in in_order if median(tight[name]) >= highest * (1 - MOST_DISTANCE)]
+        group = [name for name in in_order if median(tight[name]) >= highest * (1 - MAX_DISTANCE)]
         in_order = in_order[len(group) :]
-        if len(group) >= LEAST_TYPES:
+        if len(group) >= MIN_TYPES:
             level = median([median(tight[name]) for name in group])
             spread = max(_spread(tight[name]) for name in group)
             found.append(Cap(types=tuple(sorted(group)), level=level, largest_spread=spread))

@@ -13,7 +13,7 @@ import numpy as np
 from nephoscope.stats.distributions import student_t_quantile
 
 _BATCH = 5
-_LEAST_BATCHES = 10
+_MIN_BATCHES = 10
 _CONFIDENCE = 0.95
 
 
@@ -42,7 +42,7 @@ def steadiness(values: Sequence[float]) -> Steadiness | None:
     """
     raw = np.asarray(values, dtype=np.float64)
     batches = raw[: raw.size // _BATCH * _BATCH].reshape(-1, _BATCH).mean(axis=1)
-    if batches.size < _LEAST_BATCHES:
+    if batches.size < _MIN_BATCHES:
         return None
     cut = _mser(batches)
     rest = batches[cut:] if cut <= batches.size // 2 else batches

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from nephoscope.errors import StorageFailed
+from nephoscope.model.errors import StorageFailed
 
 
 def write_bytes(path: Path, content: bytes) -> None:

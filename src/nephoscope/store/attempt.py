@@ -7,18 +7,20 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from nephoscope.errors import DamagedFile, StorageFailed
-from nephoscope.observations import NetworkBytes, ResourceUse
-from nephoscope.records import (
+from nephoscope.model.errors import DamagedFile, StorageFailed
+from nephoscope.model.records import (
     CommandRecord,
     FactsRecord,
+    Lease,
     Measurement,
+    NetworkBytes,
     OperationErrors,
+    ResourceUse,
+    Resumption,
     StartedRecord,
     Status,
     Verdict,
 )
-from nephoscope.records_fleet import Lease, Resumption
 from nephoscope.store import atomic, files
 
 When = Literal["before", "after"]

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from nephoscope.errors import DamagedFile, NewerSchema, StorageFailed
+from nephoscope.model.errors import DamagedFile, NewerSchema, StorageFailed
 from nephoscope.store import atomic
 
 Value = TypeVar("Value", bound=BaseModel)

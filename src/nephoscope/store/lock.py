@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from nephoscope.errors import FolderInUse, StorageFailed
+from nephoscope.model.errors import FolderInUse, StorageFailed
 
 _PATIENCE_S = 0.1
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
-from nephoscope.frozen import Frozen, does_not_fit
+from nephoscope.model.frozen import Frozen, conflict
 
 Device = Annotated[str, StringConstraints(pattern=r"^/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]*$")]
 
@@ -60,13 +60,13 @@ class Aerospike(Frozen):
                 "`device` and `destroys_data_on` must name the same device: Aerospike writes over everything on it, so "
                 "it is to be named twice"
             )
-            raise does_not_fit(text)
+            raise conflict(text)
         if self.device is not None and self.disk_gib is not None:
             text = "`disk_gib` is of a file, and `device` takes the whole device; leave one out"
-            raise does_not_fit(text)
+            raise conflict(text)
         if self.write_block_kib & (self.write_block_kib - 1):
             text = f"`write_block_kib` must be a power of two, and {self.write_block_kib} is none"
-            raise does_not_fit(text)
+            raise conflict(text)
         return self
 
 

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field, ValidationError
 
-from nephoscope.errors import InputError
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import InputError
+from nephoscope.model.frozen import Frozen
 
 Kind = Literal["better", "tie", "first", "last"]
 Verdict = Literal["supported", "refuted", "not decided"]

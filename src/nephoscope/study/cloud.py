@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 from pydantic_core import PydanticCustomError
 
-from nephoscope.frozen import Frozen
+from nephoscope.model.frozen import Frozen
 
 CLOUDS = frozenset({"aws", "azure", "gcp"})
 """Providers whose machines are ordered by type, image and volumes."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
-from nephoscope.frozen import DOES_NOT_FIT
+from nephoscope.model.frozen import CONFLICT
 from nephoscope.study import wanted
 from nephoscope.study.locate import Path, show
 from nephoscope.study.suggest import as_number, meant, shown, unknown_key
@@ -74,7 +74,7 @@ def _sentence(path: Path, errors: Sequence[ErrorDetails], data: Any, schema: Sch
         return unknown_key(key, errors[0]["input"], wanted.keys(schema, path[:-1]))
     if kind in _OWN_WORDS:
         return str(errors[0].get("ctx", {}).get("error", errors[0]["msg"]))
-    if kind.startswith(("dsn_", "ingress_")) or kind == DOES_NOT_FIT:
+    if kind.startswith(("dsn_", "ingress_")) or kind == CONFLICT:
         return errors[0]["msg"]
     rules = wanted.find(schema, path)
     words = wanted.in_words(schema, rules, _key_with_unit(path)) if rules is not None else errors[0]["msg"]

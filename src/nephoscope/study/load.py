@@ -10,13 +10,12 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from nephoscope.errors import StudyError
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import StudyError
+from nephoscope.model.frozen import Frozen
 from nephoscope.study import rules
 from nephoscope.study.explain import Problem, below, explain
 from nephoscope.study.locate import Path, line_of, locate, show
-from nephoscope.study.model import Study
-from nephoscope.study.places import with_places
+from nephoscope.study.model import Configuration, Machine, Study
 from nephoscope.study.wanted import Schema
 
 _SYNTAX_HINTS = (
@@ -135,3 +134,25 @@ def _in_order(problems: list[Problem], file_name: str, lines: dict[Path, int]) -
         f"{file_name}:{line}: {show(problem.path) or 'the file'}: {problem.text}"
         for line, problem in sorted(places, key=lambda place: place[0])
     ]
+
+
+def with_places(study: Study) -> Study:
+    """The study with what each machine is, how many hosts a role has, how a cloud makes them: ids rest on that."""
+    types = {one.name: one for one in study.machine_types}
+
+    def of(machine: Machine) -> Machine:
+        if machine.hosts is not None:
+            return machine.model_copy(update={"count": len(machine.hosts)})
+        return machine.model_copy(update={"emulated": machine.emulated or types.get(machine.type or "")})
+
+    def placed(configuration: Configuration) -> Configuration:
+        cloud = next((cloud for name, cloud in study.clouds.items() if name == configuration.provider), None)
+        if configuration.cloud is None and cloud is not None:
+            return configuration.model_copy(update={"cloud": cloud})
+        if configuration.provider not in {"emulated", "ssh"}:
+            return configuration
+        load = configuration.load_machine
+        machines = {"database_machine": of(configuration.database_machine), "load_machine": load and of(load)}
+        return configuration.model_copy(update=machines)
+
+    return study.model_copy(update={"configurations": [placed(one) for one in study.configurations]})

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
-from nephoscope.frozen import Frozen, does_not_fit
+from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.study.address import names_one_server
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.cloud import Cloud
@@ -156,7 +156,7 @@ class Database(Frozen):
     @classmethod
     def _names_no_secret(cls, place: str | None) -> str | None:
         if place is not None and holds_cloud_secret(place):
-            raise does_not_fit(
+            raise conflict(
                 "holds a key, and a study is stored and shared; give the machines an `identity` in `cloud` and write "
                 "AUTH=implicit"
             )

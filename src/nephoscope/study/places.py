@@ -1,14 +1,9 @@
 """Where machines come from when no cloud makes them: emulated ones by their type, hosts that are reached over SSH."""
 
-from typing import TYPE_CHECKING
-
 from pydantic import Field
 
-from nephoscope.frozen import Frozen
+from nephoscope.model.frozen import Frozen
 from nephoscope.study.names import Name
-
-if TYPE_CHECKING:
-    from nephoscope.study.model import Configuration, Machine, Study
 
 
 class MachineType(Frozen):
@@ -57,25 +52,3 @@ class Ssh(Frozen):
         pattern=r"^/[^\s]+$",
         description="on each host: a folder of ours, on the disk that is measured",
     )
-
-
-def with_places(study: "Study") -> "Study":
-    """The study with what each machine is, how many hosts a role has, how a cloud makes them: ids rest on that."""
-    types = {one.name: one for one in study.machine_types}
-
-    def of(machine: "Machine") -> "Machine":
-        if machine.hosts is not None:
-            return machine.model_copy(update={"count": len(machine.hosts)})
-        return machine.model_copy(update={"emulated": machine.emulated or types.get(machine.type or "")})
-
-    def placed(configuration: "Configuration") -> "Configuration":
-        cloud = next((cloud for name, cloud in study.clouds.items() if name == configuration.provider), None)
-        if configuration.cloud is None and cloud is not None:
-            return configuration.model_copy(update={"cloud": cloud})
-        if configuration.provider not in {"emulated", "ssh"}:
-            return configuration
-        load = configuration.load_machine
-        machines = {"database_machine": of(configuration.database_machine), "load_machine": load and of(load)}
-        return configuration.model_copy(update=machines)
-
-    return study.model_copy(update={"configurations": [placed(one) for one in study.configurations]})

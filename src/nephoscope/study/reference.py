@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nephoscope.frozen import Frozen
+from nephoscope.model.frozen import Frozen
 from nephoscope.study import wanted
 from nephoscope.study.model import Study
 from nephoscope.study.wanted import Schema

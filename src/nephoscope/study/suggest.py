@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from nephoscope.model.units import GIB, KIB, MIB, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from nephoscope.study.wanted import number, unit_in_words, unit_of
-from nephoscope.units import GIB, KIB, MIB, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
 _SECONDS = {
     "ns": Fraction(1, 1_000_000_000),

@@ -7,8 +7,8 @@ import numpy as np
 
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
-from nephoscope.records import Direction, Facts, Metric, Plan, VerdictKind
-from nephoscope.results import BenchmarkRow, MeasurementRow, TrialRow
+from nephoscope.model.records import Direction, Facts, Metric, Plan, VerdictKind
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
 from nephoscope.study.model import Study
 
 TPMC = Metric(

@@ -1,7 +1,7 @@
 """The whole of analysis: equal input, equal bytes; split machines; nothing to analyse."""
 
 from nephoscope.analysis.analyse import analyse, checks_of, commands_of, errors_of
-from nephoscope.records import CommandRecord, OperationErrors, Verdict, VerdictKind
+from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from tests.unit.analysis.study_builder import TPMC, inputs, observed, rows, shuffled, trial
 
 VALUES = {"a": [100.0, 101, 102, 103, 104, 105], "b": [200.0, 202, 204, 206, 208, 210]}

@@ -4,8 +4,7 @@ import pytest
 
 from nephoscope.analysis.bounds import Kind, bounds_of, kind_of
 from nephoscope.analysis.machines import ObservedMachine
-from nephoscope.observations import ResourceUse
-from nephoscope.records import Facts, VerdictKind
+from nephoscope.model.records import Facts, ResourceUse, VerdictKind
 from tests.unit.analysis.study_builder import trial
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from nephoscope import stages
 from nephoscope.analysis.analyse import analyse
-from nephoscope.errors import InputError
-from nephoscope.results import ClaimRow
+from nephoscope.app import stages
+from nephoscope.model.errors import InputError
+from nephoscope.model.rows import ClaimRow
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.claims import Claims, load_claims
 from tests.docs.pages import ROOT, blocks

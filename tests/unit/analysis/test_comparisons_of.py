@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from nephoscope.analysis.comparisons import comparisons_of
-from nephoscope.records import Direction, Metric
-from nephoscope.results import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
 from tests.unit.analysis.study_builder import LATENCY, METRICS, Rows, measurement, rows, shuffled, trial
 
 SAMPLES = 600

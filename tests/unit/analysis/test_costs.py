@@ -9,11 +9,12 @@ import pytest
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.costs import day_of
 from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.cost import discount_to_reach
 from nephoscope.prices.offers import machine_name, offer_of
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
-from nephoscope.results import AnalysedStudy, ComparisonVerdict
 from nephoscope.study.model import Configuration, Study
 from tests.unit.analysis.study_builder import inputs, observed, rows
 

@@ -4,9 +4,9 @@ import pytest
 
 from nephoscope.analysis.collect import cpus_of
 from nephoscope.benchmarks.base import Benchmark
-from nephoscope.benchmarks.fio import Fio
-from nephoscope.benchmarks.kv import Kv
-from nephoscope.records import StartedRecord
+from nephoscope.benchmarks.database.kv import Kv
+from nephoscope.benchmarks.storage.fio import Fio
+from nephoscope.model.records import StartedRecord
 
 TWO, FOUR = ["cpu0", "cpu1"], ["cpu0", "cpu1", "cpu2", "cpu3"]
 CLUSTER = {"db-1": TWO, "db-2": TWO, "db-3": TWO, "load": FOUR, "load-2": FOUR}

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from nephoscope.analysis.analyse import analyse
-from nephoscope.analysis.editions import editions_of
-from nephoscope.analysis.editions_overall import overall_of
+from nephoscope.analysis.editions import editions_of, overall_of
 from nephoscope.analysis.query import csv_of, query
 from nephoscope.analysis.tables import TABLES, to_parquet
-from nephoscope.errors import InputError
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.errors import InputError
+from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.report.edition_page import render_editions
-from nephoscope.results import AnalysedStudy, ComparisonVerdict
 from tests.unit.analysis.test_costs import SIX, sold, study
 from tests.unit.report.priced_example import priced
 

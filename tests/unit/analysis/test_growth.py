@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis.analyse import analyse
-from nephoscope.records import Direction, Metric
-from nephoscope.report.benchmark_section import benchmark_section
-from nephoscope.report.growth_figures import growth_figures
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import Direction, Metric
+from nephoscope.report.figures.growth import growth_figures
+from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
-from nephoscope.report.spec import unpacked
-from nephoscope.results import AnalysedStudy
+from nephoscope.report.sections.benchmarks import benchmark_section
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import inputs, measurement, rows
 

@@ -6,8 +6,8 @@ from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.passes import passes_of
 from nephoscope.benchmarks.search.measurements import CONFIRMING, LARGER_CLIENT, LEVEL, PASSED
 from nephoscope.benchmarks.search.warehouses import WAREHOUSES
-from nephoscope.records import Metric, VerdictKind
-from nephoscope.results import MeasurementRow, TrialRow
+from nephoscope.model.records import Metric, VerdictKind
+from nephoscope.model.rows import MeasurementRow, TrialRow
 from tests.unit.analysis.study_builder import inputs, measurement, shuffled, trial
 
 Told = tuple[float, bool, bool, bool]

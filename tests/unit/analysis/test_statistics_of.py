@@ -3,7 +3,7 @@
 import pytest
 
 from nephoscope.analysis.statistics import statistics_of
-from nephoscope.records import Direction, Metric, VerdictKind
+from nephoscope.model.records import Direction, Metric, VerdictKind
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, measurement, rows, shuffled, trial
 
 SIX = [100.0, 101, 102, 103, 104, 150]

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from nephoscope.analysis import tables
 from nephoscope.analysis.analyse import analyse
-from nephoscope.errors import DamagedFile
-from nephoscope.frozen import Frozen
-from nephoscope.results import Comparison, MeasurementRow, Statistic, TrialRow
+from nephoscope.model.errors import DamagedFile
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.rows import Comparison, MeasurementRow, Statistic, TrialRow
 from tests.unit.analysis.study_builder import inputs, measurement, rows, shuffled, trial
 
 FOUND = rows({"a": [1.1, 2.2, 3.3, 4.4, 5.5, 1 / 3], "b": [2.0, 3, 4, 5, 6, 7], "c": [1.0, 2.0]})

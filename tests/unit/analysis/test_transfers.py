@@ -7,8 +7,9 @@ import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.machines import ObservedMachine
-from nephoscope.records import Facts, TelemetrySample, VerdictKind
-from nephoscope.results import AnalysedStudy, NetworkRow, TransferRow
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import Facts, TelemetrySample, VerdictKind
+from nephoscope.model.rows import NetworkRow, TransferRow
 from nephoscope.run.derive import network_bytes
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import inputs, rows

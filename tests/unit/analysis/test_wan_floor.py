@@ -3,7 +3,7 @@
 import pytest
 
 from nephoscope.analysis.wan_floor import wan_floors_of
-from nephoscope.results import WanFloor
+from nephoscope.model.rows import WanFloor
 from nephoscope.study.model import BenchmarkEntry, Configuration, Machine, Study
 
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.app.stages import plan, read_study
 from nephoscope.benchmarks.base import Benchmark
+from nephoscope.benchmarks.cpu.stress_ng import StressNgParameters
 from nephoscope.benchmarks.presets import EditionParameters, Presets, deviations, preset_notes, scale_words
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.benchmarks.stress_ng import StressNgParameters
-from nephoscope.stages import plan, read_study
 
 ROOT = Path(__file__).resolve().parents[3]
 

@@ -7,8 +7,8 @@ import pytest
 
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.errors import OutputUnreadable
-from nephoscope.records import Metric
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import Metric
 
 DATA = Path(__file__).parents[2] / "data"
 EVERY = pytest.mark.parametrize("benchmark", BENCHMARKS.values(), ids=list(BENCHMARKS))

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from nephoscope.checks.registry import CHECKS
-from nephoscope.observations import SearchEvidence, SustainedEvidence
-from nephoscope.records import Disk, Evidence, Expected, Facts
-from nephoscope.units import GIB, MIB
+from nephoscope.model.records import Disk, Evidence, Expected, Facts, SearchEvidence, SustainedEvidence
+from nephoscope.model.units import GIB, MIB
 from tests.support.evidence import (
     command,
     evidence,

@@ -15,8 +15,8 @@ from nephoscope.checks.logs import (
 )
 from nephoscope.checks.thresholds import EFFECTIVE_CPUS_MISSING
 from nephoscope.checks.verdicts import overall
-from nephoscope.records import Verdict, VerdictKind
-from nephoscope.units import GIB
+from nephoscope.model.records import Verdict, VerdictKind
+from nephoscope.model.units import GIB
 
 TYPE = MachineType(
     name="c5.4xlarge",

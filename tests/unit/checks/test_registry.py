@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 from nephoscope.checks.reference import reference
 from nephoscope.checks.registry import CHECKS, overall, run_checks
 from nephoscope.checks.thresholds import THRESHOLDS
-from nephoscope.observations import SearchEvidence, SustainedEvidence
-from nephoscope.records import (
+from nephoscope.model.records import (
     Evidence,
     Expected,
     Facts,
     OperationEvidence,
+    SearchEvidence,
+    SustainedEvidence,
     TelemetrySample,
     Verdict,
     VerdictKind,

@@ -12,17 +12,17 @@ from typing import Any
 import pytest
 
 from nephoscope.checks.operations import Replication
-from nephoscope.databases import aerospike
-from nephoscope.databases.aerospike import AerospikeDatabase
-from nephoscope.databases.aerospike_config import PORT
-from nephoscope.databases.aerospike_machines import installed
+from nephoscope.databases.aerospike import database as aerospike
+from nephoscope.databases.aerospike.config import PORT
+from nephoscope.databases.aerospike.database import AerospikeDatabase
+from nephoscope.databases.aerospike.machines import installed
 from nephoscope.databases.base import Endpoint, HasFixtures, HasFootprint, HasReplication, HasSettings, HasUpkeep
-from nephoscope.errors import DatabaseFailed, InputError
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import DatabaseFailed, InputError
+from nephoscope.model.units import MIB
 from nephoscope.providers.base import Cluster
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.model import Database as DatabaseSettings
-from nephoscope.units import MIB
 from tests.support import fake_asd
 from tests.support.command_line import processes_naming
 from tests.support.evidence import evidence

@@ -7,15 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.benchmarks.load_spec import AerospikeTarget
-from nephoscope.databases import aerospike_config as config
-from nephoscope.databases import aerospike_info as info
+from nephoscope.benchmarks.load.spec import AerospikeTarget
+from nephoscope.databases.aerospike import config, info
 from nephoscope.databases.base import Upkeep
 from nephoscope.databases.upkeep import together
-from nephoscope.errors import DatabaseFailed, InputError, OutputUnreadable, ToolFailed
+from nephoscope.model.errors import DatabaseFailed, InputError, OutputUnreadable, ToolFailed
+from nephoscope.model.units import GIB, MIB
 from nephoscope.study.aerospike import Aerospike, against_setting
 from nephoscope.study.model import Database as DatabaseSettings
-from nephoscope.units import GIB, MIB
 from tests.support import fake_asd
 
 ADDRESSES = ("192.0.2.1", "192.0.2.2", "192.0.2.3")

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from nephoscope.databases import cockroachdb, cockroachdb_commands
 from nephoscope.databases.base import Endpoint, HasFixtures, HasSettings, HasUpkeep, Upkeep
-from nephoscope.databases.cockroachdb import CockroachDatabase
-from nephoscope.databases.cockroachdb_machines import installed
-from nephoscope.errors import DatabaseFailed, InputError
+from nephoscope.databases.cockroachdb import commands as cockroachdb_commands
+from nephoscope.databases.cockroachdb import database as cockroachdb
+from nephoscope.databases.cockroachdb.database import CockroachDatabase
+from nephoscope.databases.cockroachdb.machines import installed
+from nephoscope.model.errors import DatabaseFailed, InputError
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support import fake_cockroach

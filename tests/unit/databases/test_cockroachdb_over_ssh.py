@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.databases import cockroachdb
 from nephoscope.databases.base import CanAttach
-from nephoscope.databases.cockroachdb import CockroachDatabase
-from nephoscope.errors import TargetLost
+from nephoscope.databases.cockroachdb import database as cockroachdb
+from nephoscope.databases.cockroachdb.database import CockroachDatabase
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.ssh import SshRemote
-from nephoscope.machines.ssh_link import SshAddress
+from nephoscope.machines.ssh.link import SshAddress
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.model.errors import TargetLost
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support import fake_cockroach

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from nephoscope.databases.base import Endpoint, HasFixtures, HasSettings
-from nephoscope.databases.postgres import PostgresDatabase
-from nephoscope.databases.postgres_binaries import Binaries, embedded_folder, find_binaries, major_version
-from nephoscope.databases.postgres_folder import ServerFolder
-from nephoscope.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable, ToolFailed, ToolTimedOut
+from nephoscope.databases.postgres.binaries import Binaries, embedded_folder, find_binaries, major_version
+from nephoscope.databases.postgres.database import PostgresDatabase
+from nephoscope.databases.postgres.folder import ServerFolder
+from nephoscope.model.errors import DatabaseFailed, EnvironmentProblem, TargetUnreachable, ToolFailed, ToolTimedOut
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.command_line import processes_naming
@@ -151,7 +151,7 @@ def test_a_server_that_must_be_killed_says_so_and_leaves_nothing(
             await database.stop(cluster)
         await database.stop(cluster)
 
-    monkeypatch.setattr("nephoscope.databases.postgres.STOP_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("nephoscope.databases.postgres.database.STOP_TIMEOUT_S", 0.3)
     with_server(tmp_path, scenario)
 
 
@@ -171,7 +171,7 @@ def test_a_server_that_recovers_is_waited_for(tmp_path: Path, monkeypatch: pytes
     async def scenario(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         assert endpoint.version
 
-    monkeypatch.setattr("nephoscope.databases.postgres.START_TIMEOUT_S", 0.1)
+    monkeypatch.setattr("nephoscope.databases.postgres.database.START_TIMEOUT_S", 0.1)
     monkeypatch.setattr(PostgresDatabase, "_sql", recovers)
     with_server(tmp_path, scenario)
 
@@ -183,7 +183,7 @@ def test_a_psql_that_hangs_is_a_database_that_did_not_come_up(tmp_path: Path, mo
     async def nothing(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         raise AssertionError("it came up")
 
-    monkeypatch.setattr("nephoscope.databases.postgres.START_TIMEOUT_S", 0.2)
+    monkeypatch.setattr("nephoscope.databases.postgres.database.START_TIMEOUT_S", 0.2)
     monkeypatch.setattr(PostgresDatabase, "_sql", hangs)
     with pytest.raises(DatabaseFailed, match="did not come up"):
         with_server(tmp_path, nothing)

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.databases import postgres_remote
-from nephoscope.databases.postgres import PostgresDatabase
-from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
-from nephoscope.errors import TargetLost
+from nephoscope.databases.postgres import remote as postgres_remote
+from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
+from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.ssh import SshRemote
-from nephoscope.machines.ssh_link import SshAddress
+from nephoscope.machines.ssh.link import SshAddress
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.model.errors import TargetLost
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.local_remote import this_machine

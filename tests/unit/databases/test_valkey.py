@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from nephoscope.databases.base import Endpoint, HasFixtures, HasSettings
-from nephoscope.databases.valkey import ValkeyDatabase
-from nephoscope.databases.valkey_binaries import find_valkey
-from nephoscope.errors import DatabaseFailed, InputError, ToolFailed
+from nephoscope.databases.valkey.binaries import find_valkey
+from nephoscope.databases.valkey.database import ValkeyDatabase
+from nephoscope.model.errors import DatabaseFailed, InputError, ToolFailed
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.local_remote import this_machine

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.databases import valkey_cluster
 from nephoscope.databases.base import Endpoint
-from nephoscope.databases.valkey import ValkeyDatabase
-from nephoscope.databases.valkey_binaries import find_valkey
-from nephoscope.databases.valkey_cluster import SLOTS, Member, parts
-from nephoscope.errors import DatabaseFailed
+from nephoscope.databases.valkey import cluster as valkey_cluster
+from nephoscope.databases.valkey.binaries import find_valkey
+from nephoscope.databases.valkey.cluster import SLOTS, Member, parts
+from nephoscope.databases.valkey.database import ValkeyDatabase
+from nephoscope.model.errors import DatabaseFailed
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.local_remote import this_machine

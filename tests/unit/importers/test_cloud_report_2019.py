@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope import stages
 from nephoscope.analysis.tables import from_csv, from_parquet
-from nephoscope.errors import InputError
-from nephoscope.importers.cloud_report_2019 import ImportRecord, import_tree, words_of
-from nephoscope.importers.machine_types import machine_type_of, machine_types
-from nephoscope.records import VerdictKind
-from nephoscope.results import ImportedRow
+from nephoscope.app import stages
+from nephoscope.importers.cloud_report_2019.logs import ImportRecord, import_tree, words_of
+from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of, machine_types
+from nephoscope.model.errors import InputError
+from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import ImportedRow
+from nephoscope.model.units import MIB
 from nephoscope.store.folder import ResultsFolder
-from nephoscope.units import MIB
 from tests.support.logs_of_2019 import cpu_log, recorded, write_run
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope import stages
+from nephoscope.app import stages
 from nephoscope.importers.cloud_report_tree import cpu_info_facts
 from nephoscope.importers.imported import ImportedTrial
 from nephoscope.importers.registry import IMPORTERS
-from nephoscope.records import VerdictKind
+from nephoscope.model.records import VerdictKind
 from nephoscope.store.folder import ResultsFolder
 from tests.support.others_results import COCKROACH
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import InputError
 from nephoscope.importers.registry import IMPORTERS
+from nephoscope.model.errors import InputError
 
 
 @pytest.mark.parametrize("name", IMPORTERS)

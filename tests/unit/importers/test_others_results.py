@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope import stages
-from nephoscope.errors import InputError, OutputUnreadable
+from nephoscope.app import stages
 from nephoscope.importers import oltp_logs
 from nephoscope.importers.imported import ImportedStudy
 from nephoscope.importers.oltp_logs import parse_cockroach_workload, parse_go_tpc, parse_hammerdb, parse_ycsb
 from nephoscope.importers.perfkit import parse_samples
 from nephoscope.importers.phoronix import parse_composite
 from nephoscope.importers.registry import IMPORTERS
-from nephoscope.records import Direction, VerdictKind
+from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.records import Direction, VerdictKind
 from nephoscope.store.folder import ResultsFolder
 from tests.support.others_results import COCKROACH, GO_TPC, HAMMERDB, PERFKIT, PHORONIX, SAMPLES, YCSB
 from tests.support.shared_data import shared

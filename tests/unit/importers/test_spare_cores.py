@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope import stages
-from nephoscope.errors import InputError, OutputUnreadable
-from nephoscope.importers import spare_cores
-from nephoscope.records import VerdictKind
-from nephoscope.results import TrialRow
+from nephoscope.app import stages
+from nephoscope.importers.spare_cores import report as spare_cores
+from nephoscope.model.errors import InputError, OutputUnreadable
+from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import TrialRow
 from nephoscope.store.folder import ResultsFolder
 from tests.support.inspector_data import cores, lscpu, redis, write_machine, write_sqlite, write_task
 from tests.support.shared_data import shared

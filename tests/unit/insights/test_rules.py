@@ -9,8 +9,9 @@ import pytest
 from nephoscope.analysis.analyse import analyse
 from nephoscope.insights import words
 from nephoscope.insights.registry import RULES
-from nephoscope.records import VerdictKind
-from nephoscope.results import AnalysedStudy, ComparisonVerdict, Insight, NetworkRow
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import ComparisonVerdict, Insight, NetworkRow
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, Rows, inputs, measurement, observed, rows, trial
 from tests.unit.analysis.test_growth import configuration, grown

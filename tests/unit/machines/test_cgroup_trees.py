@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import EnvironmentProblem
 from nephoscope.machines import facts_text as text
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.memory_limit import memory_limited
-from nephoscope.units import GIB, MIB
+from nephoscope.model.errors import EnvironmentProblem
+from nephoscope.model.units import GIB, MIB
 from tests.support.local_remote import this_machine
 
 UNIFIED = Path("/sys/fs/cgroup/unified")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import MachineLost, NephoscopeError, ToolTimedOut
 from nephoscope.machines.clock import TRIES, ClockOffset, clock_offset
 from nephoscope.machines.fake import Answer, FakeRemote
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import MachineLost, NephoscopeError, ToolTimedOut
 from nephoscope.run.clock import FakeClock
 from tests.support.local_remote import this_machine
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from nephoscope.machines import facts_text as text
 from nephoscope.machines.facts import Looks, facts_of, gather_facts
-from nephoscope.records import Disk, Facts
-from nephoscope.units import GIB, MIB
+from nephoscope.model.records import Disk, Facts
+from nephoscope.model.units import GIB, MIB
 from tests.support.local_remote import this_machine
 
 DATA = Path(__file__).resolve().parents[2] / "data" / "facts"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import StorageFailed, ToolMissing, ToolTimedOut
 from nephoscope.machines.local import LocalRemote
+from nephoscope.model.errors import StorageFailed, ToolMissing, ToolTimedOut
 
 
 def processes_with(marker: str) -> list[str]:

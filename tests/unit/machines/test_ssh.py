@@ -13,7 +13,10 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from nephoscope.errors import (
+from nephoscope.machines.ssh import remote as ssh
+from nephoscope.machines.ssh.link import Link, SshAddress
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.model.errors import (
     AccessDenied,
     EnvironmentProblem,
     HostKeyRefused,
@@ -24,9 +27,6 @@ from nephoscope.errors import (
     ToolMissing,
     ToolTimedOut,
 )
-from nephoscope.machines import ssh
-from nephoscope.machines.ssh import SshRemote
-from nephoscope.machines.ssh_link import Link, SshAddress
 from tests.support.sshd import Server, Wire, free_port, make_key, sshd
 
 
@@ -179,8 +179,8 @@ _CONTROLLER = """
 import asyncio, getpass, sys
 from pathlib import Path
 from nephoscope.machines import ssh
-from nephoscope.machines.ssh import SshRemote
-from nephoscope.machines.ssh_link import Link, SshAddress
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.machines.ssh.link import Link, SshAddress
 
 port, key, folder, script = sys.argv[1:]
 address = SshAddress("127.0.0.1", int(port), getpass.getuser(), Path(key), user_config=False)

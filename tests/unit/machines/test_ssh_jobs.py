@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.machines.ssh_jobs import JobEnd, JobSpec, Start, parse_end, parse_look, parse_start
+from nephoscope.machines.ssh.jobs import JobEnd, JobSpec, Start, parse_end, parse_look, parse_start
+from nephoscope.model.errors import OutputUnreadable
 
 WHOLE = b"nephoscope ended 3 5 4 12\nhelloerr\n"
 

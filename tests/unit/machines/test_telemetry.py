@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.errors import OutputUnreadable
 from nephoscope.machines.telemetry import parse_telemetry
+from nephoscope.model.errors import OutputUnreadable
 
 TICKS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 

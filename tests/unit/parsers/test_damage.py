@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
 from nephoscope.parsers.cpu_lines import parse_cpu_lines
 from nephoscope.parsers.cpuinfo import parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode

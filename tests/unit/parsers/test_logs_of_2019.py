@@ -5,13 +5,13 @@ from collections.abc import Callable
 
 import pytest
 
-from nephoscope.errors import OutputUnreadable
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.units import MIB
 from nephoscope.parsers.cpu_lines import parse_cpu_lines
 from nephoscope.parsers.iperf2 import parse_iperf_client
 from nephoscope.parsers.ping import parse_ping
 from nephoscope.parsers.stress_ng import parse_stress_ng_log
 from nephoscope.parsers.sysbench_fileio import parse_fileio_load, parse_fileio_run
-from nephoscope.units import MIB
 from tests.support.logs_of_2019 import cpu_log, recorded
 
 CPU, MATRIX = recorded("stress-ng-cpu-0.15.06.txt"), recorded("stress-ng-matrix-0.15.06.txt")

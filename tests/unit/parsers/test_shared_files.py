@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import OutputUnreadable
+from nephoscope.model.errors import OutputUnreadable
 from nephoscope.parsers.fio import parse_fio
 from nephoscope.parsers.identify import identify, parse_any
 from nephoscope.parsers.lscpu import Lscpu, parse_lscpu

@@ -2,7 +2,8 @@
 
 import pytest
 
-from nephoscope.errors import OutputUnreadable
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.units import GIB, KIB, MIB
 from nephoscope.parsers.coremark import parse_coremark
 from nephoscope.parsers.cpuinfo import parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode
@@ -18,7 +19,6 @@ from nephoscope.parsers.sockperf import SockperfLatency, SockperfThroughput, par
 from nephoscope.parsers.stress_ng_yaml import parse_stress_ng_yaml
 from nephoscope.parsers.sysbench_fileio import parse_fileio_run
 from nephoscope.parsers.sysbench_oltp import parse_sysbench_oltp
-from nephoscope.units import GIB, KIB, MIB
 from tests.support.logs_of_2019 import recorded
 from tests.support.parser_samples import SAMPLES
 

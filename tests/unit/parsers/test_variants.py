@@ -8,22 +8,21 @@ from typing import Any
 
 import pytest
 
-from nephoscope.errors import OutputUnreadable
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.units import GIB, KIB, MIB
 from nephoscope.parsers.cpu_lines import parse_cpu_lines
 from nephoscope.parsers.cpuinfo import parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode
 from nephoscope.parsers.fio import parse_fio
 from nephoscope.parsers.identify import identify
 from nephoscope.parsers.iperf2 import parse_iperf_csv
-from nephoscope.parsers.iperf3 import parse_iperf3
-from nephoscope.parsers.iperf3_text import parse_iperf3_text
+from nephoscope.parsers.iperf3 import parse_iperf3, parse_iperf3_text
 from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.netperf import parse_netperf
 from nephoscope.parsers.ping import parse_ping
 from nephoscope.parsers.stress_ng import parse_stress_ng_log
 from nephoscope.parsers.sysbench_fileio import parse_fileio_run
 from nephoscope.parsers.sysbench_oltp import parse_sysbench_oltp
-from nephoscope.units import GIB, KIB, MIB
 from tests.support.logs_of_2019 import cpu_log, recorded
 
 LOOPBACK = "--- x ping statistics ---\n1 packets transmitted, 1 packets received, 0.0% packet loss\n"

@@ -5,9 +5,9 @@ from typing import Any
 from pydantic import Field
 
 from nephoscope.benchmarks.base import Needs
-from nephoscope.frozen import Frozen
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Direction, Metric
 from nephoscope.plan.expand import Plannable
-from nephoscope.records import Direction, Metric
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
 

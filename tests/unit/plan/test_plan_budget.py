@@ -2,7 +2,7 @@
 
 import pytest
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.study.model import Budget, Configuration

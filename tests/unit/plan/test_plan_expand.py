@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nephoscope.benchmarks.stress_ng import StressNg
-from nephoscope.errors import InputError
+from nephoscope.benchmarks.cpu.stress_ng import StressNg
+from nephoscope.model.errors import InputError
+from nephoscope.model.records import Plan
 from nephoscope.plan.expand import expand
-from nephoscope.records import Plan
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 from tests.unit.plan.plan_example import BENCHMARKS, Standin, configurations, study
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.plan.expand import Plannable, expand
 from nephoscope.study.model import BenchmarkEntry, Configuration, Machine
 from tests.unit.plan.plan_example import Standin, study

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nephoscope.errors import InputError
-from nephoscope.stages import load, plan
+from nephoscope.app.stages import load, plan
+from nephoscope.model.errors import InputError
 
 STUDY = """
 name = "s"

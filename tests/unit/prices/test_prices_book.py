@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.prices.book import PriceBook, agree, one_basis, shipped
 from nephoscope.prices.findings import Problem, check
 from nephoscope.prices.rows import Basis, Kind, Price, Unit

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.cli import main
+from nephoscope.app.cli import main
 from nephoscope.prices.book import shipped
 from nephoscope.prices.rows import read_csv
 

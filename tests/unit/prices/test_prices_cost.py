@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.prices.book import Pick, PriceBook, shipped
 from nephoscope.prices.cost import (
     METHODS,

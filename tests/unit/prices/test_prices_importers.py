@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.prices.importers.base import Origin
 from nephoscope.prices.importers.registry import IMPORTERS
 from nephoscope.prices.rows import to_csv

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.prices.rows import Basis, Unit
 from tests.unit.prices.price_lists import read, said
 

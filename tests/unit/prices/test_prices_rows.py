@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.prices.rows import COLUMNS, Basis, Kind, Price, Unit, first_day, parse_csv, read_csv, to_csv
 
 HEADER = "provider,region,kind,item,unit,basis,usd,source,licence,date"

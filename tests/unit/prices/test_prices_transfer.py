@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.prices.book import Pick, PriceBook, shipped
 from nephoscope.prices.cost import METHODS
 from nephoscope.prices.rows import Basis, Kind, Price, Unit

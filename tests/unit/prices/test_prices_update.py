@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.cli import main
+from nephoscope.app.cli import main
 from nephoscope.prices.rows import Basis, read_csv
 from tests.unit.prices.price_lists import AWS, GCP
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 from botocore import exceptions as sdk
 
-from nephoscope.errors import (
+from nephoscope.model.errors import (
     CapacityLacking,
     EnvironmentProblem,
     InfrastructureFailure,
@@ -15,8 +15,8 @@ from nephoscope.errors import (
     QuotaReached,
     Throttled,
 )
-from nephoscope.providers.aws import typed
-from nephoscope.providers.aws_errors import NotAllowed, of_code
+from nephoscope.providers.aws.cloud import typed
+from nephoscope.providers.aws.errors import NotAllowed, of_code
 
 
 @pytest.mark.parametrize(
@@ -64,9 +64,9 @@ def test_without_the_sdk_the_extra_to_install_is_named_and_nothing_else_needs_it
     script = """
 import sys
 sys.modules["boto3"] = None
-import nephoscope.wiring
-from nephoscope.errors import ToolMissing
-from nephoscope.providers.aws import boto3_client
+import nephoscope.app.wiring
+from nephoscope.model.errors import ToolMissing
+from nephoscope.providers.aws.cloud import boto3_client
 try:
     boto3_client("us-east-1")
 except ToolMissing as error:

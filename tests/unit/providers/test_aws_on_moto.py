@@ -8,11 +8,11 @@ from typing import Any
 import boto3
 import pytest
 
-from nephoscope.errors import CapacityLacking, InfrastructureFailure, NephoscopeError, QuotaReached, Throttled
-from nephoscope.providers.aws import AwsCloud
-from nephoscope.providers.aws_plan import group_call
-from nephoscope.providers.cloud import CloudProvider
-from nephoscope.providers.cloud_order import order_of
+from nephoscope.model.errors import CapacityLacking, InfrastructureFailure, NephoscopeError, QuotaReached, Throttled
+from nephoscope.providers.aws.cloud import AwsCloud
+from nephoscope.providers.aws.plan import group_call
+from nephoscope.providers.cloud.order import order_of
+from nephoscope.providers.cloud.provider import CloudProvider
 from nephoscope.run.clock import FakeClock
 from tests.support.made_cloud import AtOnce, request_of
 from tests.support.moto_ec2 import KEYS, REGIONS, Refuse, client_of, moto_server

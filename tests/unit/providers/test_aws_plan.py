@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from nephoscope.errors import CapacityLacking, InputError, MachineLost, QuotaReached
-from nephoscope.providers.aws_plan import (
+from nephoscope.model.errors import CapacityLacking, InputError, MachineLost, QuotaReached
+from nephoscope.providers.aws.plan import (
     Left,
     ending_calls,
     group_call,
@@ -18,8 +18,8 @@ from nephoscope.providers.aws_plan import (
     machines_call,
     placement_call,
 )
-from nephoscope.providers.cloud import Life
-from nephoscope.providers.cloud_order import ClusterOrder, order_of
+from nephoscope.providers.cloud.order import ClusterOrder, order_of
+from nephoscope.providers.cloud.provider import Life
 from tests.support.made_cloud import request_of
 
 ROOT = Path(__file__).resolve().parents[3]

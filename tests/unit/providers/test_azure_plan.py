@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.errors import (
+from nephoscope.model.errors import (
     CapacityLacking,
     EnvironmentProblem,
     InfrastructureFailure,
@@ -16,10 +16,10 @@ from nephoscope.errors import (
     QuotaReached,
     Throttled,
 )
-from nephoscope.providers.azure_errors import of_code
-from nephoscope.providers.azure_plan import group_call, group_of, image_of, life_of, making_steps, sku_of
-from nephoscope.providers.cloud import Life
-from nephoscope.providers.cloud_order import ClusterOrder, order_of
+from nephoscope.providers.azure.errors import of_code
+from nephoscope.providers.azure.plan import group_call, group_of, image_of, life_of, making_steps, sku_of
+from nephoscope.providers.cloud.order import ClusterOrder, order_of
+from nephoscope.providers.cloud.provider import Life
 from tests.support.fake_arm import SUBSCRIPTION
 from tests.support.orders import request_to_azure
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.errors import (
+from nephoscope.model.errors import (
     CapacityLacking,
     InfrastructureFailure,
     InputError,
@@ -16,7 +16,7 @@ from nephoscope.errors import (
     NephoscopeError,
     Throttled,
 )
-from nephoscope.providers.cloud import CloudMachine, CloudProvider, Life, patiently
+from nephoscope.providers.cloud.provider import CloudMachine, CloudProvider, Life, patiently
 from nephoscope.run.clock import FakeClock
 from tests.support.made_cloud import AtOnce, MadeCloud, request_of
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.providers.cloud_boot import BootPlan, boot_script
+from nephoscope.providers.cloud.boot import BootPlan, boot_script
 
 KEY = "ssh-ed25519 AAAAC3 it's a key"
 PLAN = BootPlan(user="nephoscope", public_key=KEY, expires_unix_ms=1_800_000_000_000)

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from nephoscope import stages
-from nephoscope.errors import InputError
-from nephoscope.providers.cloud_check import require_possible
+from nephoscope.app import stages
+from nephoscope.model.errors import InputError
+from nephoscope.providers.cloud.check import require_possible
 from nephoscope.study.model import Configuration
 from tests.support.made_cloud import request_of
 from tests.support.orders import request_to_azure, request_to_gcp

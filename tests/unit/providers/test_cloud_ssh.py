@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import EnvironmentProblem, InputError, MachineLost
-from nephoscope.machines.ssh import SshRemote
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.model.errors import EnvironmentProblem, InputError, MachineLost
 from nephoscope.providers.base import ClusterRequest
-from nephoscope.providers.cloud import CloudMachine, Life
-from nephoscope.providers.cloud_ssh import SshConnect
+from nephoscope.providers.cloud.provider import CloudMachine, Life
+from nephoscope.providers.cloud.ssh import SshConnect
 from nephoscope.run.clock import FakeClock
 from nephoscope.study.model import Machine
 from tests.support.made_cloud import request_of

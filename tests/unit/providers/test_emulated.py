@@ -13,16 +13,16 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import EnvironmentProblem, InputError
+from nephoscope.app.wiring import load_program
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.providers import emulated
+from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.providers.base import ClusterRequest
-from nephoscope.providers.emulated import EmulatedProvider
-from nephoscope.providers.emulated_limits import Write, disk_limits, limits, shaping
-from nephoscope.providers.emulated_scripts import ClusterPlan, hosts_of, up_script
+from nephoscope.providers.emulated import provider as emulated
+from nephoscope.providers.emulated.limits import Write, disk_limits, limits, shaping
+from nephoscope.providers.emulated.provider import EmulatedProvider
+from nephoscope.providers.emulated.scripts import ClusterPlan, hosts_of, up_script
 from nephoscope.study.model import Configuration
 from nephoscope.study.places import Link, MachineType
-from nephoscope.wiring import load_program
 from tests.support.real_parts import needs
 
 SMALL = MachineType(
@@ -224,7 +224,7 @@ _KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from nephoscope.providers.base import ClusterRequest
-from nephoscope.providers.emulated import EmulatedProvider
+from nephoscope.providers.emulated.provider import EmulatedProvider
 from tests.unit.providers.test_emulated import _configuration
 
 study, folder, moment = sys.argv[1:]

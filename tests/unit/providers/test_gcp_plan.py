@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.errors import (
+from nephoscope.model.errors import (
     CapacityLacking,
     EnvironmentProblem,
     InfrastructureFailure,
@@ -15,10 +15,10 @@ from nephoscope.errors import (
     QuotaReached,
     Throttled,
 )
-from nephoscope.providers.cloud import Life
-from nephoscope.providers.cloud_order import ClusterOrder, order_of
-from nephoscope.providers.gcp_errors import of_reason
-from nephoscope.providers.gcp_plan import (
+from nephoscope.providers.cloud.order import ClusterOrder, order_of
+from nephoscope.providers.cloud.provider import Life
+from nephoscope.providers.gcp.errors import of_reason
+from nephoscope.providers.gcp.plan import (
     boot_disk_of,
     firewall_calls,
     labels_of,

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from nephoscope.errors import CapacityLacking, EnvironmentProblem, InfrastructureFailure
-from nephoscope.providers.azure import AzureCloud, azure_api
+from nephoscope.model.errors import CapacityLacking, EnvironmentProblem, InfrastructureFailure
+from nephoscope.providers.azure.cloud import AzureCloud, azure_api
 from nephoscope.providers.base import Provider
-from nephoscope.providers.cloud import Cloud, CloudMachine, CloudProvider, Life
-from nephoscope.providers.cloud_order import ClusterOrder, order_of
-from nephoscope.providers.gcp import GcpCloud, google_api
-from nephoscope.providers.gcp_plan import name_of
+from nephoscope.providers.cloud.order import ClusterOrder, order_of
+from nephoscope.providers.cloud.provider import Cloud, CloudMachine, CloudProvider, Life
+from nephoscope.providers.gcp.cloud import GcpCloud, google_api
+from nephoscope.providers.gcp.plan import name_of
 from nephoscope.run.cleaning import clean
 from nephoscope.run.clock import FakeClock
 from tests.support import fake_arm, gcplocal_compute

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from nephoscope.errors import EnvironmentProblem, InputError, MachineInUse
-from nephoscope.machines.ssh import SshRemote
-from nephoscope.machines.ssh_link import SshAddress
+from nephoscope.machines.ssh.link import SshAddress
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.model.errors import EnvironmentProblem, InputError, MachineInUse
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.ssh import LEASE_S, SshProvider, hosts_of, parse_destination
 from nephoscope.study.model import Configuration

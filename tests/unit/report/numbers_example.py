@@ -7,8 +7,9 @@ import numpy as np
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.records import Metric
-from nephoscope.results import AnalysedStudy, MeasurementRow, TrialRow
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import MeasurementRow, TrialRow
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import inputs, measurement, trial
 

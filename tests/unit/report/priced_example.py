@@ -7,8 +7,9 @@ import numpy as np
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.records import Direction, Metric, VerdictKind
-from nephoscope.results import AnalysedStudy, MeasurementRow, NetworkRow, TrialRow
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import Direction, Metric, VerdictKind
+from nephoscope.model.rows import MeasurementRow, NetworkRow, TrialRow
 from nephoscope.study.claims import Claims
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import TPMC, inputs, observed, rows

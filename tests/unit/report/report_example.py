@@ -2,17 +2,10 @@
 
 from typing import Any, TypeVar
 
-from nephoscope.frozen import Frozen
-from nephoscope.records import Disk, Facts, Plan
-from nephoscope.results import (
-    AnalysedStudy,
-    BenchmarkRow,
-    CheckRow,
-    CommandRow,
-    Comparison,
-    Insight,
-    MachineRow,
-)
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Disk, Facts, Plan
+from nephoscope.model.rows import BenchmarkRow, CheckRow, CommandRow, Comparison, Insight, MachineRow
 from tests.unit.report.report_example_statistics import comparisons_of, statistics_of
 from tests.unit.report.report_example_trials import CATALOGUE, HOSTILE, STARTED_UNIX_MS, Sketch, cpus_of, fill
 

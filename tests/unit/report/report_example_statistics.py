@@ -4,8 +4,8 @@ import statistics as st
 from collections import defaultdict
 from itertools import combinations
 
-from nephoscope.records import Metric
-from nephoscope.results import Comparison, ComparisonVerdict, MeasurementRow, Statistic
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import Comparison, ComparisonVerdict, MeasurementRow, Statistic
 from tests.unit.report.report_example_trials import CATALOGUE, UP, Sketch, cpus_of
 
 

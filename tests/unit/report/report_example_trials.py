@@ -4,7 +4,7 @@ import hashlib
 import random
 from dataclasses import dataclass, field
 
-from nephoscope.records import (
+from nephoscope.model.records import (
     BenchmarkUse,
     Direction,
     Metric,
@@ -12,7 +12,7 @@ from nephoscope.records import (
     TrialIntent,
     VerdictKind,
 )
-from nephoscope.results import (
+from nephoscope.model.rows import (
     MeasurementRow,
     TrialRow,
 )

@@ -1,7 +1,7 @@
 """The table of what bound a benchmark."""
 
+from nephoscope.model.rows import BoundRow
 from nephoscope.report.page import render_html
-from nephoscope.results import BoundRow
 from tests.unit.report.report_example import laptop
 
 

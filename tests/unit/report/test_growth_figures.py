@@ -4,13 +4,14 @@ import re
 
 import pytest
 
-from nephoscope.report.growth_figures import growth_figures
-from nephoscope.report.latency import latency_figures
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.rows import GrowthRow
+from nephoscope.report.figures.growth import growth_figures
+from nephoscope.report.figures.latency import latency_figures
+from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.page import render_html
 from nephoscope.report.parts import Book
-from nephoscope.report.spec import unpacked
-from nephoscope.results import AnalysedStudy, GrowthRow
 from tests.unit.report.report_example import laptop
 
 SMALL, LARGE = "local-1cpu", "local-all"

@@ -6,15 +6,15 @@ import altair as alt
 import pytest
 
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.records import Direction, Facts, Metric
-from nephoscope.report.counted_metrics import curves_of
+from nephoscope.model.records import Direction, Facts, Metric
+from nephoscope.model.rows import MachineRow
+from nephoscope.report.figures.counted_metrics import curves_of
+from nephoscope.report.figures.network import BINS_PER_DECADE
+from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.machine_numbers import MachineNumbers, machine_numbers
-from nephoscope.report.machine_section import machines_table
-from nephoscope.report.network_figures import BINS_PER_DECADE
 from nephoscope.report.parts import Book
-from nephoscope.report.spec import unpacked
-from nephoscope.results import MachineRow
+from nephoscope.report.sections.machine_numbers import MachineNumbers, machine_numbers
+from nephoscope.report.sections.machines import machines_table
 from tests.unit.report import report_example
 from tests.unit.report.numbers_example import FAR, MACHINES, SECONDS, numbers
 

@@ -12,11 +12,9 @@ import polars as pl
 import pytest
 
 from nephoscope.analysis.tables import schema_of
-from nephoscope.frozen import Frozen
-from nephoscope.report.bundle_files import BUNDLE
-from nephoscope.report.files import report_files
-from nephoscope.results import (
-    AnalysedStudy,
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.rows import (
     ClaimRow,
     Comparison,
     CostRow,
@@ -29,6 +27,8 @@ from nephoscope.results import (
     Statistic,
     TransferRow,
 )
+from nephoscope.report.bundle_files import BUNDLE
+from nephoscope.report.files import report_files
 from tests.support.report_folder import write_report
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.records import Direction, Metric
+from nephoscope.model.records import Direction, Metric
 from nephoscope.report import format as people
-from nephoscope.report.panels import log_marks
-from nephoscope.report.spec import as_script
+from nephoscope.report.figures.panels import log_marks
+from nephoscope.report.figures.spec import as_script
 from nephoscope.report.wording import operation_title, percentile_number, percentile_of
 
 

@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.report import lookup, parts, trial_section
+from nephoscope.report import lookup, parts
 from nephoscope.report.page import render_html
 from nephoscope.report.parts import Cell, Column, Link, Row, Table
-from nephoscope.report.table_html import rows_html
+from nephoscope.report.sections import trials as trial_section
+from nephoscope.report.tables.html import rows_html
 from tests.unit.report import report_example as example
 
 COLUMNS = (Column("Name"), Column("Value", numeric=True))
@@ -44,7 +45,7 @@ def test_rows_are_escaped() -> None:
 
 
 def test_trials_beyond_the_bound_are_linked_to_their_folders(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lookup, "MOST_TRIALS", 5)
+    monkeypatch.setattr(lookup, "MAX_TRIALS", 5)
     html = render_html(example.laptop())
     assert len(re.findall(r'<tr id="trial-', html)) == 5
     assert "that count stand in trials.csv of bundle.zip" in html
@@ -55,7 +56,7 @@ def test_trials_beyond_the_bound_are_linked_to_their_folders(monkeypatch: pytest
 
 def test_many_trials_are_drawn_as_medians(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = render_html(example.laptop())
-    monkeypatch.setattr(lookup, "MOST_DRAWN_VALUES", 5)
+    monkeypatch.setattr(lookup, "MAX_DRAWN_VALUES", 5)
     html = render_html(example.laptop())
     assert "too many trials to draw each of them" in html
     assert "every replicate" in plain
@@ -64,9 +65,9 @@ def test_many_trials_are_drawn_as_medians(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_sets_of_trials_and_links_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nephoscope.report.evidence.MOST_SETS", 3)
-    monkeypatch.setattr(trial_section, "MOST_SETS", 3)
-    monkeypatch.setattr(parts, "MOST_LINKS", 2)
+    monkeypatch.setattr("nephoscope.report.evidence.MAX_SETS", 3)
+    monkeypatch.setattr(trial_section, "MAX_SETS", 3)
+    monkeypatch.setattr(parts, "MAX_LINKS", 2)
     html = render_html(example.laptop())
     assert len(re.findall(r'<tr id="evidence-', html)) == 3
     assert "their trials stand in the column" in html

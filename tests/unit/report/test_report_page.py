@@ -9,13 +9,14 @@ from typing import Any
 import altair as alt
 import pytest
 
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.rows import ErrorRow
 from nephoscope.report import render_html
+from nephoscope.report.figures.spec import as_script, unpacked
 from nephoscope.report.pdf import with_rows
-from nephoscope.report.spec import as_script, unpacked
-from nephoscope.results import AnalysedStudy, ErrorRow
 from tests.unit.report import report_example as example
 
-MOST_BYTES = 3_000_000
+MAX_BYTES = 3_000_000
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +100,7 @@ def test_equal_input_gives_equal_bytes(laptop_html: str) -> None:
 
 
 def test_size_is_bounded(laptop_html: str) -> None:
-    assert len(laptop_html.encode()) < MOST_BYTES
+    assert len(laptop_html.encode()) < MAX_BYTES
 
 
 @pytest.mark.slow

@@ -8,17 +8,18 @@ import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.benchmarks.base import RawOutput
-from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters
-from nephoscope.records import Disk
-from nephoscope.report.benchmark_section import benchmark_section
-from nephoscope.report.latency import latency_figures
+from nephoscope.benchmarks.database.highest_load import HighestLoad, HighestLoadParameters
+from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.records import Disk
+from nephoscope.model.rows import MeasurementRow, TrialRow
+from nephoscope.model.units import GIB
+from nephoscope.report.figures.latency import latency_figures
+from nephoscope.report.figures.passes import pass_figures
+from nephoscope.report.figures.searches import curve_figures
+from nephoscope.report.figures.spec import unpacked
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book, Figure
-from nephoscope.report.pass_figures import pass_figures
-from nephoscope.report.search_figures import curve_figures
-from nephoscope.report.spec import unpacked
-from nephoscope.results import AnalysedStudy, MeasurementRow, TrialRow
-from nephoscope.units import GIB
+from nephoscope.report.sections.benchmarks import benchmark_section
 from tests.unit.analysis.study_builder import inputs, measurement, observed, trial
 from tests.unit.benchmarks.search.test_highest_load import MIXED, ReadsAndWrites
 from tests.unit.benchmarks.search.test_highest_load import searched as search_of

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from nephoscope.analysis.analyse import analyse
-from nephoscope.benchmarks.max_warehouses import MaxWarehouses
-from nephoscope.report.benchmark_section import benchmark_section
+from nephoscope.benchmarks.database.max_warehouses import MaxWarehouses
+from nephoscope.model.rows import MeasurementRow, TrialRow
+from nephoscope.report.figures.spec import unpacked
+from nephoscope.report.figures.warehouses import warehouse_figures
 from nephoscope.report.lookup import Lookup
 from nephoscope.report.parts import Book
-from nephoscope.report.spec import unpacked
-from nephoscope.report.warehouse_figures import warehouse_figures
-from nephoscope.results import MeasurementRow, TrialRow
+from nephoscope.report.sections.benchmarks import benchmark_section
 from tests.unit.analysis.study_builder import inputs, measurement, trial
 from tests.unit.benchmarks.search.test_max_warehouses import CAPACITY, PARAMETERS, searched
 

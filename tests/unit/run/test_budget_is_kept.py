@@ -16,22 +16,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nephoscope import stages, stages_fleet
+from nephoscope.app import fleet as stages_fleet
+from nephoscope.app import stages
+from nephoscope.app.fleet import CliOptions, run_options
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.databases.fake import FakeDatabase
-from nephoscope.errors import CapacityLacking, MachineLost
 from nephoscope.machines.fake import FakeRemote
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import CapacityLacking, MachineLost
 from nephoscope.plan.before import GIVE_BACK_S, MAKE_S
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.fake import FakeProvider, idle_looks
 from nephoscope.run.clock import FakeClock
 from nephoscope.run.conductor import Conductor, Rules
 from nephoscope.run.ledger import Limits, OwnLedger
-from nephoscope.run.spending import LEAST_BILLED_MS
+from nephoscope.run.spending import MIN_BILLED_MS
 from nephoscope.run.states import Patience, State
-from nephoscope.run.study import Conduct, StudyOutcome, run_study, study_key
-from nephoscope.stages_fleet import Wishes, conduct_of
+from nephoscope.run.study import RunOptions, StudyOutcome, run_study, study_key
 from tests.support.fake_world import Rehearsal, rehearsal
 from tests.support.virtual_time import LoopClock, run_virtually
 
@@ -106,7 +107,7 @@ class Billing(FakeProvider):
     async def delete(self, key: str) -> None:
         await LoopClock().sleep(self.draws.uniform(0, self.give_back_s))
         if key in self.since_s:
-            billed_s = max(LoopClock().monotonic_s() - self.since_s.pop(key), LEAST_BILLED_MS / 1000)
+            billed_s = max(LoopClock().monotonic_s() - self.since_s.pop(key), MIN_BILLED_MS / 1000)
             self.bills_usd.append(billed_s * USD_PER_S)
         await super().delete(key)
 
@@ -125,12 +126,12 @@ def dear(path: Path, provider: Billing, *, placement: str = "fresh", database: b
 
 
 def conducted(study: Rehearsal, max_usd: float, clusters: int) -> StudyOutcome:
-    conduct = conduct_of(study.folder, study.study, Wishes(max_clusters=clusters, max_usd=max_usd))
+    conduct = run_options(study.folder, study.study, CliOptions(max_clusters=clusters, max_usd=max_usd))
     return run_virtually(run_study(study.folder, study.world, conduct))
 
 
 def ends(study: Rehearsal) -> Mapping[str, State]:
-    return stages_fleet.standing(study.folder, 0).states
+    return stages_fleet.progress(study.folder, 0).states
 
 
 @settings(max_examples=8, deadline=None)
@@ -161,7 +162,7 @@ def test_no_bill_exceeds_the_budget(
         outcome = conducted(study, max_usd, clusters)
         assert not provider.existing
         assert sum(provider.bills_usd) <= max_usd + 1e-6
-        assert (stages_fleet.standing(study.folder, 0).spent_usd or 0.0) <= max_usd + 1e-6
+        assert (stages_fleet.progress(study.folder, 0).spent_usd or 0.0) <= max_usd + 1e-6
         states = ends(study)
         assert {trial for trial, state in states.items() if state is State.OUT_OF_BUDGET} == set(outcome.refused)
 
@@ -205,7 +206,7 @@ def test_machines_end_themselves_with_their_money(tmp_path: Path) -> None:
 class Outliving(Billing):
     """Its machines go on when the controller dies."""
 
-    outlives_controller = True
+    detached = True
 
 
 def test_no_orderly_end_of_a_database_is_waited_for_on_machines_that_go_anyway(tmp_path: Path) -> None:
@@ -228,5 +229,5 @@ def test_no_orderly_end_of_a_database_is_waited_for_on_machines_that_go_anyway(t
 def test_without_a_budget_nothing_is_ended(tmp_path: Path) -> None:
     slow = Billing({}, FakeClock(), draws=random.Random(1), run_s=500.0)
     study = dear(tmp_path / "r", slow)
-    outcome = run_virtually(run_study(study.folder, study.world, Conduct(limits=Limits(max_clusters=2))))
+    outcome = run_virtually(run_study(study.folder, study.world, RunOptions(limits=Limits(max_clusters=2))))
     assert outcome.finished == TRIALS

@@ -6,20 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope import stages, stages_fleet
+from nephoscope.app import fleet as stages_fleet
+from nephoscope.app import stages
+from nephoscope.app.fleet import CliOptions, margin_of, run_options
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
-from nephoscope.errors import (
+from nephoscope.machines.fake import Answer
+from nephoscope.model.errors import (
     CapacityLacking,
+    CleanupFailed,
     InputError,
     MachineLost,
-    MachinesLeft,
     MachineUnsupported,
     NephoscopeError,
     QuotaReached,
     Throttled,
     ToolFailed,
 )
-from nephoscope.machines.fake import Answer
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.fake import FakeProvider
 from nephoscope.run.cleaning import TRIES
@@ -28,7 +30,6 @@ from nephoscope.run.ledger import Limits
 from nephoscope.run.queue import Advance, OwnQueue
 from nephoscope.run.states import Patience, State
 from nephoscope.run.study import StudyOutcome, run_study
-from nephoscope.stages_fleet import Wishes, conduct_of, margin_of
 from nephoscope.study.model import Study
 from tests.support.fake_world import Rehearsal, rehearsal
 
@@ -78,8 +79,8 @@ def fleet(
     )
 
 
-def conducted(study: Rehearsal, wishes: Wishes | None = None) -> StudyOutcome:
-    conduct = conduct_of(study.folder, study.study, wishes or Wishes())
+def conducted(study: Rehearsal, wishes: CliOptions | None = None) -> StudyOutcome:
+    conduct = run_options(study.folder, study.study, wishes or CliOptions())
     return asyncio.run(run_study(study.folder, study.world, conduct))
 
 
@@ -137,21 +138,21 @@ def test_a_failed_tool_is_not_tried_again_and_an_unsupported_machine_is_invalid(
 
 def test_a_quota_is_waited_for_until_others_gave_back(tmp_path: Path) -> None:
     study = fleet(tmp_path / "r", None, QuotaReached("no more"))
-    assert conducted(study, Wishes(max_clusters=3)).valid == TRIALS
+    assert conducted(study, CliOptions(max_clusters=3)).valid == TRIALS
 
 
 def test_the_budget_is_kept_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     quote = {"small": 1.0, "large": 2.0}
     study = fleet(tmp_path / "r")
-    outcome = conducted(study, Wishes(max_usd=5.0))
-    standing = stages_fleet.standing(study.folder, study.clock.unix_ms())
+    outcome = conducted(study, CliOptions(max_usd=5.0))
+    progress = stages_fleet.progress(study.folder, study.clock.unix_ms())
     assert outcome.finished + len(outcome.refused) == TRIALS
     assert outcome.refused
-    assert standing.spent_usd is not None
+    assert progress.spent_usd is not None
     ended = [planned.intent.configuration_name for planned, trial in study.folder.planned() if trial.finished()]
-    assert sum(quote[name] for name in ended) == pytest.approx(standing.spent_usd)
-    assert standing.spent_usd <= 5.0 < standing.spent_usd + 2.0
-    assert conducted(fleet(tmp_path / "r"), Wishes(max_usd=100.0)).finished == TRIALS
+    assert sum(quote[name] for name in ended) == pytest.approx(progress.spent_usd)
+    assert progress.spent_usd <= 5.0 < progress.spent_usd + 2.0
+    assert conducted(fleet(tmp_path / "r"), CliOptions(max_usd=100.0)).finished == TRIALS
 
 
 class Counting(FakeProvider):
@@ -174,7 +175,7 @@ def counting(study: Rehearsal) -> tuple[Rehearsal, Counting]:
 @pytest.mark.parametrize("clusters", [1, 3])
 def test_as_many_clusters_as_allowed_and_a_new_one_for_each_trial(tmp_path: Path, clusters: int) -> None:
     study, provider = counting(fleet(tmp_path / "r"))
-    assert conducted(study, Wishes(max_clusters=clusters)).valid == TRIALS
+    assert conducted(study, CliOptions(max_clusters=clusters)).valid == TRIALS
     assert provider.most == clusters
     assert not provider.existing
     leases = [attempt.lease() for _, trial in study.folder.planned() for attempt in trial.attempts()]
@@ -189,7 +190,7 @@ def test_as_many_clusters_as_allowed_and_a_new_one_for_each_trial(tmp_path: Path
 
 def test_a_cluster_may_serve_all_trials_of_a_configuration(tmp_path: Path) -> None:
     study, provider = counting(fleet(tmp_path / "r", placement="per-configuration"))
-    assert conducted(study, Wishes(max_clusters=2)).valid == TRIALS
+    assert conducted(study, CliOptions(max_clusters=2)).valid == TRIALS
     assert provider.most == 2
     assert not provider.existing
     leases = [attempt.lease() for _, trial in study.folder.planned() for attempt in trial.attempts()]
@@ -202,7 +203,7 @@ def test_kept_clusters_need_room_for_all_configurations(tmp_path: Path) -> None:
         conducted(fleet(tmp_path / "r", placement="per-configuration"))
     study = fleet(tmp_path / "s", placement="per-configuration")
     world = replace(study.world, providers={"fake": One({PROGRAM: fake_program}, study.clock)})
-    conduct = conduct_of(study.folder, study.study, Wishes(max_clusters=2))
+    conduct = run_options(study.folder, study.study, CliOptions(max_clusters=2))
     with pytest.raises(InputError, match="and 1 are allowed"):
         asyncio.run(run_study(study.folder, world, conduct))
 
@@ -215,7 +216,7 @@ class One(FakeProvider):
 
 def test_it_is_enough_at_a_whole_block_and_not_before_there_is_an_interval(tmp_path: Path) -> None:
     study = fleet(tmp_path / "r", replicates=9)
-    outcome = conducted(study, Wishes(until="margin=5%"))
+    outcome = conducted(study, CliOptions(until="margin=5%"))
     assert outcome.finished == 12
     assert outcome.stopped.startswith("after block 6 of 9 every 95 % interval")
     assert {trial.finished() for planned, trial in study.folder.planned() if planned.intent.block <= 6} == {True}
@@ -223,7 +224,7 @@ def test_it_is_enough_at_a_whole_block_and_not_before_there_is_an_interval(tmp_p
 
 
 def test_wide_intervals_are_never_enough(tmp_path: Path) -> None:
-    outcome = conducted(fleet(tmp_path / "r", replicates=7, spread=30.0), Wishes(until="margin=0.5%"))
+    outcome = conducted(fleet(tmp_path / "r", replicates=7, spread=30.0), CliOptions(until="margin=0.5%"))
     assert (outcome.finished, outcome.stopped) == (14, "")
 
 
@@ -244,7 +245,7 @@ def test_a_study_does_not_end_well_while_machines_are_left_and_clean_finds_them(
     study = fleet(tmp_path / "r", replicates=1)
     stubborn = Stubborn({PROGRAM: fake_program}, study.clock)
     world = replace(study.world, providers={"fake": stubborn})
-    with pytest.raises(MachinesLeft, match="2 clusters"):
+    with pytest.raises(CleanupFailed, match="2 clusters"):
         asyncio.run(run_study(study.folder, world))
     assert {row.state for row in stages.status(study.folder)} == {"finished"}
     willing = FakeProvider({PROGRAM: fake_program}, study.clock, existing=dict(stubborn.existing))
@@ -272,7 +273,9 @@ def test_a_kept_cluster_that_is_not_given_back_at_once_ends_neither_study_nor_tr
     study = fleet(tmp_path / "r", placement="per-configuration")
     provider = Throttling({PROGRAM: fake_program}, study.clock)
     world = replace(study.world, providers={"fake": provider})
-    outcome = asyncio.run(run_study(study.folder, world, conduct_of(study.folder, study.study, Wishes(max_clusters=2))))
+    outcome = asyncio.run(
+        run_study(study.folder, world, run_options(study.folder, study.study, CliOptions(max_clusters=2)))
+    )
     assert outcome.valid == TRIALS
     assert not provider.existing
     assert {stages_fleet.state_of(trial) for _, trial in study.folder.planned()} == {State.DONE}
@@ -296,7 +299,7 @@ def test_what_one_trial_meets_ends_the_study_when_results_cannot_be_stored(
 
     study = fleet(tmp_path / "r", program=full)
     with pytest.raises(NephoscopeError, match="could not store"):
-        conducted(study, Wishes(max_clusters=3))
+        conducted(study, CliOptions(max_clusters=3))
     assert not study.provider.existing
 
 
@@ -318,7 +321,7 @@ def test_wishes_and_the_studys_budget_meet_in_the_lower_limit(tmp_path: Path) ->
     with_budget: Study = study.study.model_copy(
         update={"budget": study.study.budget.model_copy(update={"max_usd": 7.0})}
     )
-    assert conduct_of(study.folder, with_budget, Wishes(max_usd=9.0)).limits == Limits(max_usd=7.0, max_clusters=1)
-    assert conduct_of(study.folder, study.study, Wishes()).rules == Rules("fresh", Patience())
+    assert run_options(study.folder, with_budget, CliOptions(max_usd=9.0)).limits == Limits(max_usd=7.0, max_clusters=1)
+    assert run_options(study.folder, study.study, CliOptions()).rules == Rules("fresh", Patience())
     with pytest.raises(InputError, match="--until"):
-        conduct_of(study.folder, study.study, Wishes(until="margin=2%", state_url="postgresql://x/y"))
+        run_options(study.folder, study.study, CliOptions(until="margin=2%", state_url="postgresql://x/y"))

@@ -10,11 +10,11 @@ import pytest
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.fake import FakeDatabase
-from nephoscope.errors import TargetLost
 from nephoscope.machines.fake import Answer
+from nephoscope.model.errors import TargetLost
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.run.states import State, may_follow
-from nephoscope.run.trial import Undertaking, run_attempt
+from nephoscope.run.trial import AttemptTask, run_attempt
 from nephoscope.study.model import Configuration
 from nephoscope.study.model import Database as DatabaseSettings
 from tests.support.fake_world import rehearsal
@@ -64,7 +64,7 @@ def test_a_database_that_was_stopped_by_a_controller_that_died_is_not_missed(tmp
         assert may_follow(states[-1], state), f"{state} cannot follow {states[-1]}"
         states.append(state)
 
-    task = Undertaking(attempt, request, keep_cluster=True, resumable=True, collected=False, enter=enter)
+    task = AttemptTask(attempt, request, keep_cluster=True, resumable=True, collected=False, enter=enter)
     with pytest.raises(Killed):
         asyncio.run(run_attempt(planned.intent, task, replace(world.world, databases={"fake": DiesWhileStopping()})))
     assert attempt.status() is None

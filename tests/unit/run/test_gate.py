@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from nephoscope.benchmarks.base import Needs
-from nephoscope.errors import ToolMissing
 from nephoscope.machines.fake import Answer, AnswerTo, FakeRemote
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import ToolMissing
+from nephoscope.model.records import Facts, VerdictKind
 from nephoscope.providers.base import cluster_of
-from nephoscope.records import Facts, VerdictKind
 from nephoscope.run import gate
 from nephoscope.run.clock import FakeClock
 from nephoscope.run.study import run_study

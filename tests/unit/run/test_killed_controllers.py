@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope import stages, stages_fleet
+from nephoscope.app import fleet as stages_fleet
+from nephoscope.app import stages
 from nephoscope.run.states import ENDS
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
@@ -107,7 +108,7 @@ def require_all_is_well(fleet: Fleet) -> None:
     assert {row.state for row in rows} == {"finished"}
     assert {row.verdict for row in rows} == {"valid"}
     assert fleet.loads_by_trial() == {row.trial: 1 for row in rows}
-    assert set(stages_fleet.standing(fleet.folder, 0).states.values()) <= ENDS
+    assert set(stages_fleet.progress(fleet.folder, 0).states.values()) <= ENDS
     there = cloud(fleet.path / "cloud")
     sys.stdout.write(f"created {there.created()} terminated {there.terminated()}\n")
     assert there.created() == there.terminated() >= len(rows)
@@ -135,7 +136,7 @@ def test_ten_kills_at_random_moments_and_machines_that_lack(tmp_path: Path) -> N
         fleet.killed_after(draws.uniform(0.0, 3.0))
     assert fleet.run() == "finished 8 valid 8 refused 0\n"
     require_all_is_well(fleet)
-    spent = stages_fleet.standing(fleet.folder, 0).spent_usd
+    spent = stages_fleet.progress(fleet.folder, 0).spent_usd
     assert spent is not None
     assert 8 * 2.0 * 0.1 < spent < 100.0
 

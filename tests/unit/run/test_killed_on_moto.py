@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from nephoscope import stages, stages_fleet
+from nephoscope.app import fleet as stages_fleet
+from nephoscope.app import stages
 from nephoscope.run.spending import cost_until
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
@@ -150,7 +151,7 @@ def test_four_kills_and_capacity_that_lacks_leave_no_machine_no_volume_and_no_lo
     said, talk = last.communicate(timeout=600)
     assert said == "finished 8 valid 8 refused 0\n", talk
     left = account(fleet.url)
-    spent_usd = stages_fleet.standing(fleet.folder, 0).spent_usd
+    spent_usd = stages_fleet.progress(fleet.folder, 0).spent_usd
     sys.stdout.write(
         f"created {left.created} terminated {left.terminated} left {left.created - left.terminated} "
         f"volumes {left.volumes} groups {left.groups} spent ${spent_usd:.2f} of ${fleet.max_usd:.2f}\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.run.preflight import preflight
 from tests.support.fake_world import rehearsal
 

@@ -1,6 +1,6 @@
 """From measurements to the series that checks look at."""
 
-from nephoscope.records import Direction, Measurement, Metric
+from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.run.derive import series_of
 
 RATE = Metric(name="iops", unit="IO/s", direction=Direction.HIGHER, title="I/O rate", headline=True)

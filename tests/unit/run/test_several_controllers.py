@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import make_url
 
-from nephoscope.errors import TakenForDead, TargetUnreachable
+from nephoscope.model.errors import LeaseLost, TargetUnreachable
 from nephoscope.run.ledger import Grant, Limits, Refusal
 from nephoscope.run.shared_ledger import SharedLedger
 from tests.support.real_parts import needs
@@ -79,7 +79,7 @@ def test_who_gives_no_sign_of_life_is_taken_over_once_and_learns_it(url: str) ->
                 assert [await one.beat(), await other.beat()] == [["x"], []]
                 books = await other.books()
                 assert (books.spent_usd, list(books.held)) == (3.0, [])
-                with pytest.raises(TakenForDead):
+                with pytest.raises(LeaseLost):
                     await dead.beat()
 
     asyncio.run(story())

@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from nephoscope import cli, stages
 from nephoscope.analysis import stored
+from nephoscope.app import cli, stages
+from nephoscope.app.stages import load, plan
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
-from nephoscope.errors import DatabaseFailed, InputError, StorageFailed, ToolTimedOut
 from nephoscope.machines.fake import Answer
-from nephoscope.records import VerdictKind
+from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, ToolTimedOut
+from nephoscope.model.records import VerdictKind
+from nephoscope.model.seeds import derive_seed
 from nephoscope.run.derive import derive
 from nephoscope.run.study import StudyOutcome, adopt_plan, run_study
-from nephoscope.seeds import seed_of
-from nephoscope.stages import load, plan
 from nephoscope.store import files
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
@@ -258,9 +258,9 @@ def test_what_is_stored_is_the_contract(tmp_path: Path) -> None:
 
 
 def test_draws_are_shared_by_configurations_and_differ_by_replicate() -> None:
-    assert seed_of(1, "tpcc", 1) == seed_of(1, "tpcc", 1)
-    assert len({seed_of(seed, name, n) for seed in (1, 2) for name in ("a", "b") for n in (1, 2)}) == 8
-    assert 0 <= seed_of(2**63 - 1, "tpcc", 1000) < 2**63
+    assert derive_seed(1, "tpcc", 1) == derive_seed(1, "tpcc", 1)
+    assert len({derive_seed(seed, name, n) for seed in (1, 2) for name in ("a", "b") for n in (1, 2)}) == 8
+    assert 0 <= derive_seed(2**63 - 1, "tpcc", 1000) < 2**63
 
 
 def test_damaged_telemetry_makes_the_verdict_unknown_and_says_why(tmp_path: Path) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from nephoscope import stages
-from nephoscope.errors import InputError
+from nephoscope.app import stages
+from nephoscope.model.errors import InputError
 from nephoscope.run.preflight import preflight
 from nephoscope.run.study import run_study
 from nephoscope.store import files

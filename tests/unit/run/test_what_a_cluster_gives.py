@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 
 from nephoscope.benchmarks.base import Needs
-from nephoscope.benchmarks.raw_device import require_unused
-from nephoscope.databases.aerospike import AerospikeDatabase
-from nephoscope.databases.cockroachdb import CockroachDatabase
+from nephoscope.benchmarks.storage.raw_device import require_unused
+from nephoscope.databases.aerospike.database import AerospikeDatabase
+from nephoscope.databases.cockroachdb.database import CockroachDatabase
 from nephoscope.databases.fake import FakeDatabase
-from nephoscope.databases.postgres import PostgresDatabase
-from nephoscope.errors import InputError
+from nephoscope.databases.postgres.database import PostgresDatabase
+from nephoscope.model.errors import InputError
+from nephoscope.model.units import GIB, MIB
 from nephoscope.providers.base import Cluster
 from nephoscope.run.trial import _as_kept, _at_this_size
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.model import Configuration, Database, Machine
-from nephoscope.units import GIB, MIB
 from tests.support.local_remote import this_machine
 
 

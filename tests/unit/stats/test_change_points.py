@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nephoscope.stats.change_points import LEAST_VALUES, Plateau, plateaus, throttling
+from nephoscope.stats.change_points import MIN_VALUES, Plateau, plateaus, throttling
 from tests.support.series import Noise, alarms, hits, oracle_hits
 from tests.support.shared_data import shared
 
@@ -102,7 +102,7 @@ def test_single_outliers_and_small_changes_are_no_levels() -> None:
 
 
 def test_short_constant_and_impossible_series() -> None:
-    assert len(plateaus([1.0, 9.0] * (LEAST_VALUES // 2 - 1))) == 1
+    assert len(plateaus([1.0, 9.0] * (MIN_VALUES // 2 - 1))) == 1
     assert plateaus([7.0] * 100) == (Plateau(0, 100, 7.0),)
     assert [one.start for one in plateaus([7.0] * 50 + [3.0] * 50)] == [0, 50]
     assert len(plateaus([0.0] * 40)) == 1

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nephoscope.importers.cloud_report_2019 import import_tree
-from nephoscope.records import VerdictKind
+from nephoscope.importers.cloud_report_2019.logs import import_tree
+from nephoscope.model.records import VerdictKind
 from nephoscope.stats.plateau import caps
 from tests.support.shared_data import shared
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.errors import DamagedFile, FolderInUse, InputError, NewerSchema, StorageFailed
-from nephoscope.records import CommandRecord, Measurement, Status, Verdict, VerdictKind
+from nephoscope.model.errors import DamagedFile, FolderInUse, InputError, NewerSchema, StorageFailed
+from nephoscope.model.records import CommandRecord, Measurement, Status, Verdict, VerdictKind
 from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial

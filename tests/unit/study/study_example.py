@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from nephoscope.frozen import Frozen
+from nephoscope.model.frozen import Frozen
 
 ROOT = Path(__file__).parents[3]
 LAPTOP = ROOT / "studies" / "laptop.toml"

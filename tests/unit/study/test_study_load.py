@@ -6,7 +6,7 @@ import tomllib
 import pytest
 
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.errors import StudyError
+from nephoscope.model.errors import StudyError
 from nephoscope.plan.expand import expand
 from nephoscope.study.load import load_study
 from nephoscope.study.rules import DRIVES_A_DATABASE

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nephoscope.errors import StudyError
+from nephoscope.model.errors import StudyError
 from nephoscope.study.load import load_study
 from nephoscope.study.model import BenchmarkEntry, Budget, Configuration, Database, Machine, Study
 from tests.unit.study.study_example import LAPTOP, MODELS, StressNg, Tpcc

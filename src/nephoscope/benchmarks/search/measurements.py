@@ -6,7 +6,7 @@ from nephoscope.benchmarks.search import sustained
 from nephoscope.benchmarks.search.levels import Ended, Purpose
 from nephoscope.benchmarks.search.observe import Observed, response_times, statistic_s
 from nephoscope.benchmarks.search.rule import Condition, Rule, quantile_of
-from nephoscope.records import Direction, Measurement, Metric
+from nephoscope.model.records import Direction, Measurement, Metric
 
 HIGHEST = Metric(
     name="highest_load_per_s",

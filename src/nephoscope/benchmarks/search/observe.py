@@ -5,22 +5,22 @@ from dataclasses import dataclass
 
 from hdrh.histogram import HdrHistogram
 
-from nephoscope.benchmarks import load_output
-from nephoscope.benchmarks.histograms import LEAST_BEYOND, Quantile, mean_ns, merged, value_ns
-from nephoscope.benchmarks.load_contract import Interval
-from nephoscope.benchmarks.load_output import LoadOutput
-from nephoscope.benchmarks.saturation import saturation
+from nephoscope.benchmarks.histograms import MIN_BEYOND, Quantile, mean_ns, merged, value_ns
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.contract import Interval
+from nephoscope.benchmarks.load.output import LoadOutput
+from nephoscope.benchmarks.load.saturation import saturation
 from nephoscope.benchmarks.search.levels import Ask, Point
 from nephoscope.benchmarks.search.rule import Condition, Rule, quantile_of
 from nephoscope.checks.generator import signs_of_saturation
 from nephoscope.checks.thresholds import STEAL
-from nephoscope.records import Requirement, Saturation
-from nephoscope.units import NANOSECONDS_PER_SECOND
+from nephoscope.model.records import Requirement, Saturation
+from nephoscope.model.units import NANOSECONDS_PER_SECOND
 
 ENDED = ("committed", "rolled_back_by_design")
 ALL = "all"
 """What a rule calls every operation of a workload."""
-LEAST_LAG = 0.002
+MIN_LAG = 0.002
 """A backlog is of interest from this share of the measurement interval on: a fifth of what `achieved` lets pass."""
 
 
@@ -112,7 +112,7 @@ def response_times(output: LoadOutput, kinds: Mapping[str, Sequence[str]], name:
 def statistic_s(histogram: HdrHistogram, quantity: str) -> float | None:
     """`mean`, `max`, `p99` and the like; None where too few operations ended to say."""
     count, quantile = histogram.get_total_count(), quantile_of(quantity)
-    if count == 0 or (quantile is not None and count * (1 - quantile) < LEAST_BEYOND):
+    if count == 0 or (quantile is not None and count * (1 - quantile) < MIN_BEYOND):
         return None
     if quantile is not None:
         return value_ns(histogram, Quantile(quantile)) / NANOSECONDS_PER_SECOND
@@ -144,7 +144,7 @@ def backlog_grows(output: LoadOutput) -> bool:
 
     At exactly the critical load a queue grows like the root of time, which no straight line through it shows; what a
     stall leaves is worked off. So the least backlog of the last third is held against the mean of the first one, and
-    against `LEAST_LAG` of the interval's length.
+    against `MIN_LAG` of the interval's length.
     """
     intervals, measured_s = output.measured, output.measured_s
     third = len(intervals) // 3
@@ -153,7 +153,7 @@ def backlog_grows(output: LoadOutput) -> bool:
         return False
     first_s = sum(_lag_s(one, rate) for one in intervals[:third]) / third
     last_s = min(_lag_s(one, rate) for one in intervals[-third:])
-    return last_s > max(first_s, LEAST_LAG * measured_s)
+    return last_s > max(first_s, MIN_LAG * measured_s)
 
 
 def _lag_s(interval: Interval, rate_per_s: float) -> float:

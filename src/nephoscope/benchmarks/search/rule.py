@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from nephoscope.checks.thresholds import ERRORS, RATE_KEPT
-from nephoscope.records import Relation, Requirement
+from nephoscope.model.records import Relation, Requirement
 
 DEFAULT = "mean(read) <= 1 ms and achieved >= 99 % and errors <= 0.1 %"
 """Of the Aerospike cloud qualification, with what it leaves unsaid: an overloaded client must not pass."""

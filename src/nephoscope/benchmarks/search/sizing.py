@@ -7,8 +7,8 @@ copies, so that each holds every object once.
 
 from pydantic import Field
 
-from nephoscope.frozen import Frozen
-from nephoscope.units import GIB
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.units import GIB
 
 INDEX_BYTES = 64
 BESIDE_VALUE_BYTES = 128

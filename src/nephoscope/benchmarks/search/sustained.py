@@ -8,10 +8,9 @@ from pydantic import Field, ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.databases.base import HasUpkeep, Upkeep
-from nephoscope.errors import DatabaseFailed, OutputUnreadable, ToolFailed
-from nephoscope.frozen import Frozen
-from nephoscope.observations import SustainedEvidence
-from nephoscope.records import Direction, Measurement, Metric
+from nephoscope.model.errors import DatabaseFailed, OutputUnreadable, ToolFailed
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Direction, Measurement, Metric, SustainedEvidence
 
 UPKEEP = "upkeep.jsonl"
 """Name of the raw file: a line before and a line after each confirmation."""

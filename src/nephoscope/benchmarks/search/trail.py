@@ -8,16 +8,16 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 from pydantic import Field, ValidationError
 
-from nephoscope.benchmarks import load_output
 from nephoscope.benchmarks.base import RawOutput, Site
-from nephoscope.benchmarks.load_output import LoadOutput
-from nephoscope.benchmarks.load_spec import LoadSpec
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.output import LoadOutput
+from nephoscope.benchmarks.load.spec import LoadSpec
 from nephoscope.benchmarks.search.levels import Ask, Ended, Point, Purpose
 from nephoscope.benchmarks.search.machine import State, advance
 from nephoscope.benchmarks.search.sustained import look
-from nephoscope.errors import OutputUnreadable
-from nephoscope.frozen import Frozen
-from nephoscope.seeds import seed_of
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.seeds import derive_seed
 
 CONDITIONS = "search.json"
 """Name of the raw file that says where the search took place."""
@@ -194,7 +194,7 @@ def spec_for(ask: Ask, name: str, spec: LoadSpec, threads: int) -> LoadSpec:
     """
     client = {"threads": min(2 * threads, spec.connections)} if ask.purpose is Purpose.LARGER_CLIENT else {}
     check = {} if ask.purpose is Purpose.CONFIRM else {"check": "none"}
-    return spec.model_copy(update={"seed": seed_of(spec.seed, name), **client, **check})
+    return spec.model_copy(update={"seed": derive_seed(spec.seed, name), **client, **check})
 
 
 def threads_of(output: LoadOutput) -> int:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nephoscope.benchmarks import load_output
-from nephoscope.benchmarks.load_output import LoadOutput
-from nephoscope.benchmarks.pass_rules import PassRule
+from nephoscope.benchmarks.database.tpcc_rules import PassRule
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.output import LoadOutput
 from nephoscope.benchmarks.search import sustained
 from nephoscope.benchmarks.search.levels import Ask, Ended, Purpose
 from nephoscope.benchmarks.search.measurements import (
@@ -16,7 +16,7 @@ from nephoscope.benchmarks.search.measurements import (
     POINTS,
     VOID,
 )
-from nephoscope.records import Direction, Measurement, Metric
+from nephoscope.model.records import Direction, Measurement, Metric
 
 MOST = Metric(
     name="most_warehouses",
@@ -62,7 +62,7 @@ RESPONSE = Metric(
     title="response time of New-Order at a point, by the rule's percentile",
     clock="from the end of the think time to the last byte read",
 )
-LEAST_EFFICIENCY = Metric(
+MIN_EFFICIENCY = Metric(
     name="limit.efficiency",
     unit="%",
     direction=Direction.HIGHER,
@@ -92,7 +92,7 @@ class CurvePoint:
 def metrics(of_tpcc: Iterable[Metric], rule: PassRule) -> tuple[Metric, ...]:
     """All that a search may report; metrics of `tpcc` are told of the level found."""
     told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_tpcc]
-    asked = [LEAST_EFFICIENCY, *([LONGEST_RESPONSE] if "new_order" in (rule.limits_s or {}) else [])]
+    asked = [MIN_EFFICIENCY, *([LONGEST_RESPONSE] if "new_order" in (rule.limits_s or {}) else [])]
     return (MOST, FAILING, CONFIRMATIONS, POINTS, VOID, *asked, *told, *sustained.METRICS, *_OF_A_POINT)
 
 
@@ -111,7 +111,7 @@ def of_result(ended: Ended, points: Sequence[CurvePoint], void: int) -> list[Mea
 
 def limits(rule: PassRule) -> Iterator[Measurement]:
     """What the rule asks of efficiency and of New-Order."""
-    yield _row(LEAST_EFFICIENCY, least_efficiency(rule))
+    yield _row(MIN_EFFICIENCY, least_efficiency(rule))
     if "new_order" in (rule.limits_s or {}):
         yield _row(LONGEST_RESPONSE, (rule.limits_s or {})["new_order"])
 

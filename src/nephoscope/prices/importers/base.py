@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from nephoscope.errors import InputError
-from nephoscope.frozen import Frozen
+from nephoscope.model.errors import InputError
+from nephoscope.model.frozen import Frozen
 from nephoscope.prices.rows import Basis, Price, first_day
 
 HOURS_PER_YEAR = 8760

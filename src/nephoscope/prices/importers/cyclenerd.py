@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.prices.importers.base import HOURS_PER_MONTH, Imported, Origin, day_of, read_bytes, shape_of
 from nephoscope.prices.rows import Basis, Kind, Unit
 

@@ -7,7 +7,7 @@ import csv
 import io
 from pathlib import Path
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.prices.importers.base import Imported, Origin, day_of, read_bytes
 from nephoscope.prices.rows import Basis, Kind, Unit
 

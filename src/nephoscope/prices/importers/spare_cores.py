@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from nephoscope.errors import InputError
+from nephoscope.model.errors import InputError
 from nephoscope.prices.importers.base import Imported, Origin, day_of, read_bytes, shape_of
 from nephoscope.prices.rows import Basis, Kind, Unit
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from functools import cache
 from statistics import median
 
-MOST_EXACT_PAIRS = 2500
+MAX_EXACT_PAIRS = 2500
 """Beyond so many pairs of values the report uses the normal approximation, which is left out here."""
 
 
@@ -27,7 +27,7 @@ def compare(blocks):
     """
     logs = sorted(math.log(a) - math.log(b) for x, y in blocks for a in x for b in y)
     none = {"ratio": math.exp(median(logs)), "low": None, "high": None, "p": 1.0, "p_adjusted": 1.0}
-    if len(logs) > MOST_EXACT_PAIRS:
+    if len(logs) > MAX_EXACT_PAIRS:
         return {**none, "left_out": True}
     null, total, rank, below = {0: 1}, 1, 0, 0
     for x, y in blocks:

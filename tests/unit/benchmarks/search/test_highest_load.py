@@ -12,17 +12,17 @@ import pytest
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import RawOutput, Site
-from nephoscope.benchmarks.highest_load import HighestLoad, HighestLoadParameters, read_search
+from nephoscope.benchmarks.database.highest_load import HighestLoad, HighestLoadParameters, read_search
 from nephoscope.benchmarks.histograms import merged
-from nephoscope.benchmarks.load_benchmark import CALIBRATION
-from nephoscope.benchmarks.load_output import read
+from nephoscope.benchmarks.load.benchmark import CALIBRATION
+from nephoscope.benchmarks.load.output import read
 from nephoscope.benchmarks.search.levels import Outcome, Purpose
 from nephoscope.benchmarks.search.observe import backlog_grows
 from nephoscope.benchmarks.search.trail import CONDITIONS
 from nephoscope.checks.operations import PassRule, RateKept, SearchEnded
 from nephoscope.databases.base import Database, Endpoint
-from nephoscope.errors import OutputUnreadable
-from nephoscope.records import VerdictKind
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import VerdictKind
 from tests.support.evidence import evidence
 from tests.support.load_lines import changed
 from tests.support.simulated_load import SimulatedLoad, operation

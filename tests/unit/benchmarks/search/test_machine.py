@@ -32,7 +32,7 @@ from tests.support.simulated_servers import (
 )
 
 SEEDS = 200
-LEAST_RIGHT = 0.95
+MIN_RIGHT = 0.95
 NEAR = 0.03
 
 
@@ -78,7 +78,7 @@ def test_a_noisy_server_is_found() -> None:
         capacity = capacity_of(chance)
         return within(searched(badly_probed(chance, capacity), Noisy(chance, capacity, 0.01)), capacity)
 
-    assert share_right(right) >= LEAST_RIGHT
+    assert share_right(right) >= MIN_RIGHT
 
 
 QUEUES = [(1, 2.0), (4, 1.2)]
@@ -101,7 +101,7 @@ def test_the_limit_of_a_queue_is_found(servers: int, limit: float) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("servers", "limit"), QUEUES)
 def test_the_limit_of_a_queue_is_found_by_many_seeds(servers: int, limit: float) -> None:
-    assert share_right(lambda chance: queue_is_found(chance, servers, limit)) >= LEAST_RIGHT
+    assert share_right(lambda chance: queue_is_found(chance, servers, limit)) >= MIN_RIGHT
 
 
 def test_the_simulated_queue_agrees_with_erlang() -> None:
@@ -118,7 +118,7 @@ def test_a_server_that_changes_once_is_found_as_it_is_at_the_end(factor: float) 
         server = Changing(lambda asked: capacity * (factor if asked >= at else 1))
         return within(searched(badly_probed(chance, capacity), server), server.capacity)
 
-    assert share_right(right) >= LEAST_RIGHT
+    assert share_right(right) >= MIN_RIGHT
 
 
 def test_of_several_ranges_that_hold_the_lowest_that_was_met_counts() -> None:
@@ -129,7 +129,7 @@ def test_of_several_ranges_that_hold_the_lowest_that_was_met_counts() -> None:
         failed = [one.level for one in state.points if not one.passed]
         return any(within(state, limit) for limit in server.limits()) and min(failed) > (ended(state).level or 0)
 
-    assert share_right(right) >= LEAST_RIGHT
+    assert share_right(right) >= MIN_RIGHT
 
 
 def test_whole_levels_end_one_apart() -> None:
@@ -146,7 +146,7 @@ def test_the_least_step_ends_the_bisection() -> None:
     assert end.level <= 61_803 < end.failing <= end.level + 5000
 
 
-@pytest.mark.parametrize(("told", "least", "most"), [(True, LEAST_RIGHT, 1.0), (False, 0.0, 0.5)])
+@pytest.mark.parametrize(("told", "least", "most"), [(True, MIN_RIGHT, 1.0), (False, 0.0, 0.5)])
 def test_a_server_whose_machine_is_robbed_now_and_then_is_found_where_one_sees_it(
     told: bool, least: float, most: float
 ) -> None:
@@ -180,7 +180,7 @@ def test_a_server_that_stalls_at_any_load_is_unstable(stalls_per_point: float) -
     def right(chance: Generator) -> bool:
         return ended(searched(around(1e4), Stalling(chance, stalls_per_point))).outcome is Outcome.UNSTABLE
 
-    assert share_right(right) >= LEAST_RIGHT
+    assert share_right(right) >= MIN_RIGHT
 
 
 @pytest.mark.parametrize("share", [0.3, 0.5])
@@ -188,7 +188,7 @@ def test_a_server_that_holds_by_chance_is_unstable(share: float) -> None:
     def right(chance: Generator) -> bool:
         return ended(searched(around(1e4), Coin(chance, share))).outcome is Outcome.UNSTABLE
 
-    assert share_right(right) >= LEAST_RIGHT
+    assert share_right(right) >= MIN_RIGHT
 
 
 @pytest.mark.parametrize("loss", [0.002, 0.01, 0.05])
@@ -199,7 +199,7 @@ def test_a_server_that_gets_slower_all_the_time_is_unstable_or_found_as_it_is(lo
         state = searched(badly_probed(chance, capacity), server)
         return ended(state).outcome is Outcome.UNSTABLE or within(state, server.capacity)
 
-    assert share_right(right) >= LEAST_RIGHT
+    assert share_right(right) >= MIN_RIGHT
 
 
 def test_a_server_below_the_floor_is_below_the_minimum() -> None:
@@ -236,7 +236,7 @@ def test_a_client_that_is_the_limit_is_told() -> None:
         end = ended(searched(badly_probed(chance, capacity), server))
         return end.outcome is Outcome.GENERATOR_BOUND and end.level is not None and end.level <= 0.8 * server.client
 
-    assert share_right(right) >= LEAST_RIGHT
+    assert share_right(right) >= MIN_RIGHT
 
 
 def test_a_client_that_is_the_limit_and_shows_no_sign_of_it_is_told() -> None:
@@ -247,7 +247,7 @@ def test_a_client_that_is_the_limit_and_shows_no_sign_of_it_is_told() -> None:
         server = BehindAClient(capacity, capacity * chance.uniform(0.3, 0.9), tells=False)
         return ended(searched(badly_probed(chance, capacity), server)).outcome is Outcome.GENERATOR_BOUND
 
-    assert share_right(right) >= LEAST_RIGHT
+    assert share_right(right) >= MIN_RIGHT
 
 
 def test_a_client_near_its_limit_that_is_not_the_limit_is_acquitted() -> None:
@@ -257,7 +257,7 @@ def test_a_client_near_its_limit_that_is_not_the_limit_is_acquitted() -> None:
         assert Purpose.LARGER_CLIENT in {one.purpose for one in state.points}
         return within(state, capacity)
 
-    assert share_right(right) >= LEAST_RIGHT
+    assert share_right(right) >= MIN_RIGHT
 
 
 def test_a_larger_client_that_is_at_its_own_limit_acquits_nobody() -> None:

@@ -11,14 +11,14 @@ import pytest
 from pydantic import ValidationError
 
 from nephoscope.benchmarks.base import RawOutput
-from nephoscope.benchmarks.load_benchmark import CALIBRATION
-from nephoscope.benchmarks.max_warehouses import RULES, MaxWarehouses, MaxWarehousesParameters, read_search
+from nephoscope.benchmarks.database.max_warehouses import RULES, MaxWarehouses, MaxWarehousesParameters, read_search
+from nephoscope.benchmarks.load.benchmark import CALIBRATION
 from nephoscope.benchmarks.search.levels import Outcome, Purpose
 from nephoscope.benchmarks.search.trail import CONDITIONS
 from nephoscope.checks.operations import PassRule, SearchEnded
 from nephoscope.databases.base import Endpoint
-from nephoscope.errors import OutputUnreadable
-from nephoscope.records import VerdictKind
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import VerdictKind
 from tests.support.evidence import evidence
 from tests.support.simulated_load import SimulatedLoad
 from tests.support.simulated_tpcc import CYCLE_S, RESPONSE_S, Capacity, SimulatedTpcc

@@ -2,9 +2,9 @@
 
 import pytest
 
-from nephoscope.benchmarks.highest_load import HighestLoadParameters
+from nephoscope.benchmarks.database.highest_load import HighestLoadParameters
 from nephoscope.benchmarks.search.sizing import Sizing
-from nephoscope.units import GIB
+from nephoscope.model.units import GIB
 
 GB = 1e9 / GIB
 """In GiB: published sizes are decimal."""

@@ -10,21 +10,21 @@ from typing import Any
 
 import pytest
 
-from nephoscope.benchmarks.highest_load import HighestLoad
+from nephoscope.benchmarks.database.highest_load import HighestLoad
 from nephoscope.benchmarks.search.sustained import UPKEEP, measured, sustained
 from nephoscope.checks.sustained import Sustained
 from nephoscope.databases.base import Endpoint, HasUpkeep, Upkeep
 from nephoscope.databases.fake import FakeDatabase
-from nephoscope.databases.postgres import PostgresDatabase
-from nephoscope.databases.postgres_binaries import embedded_folder, find_binaries
+from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
+from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.databases.upkeep import free_bytes, of_postgres, of_valkey, together
-from nephoscope.databases.valkey import ValkeyDatabase
-from nephoscope.databases.valkey_binaries import find_valkey
-from nephoscope.errors import OutputUnreadable
+from nephoscope.databases.valkey.binaries import find_valkey
+from nephoscope.databases.valkey.database import ValkeyDatabase
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import VerdictKind
+from nephoscope.model.units import MIB
 from nephoscope.providers.base import Cluster
-from nephoscope.records import VerdictKind
 from nephoscope.study.model import Database as DatabaseSettings
-from nephoscope.units import MIB
 from tests.support.evidence import evidence
 from tests.support.local_remote import this_machine
 from tests.support.real_parts import needs

@@ -1,0 +1,1 @@
+"""What CPUs compute."""

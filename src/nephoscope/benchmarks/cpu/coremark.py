@@ -1,0 +1,230 @@
+"""CPU: EEMBC's CoreMark, by one context and by one a CPU, built on the machine from the user's checkout or a clone.
+
+A run counts only with "Correct operation validated" and the seeds of the performance run, which are EEMBC's rules. The
+core files must be EEMBC's own: what is altered must not be called CoreMark. Compiler, flags and checksums of every run
+are in its raw output, the commit in `raw/coremark-commit.stdout`.
+"""
+
+import math
+import re
+from collections.abc import Sequence
+from statistics import fmean, pstdev
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, StringConstraints
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
+from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
+from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable, ToolFailed
+from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.parsers.coremark import CoreMark as CoreMarkRun
+from nephoscope.parsers.coremark import parse_coremark
+
+_GRACE_S = 60.0
+_CLONE_S = 300.0
+_RUN_S = 120.0
+"""It looks for a number of iterations that takes 10 to 20 s; slow CPUs take longer."""
+_USUAL_RUN_S = 16.0
+_PERFORMANCE = ("0x0", "0x0", "0x66", "0", "7", "1", "2000")
+"""EEMBC's parameters of the performance run, iterations by itself."""
+_CONTEXTS = re.compile(r"-DMULTITHREAD=([0-9]{1,5})\b")
+_COPY = 'rm -rf "$2" "$2.part" && mkdir "$2.part" && cp -R "$1/." "$2.part" && mv "$2.part" "$2"'
+_CLONE = 'rm -rf "$2.part" && git clone --quiet "$1" "$2.part" && mv "$2.part" "$2"'
+_CHECK = 'cd "$1" && md5sum -c coremark.md5'
+_HEAD = Defect("CoreMark was cloned as it was that day, and the commit was not kept; here it is recorded")
+
+
+def _preset(edition: str, where: str) -> Preset:
+    return Preset(
+        edition=edition,
+        source=f"{where}, cpu.sh: EEMBC's CoreMark by `make REBUILD=1 link`, and with `LFLAGS_END=-lpthread "
+        'XCFLAGS="-DMULTITHREAD=$(nproc) -DUSE_PTHREAD"`; the mean of ten runs of each, per vCPU = multi / CPUs',
+        parameters={"repeats": 10},
+        defects=(_HEAD,),
+    )
+
+
+class CoreMarkParameters(EditionParameters):
+    """Where CoreMark comes from, and how often it runs. An edition fills in what is not given."""
+
+    presets: ClassVar[Presets] = presets(
+        _preset("cr2021", "cloud-report v2021.1.0"), _preset("cr2022", "cloud-report HEAD")
+    )
+    free: ClassVar[frozenset[str]] = frozenset({"checkout", "repository"})
+
+    edition: Literal["cr2021", "cr2022"] | None = Field(
+        default=None, description="a published method, see the table of editions"
+    )
+    checkout: Annotated[str, StringConstraints(pattern=r"^/")] | None = Field(
+        default=None, description="folder of the machine with EEMBC's CoreMark, whole; default: cloned from repository"
+    )
+    repository: Annotated[str, StringConstraints(pattern=r"^(https://|/)")] = Field(
+        default="https://github.com/eembc/coremark.git", description="cloned once for each data folder"
+    )
+    kinds: Annotated[tuple[Literal["single", "multi"], ...], Field(min_length=1), AS_TUPLE] = Field(
+        default=("single", "multi"), description="one context; one on each CPU of the affinity mask"
+    )
+    repeats: int = Field(default=1, ge=1, le=100, description="runs of each kind; their mean counts")
+
+    @property
+    def runs(self) -> range:
+        """Numbers of the runs of each kind, scaled: EEMBC asks for ten seconds of each."""
+        return range(1, self.scaled(self.repeats, least=1) + 1)
+
+
+class CoreMark:
+    """See the module's text."""
+
+    name = "coremark"
+    version = 1
+    title = "CPU throughput (EEMBC CoreMark)"
+    parameters = CoreMarkParameters
+
+    def metrics(self, parameters: CoreMarkParameters) -> tuple[Metric, ...]:
+        """Iterations a second of each kind (headline), and how far its runs lie apart."""
+        rates = [
+            Metric(
+                name=f"{kind}.iterations_per_s",
+                unit="1/s",
+                direction=Direction.HIGHER,
+                title=f"CoreMark, {'one context' if kind == 'single' else 'one context a CPU'}",
+                clock="iterations of all contexts / CoreMark's own running time; mean of the runs",
+                headline=True,
+                per_cpu=kind == "multi",
+            )
+            for kind in parameters.kinds
+        ]
+        spreads = [
+            Metric(
+                name=f"{kind}.spread",
+                unit="1",
+                direction=Direction.LOWER,
+                title=f"CoreMark, {kind}: standard deviation / mean of the runs of a trial",
+            )
+            for kind in parameters.kinds
+            if len(parameters.runs) > 1
+        ]
+        return (*rates, *spreads, *FREQUENCIES)
+
+    def needs(self, parameters: CoreMarkParameters) -> Needs:
+        """What builds it, and git for a clone."""
+        return Needs(tools=("make", "cc") if parameters.checkout else ("make", "cc", "git"))
+
+    def expected_duration_s(self, parameters: CoreMarkParameters) -> float:
+        """Builds and runs."""
+        return len(parameters.kinds) * (3.0 + len(parameters.runs) * _USUAL_RUN_S)
+
+    async def prepare(self, site: Site, parameters: CoreMarkParameters) -> Endpoint | None:
+        """A copy of the checkout (the user's own stays as it is), or a clone, whose core files are EEMBC's.
+
+        Raises:
+            EnvironmentProblem: there is no checkout, or nothing can be cloned.
+            ToolFailed: a core file was altered.
+        """
+        machine, source = site.cluster.database[0], _source(site.cluster.database[0], parameters)
+        there = await machine.remote.execute(["test", "-d", source], timeout_s=_GRACE_S, pinned=False)
+        if parameters.checkout or there.exit_code != 0:
+            script, origin = (_COPY, parameters.checkout) if parameters.checkout else (_CLONE, parameters.repository)
+            argv = ["sh", "-c", script, "sh", origin, source]
+            got = await machine.remote.execute(argv, timeout_s=_CLONE_S, pinned=False)
+            if got.exit_code != 0:
+                said = got.stderr.decode(errors="replace").strip()[-200:]
+                raise EnvironmentProblem(
+                    f"no CoreMark from {origin}: {said}",
+                    hint="clone EEMBC's repository and name the folder in `checkout`; or use the benchmark cpu-kernel, "
+                    "which is no CoreMark",
+                )
+        checked = await site.execute(machine, "coremark-check", ["sh", "-c", _CHECK, "sh", source], timeout_s=_GRACE_S)
+        if checked.exit_code != 0:
+            raise ToolFailed(
+                f"{parameters.checkout or parameters.repository} is not EEMBC's CoreMark: "
+                f"{checked.stdout.decode(errors='replace').strip()[-200:]}",
+                hint="a copy with altered core files must not be called CoreMark; take EEMBC's own",
+            )
+        return None
+
+    async def run(self, site: Site, parameters: CoreMarkParameters) -> None:
+        """Builds each kind as the editions did, and runs it.
+
+        Raises:
+            ToolFailed: it does not build, or a run ended with an error.
+        """
+        machine, source = site.cluster.database[0], _source(site.cluster.database[0], parameters)
+        if parameters.checkout is None:
+            git = ["git", "-C", source, "rev-parse", "HEAD"]
+            (await site.execute(machine, "coremark-commit", git, timeout_s=_GRACE_S)).require()
+        async with frequency_watched(site):
+            for kind in parameters.kinds:
+                site.progress(f"building CoreMark, {kind}")
+                build = ["make", "-C", source, "REBUILD=1", *_flags(kind, len(machine.cpus)), "link"]
+                (await site.execute(machine, f"coremark-build-{kind}", build, timeout_s=_GRACE_S)).require()
+                for number in parameters.runs:
+                    site.progress(f"CoreMark, {kind}, {number} of {len(parameters.runs)}")
+                    argv = [f"{source}/coremark.exe", *_PERFORMANCE]
+                    done = await site.execute(machine, _raw(kind, number), argv, timeout_s=_RUN_S)
+                    done.require()
+
+    def parse(self, raw: RawOutput, parameters: CoreMarkParameters) -> list[Measurement]:
+        """The mean of the runs of each kind.
+
+        Raises:
+            OutputUnreadable: a run is missing, not validated, not a performance run, or not built like the others.
+        """
+        values: dict[str, float] = {}
+        for kind in parameters.kinds:
+            rates = [_rate(raw, kind, number) for number in parameters.runs]
+            values[f"{kind}.iterations_per_s"] = fmean(rates)
+            values[f"{kind}.spread"] = pstdev(rates) / fmean(rates) * _unbiased(rates)
+        found = [
+            Measurement(metric=metric.name, unit=metric.unit, value=values[metric.name], role="database")
+            for metric in self.metrics(parameters)
+            if metric.name in values
+        ]
+        return found + frequencies(raw)
+
+    def notes(self, parameters: CoreMarkParameters) -> list[str]:
+        """See `HasNotes.notes`: the edition, and how it is built."""
+        return [*preset_notes(parameters), "Built by the machine's own cc with EEMBC's flags (-O2); versions below."]
+
+
+def _unbiased(rates: Sequence[float]) -> float:
+    """From the deviation of a population to that of a sample."""
+    return math.sqrt(len(rates) / (len(rates) - 1)) if len(rates) > 1 else 1.0
+
+
+def _source(machine: MachineHandle, parameters: CoreMarkParameters) -> str:
+    return f"{machine.data_dir}/nephoscope-coremark-{'copy' if parameters.checkout else 'clone'}"
+
+
+def _flags(kind: str, cpus: int) -> list[str]:
+    if kind == "single":
+        return []
+    return ["LFLAGS_END=-lpthread", f"XCFLAGS=-DMULTITHREAD={cpus} -DUSE_PTHREAD"]
+
+
+def _raw(kind: str, number: int) -> str:
+    return f"coremark-{kind}-{number}"
+
+
+def _rate(raw: RawOutput, kind: str, number: int) -> float:
+    """Iterations a second of one run, which must be what it was built for."""
+    output = raw.get(f"{_raw(kind, number)}.stdout")
+    if output is None:
+        raise OutputUnreadable(f"{_raw(kind, number)}: its output is not there")
+    run = parse_coremark(output.decode(errors="replace"))
+    if not run.is_performance_run:
+        raise OutputUnreadable(f"{_raw(kind, number)}: seedcrc {run.seed_crc} is not of the performance run")
+    if run.contexts != _built_for(run, kind):
+        raise OutputUnreadable(f"{_raw(kind, number)}: {run.contexts} contexts, built with {run.flags!r}")
+    return run.iterations_per_s
+
+
+def _built_for(run: CoreMarkRun, kind: str) -> int | None:
+    """Contexts that its flags ask for; None: they are those of the other kind."""
+    asked = _CONTEXTS.search(run.flags)
+    if kind == "single":
+        return None if asked else 1
+    return int(asked[1]) if asked else None

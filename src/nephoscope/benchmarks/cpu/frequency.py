@@ -1,0 +1,100 @@
+"""The frequency of the CPUs while they compute, every 30 s, where the machine shows one.
+
+The kernel's cpufreq where there is one, else /proc/cpuinfo; in many virtual machines that never changes, and ARM shows
+neither.
+"""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from statistics import fmean
+
+from nephoscope.benchmarks.base import RawOutput, Site
+from nephoscope.model.errors import OutputUnreadable, TrialFailure
+from nephoscope.model.records import Direction, Measurement, Metric
+
+_RAW = "cpu-frequency.jsonl"
+_FIRST_S = 0.5
+_EVERY_S = 30.0
+_TIMEOUT_S = 10.0
+_LOOK = (
+    "grep -H . /sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq 2>/dev/null "
+    "|| grep -E '^(processor|cpu MHz)' /proc/cpuinfo"
+)
+_CPUFREQ = re.compile(r"/cpu([0-9]{1,5})/cpufreq/scaling_cur_freq:([0-9]{1,9})$", re.MULTILINE)
+_CPUINFO = re.compile(r"^processor\s*:\s*([0-9]{1,5})\ncpu MHz\s*:\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)$", re.MULTILINE)
+FREQUENCIES = tuple(
+    Metric(
+        name=name,
+        unit="Hz",
+        direction=Direction.HIGHER,
+        title=title,
+        clock="cpufreq, else /proc/cpuinfo, of the CPUs of the affinity mask, each 30 s",
+    )
+    for name, title in (("cpu_frequency", "CPU frequency, mean"), ("cpu_frequency_min", "CPU frequency, lowest"))
+)
+
+
+@asynccontextmanager
+async def frequency_watched(site: Site) -> AsyncIterator[None]:
+    """Looks at the first database machine now and then for the time of the block; leaves `cpu-frequency.jsonl`."""
+    rows: list[str] = []
+    watch = asyncio.create_task(_watch(site, rows))
+    try:
+        yield
+    finally:
+        watch.cancel()
+        with suppress(asyncio.CancelledError):
+            await watch
+        (site.raw_dir / _RAW).write_text("".join(rows), encoding="utf-8")
+
+
+async def _watch(site: Site, rows: list[str]) -> None:
+    """A look that fails is a row less: a frequency is worth no trial."""
+    machine, begin_s = site.cluster.database[0], time.monotonic()
+    await asyncio.sleep(_FIRST_S)
+    while True:
+        with suppress(TrialFailure):
+            said = await machine.remote.execute(["sh", "-c", _LOOK], timeout_s=_TIMEOUT_S, pinned=False)
+            text = said.stdout.decode(errors="replace")
+            at_s = round(time.monotonic() - begin_s, 3)
+            rows.append(json.dumps({"at_s": at_s, "cpus": list(machine.cpus), "said": text}) + "\n")
+        await asyncio.sleep(_EVERY_S)
+
+
+def frequencies(raw: RawOutput) -> list[Measurement]:
+    """Mean and lowest frequency (Hz) of all looks, and the mean of each; empty where the machine shows none. Pure.
+
+    Raises:
+        OutputUnreadable: the file is damaged.
+    """
+    found: list[tuple[float, list[float]]] = []
+    for line in raw.get(_RAW, b"").decode(errors="replace").splitlines():
+        try:
+            row = json.loads(line)
+            by_cpu = _hertz(str(row["said"]))
+            found.append((float(row["at_s"]), [by_cpu[cpu] for cpu in row["cpus"] if cpu in by_cpu]))
+        except (ValueError, KeyError, TypeError) as error:
+            raise OutputUnreadable(f"{_RAW}: {error!r} in {line[:80]!r}") from error
+    seen = [(at_s, hertz) for at_s, hertz in found if hertz]
+    if not seen:
+        return []
+    mean, lowest = FREQUENCIES
+    every = [one for _, hertz in seen for one in hertz]
+    return [
+        Measurement(metric=mean.name, unit=mean.unit, value=fmean(every), role="database"),
+        Measurement(metric=lowest.name, unit=lowest.unit, value=min(every), role="database"),
+        *(
+            Measurement(metric=mean.name, unit=mean.unit, value=fmean(hertz), role="database", at_s=at_s)
+            for at_s, hertz in seen
+        ),
+    ]
+
+
+def _hertz(said: str) -> dict[int, float]:
+    """CPU -> Hz: cpufreq counts in kHz, /proc/cpuinfo in MHz."""
+    khz = {int(cpu): int(value) * 1e3 for cpu, value in _CPUFREQ.findall(said)}
+    return khz or {int(cpu): float(value) * 1e6 for cpu, value in _CPUINFO.findall(said)}

@@ -1,0 +1,135 @@
+"""CPU: a Rust port of CoreMark's kernel that comes with nephoscope, for machines without network and compiler.
+
+It is no CoreMark: other code by another compiler gives other numbers, and EEMBC's name is for EEMBC's own code. Its
+numbers compare machines that ran the same nephoscope-load.
+"""
+
+from typing import Literal
+
+from pydantic import Field, ValidationError
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
+from nephoscope.benchmarks.presets import Scaled, scale_notes
+from nephoscope.databases.base import Endpoint
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Direction, Measurement, Metric
+
+LABEL = "CoreMark-like kernel (Rust port), not an EEMBC score"
+_GRACE_S = 60.0
+_KINDS = ("single", "multi")
+_MIN_SHARE_OF_DURATION = 0.5
+"""How many iterations fill the time is found by a fifth of a second."""
+
+
+class CpuKernelParameters(Scaled):
+    """How long it runs."""
+
+    duration_s: int = Field(default=10, ge=1, le=86_400, description="about, of each kind")
+
+    @property
+    def run_s(self) -> int:
+        """Seconds of each kind, scaled."""
+        return self.scaled(self.duration_s, least=1)
+
+
+class _Line(Frozen):
+    """What the program prints."""
+
+    kernel: Literal["CoreMark-like kernel (Rust port), not an EEMBC score"]
+    threads: int = Field(ge=1)
+    iterations: int = Field(ge=1)
+    elapsed_s: float = Field(gt=0)
+    iterations_per_s: float = Field(gt=0)
+    crc_final: str
+    compiler: str
+    flags: str
+
+
+class CpuKernel:
+    """See the module's text."""
+
+    name = "cpu-kernel"
+    version = 1
+    title = LABEL
+    parameters = CpuKernelParameters
+
+    def metrics(self, parameters: CpuKernelParameters) -> tuple[Metric, ...]:
+        """Iterations a second by one thread and by one a CPU."""
+        del parameters
+        rates = [
+            Metric(
+                name=f"{kind}.kernel_iterations_per_s",
+                unit="1/s",
+                direction=Direction.HIGHER,
+                title=f"CoreMark-like kernel, {'one thread' if kind == 'single' else 'one thread a CPU'}",
+                clock="iterations of all threads / from their start together until the last one ends",
+                headline=True,
+                per_cpu=kind == "multi",
+            )
+            for kind in _KINDS
+        ]
+        return (*rates, *FREQUENCIES)
+
+    def needs(self, parameters: CpuKernelParameters) -> Needs:
+        """The load generator, which carries it."""
+        del parameters
+        return Needs(tools=("nephoscope-load",))
+
+    def expected_duration_s(self, parameters: CpuKernelParameters) -> float:
+        """Both kinds."""
+        return len(_KINDS) * (parameters.run_s + 0.5)
+
+    async def prepare(self, site: Site, parameters: CpuKernelParameters) -> Endpoint | None:
+        """Nothing."""
+        del site, parameters
+        return None
+
+    async def run(self, site: Site, parameters: CpuKernelParameters) -> None:
+        """One thread, then one on each CPU of the affinity mask.
+
+        Raises:
+            ToolFailed: a checksum was wrong.
+        """
+        machine = site.cluster.database[0]
+        async with frequency_watched(site):
+            for kind, threads in zip(_KINDS, (1, len(machine.cpus)), strict=True):
+                argv = [site.load_program, "kernel", "--threads", str(threads), "--duration-s", str(parameters.run_s)]
+                done = await site.execute(machine, f"cpu-kernel-{kind}", argv, timeout_s=parameters.run_s + _GRACE_S)
+                done.require()
+
+    def parse(self, raw: RawOutput, parameters: CpuKernelParameters) -> list[Measurement]:
+        """Both rates.
+
+        Raises:
+            OutputUnreadable: a line is missing or damaged, or it ended early.
+        """
+        rates, unit = self.metrics(parameters)[: len(_KINDS)], "1/s"
+        return [
+            *(
+                Measurement(metric=metric.name, unit=unit, value=_rate(raw, kind, parameters.run_s), role="database")
+                for kind, metric in zip(_KINDS, rates, strict=True)
+            ),
+            *frequencies(raw),
+        ]
+
+    def notes(self, parameters: CpuKernelParameters) -> list[str]:
+        """See `HasNotes.notes`: what it is not."""
+        return [f"{LABEL}: compare it with itself alone.", *scale_notes(parameters)]
+
+
+def _rate(raw: RawOutput, kind: str, asked_s: int) -> float:
+    text = raw.get(f"cpu-kernel-{kind}.stdout", b"").decode(errors="replace")
+    try:
+        line = _Line.model_validate_json(text, strict=True)
+    except ValidationError as error:
+        raise OutputUnreadable(f"cpu-kernel {kind}: {error.errors(include_url=False)[0]['msg']}") from error
+    if kind == "single" and line.threads != 1:
+        raise OutputUnreadable(f"cpu-kernel {kind}: of {line.threads} threads")
+    if line.elapsed_s < asked_s * _MIN_SHARE_OF_DURATION:
+        raise OutputUnreadable(f"cpu-kernel {kind}: ended after {line.elapsed_s} s of {asked_s} s")
+    computed = line.iterations / line.elapsed_s
+    if abs(computed - line.iterations_per_s) > 0.001 * computed:
+        raise OutputUnreadable(f"cpu-kernel {kind} contradicts itself: {line.iterations_per_s:g}, {computed:g} follows")
+    return line.iterations_per_s

@@ -1,0 +1,218 @@
+"""CPU: bogo operations per second of one stress-ng stressor on every CPU of the machine.
+
+`matrix` (matrix algebra in cache) is the stressor that the Cloud Reports and Spare Cores compare CPUs by; `cpu` cycles
+through many methods. Bogo operations compare machines that ran the same version of stress-ng, and nothing else.
+"""
+
+from statistics import fmean
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
+from nephoscope.benchmarks.presets import Defect, EditionParameters, Preset, Presets, preset_notes, presets
+from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import CpuPhase, Direction, Measurement, Metric, Observations
+from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
+
+_GRACE_S = 30.0
+_MIN_SHARE_OF_DURATION = 0.9
+_SIXTEEN = Defect("16 workers whatever the machine; every machine type of that edition had 16 vCPU", {"workers": 16})
+
+
+class StressNgParameters(EditionParameters):
+    """What stress-ng runs. An edition fills in what is not given."""
+
+    presets: ClassVar[Presets] = presets(
+        Preset(
+            edition="cr2018",
+            source="Cloud Report 2018: `stress-ng --metrics-brief --cpu 16 -t 1m`, five times",
+            parameters={"stressor": "cpu", "duration_s": 60, "repeats": 5},
+            defects=(_SIXTEEN,),
+        ),
+        Preset(
+            edition="cr2020",
+            source="cloud-report at 0044465: `stress-ng --metrics-brief --matrix=16 --timeout=1m`",
+            parameters={"stressor": "matrix", "duration_s": 60},
+            defects=(
+                _SIXTEEN,
+                Defect("until 2019-11-22 the stressor was `cpu`, and the parser of that time never knew `matrix`"),
+            ),
+        ),
+    )
+
+    edition: Literal["cr2018", "cr2020"] | None = Field(
+        default=None, description="a published method, see the table of editions"
+    )
+    stressor: Literal["matrix", "cpu"] = "matrix"
+    duration_s: int = Field(default=3, ge=1, le=86_400, description="of one run")
+    repeats: int = Field(default=1, ge=1, le=100, description="runs of a trial, one after the other; their mean counts")
+    workers: Annotated[int, Field(ge=1, le=4096)] | Literal["cpus"] = Field(
+        default="cpus", description="'cpus': one on each CPU of the affinity mask"
+    )
+
+    @property
+    def run_s(self) -> int:
+        """Seconds of one run, scaled."""
+        return self.scaled(self.duration_s, least=1)
+
+
+class StressNg:
+    """One stressor, once or some times."""
+
+    name = "stress-ng"
+    version = 1
+    resumable = True
+    title = "CPU throughput (stress-ng)"
+    parameters = StressNgParameters
+
+    def metrics(self, parameters: StressNgParameters) -> tuple[Metric, ...]:
+        """Both rates: where they part, something else had the CPUs."""
+        higher, unit = Direction.HIGHER, "bogo-ops/s"
+        return (
+            Metric(
+                name="bogo_ops_per_s",
+                unit=unit,
+                direction=higher,
+                title=f"Bogo operations ({parameters.stressor})",
+                clock="real time, all workers together",
+                headline=True,
+                per_cpu=True,
+            ),
+            Metric(
+                name="bogo_ops_per_s_cpu_time",
+                unit=unit,
+                direction=higher,
+                title="Bogo operations by CPU time",
+                clock="user + system time of all workers",
+            ),
+            Metric(
+                name="cpu_usage_per_instance",
+                unit="1",
+                direction=higher,
+                title="CPU time a worker got, of real time",
+                clock="user + system time / real time / workers",
+            ),
+            Metric(
+                name="cpus_effective",
+                unit="CPUs",
+                direction=higher,
+                title="CPUs really used",
+                clock="user + system time of all workers / real time",
+            ),
+            *FREQUENCIES,
+        )
+
+    def needs(self, parameters: StressNgParameters) -> Needs:
+        """The program alone."""
+        del parameters
+        return Needs(tools=("stress-ng",))
+
+    def expected_duration_s(self, parameters: StressNgParameters) -> float:
+        """The stressor's time and a start."""
+        return parameters.repeats * (parameters.run_s + 0.5)
+
+    async def prepare(self, site: Site, parameters: StressNgParameters) -> Endpoint | None:
+        """Nothing: a stressor starts from nothing."""
+        del site, parameters
+        return None
+
+    async def run(self, site: Site, parameters: StressNgParameters) -> None:
+        """Runs the stressor on the first database machine; leaves a YAML file of each run in the raw folder.
+
+        Raises:
+            ToolMissing: stress-ng is not there.
+            ToolFailed: it ended with an error.
+        """
+        machine = site.cluster.database[0]
+        # stress-ng's own 0 counts every CPU that is online, also those outside the affinity mask.
+        workers = len(machine.cpus) if parameters.workers == "cpus" else parameters.workers
+        async with frequency_watched(site):
+            await self._run(site, machine, workers, parameters)
+
+    async def _run(self, site: Site, machine: MachineHandle, workers: int, parameters: StressNgParameters) -> None:
+        for name in _runs(parameters):
+            remote_yaml = f"{machine.data_dir}/nephoscope-{name}.yaml"
+            argv = ["stress-ng", f"--{parameters.stressor}", str(workers), "--timeout", f"{parameters.run_s}s"]
+            # It refuses to start where it cannot write, although these stressors write nothing.
+            argv += ["--metrics-brief", "--yaml", remote_yaml, "--temp-path", machine.data_dir]
+            if not site.resumed:
+                await machine.remote.execute(["rm", "-f", remote_yaml], timeout_s=_GRACE_S, pinned=False)
+            done = await site.execute(machine, name, argv, timeout_s=parameters.run_s + _GRACE_S)
+            done.require()
+            await machine.remote.download(remote_yaml, site.raw_dir / f"{name}.yaml")
+
+    def parse(self, raw: RawOutput, parameters: StressNgParameters) -> list[Measurement]:
+        """Reads the metrics of each run's YAML file; with several runs, their means.
+
+        Raises:
+            OutputUnreadable: no file, no YAML, another stressor, another version's fields, or an early end.
+        """
+        runs = [_values(raw, name, parameters) for name in _runs(parameters)]
+        return [
+            Measurement(
+                metric=metric.name,
+                unit=metric.unit,
+                value=fmean(values[metric.name] for values in runs),
+                role="database",
+            )
+            for metric in self.metrics(parameters)
+            if metric.name in runs[0]
+        ] + frequencies(raw)
+
+    def observations(self, raw: RawOutput, parameters: StressNgParameters) -> Observations:
+        """The CPU time that the workers of each run got; both stressors only compute.
+
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        phases = [_phase(_row(raw, name), parameters) for name in _runs(parameters)]
+        return Observations(cpu_phases=[phase for phase in phases if phase is not None])
+
+    def notes(self, parameters: StressNgParameters) -> list[str]:
+        """See `HasNotes.notes`: the edition, and what differs from it."""
+        return preset_notes(parameters)
+
+
+def _runs(parameters: StressNgParameters) -> list[str]:
+    """Names of the raw output of each run; the first one's has no number."""
+    return ["stress-ng", *(f"stress-ng-{number}" for number in range(2, parameters.repeats + 1))]
+
+
+def _values(raw: RawOutput, name: str, parameters: StressNgParameters) -> dict[str, float]:
+    """Metrics of one run."""
+    row = _row(raw, name)
+    if row.cpu_share is None:
+        raise OutputUnreadable(f"{name}.yaml: no cpu-usage-per-instance; stress-ng 0.13 or later writes it")
+    if row.stressor != parameters.stressor:
+        raise OutputUnreadable(f"{name}.yaml: measured {row.stressor!r}, not {parameters.stressor!r}")
+    if row.real_s < parameters.run_s * _MIN_SHARE_OF_DURATION:
+        raise OutputUnreadable(f"{name}.yaml: ended after {row.real_s} s of {parameters.run_s} s")
+    return {
+        "bogo_ops_per_s": row.per_second,
+        "bogo_ops_per_s_cpu_time": row.per_cpu_second,
+        "cpu_usage_per_instance": row.cpu_share,
+        "cpus_effective": (row.user_s + row.system_s) / row.real_s,
+    }
+
+
+def _phase(row: StressNgMetrics, parameters: StressNgParameters) -> CpuPhase | None:
+    cpu_s = row.user_s + row.system_s
+    # The file does not name the workers; the time that each got does.
+    workers = round(cpu_s / row.real_s / row.cpu_share) if row.cpu_share else 0
+    if parameters.workers != "cpus":
+        workers = parameters.workers
+    return CpuPhase(workers=workers, cpu_s=cpu_s, real_s=row.real_s) if workers else None
+
+
+def _row(raw: RawOutput, name: str) -> StressNgMetrics:
+    text = raw.get(f"{name}.yaml", b"").decode(errors="replace")
+    if not text.strip():
+        raise OutputUnreadable(f"{name}.yaml is empty or not there")
+    rows = parse_stress_ng_yaml(text).stressors
+    if len(rows) != 1:
+        raise OutputUnreadable(f"{name}.yaml: metrics of {len(rows)} stressors; one was started")
+    return rows[0]

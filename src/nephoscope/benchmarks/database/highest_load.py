@@ -1,0 +1,294 @@
+"""The highest load at which a rule holds, of any workload that can be driven in an open pace.
+
+A closed-loop probe places the search; then each level is one call of the load generator, judged by the rule, until the
+state machine of `search` has an outcome. What it found is recomputed from the raw output alone.
+"""
+
+from math import ceil
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.database.kv import Kv
+from nephoscope.benchmarks.database.oltp import OltpInsert, OltpReadWrite
+from nephoscope.benchmarks.database.point_select import PointSelect
+from nephoscope.benchmarks.database.tpcb import Tpcb
+from nephoscope.benchmarks.database.ycsb import Ycsb
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.benchmark import CALIBRATION, LoadBenchmark
+from nephoscope.benchmarks.load.output import LoadOutput
+from nephoscope.benchmarks.search import measurements, sustained, trail
+from nephoscope.benchmarks.search.levels import Ask, Point, Purpose, Settings
+from nephoscope.benchmarks.search.machine import begin
+from nephoscope.benchmarks.search.observe import ALL, ENDED, Judge, Observed
+from nephoscope.benchmarks.search.rule import DEFAULT, Rule, RuleError, parse_rule
+from nephoscope.benchmarks.search.sizing import Sizing
+from nephoscope.databases.base import Endpoint
+from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
+from nephoscope.model.frozen import Frozen, conflict
+from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
+
+WORKLOADS: dict[str, LoadBenchmark] = {
+    one.name: one for one in (PointSelect(), OltpInsert(), OltpReadWrite(), Tpcb(), Kv(), Ycsb())
+}
+"""Benchmarks whose workload can be driven at a rate."""
+PROBE = "search-probe"
+"""Name of the raw output of the closed loop that places the search."""
+_UNIT = "/s"
+_OWN = ("pace", "rate_per_s", "ramp_s", "duration_s")
+"""Parameters of the workload that the search gives."""
+_USUAL_SHORT, _USUAL_LONG = 13, 7
+"""Points of a search on a server with a sharp limit."""
+_START_S = 0.5
+"""Of a load generator: connecting, preparing statements."""
+_MORE = 1.02
+"""Operations that a confirmation drives, of those asked: its rule lets 1 % fail to be done in time."""
+_USUAL_PER_S = 50_000
+"""A level, for the time of a plan alone."""
+
+
+class HighestLoadParameters(Frozen):
+    """Parameters of `highest-load`."""
+
+    benchmark: str = Field(default=PointSelect.name, description="whose workload is driven")
+    parameters: dict[str, Any] = Field(default={}, description="of that benchmark, without pace, rate and times")
+    sizing: Sizing | None = Field(
+        default=None, description="how large the data set is, as the Aerospike qualification counts; of `kv` alone"
+    )
+    operations_per_row: float | None = Field(
+        default=None,
+        gt=0,
+        description="so many for each row loaded the confirmations drive together, and last as long as that takes; the "
+        "Aerospike qualification asks 3. Default: a short qualification, which is told",
+    )
+    rule: str = Field(default=DEFAULT, description="what a level must hold")
+    pace: Literal["poisson", "constant"] = Field(default="poisson", description="how operations arrive at a level")
+    ramp_s: float = Field(default=5, ge=0, description="driven before each measurement interval, not measured")
+    point_s: float = Field(default=30, ge=3, description="the measurement interval of a level")
+    confirmation_s: float = Field(default=60, ge=3, description="the same where the outcome rests on it")
+    confirmations: int = Field(default=3, ge=3, le=20, description="of the level that is found")
+    resolution_percent: float = Field(
+        default=2, ge=0.5, le=50, description="the search ends when the levels that hold and fail differ by less"
+    )
+    least_step_per_s: float = Field(default=0, ge=0, description="or by less than this")
+    first_percent: float = Field(default=10, gt=0, le=100, description="of the probe's rate: the first level")
+    lowest_per_s: float | None = Field(default=None, gt=0, description="default: a tenth of the first level")
+    highest_per_s: float | None = Field(default=None, gt=0, description="default: twice the rate of the probe")
+    settle_s: float = Field(default=1, ge=0, description="between two points")
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "HighestLoadParameters":
+        if self.benchmark not in WORKLOADS:
+            raise conflict(f"`benchmark` is {self.benchmark!r}; wanted: {' or '.join(WORKLOADS)}")
+        given = [name for name in _OWN if name in self.parameters]
+        if given:
+            raise conflict(f"`parameters` holds `{given[0]}`, which the search gives to each level; take it out")
+        if self.sizing is not None and self.sizing.value_bytes < 1:
+            raise conflict("`sizing` leaves no room for values: the disks are too small for an index in so much memory")
+        if self.lowest_per_s and self.highest_per_s and self.lowest_per_s > self.highest_per_s:
+            raise conflict(f"`lowest_per_s` {self.lowest_per_s:g} is above `highest_per_s` {self.highest_per_s:g}")
+        try:
+            self.at(1.0, self.point_s)
+            rule = parse_rule(self.rule)
+        except RuleError as error:
+            raise conflict(f"`rule`: {error}") from error
+        except ValidationError as error:
+            raise conflict(f"`parameters` of {self.benchmark}: {error.errors()[0]['msg']}") from error
+        known = {ALL, *self.workload.kinds, *measurements.operations_of(self.workload.metrics(self.at(1.0, 1.0)))}
+        unknown = sorted(rule.operations - known)
+        if unknown:
+            raise conflict(
+                f"`rule` names the operation {unknown[0]!r}; {self.benchmark} has {', '.join(sorted(known))}"
+            )
+        return self
+
+    @property
+    def workload(self) -> LoadBenchmark:
+        """Whose workload is driven."""
+        return WORKLOADS[self.benchmark]
+
+    def closed(self) -> Any:
+        """Parameters of the workload's own benchmark for the probe."""
+        times = {"ramp_s": self.ramp_s, "duration_s": self.point_s}
+        return self.workload.parameters.model_validate({**self._of_data, **times})
+
+    @property
+    def _of_data(self) -> dict[str, Any]:
+        sizing = self.sizing
+        return {**self.parameters, **({"rows": sizing.rows, "min_block_bytes": sizing.value_bytes} if sizing else {})}
+
+    @property
+    def data_size(self) -> tuple[int | None, int | None]:
+        """Rows, and bytes of a value; None: the workload has no such parameter."""
+        closed = self.closed()
+        return getattr(closed, "rows", None), getattr(closed, "min_block_bytes", None)
+
+    def at(self, level: float, duration_s: float) -> Any:
+        """The same for one level."""
+        times = {"pace": self.pace, "rate_per_s": level, "ramp_s": self.ramp_s, "duration_s": duration_s}
+        return self.workload.parameters.model_validate({**self._of_data, **times})
+
+    def for_ask(self, ask: Ask) -> Any:
+        """The same for what the search asks for."""
+        if ask.purpose is Purpose.CONFIRM:
+            return self.at(ask.level, max(self.confirmation_s, self._confirmation_s_at(ask.level)))
+        return self.at(ask.level, self.confirmation_s if ask.long else self.point_s)
+
+    def _confirmation_s_at(self, level: float) -> float:
+        """How long one of the confirmations must last for its share of `operations_per_row`."""
+        operations = (self.operations_per_row or 0.0) * (self.data_size[0] or 0)
+        return ceil(_MORE * operations / (self.confirmations * level))
+
+    def settings(self, probe_per_s: float) -> Settings:
+        """Where to search, after a probe in the closed loop."""
+        ceiling = self.highest_per_s or 2 * probe_per_s
+        first = min(max(self.first_percent / 100 * probe_per_s, self.lowest_per_s or 0), ceiling)
+        return Settings(
+            floor=min(self.lowest_per_s or first / 10, ceiling),
+            first=first,
+            ceiling=ceiling,
+            resolution=self.resolution_percent / 100,
+            least_step=self.least_step_per_s,
+            confirmations=self.confirmations,
+        )
+
+
+class HighestLoad:
+    """See the module's text."""
+
+    name = "highest-load"
+    version = 3
+    title = "Highest sustainable load"
+    parameters = HighestLoadParameters
+
+    def metrics(self, parameters: HighestLoadParameters) -> tuple[Metric, ...]:
+        """See `Benchmark.metrics`: the level found, the curve, and what the workload's benchmark says at that level."""
+        return measurements.metrics(parameters.workload.metrics(parameters.at(1.0, 1.0)), parse_rule(parameters.rule))
+
+    def needs(self, parameters: HighestLoadParameters) -> Needs:
+        """See `Benchmark.needs`."""
+        return parameters.workload.needs(parameters.closed())
+
+    def expected_duration_s(self, parameters: HighestLoadParameters) -> float:
+        """See `Benchmark.expected_duration_s`: of a server with a sharp limit."""
+        confirmation_s = parameters.for_ask(Ask(_USUAL_PER_S, Purpose.CONFIRM)).duration_s
+        points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * confirmation_s
+        between_s = parameters.ramp_s + parameters.settle_s + _START_S
+        return float(points + (_USUAL_SHORT + _USUAL_LONG) * between_s)
+
+    def connections(self, site: Site, parameters: HighestLoadParameters) -> int:
+        """See `HasConnections.connections`."""
+        return parameters.workload.connections(site, parameters.closed())
+
+    async def prepare(self, site: Site, parameters: HighestLoadParameters) -> Endpoint | None:
+        """See `Benchmark.prepare`: as the workload's own benchmark."""
+        return await parameters.workload.prepare(site, parameters.closed())
+
+    async def run(self, site: Site, parameters: HighestLoadParameters) -> None:
+        """Measures level after level; each leaves `point-<number>.stdout`."""
+        if site.endpoint is None:
+            raise DatabaseFailed(f"{self.name} was given no database")
+        conditions = trail.note_conditions(site)
+        workload, closed = parameters.workload, parameters.closed()
+        site.progress("probing in the closed loop")
+        probe = await workload.drive(site, PROBE, workload.run_spec(site, site.endpoint, closed), closed)
+        raw = {f"{CALIBRATION}.stdout": (site.raw_dir / f"{CALIBRATION}.stdout").read_bytes()}
+        judge, threads = _judge(raw, parameters, conditions), trail.threads_of(probe)
+        endpoint = site.endpoint
+
+        async def measure(ask: Ask, name: str) -> Point:
+            at = parameters.for_ask(ask)
+            spec = trail.spec_for(ask, name, workload.run_spec(site, endpoint, at), threads)
+            return judge(ask, await workload.drive(site, name, spec, at)).point
+
+        state = begin(parameters.settings(_per_s(probe)))
+        await trail.searched(site, state, measure, settle_s=parameters.settle_s, unit=_UNIT)
+
+    def parse(self, raw: RawOutput, parameters: HighestLoadParameters) -> list[Measurement]:
+        """See `Benchmark.parse`: the search is made again from the points that were measured."""
+        search = read_search(raw, parameters)
+        ended, workload, rule = search.ended, parameters.workload, parse_rule(parameters.rule)
+        found = [
+            *measurements.of_result(ended, search.points, search.void, _per_s(trail.output_of(raw, PROBE))),
+            *measurements.limits(rule),
+            *measurements.of_data(*parameters.data_size),
+            *measurements.curve(search.points, rule, workload.kinds),
+            *sustained.measured(sustained.sustained(raw)),
+        ]
+        if ended.level is not None:
+            at_level = workload.numbers(search.joined, parameters.at(ended.level, parameters.confirmation_s))
+            found += [row for row in at_level if row.at_s is None]
+        return found
+
+    def operations(
+        self, raw: RawOutput, parameters: HighestLoadParameters, client_cpus: int | None
+    ) -> OperationEvidence:
+        """See `HasOperations.operations`: of the points that the result rests on."""
+        search = read_search(raw, parameters)
+        ended, workload = search.ended, parameters.workload
+        calibration = trail.output_of(raw, CALIBRATION)
+        evidence = workload.evidence(search.joined, calibration, parameters.closed(), client_cpus)
+        found = SearchEvidence(outcome=ended.outcome.value, reason=ended.reason)
+        asked = [] if parameters.operations_per_row is None else [_per_row(parameters, evidence.attempted)]
+        more = {"search": found, "sustained": sustained.sustained(raw)}
+        return evidence.model_copy(update={**more, "requirements": [*evidence.requirements, *asked]})
+
+    def notes(self, parameters: HighestLoadParameters) -> list[str]:
+        """See `HasNotes.notes`: the rule."""
+        rule = parse_rule(parameters.rule).text
+        pace = f"Levels are offered in an open pace ({parameters.pace})"
+        return [
+            f"A level holds when {rule}, the backlog does not grow, and the load generator is not the limit.",
+            f"{pace}: response times count from the moment each operation was due.",
+            f"The level found was confirmed at least {parameters.confirmations} times.",
+            "Short: the confirmations are not held against the size of the data set."
+            if parameters.operations_per_row is None
+            else f"The confirmations drive at least {parameters.operations_per_row:g} operations for each row.",
+        ]
+
+
+def _per_row(parameters: HighestLoadParameters, operations: int) -> Requirement:
+    rows = int(parameters.closed().rows)
+    return Requirement(
+        what="operations per row in the confirmations",
+        observed=operations / rows,
+        relation="at least",
+        limit=parameters.operations_per_row or 0.0,
+        unit="",
+        source="the qualification",
+    )
+
+
+def read_search(raw: RawOutput, parameters: HighestLoadParameters) -> trail.Search[Observed]:
+    """See `trail.made_again`.
+
+    Raises:
+        OutputUnreadable: points are missing, damaged, or are not those that this version would have asked for.
+    """
+    judge = _judge(raw, parameters, trail.conditions_of(raw))
+    state = begin(parameters.settings(_per_s(trail.output_of(raw, PROBE))))
+    return trail.made_again(raw, state, _level, judge, _UNIT)
+
+
+def _level(output: LoadOutput) -> float | None:
+    """At which it was measured; None: in the closed loop."""
+    pace = output.started.spec.pace
+    return None if pace.kind == "closed" else pace.rate_per_s
+
+
+def _judge(raw: RawOutput, parameters: HighestLoadParameters, conditions: trail.Conditions) -> Judge:
+    rule: Rule = parse_rule(parameters.rule)
+    return Judge(rule, parameters.workload.kinds, trail.output_of(raw, CALIBRATION), conditions.co_located)
+
+
+def _per_s(output: LoadOutput) -> float:
+    """Operations that ended per second.
+
+    Raises:
+        OutputUnreadable: none did, so nobody knows where to search.
+    """
+    ended = load_output.count(output, outcomes=ENDED)
+    if not ended:
+        raise OutputUnreadable("no operation ended in the closed-loop probe: there is no level to begin with")
+    return ended / output.measured_s

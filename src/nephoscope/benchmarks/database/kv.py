@@ -1,0 +1,97 @@
+"""Reads and writes of rows by key: CockroachDB's kv0 to kv100, on targets of the PostgreSQL wire and of RESP.
+
+`read_percent = 95` is kv95. Unlike CockroachDB's, writes go to rows that are there, unless `writes = "new"`; and the
+length of the values is said.
+"""
+
+from types import MappingProxyType
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
+from nephoscope.benchmarks.load.parameters import Cluster, PacedParameters, Pipeline
+from nephoscope.model.frozen import conflict
+
+ROW_BYTES = 80
+"""On disk beside its value, with the index of its key."""
+OPERATIONS = ("read", "write")
+
+
+class KvParameters(PacedParameters):
+    """Parameters of `kv`."""
+
+    rows: int = Field(default=1_000_000, ge=1, le=100_000_000_000, description="that are loaded")
+    read_percent: int = Field(default=95, ge=0, le=100, description="of the operations; the others write")
+    batch: int = Field(default=1, ge=1, le=1_000, description="rows of one operation, in one statement")
+    min_block_bytes: int = Field(default=256, ge=1, le=16_777_216, description="length of a value")
+    max_block_bytes: int | None = Field(
+        default=None, ge=1, le=16_777_216, description="each length between is as likely; default: min_block_bytes"
+    )
+    distribution: Literal["uniform", "zipf"] = Field(default="uniform", description="which of the loaded rows")
+    zipf_exponent: float = Field(default=1.1, gt=0, le=10, description="of the distribution zipf")
+    order: Literal["hashed", "sequential"] = Field(default="hashed", description="how rows lie among the keys")
+    writes: Literal["existing", "new"] = Field(
+        default="existing", description="new: rows are added, as CockroachDB does"
+    )
+    pipeline: Pipeline = 1
+    cluster: Cluster = False
+
+    @model_validator(mode="after")
+    def _blocks_have_a_length(self) -> "KvParameters":
+        if self.max_block_bytes is not None and self.max_block_bytes < self.min_block_bytes:
+            raise conflict("`max_block_bytes` must not be below `min_block_bytes`")
+        if self.batch > self.rows:
+            raise conflict("`batch` must not be above `rows`")
+        return self
+
+
+class Kv(PacedLoadBenchmark):
+    """See the module's text."""
+
+    name = "kv"
+    version = 1
+    title = "Rows by key"
+    parameters = KvParameters
+    kinds = MappingProxyType({"read": ("read",), "write": ("write",)})
+    main_rate = ended_per_s("operations", title="reads and writes per second")
+
+    def data_set(self, parameters: Any) -> load_spec.KvWorkload:
+        """See `LoadBenchmark.data_set`."""
+        return load_spec.KvWorkload(
+            rows=parameters.rows,
+            min_block_bytes=parameters.min_block_bytes,
+            max_block_bytes=parameters.max_block_bytes,
+            order=parameters.order,
+        )
+
+    def workload(self, parameters: Any, clients: Any) -> load_spec.KvWorkload:  # noqa: ARG002
+        """See `LoadBenchmark.workload`."""
+        return self.data_set(parameters).model_copy(
+            update={
+                "read_percent": parameters.read_percent,
+                "batch": parameters.batch,
+                "distribution": parameters.distribution,
+                "zipf_exponent": parameters.zipf_exponent,
+                "writes": parameters.writes,
+            }
+        )
+
+    def drawn(self, parameters: Any) -> tuple[str, ...]:
+        """See `PacedLoadBenchmark.drawn`."""
+        shares = (parameters.read_percent, 100 - parameters.read_percent)
+        return tuple(name for name, share in zip(OPERATIONS, shares, strict=True) if share > 0)
+
+    def fixture_bytes(self, parameters: Any) -> int:
+        """See `LoadBenchmark.fixture_bytes`."""
+        value_bytes = (parameters.min_block_bytes + (parameters.max_block_bytes or parameters.min_block_bytes)) / 2
+        return int(parameters.rows * (ROW_BYTES + value_bytes))
+
+    def notes(self, parameters: Any) -> list[str]:
+        """See `HasNotes.notes`: the pace, and what the values are."""
+        least, most = parameters.min_block_bytes, parameters.max_block_bytes
+        length = f"{least}" if most in (None, least) else f"{least} to {most}"
+        rows = "1 row" if parameters.batch == 1 else f"{parameters.batch} rows"
+        values = f"Values have {length} bytes; {parameters.read_percent} % of the operations read {rows}."
+        return [parameters.pace_note("operations"), values]

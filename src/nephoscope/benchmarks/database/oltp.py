@@ -1,0 +1,111 @@
+"""sysbench's `oltp_insert` and `oltp_read_write`, driven by our load generator on tables of sysbench's form.
+
+sysbench's released versions draw rows by `special`, later ones by `uniform`: here the distribution is said, and stands
+in the notes of every report.
+"""
+
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
+from nephoscope.benchmarks.load.parameters import PacedParameters
+
+ROW_BYTES = 320
+"""On disk with both indexes."""
+
+
+class OltpInsertParameters(PacedParameters):
+    """Parameters of `oltp-insert`."""
+
+    tables: int = Field(default=10, ge=1, le=1_000)
+    rows: int = Field(default=100_000, ge=1, le=2_000_000_000, description="of each table, when it is loaded")
+    distribution: load_spec.SysbenchDistribution = Field(
+        default="uniform", description="of the number k of new rows, as sysbench's --rand-type"
+    )
+
+
+class OltpReadWriteParameters(PacedParameters):
+    """Parameters of `oltp-read-write`."""
+
+    tables: int = Field(default=10, ge=1, le=1_000)
+    rows: int = Field(default=100_000, ge=1, le=2_000_000_000, description="of each table")
+    distribution: load_spec.SysbenchDistribution = Field(
+        default="uniform", description="which row a statement is about, as sysbench's --rand-type"
+    )
+    profile: load_spec.Trips = Field(
+        default="chatty", description="chatty: a statement a round trip, as sysbench; pipelined: a transaction"
+    )
+
+
+class _Oltp(PacedLoadBenchmark):
+    """What both share."""
+
+    operation: ClassVar[str]
+
+    def drawn(self, parameters: Any) -> tuple[str, ...]:  # noqa: ARG002
+        """See `PacedLoadBenchmark.drawn`."""
+        return (self.operation,)
+
+    def fixture_bytes(self, parameters: Any) -> int:
+        """See `LoadBenchmark.fixture_bytes`."""
+        return int(parameters.tables) * int(parameters.rows) * ROW_BYTES
+
+    def _tables_note(self, parameters: Any) -> str:
+        tables = "1 table" if parameters.tables == 1 else f"{parameters.tables} tables"
+        return f"{tables} of {parameters.rows:,} rows each, drawn by sysbench's {parameters.distribution}."
+
+
+class OltpInsert(_Oltp):
+    """See the module's text."""
+
+    name = "oltp-insert"
+    version = 1
+    title = "Inserts (sysbench oltp_insert)"
+    parameters = OltpInsertParameters
+    kinds = MappingProxyType({"write": ("insert",)})
+    operation = "insert"
+    main_rate = ended_per_s("inserts")
+
+    def data_set(self, parameters: Any) -> load_spec.OltpInsertWorkload:
+        """See `LoadBenchmark.data_set`: what is drawn later does not change it."""
+        return load_spec.OltpInsertWorkload(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
+
+    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpInsertWorkload:  # noqa: ARG002
+        """See `LoadBenchmark.workload`."""
+        return self.data_set(parameters).model_copy(update={"distribution": parameters.distribution})
+
+    def notes(self, parameters: Any) -> list[str]:
+        """See `HasNotes.notes`: the pace, and what is drawn."""
+        return [parameters.pace_note("inserts"), self._tables_note(parameters)]
+
+
+class OltpReadWrite(_Oltp):
+    """See the module's text."""
+
+    name = "oltp-read-write"
+    version = 1
+    title = "Reads and writes (sysbench oltp_read_write)"
+    parameters = OltpReadWriteParameters
+    kinds = MappingProxyType({"write": ("read_write",)})
+    operation = "read_write"
+    main_rate = ended_per_s("transactions")
+
+    def data_set(self, parameters: Any) -> load_spec.OltpReadWriteWorkload:
+        """See `LoadBenchmark.data_set`: what is drawn later does not change it."""
+        return load_spec.OltpReadWriteWorkload(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
+
+    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpReadWriteWorkload:  # noqa: ARG002
+        """See `LoadBenchmark.workload`."""
+        driven = {"distribution": parameters.distribution, "profile": parameters.profile}
+        return self.data_set(parameters).model_copy(update=driven)
+
+    def notes(self, parameters: Any) -> list[str]:
+        """See `HasNotes.notes`: the pace, what is drawn, and how it is sent."""
+        sent = {
+            "chatty": "20 round trips a transaction, as sysbench's.",
+            "pipelined": "1 round trip a transaction, where sysbench has 20: not comparable with its numbers.",
+        }
+        return [parameters.pace_note("transactions"), self._tables_note(parameters), sent[parameters.profile]]

@@ -1,0 +1,63 @@
+"""pgbench's default transaction, "TPC-B (sort of)", driven by our load generator on pgbench's tables.
+
+It is not TPC-B, which asks for more. With fewer branches than clients these wait for each other at the branches.
+"""
+
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import Field
+
+from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
+from nephoscope.benchmarks.load.parameters import PacedParameters
+
+BRANCH_BYTES = 16_000_000
+"""On disk with the indexes: a branch, its tellers, its accounts."""
+
+
+class TpcbParameters(PacedParameters):
+    """Parameters of `tpcb`."""
+
+    scale: int = Field(
+        default=100, ge=1, le=21_000, description="branches, as pgbench -s: each has 10 tellers and 100,000 accounts"
+    )
+    profile: load_spec.Trips = Field(
+        default="chatty", description="chatty: a statement a round trip, as pgbench; pipelined: a transaction"
+    )
+
+
+class Tpcb(PacedLoadBenchmark):
+    """See the module's text."""
+
+    name = "tpcb"
+    version = 1
+    title = "pgbench's transaction (TPC-B, sort of)"
+    parameters = TpcbParameters
+    kinds = MappingProxyType({"write": ("deposit",)})
+    main_rate = ended_per_s("transactions")
+
+    def data_set(self, parameters: Any) -> load_spec.TpcbWorkload:
+        """See `LoadBenchmark.data_set`."""
+        return load_spec.TpcbWorkload(scale=parameters.scale)
+
+    def workload(self, parameters: Any, clients: Any) -> load_spec.TpcbWorkload:  # noqa: ARG002
+        """See `LoadBenchmark.workload`."""
+        return self.data_set(parameters).model_copy(update={"profile": parameters.profile})
+
+    def drawn(self, parameters: Any) -> tuple[str, ...]:  # noqa: ARG002
+        """See `PacedLoadBenchmark.drawn`."""
+        return ("deposit",)
+
+    def fixture_bytes(self, parameters: Any) -> int:
+        """See `LoadBenchmark.fixture_bytes`."""
+        return int(parameters.scale) * BRANCH_BYTES
+
+    def notes(self, parameters: Any) -> list[str]:
+        """See `HasNotes.notes`: the pace, the size, and how it is sent."""
+        sent = {
+            "chatty": "7 round trips a transaction, as pgbench's.",
+            "pipelined": "1 round trip a transaction, where pgbench has 7: not comparable with its numbers.",
+        }
+        branches = "1 branch" if parameters.scale == 1 else f"{parameters.scale} branches"
+        return [parameters.pace_note("transactions"), f"{branches}; {sent[parameters.profile]}"]

@@ -1,0 +1,279 @@
+"""TPC-C 5.11: New-Orders per minute without wait times, or tpmC with them, in one of four interaction profiles.
+
+Generation rules, transactions, profiles and consistency conditions: docs/concepts/tpcc.md; wait times, editions and
+what efficiency means: docs/concepts/wait-times.md.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from nephoscope.benchmarks.base import Site
+from nephoscope.benchmarks.database.tpcc_editions import (
+    EDITIONS,
+    Clients,
+    ClusterSize,
+    EditionName,
+    clients,
+    deviations,
+    with_preset,
+)
+from nephoscope.benchmarks.database.tpcc_rules import (
+    MAX_TPMC_PER_WAREHOUSE,
+    MAX_TPMC_PER_WAREHOUSE_OF_DECK,
+    SPEC,
+    requirements,
+)
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.benchmark import LoadBenchmark
+from nephoscope.benchmarks.load.metrics import generator_metrics, latency_metrics, rate
+from nephoscope.benchmarks.load.parameters import RunParameters
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.frozen import conflict
+from nephoscope.model.records import Direction, Measurement, Metric, Requirement
+from nephoscope.model.units import MIB, SECONDS_PER_MINUTE
+
+OPERATIONS = ("new_order", "payment", "order_status", "delivery", "stock_level")
+DEFERRED_OPERATION = "delivery_deferred"
+"""The work of a Delivery that a terminal only queued: its transaction is the `delivery` that queued it."""
+WAREHOUSE_BYTES = 130 * MIB
+"""On disk with indexes, growth during a trial of some minutes included."""
+
+
+class TpccParameters(RunParameters):
+    """Parameters of `tpcc`. An edition fills in what is not given; what is given wins, and is told as a deviation."""
+
+    edition: EditionName | None = Field(default=None, description="a published method, see the table of editions")
+    warehouses: int = Field(default=10, ge=1, le=100_000, description="loaded")
+    active_warehouses: int | None = Field(default=None, ge=1, description="of them driven; default: all")
+    active_warehouses_per_cpu: int | None = Field(
+        default=None, ge=1, description="the same as a multiple of the CPUs of one database machine"
+    )
+    profile: load_spec.Profile = Field(
+        default="batched", description="how transactions are cut into round trips; profiles are never compared"
+    )
+    wait: load_spec.Wait = Field(default="none", description="spec: keying and think times of clause 5.2.5")
+    wait_factor: float = Field(default=1.0, gt=0, description="of both; only with wait = spec, and then no tpmC")
+    delivery: load_spec.Delivery = Field(
+        default="inline", description="deferred: the terminal queues it and goes on; the work is timed by itself (2.7)"
+    )
+    ramp_s: float = Field(
+        default=30, ge=0, description="driven before the measurement interval, not measured; with waits 45 at least"
+    )
+    duration_s: float = Field(default=300, ge=1, description="the measurement interval")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_its_edition(cls, given: Any) -> Any:
+        return with_preset(given) if isinstance(given, Mapping) else given
+
+    @model_validator(mode="after")
+    def _fit_together(self) -> "TpccParameters":
+        if self.wait_factor != 1 and self.wait == "none":
+            raise conflict('`wait_factor` scales wait times, and there are none: add wait = "spec", or leave it out')
+        if self.active_warehouses is not None and self.active_warehouses > self.warehouses:
+            raise conflict(f"`active_warehouses` {self.active_warehouses} is more than `warehouses` {self.warehouses}")
+        if self.profile == "proc" and self.dialect != "postgres":
+            raise conflict('`profile` "proc" is PL/pgSQL: it needs the dialect "postgres"')
+        if self.retry == "savepoint" and self.dialect != "cockroachdb":
+            raise conflict('`retry` "savepoint" is a protocol of CockroachDB: it needs the dialect "cockroachdb"')
+        return self
+
+    @property
+    def is_tpmc(self) -> bool:
+        """True where New-Orders per minute may be called tpmC, and efficiency means something."""
+        return self.wait == "spec" and self.wait_factor == 1
+
+
+_NEW_ORDERS_CLOCK = (
+    "New-Orders that ended in the measurement interval (1 % rolled back by design count, clause 5.5.1) / minutes"
+)
+TRANSACTIONS = Metric(
+    name="transactions_per_s",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    title="transactions of all five kinds per second",
+    clock="transactions that ended in the measurement interval / its length; a deferred Delivery counts when queued",
+    per_cpu=True,
+)
+DEFERRED_IN_TIME = Metric(
+    name="deferred_within_80_s",
+    unit="%",
+    direction=Direction.HIGHER,
+    title="queued Deliveries that were done within 80 s",
+    clock="of all that were queued, from the queueing to the last byte read: at least 90 % by clause 2.7.2.2",
+)
+ROUND_TRIPS = Metric(
+    name="round_trips_per_transaction",
+    unit="1",
+    direction=Direction.LOWER,
+    title="round trips per transaction",
+    clock="counted by the load generator over ramp and measurement interval",
+)
+
+
+def headline(parameters: TpccParameters) -> Metric:
+    """`tpmc` with the waits of the specification; else New-Orders per minute, with what was done to the waits."""
+    waits = "no wait times" if parameters.wait == "none" else f"wait times x {parameters.wait_factor:g}"
+    return Metric(
+        name="tpmc" if parameters.is_tpmc else "new_orders_per_minute",
+        unit="1/min",
+        direction=Direction.HIGHER,
+        title=f"{'tpmC' if parameters.is_tpmc else f'New-Orders per minute, {waits}'} ({parameters.profile})",
+        clock=f"{_NEW_ORDERS_CLOCK}; profile {parameters.profile}, its round trips per transaction stand beside it",
+        headline=True,
+        per_cpu=not parameters.is_tpmc,
+    )
+
+
+def _efficiency(name: str, per_warehouse: float, why: str) -> Metric:
+    return Metric(
+        name=name,
+        unit="%",
+        direction=Direction.HIGHER,
+        title=f"efficiency, of {per_warehouse:g} tpmC per warehouse",
+        clock=f"100 x tpmC / ({per_warehouse:g} x active warehouses): {why}",
+    )
+
+
+EFFICIENCIES = (
+    (
+        MAX_TPMC_PER_WAREHOUSE,
+        _efficiency("efficiency_of_12_86", MAX_TPMC_PER_WAREHOUSE, "the least mix of clause 5.2.3"),
+    ),
+    (
+        MAX_TPMC_PER_WAREHOUSE_OF_DECK,
+        _efficiency("efficiency_of_12_605", MAX_TPMC_PER_WAREHOUSE_OF_DECK, "the deck of 23 cards"),
+    ),
+)
+
+
+class Tpcc(LoadBenchmark):
+    """See the module's text."""
+
+    name = "tpcc"
+    version = 2
+    resumable = True
+    title = "TPC-C"
+    parameters = TpccParameters
+
+    def data_set(self, parameters: Any) -> load_spec.TpccWorkload:
+        """See `LoadBenchmark.data_set`: profiles and waits share one."""
+        return load_spec.TpccWorkload(warehouses=parameters.warehouses)
+
+    def workload(self, parameters: Any, clients: Clients) -> load_spec.TpccWorkload:
+        """See `LoadBenchmark.workload`."""
+        return load_spec.TpccWorkload(
+            warehouses=parameters.warehouses,
+            active_warehouses=clients.active_warehouses,
+            profile=parameters.profile,
+            wait=parameters.wait,
+            wait_factor=parameters.wait_factor,
+            delivery=parameters.delivery,
+        )
+
+    def clients(self, site: Site, parameters: Any) -> Clients:
+        """See `LoadBenchmark.clients`: by the edition's rules."""
+        machines = site.cluster.database
+        return clients(
+            parameters.edition,
+            Clients(
+                active_warehouses=parameters.active_warehouses,
+                active_warehouses_per_cpu=parameters.active_warehouses_per_cpu,
+                workers=parameters.workers,
+                connections=parameters.connections,
+            ),
+            warehouses=parameters.warehouses,
+            size=ClusterSize(node_cpus=len(machines[0].cpus), nodes=len(machines)),
+            configured_connections=site.connections,
+        )
+
+    def fixture_bytes(self, parameters: Any) -> int:
+        """See `LoadBenchmark.fixture_bytes`."""
+        return int(parameters.warehouses) * WAREHOUSE_BYTES
+
+    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
+        """See `Benchmark.metrics`."""
+        paced = parameters.wait == "spec"
+        defers = parameters.delivery == "deferred"
+        operations = (*OPERATIONS, DEFERRED_OPERATION) if defers else OPERATIONS
+        latency = tuple(metric for operation in operations for metric in latency_metrics(operation, paced=paced))
+        efficiency = tuple(metric for _, metric in EFFICIENCIES) if parameters.is_tpmc else ()
+        return (
+            headline(parameters),
+            *efficiency,
+            TRANSACTIONS,
+            *latency,
+            *((DEFERRED_IN_TIME,) if defers else ()),
+            ROUND_TRIPS,
+            *generator_metrics(paced=paced),
+        )
+
+    def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
+        """New-Orders per minute (or tpmC with its efficiencies), transactions per second, round trips per transaction.
+
+        Of deferred Deliveries also how many were done in time. The wait times are those of the output, whatever the
+        parameters say: what was observed, not what was meant.
+        """
+        first = rate(headline(parameters), output, SECONDS_PER_MINUTE, "new_order")
+        found = first + rate(TRANSACTIONS, output, 1, *OPERATIONS)
+        if parameters.is_tpmc:
+            most = [(_active(output) * per_warehouse, metric) for per_warehouse, metric in EFFICIENCIES]
+            found += [
+                Measurement(metric=metric.name, unit=metric.unit, value=100 * first[0].value / tpmc, role="load")
+                for tpmc, metric in most
+            ]
+        ended = sum(row.all for row in output.finished.operations if row.operation != DEFERRED_OPERATION)
+        if ended:
+            value = output.finished.round_trips / ended
+            found.append(Measurement(metric=ROUND_TRIPS.name, unit=ROUND_TRIPS.unit, value=value, role="load"))
+        # Of several load machines, each has a line, `.shard_I` behind its name.
+        lines = [line for line in output.finished.audit if line.name.split(".")[0] == DEFERRED_IN_TIME.name]
+        queued = sum(line.draws for line in lines)
+        if queued:
+            value = 100 * sum(line.observed * line.draws for line in lines) / queued
+            found.append(
+                Measurement(metric=DEFERRED_IN_TIME.name, unit=DEFERRED_IN_TIME.unit, value=value, role="load")
+            )
+        return found
+
+    def requirements(self, output: load_output.LoadOutput, parameters: Any) -> list[Requirement]:
+        """The pass rule of the edition, or that of the specification; none where the number is no tpmC."""
+        if not parameters.is_tpmc:
+            return []
+        edition = EDITIONS.get(parameters.edition or "")
+        rule = (edition.pass_rule if edition else None) or SPEC
+        (tpmc, *_) = rate(headline(parameters), output, SECONDS_PER_MINUTE, "new_order")
+        return requirements(
+            rule, tpmc=tpmc.value, active_warehouses=_active(output), responses=load_output.responses(output)
+        )
+
+    def notes(self, parameters: Any) -> list[str]:
+        """See `HasNotes.notes`: how it was driven, what differs from its edition, why there is no efficiency."""
+        waits = {"none": "no wait times", "spec": f"wait times of the specification x {parameters.wait_factor:g}"}
+        found = [f"Profile {parameters.profile}; {waits[parameters.wait]}; Delivery {parameters.delivery}."]
+        edition = EDITIONS.get(parameters.edition or "")
+        if edition:
+            different = deviations(parameters.model_dump())
+            if different:
+                found.append(f"{edition.name}, with {', '.join(different)}: not comparable with published numbers.")
+            else:
+                found.append(f"{edition.name}, as published: {edition.source}.")
+        if not parameters.is_tpmc:
+            why = "without wait times" if parameters.wait == "none" else "with scaled wait times"
+            found.append(f"No tpmC and no efficiency: {why} the number of warehouses does not bind the rate.")
+        return found
+
+
+def _active(output: load_output.LoadOutput) -> int:
+    """Active warehouses, as driven.
+
+    Raises:
+        OutputUnreadable: it is an output of another workload.
+    """
+    workload = output.started.spec.workload
+    if not isinstance(workload, load_spec.TpccWorkload):
+        raise OutputUnreadable(f"this is an output of {workload.kind}, not of tpcc")
+    return workload.active_warehouses or workload.warehouses

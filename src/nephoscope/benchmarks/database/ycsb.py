@@ -1,0 +1,89 @@
+"""YCSB's core workloads A to F, driven by our load generator on targets of the PostgreSQL wire and (but for E) of RESP.
+
+`mix = "a"` with `distribution = "uniform"`, `fields = 1` and a `field_bytes` of its own is the variant of the Aerospike
+qualification. D and E add records; the data set is a fresh copy for each trial, so their order does not matter.
+"""
+
+from types import MappingProxyType
+from typing import Any
+
+from pydantic import Field, model_validator
+
+from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
+from nephoscope.benchmarks.load.parameters import Cluster, PacedParameters, Pipeline
+from nephoscope.model.frozen import conflict
+
+RECORD_BYTES = 120
+"""On disk beside its fields, with the index of its key."""
+FIELD_BYTES = 8
+"""On disk beside the value of each field."""
+OPERATIONS = {
+    "a": ("read", "update"),
+    "b": ("read", "update"),
+    "c": ("read",),
+    "d": ("read", "insert"),
+    "e": ("scan", "insert"),
+    "f": ("read", "read_modify_write"),
+}
+"""Of each core workload, the one that ranks configurations first."""
+
+
+class YcsbParameters(PacedParameters):
+    """Parameters of `ycsb`."""
+
+    rows: int = Field(default=1_000_000, ge=1, le=100_000_000_000, description="records that are loaded")
+    mix: load_spec.YcsbMix = Field(default="a", description="which core workload")
+    distribution: load_spec.YcsbDistribution | None = Field(
+        default=None, description="which record; default: the core workload's own, zipfian or (d) latest"
+    )
+    fields: int = Field(default=10, ge=1, le=10, description="of a record")
+    field_bytes: int = Field(default=100, ge=1, le=1_048_576)
+    pipeline: Pipeline = 1
+    cluster: Cluster = False
+
+    @model_validator(mode="after")
+    def _a_cluster_takes_no_scans(self) -> "YcsbParameters":
+        if self.cluster and self.mix == "e":
+            raise conflict("`mix` e scans, and the hashes of a `cluster` have no order")
+        return self
+
+
+class Ycsb(PacedLoadBenchmark):
+    """See the module's text."""
+
+    name = "ycsb"
+    version = 1
+    title = "YCSB's core workloads"
+    parameters = YcsbParameters
+    kinds = MappingProxyType({"read": ("read", "scan"), "write": ("update", "insert", "read_modify_write")})
+    main_rate = ended_per_s("operations")
+
+    def data_set(self, parameters: Any) -> load_spec.YcsbWorkload:
+        """See `LoadBenchmark.data_set`: the mix does not change what is loaded."""
+        return load_spec.YcsbWorkload(
+            rows=parameters.rows, mix="a", fields=parameters.fields, field_bytes=parameters.field_bytes
+        )
+
+    def workload(self, parameters: Any, clients: Any) -> load_spec.YcsbWorkload:  # noqa: ARG002
+        """See `LoadBenchmark.workload`."""
+        driven = {"mix": parameters.mix, "distribution": parameters.distribution}
+        return self.data_set(parameters).model_copy(update=driven)
+
+    def drawn(self, parameters: Any) -> tuple[str, ...]:
+        """See `PacedLoadBenchmark.drawn`."""
+        operations: tuple[str, ...] = OPERATIONS[parameters.mix]
+        return operations
+
+    def fixture_bytes(self, parameters: Any) -> int:
+        """See `LoadBenchmark.fixture_bytes`."""
+        return int(parameters.rows * (RECORD_BYTES + parameters.fields * (FIELD_BYTES + parameters.field_bytes)))
+
+    def notes(self, parameters: Any) -> list[str]:
+        """See `HasNotes.notes`: the pace, and what the records are."""
+        drawn = parameters.distribution or ("latest" if parameters.mix == "d" else "zipfian")
+        fields = "1 field" if parameters.fields == 1 else f"{parameters.fields} fields"
+        records = (
+            f"Core workload {parameters.mix.upper()}, {drawn}; records have {fields} of {parameters.field_bytes} bytes."
+        )
+        return [parameters.pace_note("operations"), records]

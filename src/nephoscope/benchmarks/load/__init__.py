@@ -1,0 +1,1 @@
+"""Everything that drives nephoscope-load: its specification, its output, several of it at once."""

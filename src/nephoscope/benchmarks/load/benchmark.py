@@ -1,0 +1,297 @@
+"""What every benchmark driven by `nephoscope-load` shares: fixture, run, parse. One subclass a workload."""
+
+import contextlib
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.database.tpcc_editions import Clients
+from nephoscope.benchmarks.load import contract, shards
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.metrics import CLIENT_CPU, CLIENT_CPU_PER_OPERATION, OFFERED, RETRIES, load_row
+from nephoscope.benchmarks.load.saturation import saturation, saturation_measurements
+from nephoscope.benchmarks.load.spec import AerospikeTarget, AnyTarget, LoadSpec, PostgresTarget, RespTarget
+from nephoscope.databases.base import Endpoint, HasFixtures
+from nephoscope.machines.remote import Completed
+from nephoscope.model.errors import (
+    DatabaseFailed,
+    NephoscopeError,
+    OutputUnreadable,
+    TargetLost,
+    TargetUnreachable,
+    ToolFailed,
+    tool_failed,
+)
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement
+from nephoscope.model.units import MIB
+
+RUN = "load-run"
+"""Name of the raw output of driving the workload: ramp and measurement interval."""
+FIXTURE = "load-fixture"
+"""Name of the raw output of loading the data set, in the trial that needed it first."""
+
+CALIBRATION = "load-calibration"
+"""Name of the raw output of driving the null workload on the same connections, before each trial."""
+
+CALIBRATION_S = 2.0
+CALIBRATION_RAMP_S = 0.5
+
+LOAD_TIMEOUT_S = 3600.0
+LOAD_BYTES_PER_S = 2 * MIB
+"""What the slowest disk worth measuring loads; adds to `LOAD_TIMEOUT_S`."""
+GRACE_S = 120.0
+"""For connecting, and the operations in flight at the end."""
+CHECK_BYTES_PER_S = 10 * MIB
+"""What it reads for the consistency conditions, some of which look at every row; adds to `GRACE_S`."""
+
+_COMPLETE = (contract.EXIT_FINISHED, contract.EXIT_RATE_NOT_KEPT, contract.EXIT_CONSISTENCY_BROKEN)
+"""The data are complete: what they are worth is for the checks to say."""
+
+
+class LoadBenchmark(ABC):
+    """A workload of the load generator on a database; stateless."""
+
+    name: ClassVar[str]
+    version: ClassVar[int]
+    title: ClassVar[str]
+    parameters: ClassVar[type[Frozen]]
+    kinds: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Its operations by what they do (`read`, `write`), as a rule may call them."""
+
+    @abstractmethod
+    def data_set(self, parameters: Any) -> load_spec.AnyWorkload:
+        """The workload of the contract as far as it decides what is loaded: equal data sets are loaded once."""
+
+    @abstractmethod
+    def fixture_bytes(self, parameters: Any) -> int:
+        """Disk that the loaded data set needs."""
+
+    @abstractmethod
+    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
+        """See `Benchmark.metrics`."""
+
+    @abstractmethod
+    def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
+        """The workload's own rates, of the whole trial and (with `at_s`) of each interval."""
+
+    def workload(self, parameters: Any, clients: Clients) -> load_spec.AnyWorkload:  # noqa: ARG002 - for subclasses
+        """The workload as it is driven."""
+        return self.data_set(parameters)
+
+    def pace(self, parameters: Any) -> load_spec.AnyPace:  # noqa: ARG002 - for subclasses
+        """When operations are due."""
+        return load_spec.ClosedPace()
+
+    def clients(self, site: Site, parameters: Any) -> Clients:
+        """How many clients drive it on this site."""
+        return Clients(workers=parameters.workers, connections=parameters.connections or site.connections)
+
+    def requirements(self, output: load_output.LoadOutput, parameters: Any) -> list[Requirement]:  # noqa: ARG002
+        """What a method asks before the number counts."""
+        return []
+
+    def connections(self, site: Site, parameters: Any) -> int:
+        """See `HasConnections.connections`."""
+        found = self.clients(site, parameters)
+        connections, machines = found.connections or site.connections, len(site.cluster.load_machines)
+        for whole, what in ((connections, "connections"), (found.workers or 0, "workers")):
+            shards.share(whole, machines, what)  # told before data is loaded
+        return connections
+
+    def needs(self, parameters: Any) -> Needs:
+        """See `Benchmark.needs`: the template and one copy of it."""
+        return Needs(
+            tools=("nephoscope-load",),
+            users=lambda cluster: cluster.load_machines,
+            database=True,
+            disk_bytes=2 * self.fixture_bytes(parameters),
+        )
+
+    def expected_duration_s(self, parameters: Any) -> float:
+        """See `Benchmark.expected_duration_s`."""
+        return float(parameters.ramp_s + parameters.duration_s) + _SET_UP_S
+
+    async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:
+        """Loads the data set when this database has none like it, gives the trial a fresh copy, calibrates on it."""
+        if site.database is None or site.endpoint is None or not isinstance(site.database, HasFixtures):
+            raise DatabaseFailed(f"{self.name} needs a database that can keep a data set")
+        fixture = self.fixture_name(parameters, site.data_seed)
+        if not await site.database.has_fixture(site.cluster, site.endpoint, fixture):
+            site.progress(f"loading {fixture}")
+            empty = await site.database.create_fixture(site.cluster, site.endpoint, fixture)
+            streams = max(1, min(len(site.cluster.load.cpus), 8))
+            spec = LoadSpec(
+                action="load",
+                target=_target(empty, parameters),
+                workload=self.data_set(parameters),
+                seed=site.data_seed,
+                connections=streams,
+            )
+            timeout_s = LOAD_TIMEOUT_S + self.fixture_bytes(parameters) / LOAD_BYTES_PER_S
+            completed = await shards.drive(site, FIXTURE, empty, spec, timeout_s=timeout_s)
+            if completed.exit_code != contract.EXIT_FINISHED:
+                raise tool_failed(f"loading {fixture} failed: {_said(completed)}", otherwise=DatabaseFailed)
+            await site.database.seal_fixture(site.cluster, site.endpoint, fixture)
+        copy = await site.database.clone_fixture(site.cluster, site.endpoint, fixture)
+        await self._calibrate(site, copy, parameters)
+        return copy
+
+    async def _calibrate(self, site: Site, endpoint: Endpoint, parameters: Any) -> None:
+        """What generator, connections and wire can do when nothing is asked of the database; see `saturation`."""
+        spec = self.run_spec(site, endpoint, parameters).model_copy(
+            update={
+                "workload": load_spec.NullWorkload(),
+                "workers": None,
+                "pace": load_spec.ClosedPace(),
+                "ramp_s": CALIBRATION_RAMP_S,
+                "duration_s": CALIBRATION_S,
+                "check": "none",
+            }
+        )
+        completed = await shards.drive(site, CALIBRATION, endpoint, spec, timeout_s=CALIBRATION_S + GRACE_S)
+        if completed.exit_code != contract.EXIT_FINISHED:
+            raise _failure(completed)
+
+    def run_spec(self, site: Site, endpoint: Endpoint, parameters: Any) -> LoadSpec:
+        """What the load generator is asked to do on this site."""
+        clients = self.clients(site, parameters)
+        return LoadSpec(
+            action="run",
+            target=_target(endpoint, parameters),
+            workload=self.workload(parameters, clients),
+            seed=site.seed,
+            connections=clients.connections or site.connections,
+            workers=clients.workers,
+            threads=parameters.threads,
+            pin=parameters.pin,
+            pace=self.pace(parameters),
+            ramp_s=parameters.ramp_s,
+            duration_s=parameters.duration_s,
+        )
+
+    async def run(self, site: Site, parameters: Any) -> None:
+        """Drives the workload; raw output is `load-run.stdout`."""
+        if site.endpoint is None:
+            raise DatabaseFailed(f"{self.name} was given no database")
+        spec = self.run_spec(site, site.endpoint, parameters)
+        completed = await self._drive(site, RUN, spec, parameters)
+        _require_measured(completed)
+
+    async def drive(self, site: Site, name: str, spec: LoadSpec, parameters: Any) -> load_output.LoadOutput:
+        """One of several measurements of a trial, of which some may not keep their rate; raw output is `<name>.stdout`.
+
+        Raises:
+            ToolFailed, TargetUnreachable, TargetLost: the load generator did not come to its end.
+            OutputUnreadable: its output is damaged.
+        """
+        completed = await self._drive(site, name, spec, parameters, allowed=(contract.EXIT_RATE_NOT_KEPT,))
+        return load_output.read(completed.stdout)
+
+    async def _drive(
+        self, site: Site, name: str, spec: LoadSpec, parameters: Any, allowed: tuple[int, ...] = ()
+    ) -> Completed:
+        if site.endpoint is None:
+            raise DatabaseFailed(f"{self.name} was given no database")
+        check_s = self.fixture_bytes(parameters) / CHECK_BYTES_PER_S
+        timeout_s = spec.ramp_s + spec.duration_s + GRACE_S + check_s
+        completed = await shards.drive(
+            site, name, site.endpoint, spec, timeout_s=timeout_s, allowed=allowed, complete=_COMPLETE
+        )
+        if completed.exit_code not in _COMPLETE:
+            raise _failure(completed)
+        return completed
+
+    def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:
+        """See `Benchmark.parse`."""
+        return self.numbers(_read(raw, RUN), parameters)
+
+    def numbers(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
+        """What one measurement interval says; pure.
+
+        Raises:
+            OutputUnreadable: nothing was measured, or a histogram cannot be decoded.
+        """
+        ended = load_output.count(output, outcomes=("committed", "rolled_back_by_design"))
+        found = [*self.rates(output, parameters), *load_output.operation_latencies(output)]
+        found.append(load_row(CLIENT_CPU, load_output.client_cpu(output)))
+        if ended:
+            found.append(load_row(CLIENT_CPU_PER_OPERATION, output.finished.client_cpu_s / ended))
+            found.append(load_row(RETRIES, load_output.retries(output) / ended))
+        if output.finished.offered is not None:
+            found.append(load_row(OFFERED, output.finished.offered / output.measured_s))
+        return found + saturation_measurements(output)
+
+    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:
+        """See `HasOperations.operations`."""
+        calibration = _read(raw, CALIBRATION) if f"{CALIBRATION}.stdout" in raw else None
+        return self.evidence(_read(raw, RUN), calibration, parameters, client_cpus)
+
+    def evidence(
+        self,
+        output: load_output.LoadOutput,
+        calibration: load_output.LoadOutput | None,
+        parameters: Any,
+        client_cpus: int | None,
+    ) -> OperationEvidence:
+        """What one measurement interval shows the checks; pure."""
+        return load_output.evidence(
+            output,
+            client_cpus,
+            requirements=self.requirements(output, parameters),
+            saturation=saturation(output, calibration),
+        )
+
+    def fixture_name(self, parameters: Any, data_seed: int) -> str:
+        """A database name that two data sets share only when they are equal."""
+        text = f"{self.version} {self.data_set(parameters).model_dump_json()} {parameters.dialect} {data_seed}"
+        return f"nephoscope_{self.name.replace('-', '_')}_{hashlib.sha256(text.encode()).hexdigest()[:12]}"
+
+
+def _target(endpoint: Endpoint, parameters: Any) -> AnyTarget:
+    """By the scheme of the endpoint's DSN."""
+    if endpoint.dsn.startswith(("redis://", "valkey://", "unix://")):
+        pipeline, cluster = getattr(parameters, "pipeline", 1), getattr(parameters, "cluster", False)
+        return RespTarget(dsn=endpoint.dsn, pipeline=pipeline, cluster=cluster or endpoint.sharded)
+    if endpoint.dsn.startswith("aerospike://"):
+        return AerospikeTarget.of(endpoint.dsn)
+    return PostgresTarget(
+        dsn=endpoint.dsn, isolation=parameters.isolation, dialect=parameters.dialect, retry=parameters.retry
+    )
+
+
+def _read(raw: RawOutput, name: str) -> load_output.LoadOutput:
+    return load_output.read(raw.get(f"{name}.stdout", b""))
+
+
+def _failure(completed: Completed) -> NephoscopeError:
+    kinds: dict[int, Callable[..., NephoscopeError]] = {
+        contract.EXIT_CANNOT_CONNECT: TargetUnreachable,
+        contract.EXIT_TARGET_LOST: TargetLost,
+    }
+    return kinds.get(completed.exit_code, tool_failed)(
+        f"nephoscope-load ended with exit code {completed.exit_code}: {_said(completed)}",
+        hint="the database's log stands beside its raw output",
+    )
+
+
+_SET_UP_S = 7.0
+"""Facts, start and stop of the database, copy of the data set, calibration, checks: an estimate for the plan."""
+
+
+def _require_measured(completed: Completed) -> None:
+    """The data set may have been found broken before anything was driven; what cannot be read is for `parse` to say."""
+    with contextlib.suppress(OutputUnreadable):
+        finished = load_output.read(completed.stdout).finished
+        if finished.measured_s is None:
+            raise ToolFailed(
+                f"nephoscope-load measured nothing: {finished.message or _said(completed)}",
+                hint="its raw output says what it found; a results folder of its own loads the data set anew",
+            )
+
+
+def _said(completed: Completed) -> str:
+    return completed.stderr.decode(errors="replace").strip()[-600:] or "it said nothing"

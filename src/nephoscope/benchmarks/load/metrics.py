@@ -1,0 +1,83 @@
+"""Metrics that every workload of the load generator has, and the rates of their rows."""
+
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load.saturation import PACING_ERROR, THREAD_CPU
+from nephoscope.model.records import Direction, Measurement, Metric
+
+CLIENT_CPU = Metric(
+    name="client_cpu",
+    unit="CPU",
+    direction=Direction.LOWER,
+    title="CPUs the load generator kept busy",
+    clock="user + system time of nephoscope-load / measurement interval",
+)
+CLIENT_CPU_PER_OPERATION = Metric(
+    name="client_cpu_per_operation",
+    unit="s",
+    direction=Direction.LOWER,
+    title="client CPU time per operation",
+    clock="user + system time of nephoscope-load / operations ended",
+)
+RETRIES = Metric(
+    name="retries_per_operation",
+    unit="1",
+    direction=Direction.LOWER,
+    title="retries per operation",
+    clock="attempts that the server asked to repeat (40001, 40P01) / operations ended",
+)
+OFFERED = Metric(
+    name="offered_per_s",
+    unit="1/s",
+    direction=Direction.HIGHER,
+    title="operations offered per second",
+    clock="arrivals due in the measurement interval / its length; open pace alone",
+)
+
+
+def generator_metrics(*, paced: bool) -> tuple[Metric, ...]:
+    """What every workload says of the load generator; `paced` operations are due at times of their own."""
+    return (CLIENT_CPU, CLIENT_CPU_PER_OPERATION, RETRIES, THREAD_CPU, *((PACING_ERROR, OFFERED) if paced else ()))
+
+
+def latency_metrics(operation: str, *, paced: bool) -> tuple[Metric, ...]:
+    """The metrics `load_output.operation_latencies` may yield for one operation."""
+    words = operation.replace("_", " ")
+    response = "from the intended start to the last byte read"
+    service = "from the first byte sent to the last byte read, retries included"
+    queue = "from the intended start (closed pace: the end of the operation before) to the first byte sent"
+    attempt = "of single attempts, where operations were retried: first byte sent to last byte read"
+    all_of_them = ("mean", "p50", "p90", "p95", "p99")
+    return (
+        *(_latency(operation, words, "response", which, response) for which in all_of_them if paced),
+        *(_latency(operation, words, "service", which, service) for which in all_of_them),
+        *(_latency(operation, words, "queue", which, queue) for which in ("mean", "p99")),
+        *(_latency(operation, words, "attempt", which, attempt) for which in ("mean", "p99")),
+    )
+
+
+def _latency(operation: str, words: str, clock_name: str, which: str, clock: str) -> Metric:
+    return Metric(
+        name=f"{operation}.{clock_name}_{which}",
+        unit="s",
+        direction=Direction.LOWER,
+        title=f"{words}: {clock_name} time, {which}",
+        clock=clock,
+    )
+
+
+def load_row(metric: Metric, value: float, at_s: float | None = None) -> Measurement:
+    """One number of the load generator."""
+    return Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)
+
+
+def rate(metric: Metric, output: load_output.LoadOutput, factor: float, *operations: str) -> list[Measurement]:
+    """Operations ended (committed, or rolled back by design) per second x `factor`: of the trial and each interval."""
+    outcomes = ("committed", "rolled_back_by_design")
+    total = load_output.count(output, operations=operations, outcomes=outcomes)
+    found = [load_row(metric, factor * total / output.measured_s)]
+    for interval in output.intervals:
+        ended = sum(row.count for row in interval.operations if row.outcome in outcomes and row.operation in operations)
+        length_s = interval.end_s - interval.start_s
+        if length_s > 0:
+            found.append(load_row(metric, factor * ended / length_s, at_s=interval.end_s))
+    return found

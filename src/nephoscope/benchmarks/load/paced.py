@@ -1,0 +1,55 @@
+"""What workloads share that may be driven at a rate: the pace, one main rate, and what ranks configurations."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from nephoscope.benchmarks.load import output as load_output
+from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.benchmarks.load.benchmark import LoadBenchmark
+from nephoscope.benchmarks.load.metrics import generator_metrics, latency_metrics, rate
+from nephoscope.model.records import Direction, Measurement, Metric
+
+
+def ended_per_s(what: str, title: str | None = None) -> Metric:
+    """The main rate of a workload, in what a person counts ('inserts')."""
+    return Metric(
+        name=f"{what}_per_s",
+        unit="1/s",
+        direction=Direction.HIGHER,
+        title=title or f"{what} per second",
+        clock=f"{what} that ended in the measurement interval / its length",
+        headline=True,
+        per_cpu=True,
+    )
+
+
+class PacedLoadBenchmark(LoadBenchmark):
+    """A workload whose parameters are `PacedParameters`."""
+
+    main_rate: ClassVar[Metric]
+    """In a closed pace it ranks configurations."""
+
+    @abstractmethod
+    def drawn(self, parameters: Any) -> Sequence[str]:
+        """Its operations. At a rate that is given, the response time of the first ranks configurations."""
+
+    def pace(self, parameters: Any) -> load_spec.AnyPace:
+        """See `LoadBenchmark.pace`."""
+        pace: load_spec.AnyPace = parameters.spec_pace()
+        return pace
+
+    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
+        """See `Benchmark.metrics`."""
+        paced, drawn = parameters.pace != "closed", self.drawn(parameters)
+        ranked = f"{drawn[0]}.response_p99"
+        latency = tuple(
+            metric.model_copy(update={"headline": True}) if metric.name == ranked else metric
+            for name in drawn
+            for metric in latency_metrics(name, paced=paced)
+        )
+        return (self.main_rate.model_copy(update={"headline": not paced}), *latency, *generator_metrics(paced=paced))
+
+    def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
+        """Operations per second."""
+        return rate(self.main_rate, output, 1, *self.drawn(parameters))

@@ -1,0 +1,68 @@
+"""Parameters that benchmarks driven by `nephoscope-load` share."""
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from nephoscope.benchmarks.load import spec as load_spec
+from nephoscope.model.frozen import Frozen, conflict
+
+Pipeline = Annotated[
+    int,
+    Field(ge=1, le=1_024, description="operations under way on one connection at a time; Redis and Valkey alone"),
+]
+Cluster = Annotated[bool, Field(description="the database is a cluster of several masters; Redis and Valkey alone")]
+
+
+class RunParameters(Frozen):
+    """What a workload's parameters must hold: times, and how it is driven."""
+
+    ramp_s: float
+    duration_s: float
+    connections: int | None = Field(
+        default=None, ge=1, le=10_000, description="default: by the edition, else the configuration's"
+    )
+    workers: int | None = Field(
+        default=None, ge=1, description="concurrent clients; default: by the edition, else the load generator's"
+    )
+    threads: int | None = Field(
+        default=None, ge=1, le=1024, description="of the load generator; default: by CPUs and connections"
+    )
+    pin: bool = Field(default=False, description="each thread of the load generator to a CPU of its own")
+    isolation: load_spec.Isolation = "read committed"
+    dialect: load_spec.Dialect = Field(default="postgres", description="whose SQL: schema, loading, statements, checks")
+    retry: Literal["restart", "savepoint"] = Field(default="restart", description="savepoint: CockroachDB's protocol")
+
+
+class PacedParameters(RunParameters):
+    """Of a workload that may be driven at a rate."""
+
+    pace: Literal["closed", "constant", "poisson"] = Field(
+        default="closed", description="when operations are due: when the one before has ended, or at a rate"
+    )
+    rate_per_s: float | None = Field(default=None, gt=0, description="needed by the paces constant and poisson")
+    ramp_s: float = Field(default=10, ge=0, description="driven before the measurement interval, not measured")
+    duration_s: float = Field(default=60, ge=1, description="the measurement interval")
+
+    @model_validator(mode="after")
+    def _an_open_pace_has_a_rate(self) -> Self:
+        if self.pace == "closed" and self.rate_per_s is not None:
+            raise conflict('`rate_per_s` needs the pace "constant" or "poisson": a closed pace has no rate of its own')
+        if self.pace != "closed" and self.rate_per_s is None:
+            raise conflict(f'the pace "{self.pace}" needs `rate_per_s`')
+        return self
+
+    def spec_pace(self) -> load_spec.AnyPace:
+        """As the contract has it."""
+        if self.pace == "closed" or self.rate_per_s is None:
+            return load_spec.ClosedPace()
+        if self.pace == "constant":
+            return load_spec.ConstantPace(rate_per_s=self.rate_per_s)
+        return load_spec.PoissonPace(rate_per_s=self.rate_per_s)
+
+    def pace_note(self, operations: str) -> str:
+        """One sentence for a report."""
+        if self.pace == "closed":
+            return f"Closed pace: {operations} are due when the one before has ended."
+        offered = f"Open pace, {self.pace}, {self.rate_per_s:g} {operations}/s offered"
+        return f"{offered}: response time counts from the moment each was due."

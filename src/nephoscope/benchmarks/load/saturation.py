@@ -1,0 +1,146 @@
+"""Was the load generator itself the limit? What its output says of it, second by second; the verdict is a check's."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+
+from nephoscope.benchmarks.histograms import Quantile, merged, value_ns
+from nephoscope.benchmarks.load.contract import Interval
+from nephoscope.benchmarks.load.output import LoadOutput
+from nephoscope.model.records import Direction, Measurement, Metric, Saturation
+from nephoscope.model.units import NANOSECONDS_PER_SECOND
+
+THROTTLING_PERIODS_PER_S = 10
+"""A cgroup's quota is one of 100 ms (kernel, cpu.cfs_period_us)."""
+MIN_INTERVAL_S = 0.5
+"""Of a shorter one (the last of a measurement) no share means much."""
+P99 = Quantile(0.99)
+
+THREAD_CPU = Metric(
+    name="generator_thread_cpu_share",
+    unit="1",
+    direction=Direction.LOWER,
+    title="busiest thread of the load generator",
+    clock="user + system time of one thread / wall time: of the trial, its busiest second",
+)
+PACING_ERROR = Metric(
+    name="generator_pacing_error_p99",
+    unit="s",
+    direction=Direction.LOWER,
+    title="lateness of the load generator, p99",
+    clock="from the moment an operation was due until it was taken, where neither connection nor worker was missing",
+)
+
+
+def saturation(output: LoadOutput, calibration: LoadOutput | None) -> Saturation | None:
+    """Evidence of the measurement interval; None when the output says nothing of threads (versions before 0.2).
+
+    Args:
+        output: of the trial.
+        calibration: of the null workload on as many connections; None: there was none.
+
+    Raises:
+        OutputUnreadable: nothing was measured, or a histogram cannot be decoded.
+    """
+    intervals = output.measured
+    if not any(interval.client.threads for interval in intervals):
+        return None
+    measured_s, ended = output.measured_s, _ended(output)
+    throttled = _sum(interval.client.throttled for interval in intervals)
+    networks = [interval.client.network for interval in intervals]
+    seen = [network for network in networks if network is not None]
+    idle = sum(interval.client.queued_while_idle for interval in intervals)
+    steal_s = _sum(interval.client.steal_s for interval in intervals)
+    return Saturation(
+        threads=max(len(interval.client.threads) for interval in intervals),
+        thread_cpu_share=_most_busy(intervals),
+        run_queue_share=_run_queue_share(intervals),
+        steal_s_per_s=None if steal_s is None else steal_s / measured_s,
+        machine_cpus=intervals[-1].client.machine_cpus,
+        throttled_share=None if throttled is None else throttled / (THROTTLING_PERIODS_PER_S * measured_s),
+        pacing_error_p99_s=_pacing_error_s(intervals),
+        queued_while_idle_share=idle / ended if ended else None,
+        retransmitted_segments=sum(row.retransmitted_segments for row in seen) if seen else None,
+        dropped_packets=sum(row.dropped_packets for row in seen) if seen else None,
+        round_trips_per_s=_round_trips(output) / measured_s,
+        calibration_per_s=None if calibration is None else _round_trips(calibration) / calibration.measured_s,
+        calibration_thread_cpu_share=None if calibration is None else _most_busy(calibration.measured),
+    )
+
+
+def saturation_measurements(output: LoadOutput) -> list[Measurement]:
+    """`THREAD_CPU` and `PACING_ERROR`, of the trial and of each interval; empty when the output does not say."""
+    found = saturation(output, None)
+    if found is None:
+        return []
+    return [
+        *_rows(THREAD_CPU, found.thread_cpu_share, [(one.end_s, _busiest(one)) for one in _long(output.intervals)]),
+        *_rows(
+            PACING_ERROR,
+            found.pacing_error_p99_s,
+            [(one.end_s, _pacing_error_s([one])) for one in _long(output.intervals)],
+        ),
+    ]
+
+
+def _rows(metric: Metric, whole: float | None, series: Iterable[tuple[float, float | None]]) -> list[Measurement]:
+    values = [(None, whole), *series]
+    return [
+        Measurement(metric=metric.name, unit=metric.unit, value=value, role="load", at_s=at_s)
+        for at_s, value in values
+        if value is not None
+    ]
+
+
+def _long(intervals: Sequence[Interval]) -> Sequence[Interval]:
+    return [one for one in intervals if one.end_s - one.start_s >= MIN_INTERVAL_S] or intervals
+
+
+def _busiest(interval: Interval) -> float | None:
+    """Share of wall time that the busiest thread used in one interval."""
+    length_s = interval.end_s - interval.start_s
+    spent_s = max((thread.cpu_s for thread in interval.client.threads), default=None)
+    return None if spent_s is None or length_s <= 0 else spent_s / length_s
+
+
+def _most_busy(intervals: Sequence[Interval]) -> float | None:
+    return max((share for one in _long(intervals) if (share := _busiest(one)) is not None), default=None)
+
+
+def _run_queue_share(intervals: Sequence[Interval]) -> float | None:
+    """Of the thread that waited longest, over the intervals of which the kernel told it; None: it told of none."""
+    waits_s: dict[int, float] = defaultdict(float)
+    lengths_s: dict[int, float] = defaultdict(float)
+    for interval in intervals:
+        for index, thread in enumerate(interval.client.threads):
+            if thread.run_queue_s is not None:
+                waits_s[index] += thread.run_queue_s
+                lengths_s[index] += interval.end_s - interval.start_s
+    return max((waits_s[index] / lengths_s[index] for index in waits_s if lengths_s[index] > 0), default=None)
+
+
+def _pacing_error_s(intervals: Sequence[Interval]) -> float | None:
+    texts = [interval.client.pacing_error for interval in intervals if interval.client.pacing_error is not None]
+    histogram = merged(texts)
+    if histogram.get_total_count() == 0:
+        return None
+    return value_ns(histogram, P99) / NANOSECONDS_PER_SECOND
+
+
+def _ended(output: LoadOutput) -> int:
+    return sum(row.count for interval in output.measured for row in interval.operations)
+
+
+def _round_trips(output: LoadOutput) -> float:
+    """Of the measurement interval: its operations by the mean of the whole action, which alone is counted."""
+    everything = sum(row.all for row in output.finished.operations)
+    return _ended(output) * output.finished.round_trips / everything if everything else 0.0
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """None when one of them is not known."""
+    total = 0.0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total

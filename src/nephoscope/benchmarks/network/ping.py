@@ -1,0 +1,147 @@
+"""Network latency: ICMP round trips between two machines, as the Cloud Reports of 2018 and 2020 measured it.
+
+The kernel of the other machine answers: no program, no TCP and no disk is part of the number.
+"""
+
+import math
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES
+from nephoscope.benchmarks.network.editions import PING, NetworkParameters
+from nephoscope.benchmarks.network.ends import ends, users
+from nephoscope.benchmarks.network.settings import Record, settings
+from nephoscope.benchmarks.presets import Presets, preset_notes
+from nephoscope.databases.base import Endpoint
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.parsers.ping import parse_ping
+
+_RAW = "ping"
+_GRACE_S = 30.0
+_CLOCK = "from sending an ICMP echo request until its reply, by ping's clock"
+
+
+class PingParameters(NetworkParameters):
+    """How often and how long."""
+
+    presets: ClassVar[Presets] = PING
+
+    edition: Literal["cr2018", "cr2020"] | None = Field(
+        default=None, description="a published method, see the table of editions"
+    )
+    interval_s: float = Field(default=0.2, ge=0.002, le=10, description="below 0.2 ping may want root")
+    duration_s: int = Field(default=10, ge=1, le=86_400)
+
+    @property
+    def run_s(self) -> int:
+        """Seconds, scaled."""
+        return self.scaled(self.duration_s, least=2)
+
+    @property
+    def count(self) -> int:
+        """Requests."""
+        return max(1, round(self.run_s / self.interval_s))
+
+
+class Ping:
+    """One ping from client to server."""
+
+    name = "ping"
+    version = 1
+    title = "Network latency (ping)"
+    parameters = PingParameters
+
+    def metrics(self, parameters: PingParameters) -> tuple[Metric, ...]:
+        """The mean (headline; of each reply by time), its surroundings, and what was lost."""
+        del parameters
+        titles = {
+            "round_trip": "round trip, mean",
+            "round_trip_min": "round trip, least",
+            "round_trip_max": "round trip, longest",
+            "round_trip_deviation": "round trip, standard deviation within a trial",
+            **{f"round_trip_{one.name}": f"round trip, {one.name}" for one in QUANTILES},
+        }
+        lower = Direction.LOWER
+        return (
+            *(
+                Metric(name=name, unit="s", direction=lower, title=title, clock=_CLOCK, headline=name == "round_trip")
+                for name, title in titles.items()
+            ),
+            Metric(name="lost_share", unit="1", direction=lower, title="requests without a reply"),
+        )
+
+    def needs(self, parameters: PingParameters) -> Needs:
+        """ping, and another machine."""
+        return Needs(tools=("ping",), users=users(parameters.between), machines=2)
+
+    def expected_duration_s(self, parameters: PingParameters) -> float:
+        """The requests and a start."""
+        return parameters.count * parameters.interval_s + 0.5
+
+    async def prepare(self, site: Site, parameters: PingParameters) -> Endpoint | None:
+        """Nothing."""
+        del site, parameters
+        return None
+
+    async def run(self, site: Site, parameters: PingParameters) -> None:
+        """Pings the server from the client.
+
+        Raises:
+            EnvironmentProblem: there are no two machines.
+            ToolFailed: nothing came back.
+        """
+        found = ends(site.cluster, parameters.between)
+        (client,) = found.clients
+        record = Record([client.name], found.server.name, [])
+        async with settings([found.server, client], {}, record, site.raw_dir):
+            argv = ["ping", "-n", "-i", f"{parameters.interval_s:g}", "-c", str(parameters.count), found.server.address]
+            timeout_s = parameters.count * max(parameters.interval_s, 1.0) + _GRACE_S
+            (await site.execute(client, _RAW, argv, timeout_s=timeout_s)).require()
+
+    def parse(self, raw: RawOutput, parameters: PingParameters) -> list[Measurement]:
+        """The replies, and what the statistics at their end say.
+
+        Raises:
+            OutputUnreadable: no log of so many requests, or one without times.
+        """
+        log = parse_ping(raw.get(f"{_RAW}.stdout", b"").decode(errors="replace"))
+        if log.sent != parameters.count:
+            raise OutputUnreadable(f"ping log: {log.sent} requests and not {parameters.count}")
+        if log.times is None or not log.replies_s:
+            raise OutputUnreadable("ping log: no reply with a time in it")
+        values = {
+            # Replies are printed with three digits, and their mean at the end with more.
+            "round_trip": log.times.mean_s,
+            "round_trip_min": log.times.minimum_s,
+            "round_trip_max": log.times.maximum_s,
+            "round_trip_deviation": log.times.deviation_s,
+            **_quantiles(log.replies_s),
+            "lost_share": 1 - log.received / log.sent,
+        }
+        units = {metric.name: metric.unit for metric in self.metrics(parameters)}
+        wholes = [
+            Measurement(metric=name, unit=units[name], value=value, role="database")
+            for name, value in values.items()
+            if value is not None
+        ]
+        return wholes + [
+            Measurement(metric="round_trip", unit="s", value=value, role="database", at_s=index * parameters.interval_s)
+            for index, value in enumerate(log.replies_s, 1)
+        ]
+
+    def notes(self, parameters: PingParameters) -> list[str]:
+        """See `HasNotes.notes`."""
+        return preset_notes(parameters)
+
+
+def _quantiles(replies_s: tuple[float, ...]) -> dict[str, float]:
+    """By nearest rank; those with fewer than ten replies beyond them are left out."""
+    ordered = sorted(replies_s)
+    return {
+        f"round_trip_{one.name}": ordered[math.ceil(one.value * len(ordered)) - 1]
+        for one in QUANTILES
+        if len(ordered) * (1 - one.value) >= MIN_BEYOND
+    }

@@ -1,0 +1,189 @@
+"""Network latency of a program: one message there and one back over TCP, one after the other.
+
+netperf's TCP_RR is the Cloud Reports' of 2021 and 2022. sockperf's ping-pong does the same and is free to install; it
+reports half of a round trip, which is doubled here.
+"""
+
+from typing import ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES
+from nephoscope.benchmarks.network.editions import REQUEST_RESPONSE, TcpParameters
+from nephoscope.benchmarks.network.ends import Server, ends, serving, users
+from nephoscope.benchmarks.network.settings import Record, settings
+from nephoscope.benchmarks.presets import Presets, preset_notes
+from nephoscope.databases.base import Endpoint
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.parsers.netperf import parse_netperf
+from nephoscope.parsers.sockperf import SockperfLatency, parse_sockperf
+
+_RAW = "request-response"
+_GRACE_S = 60.0
+_MAX_ITERATIONS = 10
+"""Of netperf's -I."""
+_MIN_SHARE_OF_DURATION = 0.5
+"""sockperf leaves out its first 400 ms and its last 50 ms (3.7, TEST_START_WARMUP_MSEC and TEST_END_COOLDOWN_MSEC)."""
+_FIELDS = "min_latency,mean_latency,p50_latency,p90_latency,p99_latency,max_latency,stddev_latency,transaction_rate"
+_CLOCK = "from writing the request until the response is read"
+
+
+class RequestResponseParameters(TcpParameters):
+    """How long, by which tool."""
+
+    presets: ClassVar[Presets] = REQUEST_RESPONSE
+
+    edition: Literal["cr2021", "cr2022"] | None = Field(
+        default=None, description="a published method, see the table of editions"
+    )
+    tool: Literal["sockperf", "netperf"] = Field(default="sockperf", description="netperf must be installed by you")
+    message_bytes: int = Field(default=14, ge=1, le=65_000, description="each way; sockperf's least is 14")
+    duration_s: int = Field(default=10, ge=2, le=86_400)
+
+    @property
+    def run_s(self) -> int:
+        """Seconds, scaled."""
+        return self.scaled(self.duration_s, least=3)
+
+    @model_validator(mode="after")
+    def _fits(self) -> "RequestResponseParameters":
+        if self.tool == "sockperf" and self.message_bytes < 14:
+            raise ValueError("sockperf sends no message of less than 14 bytes")
+        return self
+
+
+class RequestResponse:
+    """One client, one connection, one message on its way at any moment."""
+
+    name = "request-response"
+    version = 1
+    title = "Network latency (TCP request and response)"
+    parameters = RequestResponseParameters
+
+    def metrics(self, parameters: RequestResponseParameters) -> tuple[Metric, ...]:
+        """The mean (headline), its surroundings and the rate."""
+        del parameters
+        lower = Direction.LOWER
+        titles = {
+            "tcp_round_trip": "round trip over TCP, mean",
+            "tcp_round_trip_min": "round trip over TCP, least",
+            "tcp_round_trip_max": "round trip over TCP, longest",
+            "tcp_round_trip_deviation": "round trip over TCP, standard deviation within a trial",
+            **{f"tcp_round_trip_{one.name}": f"round trip over TCP, {one.name}" for one in QUANTILES},
+        }
+        return (
+            *(
+                Metric(name=name, unit="s", direction=lower, title=title, clock=_CLOCK, headline="_trip_" not in name)
+                for name, title in titles.items()
+            ),
+            Metric(
+                name="transactions_per_s",
+                unit="1/s",
+                direction=Direction.HIGHER,
+                title="round trips per second",
+                clock="round trips / the tool's own time",
+            ),
+        )
+
+    def needs(self, parameters: RequestResponseParameters) -> Needs:
+        """The tool, and another machine."""
+        return Needs(tools=(parameters.tool,), users=users(parameters.between), machines=2)
+
+    def expected_duration_s(self, parameters: RequestResponseParameters) -> float:
+        """The round trips and a start."""
+        return parameters.run_s + 1.5
+
+    async def prepare(self, site: Site, parameters: RequestResponseParameters) -> Endpoint | None:
+        """Nothing."""
+        del site, parameters
+        return None
+
+    async def run(self, site: Site, parameters: RequestResponseParameters) -> None:
+        """One client against one server.
+
+        Raises:
+            EnvironmentProblem: there are no two machines, a port is taken, a setting cannot be made.
+            ToolFailed: the client ended with an error.
+        """
+        found = ends(site.cluster, parameters.between)
+        (client,) = found.clients
+        address, port = found.server.address, parameters.port
+        server = Server(_server_argv(parameters, address), port, site.raw_dir / f"{_RAW}-server.stdout")
+        record = Record([client.name], found.server.name, list(server.argv))
+        machines = [found.server, client]
+        iterations = _MAX_ITERATIONS if parameters.mode == "faithful" else 1
+        async with settings(machines, parameters.settings, record, site.raw_dir), serving(found.server, [server]):
+            done = await site.execute(
+                client, _RAW, _client_argv(parameters, address), timeout_s=iterations * parameters.run_s + _GRACE_S
+            )
+        done.require()
+
+    def parse(self, raw: RawOutput, parameters: RequestResponseParameters) -> list[Measurement]:
+        """What the client says.
+
+        Raises:
+            OutputUnreadable: no output, another test's, or one that ended early.
+        """
+        text = raw.get(f"{_RAW}.stdout", b"").decode(errors="replace")
+        values = _netperf(text) if parameters.tool == "netperf" else _sockperf(text, parameters.run_s)
+        return [
+            Measurement(metric=metric.name, unit=metric.unit, value=value, role="database")
+            for metric in self.metrics(parameters)
+            if (value := values.get(metric.name)) is not None
+        ]
+
+    def notes(self, parameters: RequestResponseParameters) -> list[str]:
+        """See `HasNotes.notes`."""
+        return preset_notes(parameters)
+
+
+def _server_argv(parameters: RequestResponseParameters, address: str) -> tuple[str, ...]:
+    port = str(parameters.port)
+    if parameters.tool == "netperf":
+        return ("netserver", "-D", "-p", port)
+    return ("sockperf", "server", "--tcp", "-i", address, "-p", port)
+
+
+def _client_argv(parameters: RequestResponseParameters, address: str) -> list[str]:
+    port, size, duration = (str(one) for one in (parameters.port, parameters.message_bytes, parameters.run_s))
+    if parameters.tool == "sockperf":
+        return ["sockperf", "ping-pong", "--tcp", "-i", address, "-p", port, "-t", duration, "-m", size]
+    believing = ["-I", "99,5"] if parameters.mode == "faithful" else []
+    test = ["-t", "TCP_RR", "-l", duration, "-j", *believing]
+    return ["netperf", "-H", address, "-p", port, *test, "--", "-r", f"{size},{size}", "-o", _FIELDS]
+
+
+def _sockperf(text: str, duration_s: int) -> dict[str, float]:
+    test = parse_sockperf(text)
+    if not isinstance(test, SockperfLatency):
+        raise OutputUnreadable("sockperf output: of a throughput test, not of a ping-pong")
+    if test.duration_s < _MIN_SHARE_OF_DURATION * duration_s:
+        raise OutputUnreadable(f"sockperf output: it ended after {test.duration_s:g} s of {duration_s} s")
+    halves = {"": test.mean_s, "_min": test.minimum_s, "_max": test.maximum_s, "_deviation": test.deviation_s}
+    for one in QUANTILES:
+        found = test.percentiles_s.get(round(one.value * 100, 3))
+        if found is not None and test.observations * (1 - one.value) >= MIN_BEYOND:
+            halves[f"_{one.name}"] = found
+    return {
+        **{f"tcp_round_trip{name}": 2 * value for name, value in halves.items()},
+        "transactions_per_s": test.received / test.duration_s,
+    }
+
+
+def _netperf(text: str) -> dict[str, float]:
+    test = parse_netperf(text)
+    if test.latency_mean_s is None:
+        raise OutputUnreadable("netperf output: no latency in it")
+    found = {
+        "": test.latency_mean_s,
+        "_min": test.latency_minimum_s,
+        "_max": test.latency_maximum_s,
+        "_deviation": test.latency_deviation_s,
+        "_p50": test.latency_p50_s,
+        "_p90": test.latency_p90_s,
+        "_p99": test.latency_p99_s,
+    }
+    values = {f"tcp_round_trip{name}": value for name, value in found.items() if value is not None}
+    return {**values, "transactions_per_s": test.transactions_per_s or test.throughput}

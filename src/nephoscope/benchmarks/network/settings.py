@@ -1,0 +1,94 @@
+"""TCP's settings on both ends: what was in force, what a method asks for, and all as it was afterwards."""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import EnvironmentProblem
+
+RECORD = "network.json"
+_FOLDER = "/proc/sys/net/ipv4"
+_KEYS = ("tcp_rmem", "tcp_wmem", "tcp_congestion_control")
+_TIMEOUT_S = 10.0
+
+
+@dataclass
+class Record:
+    """What `network.json` of the raw output holds: who took part, and the settings of each end."""
+
+    clients: list[str]
+    server: str
+    server_argv: list[str]
+    settings: dict[str, dict[str, dict[str, str]]] = field(default_factory=dict)
+    """Machine -> 'before', 'in_force', 'after' -> name -> value."""
+    more: dict[str, Any] = field(default_factory=dict)
+
+    def write(self, folder: Path) -> None:
+        """Into the raw output."""
+        (folder / RECORD).write_text(json.dumps(vars(self), indent=2, sort_keys=True) + "\n", encoding="utf-8")
+
+
+@asynccontextmanager
+async def settings(
+    machines: Sequence[MachineHandle], wanted: Mapping[str, str | None], record: Record, folder: Path
+) -> AsyncIterator[None]:
+    """Settings in force for the time of the block, put back afterwards; all of it is recorded.
+
+    Args:
+        machines: both ends.
+        wanted: name below /proc/sys/net/ipv4 -> value; None: as it is.
+        record: takes what was found.
+        folder: of the raw output.
+
+    Raises:
+        EnvironmentProblem: a setting cannot be made or put back (it needs root, or the kernel does not know it).
+    """
+    asked = {name: _plain(value) for name, value in wanted.items() if value is not None}
+    before = {machine.name: await _read(machine) for machine in machines}
+    record.settings = {name: {"before": values} for name, values in before.items()}
+    record.write(folder)
+    try:
+        for machine in machines:
+            await _write(machine, asked)
+            record.settings[machine.name]["in_force"] = await _read(machine)
+        yield
+    finally:
+        try:
+            for machine in machines:
+                now = await _read(machine)
+                await _write(machine, {name: was for name, was in before[machine.name].items() if now[name] != was})
+                record.settings[machine.name]["after"] = await _read(machine)
+        finally:
+            record.write(folder)
+
+
+async def _read(machine: MachineHandle) -> dict[str, str]:
+    looked = await machine.remote.execute(
+        ["head", "-n", "1", *(f"{_FOLDER}/{name}" for name in _KEYS)], timeout_s=_TIMEOUT_S, pinned=False
+    )
+    lines = [line for line in looked.stdout.decode(errors="replace").splitlines() if line and "==>" not in line]
+    if len(lines) != len(_KEYS):
+        raise EnvironmentProblem(f"{machine.name} does not show its TCP settings below {_FOLDER}")
+    return {name: _plain(line) for name, line in zip(_KEYS, lines, strict=True)}
+
+
+async def _write(machine: MachineHandle, values: Mapping[str, str]) -> None:
+    for name, value in values.items():
+        path = f"{_FOLDER}/{name}"
+        done = await machine.remote.execute(["tee", path], stdin=value.encode(), timeout_s=_TIMEOUT_S, pinned=False)
+        found = (await _read(machine))[name]
+        if done.exit_code != 0 or found != value:
+            said = done.stderr.decode(errors="replace").strip()[-200:]
+            raise EnvironmentProblem(
+                f"{machine.name}: net.ipv4.{name} is {found!r} and could not be set to {value!r}"
+                f"{f': {said}' if said else ''}",
+                hint=f"log in as root, or leave `{name.removeprefix('tcp_congestion_')}` as it is on the machine",
+            )
+
+
+def _plain(value: str) -> str:
+    return " ".join(value.split())

@@ -1,0 +1,1 @@
+"""What disks read and write."""

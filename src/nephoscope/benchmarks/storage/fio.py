@@ -1,0 +1,366 @@
+"""Storage: fio jobs on one file of the measured disk, with direct I/O.
+
+The file is written once in full, with random data: blocks that are only allocated are read as zeros without touching
+the disk. Sizes are given to fio as plain bytes, as fio takes `KiB` and `MiB` for powers of ten unless told otherwise
+(`kb_base`, fio's HOWTO).
+"""
+
+import math
+from dataclasses import dataclass
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.presets import preset_notes
+from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
+from nephoscope.benchmarks.storage.fio_output import FURTHER_PERCENTILES, PERCENTILES, sides_of, the_job, values_of
+from nephoscope.benchmarks.storage.raw_device import require_unused
+from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
+from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
+from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
+from nephoscope.parsers.fio import parse_fio_log
+
+_GRACE_S = 60.0
+_LOG_MS = 1000
+"""Of fio's log of I/O rates: one line for each thread and direction."""
+_SLOW_DISK_BYTES_PER_S = 10 * MIB
+"""Slower disks than this are given up on while the file is written."""
+_USUAL_DISK_BYTES_PER_S = 200 * MIB
+_LATENCIES = ("mean", *sorted({**PERCENTILES, **FURTHER_PERCENTILES}), "max")
+
+
+@dataclass(frozen=True)
+class _Target:
+    """What the jobs work on."""
+
+    path: str
+    size: int
+    """Bytes from its beginning."""
+
+
+class Fio:
+    """The jobs of a storage profile."""
+
+    name = "fio"
+    version = 1
+    resumable = True
+    title = "Storage (fio)"
+    parameters = FioParameters
+
+    def metrics(self, parameters: FioParameters) -> tuple[Metric, ...]:
+        """Of every job: I/O rate (headline), bandwidth, latency; fsync latency where it syncs."""
+        return tuple(metric for job in parameters.jobs for metric in _metrics_of(job))
+
+    def needs(self, parameters: FioParameters) -> Needs:
+        """fio, and room for the file."""
+        if parameters.raw_device:
+            return Needs(tools=("fio", "lsblk"))
+        return Needs(tools=("fio",), disk_bytes=parameters.file_bytes)
+
+    def expected_duration_s(self, parameters: FioParameters) -> float:
+        """The jobs' times and starts; writing the file, once per disk, is counted for every trial.
+
+        A device's size is not known before: filling it is counted as if it were the file.
+        """
+        layout_s = parameters.file_bytes / _USUAL_DISK_BYTES_PER_S
+        return layout_s + sum(job.ramp_s + job.duration_s + 0.7 for job in parameters.runs)
+
+    async def prepare(self, site: Site, parameters: FioParameters) -> Endpoint | None:
+        """Writes the file in full, unless an earlier trial did; fills a device each time.
+
+        Raises:
+            ToolMissing: fio is not there.
+            InputError: the device is not there, or something uses it.
+            NoSpaceOnMachine: the disk is full.
+            ToolFailed: the file could not be written, or is sparse all the same.
+        """
+        machine = site.cluster.database[0]
+        target = await _target(machine, parameters)
+        timeout_s = _GRACE_S + target.size / _SLOW_DISK_BYTES_PER_S
+        if parameters.raw_device is None and await _is_written(machine, target):
+            return None
+        site.progress(f"writing {target.size // MIB} MiB")
+        if parameters.raw_device:
+            _require(await site.execute(machine, "fio-fill", _fill_argv(target, site.data_seed), timeout_s=timeout_s))
+            return None
+        layout = _layout_argv(target, site.data_seed)
+        _require(await site.execute(machine, "fio-layout", layout, timeout_s=timeout_s))
+        moved = await machine.remote.execute(
+            ["mv", f"{target.path}.part", target.path], timeout_s=_GRACE_S, pinned=False
+        )
+        moved.require()
+        if not await _is_written(machine, target):
+            raise ToolFailed(f"{target.path} is not {target.size} bytes on the disk after fio wrote it")
+        return None
+
+    async def run(self, site: Site, parameters: FioParameters) -> None:
+        """One fio process per job, in the study's order, on the first database machine.
+
+        Raises:
+            InputError: the device is not there, or something uses it.
+            ToolFailed: a job ended with an error.
+        """
+        machine = site.cluster.database[0]
+        target = await _target(machine, parameters)
+        for job in parameters.runs:
+            site.progress(job.name)
+            stem = f"{machine.data_dir}/nephoscope-{_raw_name(job)}"
+            log = f"{stem}_iops.log"
+            argv = ["fio", *_options(job, target), *_surroundings(target, parameters, site.seed)]
+            argv += [f"--write_iops_log={stem}", f"--log_avg_msec={_LOG_MS}", "--per_job_logs=0"]
+            if not site.resumed:
+                await machine.remote.execute(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False)
+            timeout_s = job.ramp_s + job.duration_s + _GRACE_S
+            _require(await site.execute(machine, _raw_name(job), argv, timeout_s=timeout_s))
+            await machine.remote.download(log, site.raw_dir / _log_name(job))
+
+    def parse(self, raw: RawOutput, parameters: FioParameters) -> list[Measurement]:
+        """Numbers of every job; a percentile with fewer than ten I/Os beyond it is left out.
+
+        Raises:
+            OutputUnreadable: a job's output is missing or not what fio 3 writes for this job.
+        """
+        measurements: list[Measurement] = []
+        for job in parameters.runs:
+            output = raw.get(f"{_raw_name(job)}.stdout")
+            if output is None:
+                raise OutputUnreadable(f"fio job {job.name}: its output is not there")
+            values = values_of(output, job)
+            measurements += [
+                Measurement(metric=metric.name, unit=metric.unit, value=values[key], role="database")
+                for metric in _metrics_of(job)
+                if (key := metric.name.removeprefix(f"{job.name}.")) in values
+            ]
+            measurements += _each_second(raw.get(_log_name(job)), job)
+        return measurements
+
+    def observations(self, raw: RawOutput, parameters: FioParameters) -> Observations:
+        """What jobs that read say of their reads.
+
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        return Observations(reads=[_reads(raw, job) for job in parameters.runs if job.reads])
+
+    def notes(self, parameters: FioParameters) -> list[str]:
+        """See `HasNotes.notes`: the edition, what differs from it, and what was measured."""
+        device = parameters.raw_device
+        return preset_notes(parameters) + ([f"On the raw device {device}, which it filled first."] if device else [])
+
+
+def _reads(raw: RawOutput, job: FioJob) -> Reads:
+    done = the_job(raw.get(f"{_raw_name(job)}.stdout", b""), job.name)
+    size = done.options.get("size", "")
+    if done.read is None or not size.isdecimal():
+        raise OutputUnreadable(f"fio job {job.name}: nothing was read, or of a size that it does not tell")
+    return Reads(
+        job=job.name,
+        direct=job.direct,
+        files_bytes=int(size) * (job.threads if job.apart else 1),
+        bytes_per_s=done.read.bytes_per_s,
+        latency_median_s=done.read.total.percentiles_s.get(50.0) if done.read.total else None,
+    )
+
+
+def _each_second(log: bytes | None, job: FioJob) -> list[Measurement]:
+    """The I/O rate of each second, all threads together; none for what was measured before there were logs."""
+    if not log:
+        return []
+    by_second: dict[int, list[float]] = {}
+    for row in parse_fio_log(log.decode(errors="replace")):
+        by_second.setdefault(math.floor(row.at_s + 0.5), []).append(row.value)
+    # The last second may be cut, and a thread may have ended before the others.
+    lines = job.threads * len(sides_of(job))
+    whole = {at_s: values for at_s, values in by_second.items() if len(values) == lines and at_s > 0}
+    return [
+        Measurement(metric=f"{job.name}.iops", unit="IO/s", value=sum(values), role="database", at_s=float(at_s))
+        for at_s, values in sorted(whole.items())
+    ]
+
+
+def _log_name(job: FioJob) -> str:
+    return f"{_raw_name(job)}.iops.log"
+
+
+def _raw_name(job: FioJob) -> str:
+    return f"fio-{job.name}"
+
+
+async def _target(machine: MachineHandle, parameters: FioParameters) -> _Target:
+    """The file, or the device once nothing is found to use it."""
+    if parameters.raw_device:
+        size = await require_unused(machine, parameters.raw_device)
+        return _Target(parameters.raw_device, parameters.device_bytes(size))
+    size = parameters.file_bytes
+    return _Target(f"{machine.data_dir}/nephoscope-fio-{size // MIB}-mib", size)
+
+
+def _metrics_of(job: FioJob) -> list[Metric]:
+    made = [_rate(job, "", headline=True), _bandwidth(job, "")]
+    sides = sides_of(job)
+    for side in sides:
+        prefix, title = (f"{side}_", f"{side} ") if len(sides) > 1 else ("", "")
+        made += [_rate(job, f"{side}_", headline=False), _bandwidth(job, f"{side}_")] if prefix else []
+        made += _latencies_of(
+            job, f"{prefix}latency", f"{title}latency", "from handing the I/O over until it is done (fio lat_ns)"
+        )
+    if job.fsync_every:
+        made += _latencies_of(job, "fsync_latency", "fsync latency", "the fsync call alone")
+    if job.latency_target:
+        made.append(
+            Metric(
+                name=f"{job.name}.queue_depth",
+                unit="I/Os",
+                direction=Direction.HIGHER,
+                title=f"{job.name}: I/Os in flight that keep to the latency target",
+            )
+        )
+    return made
+
+
+def _rate(job: FioJob, side: str, *, headline: bool) -> Metric:
+    return Metric(
+        name=f"{job.name}.{side}iops",
+        unit="IO/s",
+        direction=Direction.HIGHER,
+        title=f"{job.name}: {side.replace('_', ' ')}I/O rate",
+        clock="I/Os completed / fio's own running time",
+        headline=headline,
+    )
+
+
+def _bandwidth(job: FioJob, side: str) -> Metric:
+    return Metric(
+        name=f"{job.name}.{side}bandwidth",
+        unit="B/s",
+        direction=Direction.HIGHER,
+        title=f"{job.name}: {side.replace('_', ' ')}bandwidth",
+        clock="bytes of I/Os completed / fio's own running time",
+    )
+
+
+def _latencies_of(job: FioJob, kind: str, title: str, clock: str) -> list[Metric]:
+    return [
+        Metric(
+            name=f"{job.name}.{kind}_{which}",
+            unit="s",
+            direction=Direction.LOWER,
+            title=f"{job.name}: {title}, {which}",
+            clock=clock,
+        )
+        for which in _LATENCIES
+    ]
+
+
+def _options(job: FioJob, target: _Target) -> list[str]:
+    block = job.block_size_kib * KIB
+    size = target.size // job.threads // block * block if job.apart else target.size
+    found = [f"--{name}={value}" for name, value in {"name": job.name, **job.asked}.items()]
+    found += [
+        f"--size={size}",
+        f"--iodepth={job.queue_depth}",
+        f"--numjobs={job.threads}",
+        f"--direct={int(job.direct)}",
+        f"--runtime={job.duration_s}",
+    ]
+    if job.apart:
+        found.append(f"--offset_increment={size}")
+    if job.ramp_s:
+        found.append(f"--ramp_time={job.ramp_s}")
+    if job.fsync_every:
+        found.append(f"--fsync={job.fsync_every}")
+    if job.latency_target:
+        found += [
+            f"--latency_target={job.latency_target.target_ms}ms",
+            f"--latency_window={job.latency_target.window_ms}ms",
+            f"--latency_percentile={job.latency_target.percent:g}",
+        ]
+    return found
+
+
+def _filename(path: str) -> str:
+    r"""fio ends a file name at a colon that has no `\` before it (HOWTO); it leaves every other `\` alone."""
+    escaped = path.replace(":", "\\:")
+    return f"--filename={escaped}"
+
+
+def _surroundings(target: _Target, parameters: FioParameters, seed: int) -> list[str]:
+    percentiles = ":".join(f"{percent:g}" for percent in sorted({**PERCENTILES, **FURTHER_PERCENTILES}.values()))
+    return [
+        _filename(target.path),
+        "--ioengine=libaio",
+        "--thread",
+        "--time_based=1",
+        f"--randseed={seed}",
+        f"--random_generator={parameters.generator}",
+        "--fadvise_hint=0",
+        "--allow_file_create=0",
+        "--group_reporting=1",
+        "--clat_percentiles=0",
+        "--lat_percentiles=1",
+        f"--percentile_list={percentiles}",
+        "--output-format=json",
+    ]
+
+
+def _fill_argv(target: _Target, seed: int) -> list[str]:
+    """Every block of a device once, in random order, as the editions filled it."""
+    return [
+        "fio",
+        "--name=fill",
+        _filename(target.path),
+        f"--size={target.size}",
+        "--rw=randwrite",
+        f"--bs={128 * KIB}",
+        "--ioengine=libaio",
+        "--iodepth=256",
+        "--direct=1",
+        "--thread",
+        "--refill_buffers=1",
+        f"--randseed={seed}",
+        "--output-format=json",
+    ]
+
+
+def _layout_argv(target: _Target, seed: int) -> list[str]:
+    """Writes every block, of random data; into a second name, so that an interrupted file is never taken for whole."""
+    return [
+        "fio",
+        "--name=layout",
+        _filename(f"{target.path}.part"),
+        f"--size={target.size}",
+        "--rw=write",
+        f"--bs={MIB}",
+        "--ioengine=libaio",
+        "--iodepth=4",
+        "--direct=1",
+        "--thread",
+        "--fallocate=none",
+        "--end_fsync=1",
+        "--refill_buffers=1",
+        f"--randseed={seed}",
+        "--output-format=json",
+    ]
+
+
+async def _is_written(machine: MachineHandle, target: _Target) -> bool:
+    """True when the file has its size and as many sectors on the disk. Not recorded: it only looks."""
+    looked = await machine.remote.execute(["stat", "-c", "%s %b", target.path], timeout_s=_GRACE_S, pinned=False)
+    if looked.exit_code != 0:
+        return False
+    found, sectors = (int(number) for number in looked.stdout.split())
+    return found == target.size and sectors * SECTOR_BYTES >= target.size
+
+
+def _require(done: Completed) -> None:
+    if done.exit_code == 0:
+        return
+    said = (done.stderr or done.stdout).decode(errors="replace")
+    if "No space left" in said:
+        raise NoSpaceOnMachine("fio: the measured disk is full", hint="free some room, or make `file_size_mib` smaller")
+    if "Invalid argument" in said:
+        raise ToolFailed(
+            f"fio ended with exit code {done.exit_code}: {said.strip()[-300:]}",
+            hint="the filesystem may refuse direct I/O (tmpfs does): measure a folder on a disk",
+        )
+    done.require()

@@ -1,0 +1,221 @@
+"""What fio is asked: jobs, the file or device they work on, and the jobs of published methods."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, StringConstraints, model_validator
+
+from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, presets
+from nephoscope.model.frozen import Frozen, conflict
+from nephoscope.model.units import KIB, MIB
+
+_JobName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9-]{0,40}$")]
+_Split = Annotated[str, StringConstraints(pattern=r"^[0-9]+k/[0-9]+([:,][0-9]+k/[0-9]+)*$")]
+_Device = Annotated[str, StringConstraints(pattern=r"^/dev/[A-Za-z0-9][A-Za-z0-9/_.:-]*$")]
+
+
+class LatencyTarget(Frozen):
+    """fio looks for the queue depth at which so many I/Os keep to a latency."""
+
+    target_ms: int = Field(ge=1)
+    percent: float = Field(gt=0, le=100, description="of the I/Os that keep to it")
+    window_ms: int = Field(ge=1, description="over which each depth is tried")
+
+    def __str__(self) -> str:
+        return f"{self.target_ms} ms for {self.percent:g} % in {self.window_ms / 1000:g} s"
+
+
+class FioJob(Frozen):
+    """One fio process: it does one thing for a time."""
+
+    name: _JobName
+    mode: Literal["read", "write", "randread", "randwrite", "randrw"]
+    block_size_kib: int = Field(ge=1, le=65_536)
+    block_split: _Split | None = Field(
+        default=None,
+        description="sizes with their percents instead of one size, as fio's bssplit ('4k/70:8k/30'); reads, a comma, "
+        "writes for randrw",
+    )
+    queue_depth: int = Field(default=1, ge=1, le=65_536, description="of each thread")
+    threads: int = Field(default=1, ge=1, le=1024, description="that do the same on the same file")
+    apart: bool = Field(default=False, description="each thread on its own part of the file")
+    fsync_every: int = Field(default=0, ge=0, description="writes; 0: never")
+    ramp_s: int = Field(default=0, ge=0, le=3600, description="before the measured time")
+    duration_s: int = Field(default=10, ge=1, le=86_400)
+    direct: bool = Field(default=True, description="past the page cache (O_DIRECT)")
+    latency_target: LatencyTarget | None = None
+
+    @model_validator(mode="after")
+    def _makes_sense(self) -> "FioJob":
+        if self.fsync_every and self.mode.endswith("read"):
+            raise ValueError(f"job {self.name!r} reads: fsync_every is for writes")
+        return self
+
+    @property
+    def reads(self) -> bool:
+        """Also where it writes, too."""
+        return self.mode in {"read", "randread", "randrw"}
+
+    @property
+    def asked(self) -> dict[str, str]:
+        """Options by which its output is known."""
+        sizes = {"bssplit": self.block_split} if self.block_split else {"bs": str(self.block_size_kib * KIB)}
+        return {"rw": self.mode, **sizes}
+
+
+def _jobs(depth: int, target: LatencyTarget | None) -> tuple[FioJob, ...]:
+    """The jobs of 2021; `depth` is 1 on network disks, 16 on local SSDs.
+
+    Without a target those of 2022, with the block sizes of CockroachDB under TPC-C.
+    """
+    bandwidth, iops, latency = 64 * depth, 512 * depth, 16 * depth
+
+    def job(name: str, mode: Literal["read", "write", "randread", "randwrite", "randrw"], **more: object) -> FioJob:
+        return FioJob.model_validate(
+            {"name": name, "mode": mode, "block_size_kib": 4, "ramp_s": 2, "duration_s": 120, **more}
+        )
+
+    writes = (
+        job("wr-bw", "write", block_size_kib=1024, queue_depth=bandwidth, threads=8, apart=True),
+        job("wr-iops", "randwrite", queue_depth=iops),
+        job("wr-latency", "randwrite", queue_depth=latency),
+    )
+    reads = (
+        job("rd-bw", "read", block_size_kib=1024, queue_depth=bandwidth, threads=8, apart=True),
+        job("rd-iops", "randread", queue_depth=iops, threads=4),
+        job("rd-latency", "randread", queue_depth=latency),
+    )
+    if target is not None:
+        return (*writes, *reads, job("target", "randread", queue_depth=8192, latency_target=target))
+    return (
+        *writes,
+        job("wr-iops-tpcc", "randwrite", queue_depth=iops, block_split=_WRITES),
+        job("wr-iops-tpcc-fsync", "randwrite", direct=False, fsync_every=128),
+        *reads,
+        job("rd-iops-tpcc", "randread", queue_depth=iops, threads=4, block_split=_READS),
+        job("rd-wr-iops-tpcc", "randrw", queue_depth=iops, threads=4, block_split=f"{_READS},{_WRITES}"),
+    )
+
+
+_WRITES = "4k/70:8k/20:12k/3:16k/1:20k/1:24k/1:28k/1:32k/1:36k/1:44k/1"
+_READS = "8k/28:12k/23:4k/23:16k/7:20k/2:32k/17"
+_OF_A_FILE = 20 * 1024
+"""MiB. The editions filled whole volumes of 1,000 and 2,500 GB."""
+_MIN_BYTES = 64 * MIB
+_ASKED_NOBODY = Defect("fio.sh wrote to /mnt/data1's device without asking, and its flag -f set a variable unused")
+_DRAWS = Defect(
+    "each run drew its own offsets (randrepeat=0); here the study's seed does, for all configurations alike"
+)
+_SOURCE = "direct I/O by libaio, 2 s of ramp and 2 minutes a job, after the device was filled"
+
+
+def _of_2021(edition: str, which: str, depth: int, target: LatencyTarget) -> Preset:
+    return Preset(
+        edition=edition,
+        source=f"cloud-report v2021.1.0, fio.cfg{which}: {_SOURCE}",
+        parameters={"file_size_mib": _OF_A_FILE, "jobs": _jobs(depth, target)},
+        defects=(_ASKED_NOBODY, _DRAWS),
+    )
+
+
+def _of_2022(edition: str, which: str, depth: int) -> Preset:
+    jobs = _jobs(depth, None)
+    one_by_one = tuple(
+        job.model_copy(update={"queue_depth": 512 * depth}) if job.name == "wr-iops-tpcc-fsync" else job for job in jobs
+    )
+    return Preset(
+        edition=edition,
+        source=f"cloud-report HEAD, fio.cfg since 7440b27{which}: {_SOURCE}; random_generator tausworthe64",
+        parameters={"file_size_mib": _OF_A_FILE, "jobs": jobs, "generator": "tausworthe64"},
+        defects=(
+            Defect(
+                f"wr-iops-tpcc-fsync asked for {512 * depth} I/Os in flight without direct I/O, where libaio does one "
+                "after the other",
+                {"jobs": one_by_one},
+            ),
+            _ASKED_NOBODY,
+            _DRAWS,
+        ),
+    )
+
+
+_ONE_SECOND = LatencyTarget(target_ms=1000, percent=95, window_ms=10_000)
+_TEN_MS = LatencyTarget(target_ms=10, percent=99, window_ms=100)
+_LOCAL = " with -s (16 times the queue depths)"
+
+
+class FioParameters(EditionParameters):
+    """A file (or a device) and the jobs on it, one after the other. An edition fills in what is not given."""
+
+    presets: ClassVar[Presets] = presets(
+        _of_2021("cr2021", "", 1, _ONE_SECOND),
+        _of_2021("cr2021-local-ssd", _LOCAL, 16, _TEN_MS),
+        _of_2022("cr2022", "", 1),
+        _of_2022("cr2022-local-ssd", _LOCAL, 16),
+    )
+    free: ClassVar[frozenset[str]] = frozenset({"raw_device", "destroys_data_on"})
+
+    edition: Literal["cr2021", "cr2021-local-ssd", "cr2022", "cr2022-local-ssd"] | None = Field(
+        default=None, description="a published method, see the table of editions"
+    )
+    file_size_mib: int = Field(default=512, ge=1, le=16 * 1024 * 1024)
+    raw_device: _Device | None = Field(
+        default=None, description="measured instead of a file; all its data are lost, so `destroys_data_on` repeats it"
+    )
+    destroys_data_on: _Device | None = Field(default=None, description="the same device: you mean it")
+    generator: Literal["tausworthe", "lfsr", "tausworthe64"] = Field(
+        default="tausworthe", description="fio's random_generator"
+    )
+    jobs: Annotated[tuple[FioJob, ...], Field(min_length=1), AS_TUPLE] = (
+        FioJob(name="random-read", mode="randread", block_size_kib=4, queue_depth=32),
+        FioJob(name="random-write", mode="randwrite", block_size_kib=4, queue_depth=32),
+        FioJob(name="log-write", mode="write", block_size_kib=8, fsync_every=1),
+    )
+
+    @model_validator(mode="after")
+    def _jobs_fit(self) -> "FioParameters":
+        names = [job.name for job in self.jobs]
+        if len(set(names)) < len(names):
+            raise ValueError("two jobs have the same name")
+        for job in self.jobs:
+            if self.file_size_mib * MIB % (job.block_size_kib * KIB):
+                raise ValueError(f"job {job.name!r}: file_size_mib must be a multiple of its block size")
+            if job.queue_depth > 1 and not job.direct and self.mode != "faithful":
+                raise ValueError(f"job {job.name!r}: libaio holds more than one I/O in flight only with direct = true")
+        return self
+
+    @model_validator(mode="after")
+    def _a_device_is_named_twice(self) -> "FioParameters":
+        if self.raw_device != self.destroys_data_on:
+            text = (
+                "`raw_device` and `destroys_data_on` must name the same device: fio writes over everything on it, so "
+                "it is to be named twice"
+            )
+            raise conflict(text)
+        return self
+
+    def own_deviations(self) -> list[str]:
+        """See `EditionParameters.own_deviations`: the editions filled raw devices."""
+        return [] if self.raw_device else [f"a file of {self.file_size_mib:,} MiB instead of the raw device"]
+
+    @property
+    def file_bytes(self) -> int:
+        """Of the file, scaled to whole MiB that every block size divides."""
+        step = max(job.block_size_kib for job in self.jobs)
+        return max(1, self.scaled(self.file_size_mib, least=_MIN_BYTES // MIB) * MIB // (step * KIB)) * step * KIB
+
+    def device_bytes(self, device_bytes: int) -> int:
+        """Of a device, scaled: what is filled and measured, at its beginning."""
+        return min(device_bytes, max(_MIN_BYTES, int(device_bytes * self.scale))) // MIB * MIB
+
+    @property
+    def runs(self) -> tuple[FioJob, ...]:
+        """The jobs with their times scaled."""
+        return tuple(self._scaled(job) for job in self.jobs)
+
+    def _scaled(self, job: FioJob) -> FioJob:
+        target = job.latency_target
+        if target:
+            window_ms = self.scaled(target.window_ms, least=100)
+            target = target.model_copy(update={"window_ms": window_ms})
+        times = {"duration_s": self.scaled(job.duration_s, least=2), "ramp_s": self.scaled(job.ramp_s, least=0)}
+        return job.model_copy(update={**times, "latency_target": target})

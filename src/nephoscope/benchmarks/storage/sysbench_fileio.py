@@ -1,0 +1,375 @@
+"""Storage as the Cloud Reports of 2018 and 2020 measured it: sysbench `fileio` on many files, through the page cache.
+
+Each write is followed by an fsync. Reads are of the disk only where the page cache is small beside the files: a control
+group limits the memory of everything that sysbench does, `prepare` too, so that what it wrote is not still in memory.
+sysbench fills its files with zeros: a disk that compresses shows it.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
+from nephoscope.databases.base import Endpoint
+from nephoscope.machines.memory_limit import MemoryGroup, memory_limited
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
+from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
+from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
+from nephoscope.parsers.sysbench_fileio import FileioSection, parse_fileio_intervals, parse_fileio_run
+
+_GRACE_S = 120.0
+_SLOW_DISK_BYTES_PER_S = 10 * MIB
+_USUAL_DISK_BYTES_PER_S = 200 * MIB
+_MIN_LIMIT_MIB = 64
+"""sysbench with 64 threads takes 15 MiB; below this the kernel kills it now and then."""
+_MIN_SHARE_OF_DURATION = 0.9
+_MODES = {"write": ("rndwr", "random write"), "read": ("rndrd", "random read")}
+"""Kind -> what sysbench takes, what it prints."""
+_THREADS = (1, 4, 8, 16, 32, 64)
+_EDITION = {
+    "files_size_mib": 80 * 1024,
+    "files": 64,
+    "block_size_kib": 32,
+    "threads": _THREADS,
+    "duration_s": 240,
+    "pause_s": 10,
+    "memory_limit_mib": 500,
+}
+_DRAWS = Defect("draws began at the time of day; here at the study's seed, so that configurations face the same ones")
+
+
+class SysbenchFileioParameters(EditionParameters):
+    """Files, and what is done to them by so many threads, one number after the other. An edition fills in the rest."""
+
+    presets: ClassVar[Presets] = presets(
+        Preset(
+            edition="cr2018",
+            source="Cloud Report 2018, whose text names small writes with frequent syncs, 1 to 64 threads, with and "
+            "without barriers; sizes and times are those of 2020 (an inference)",
+            parameters=_EDITION,
+            defects=(_DRAWS,),
+        ),
+        Preset(
+            edition="cr2020",
+            source="cloud-report at 0044465, scripts/gen/io-*.sh: `sysbench fileio --file-total-size=80G --file-num=64 "
+            "--file-block-size=32K --file-fsync-all --time=240` in a control group of 500 MiB, mounted with nobarrier",
+            parameters=_EDITION,
+            defects=(
+                Defect("files of 80 GiB were prepared and writes went to 8 GiB of them", {"write_size_mib": 8 * 1024}),
+                Defect("a comment said 50 megabytes where the limit is 500 MiB"),
+                Defect("until November 2019 there was no limit and all files were 8 GiB: reads were of the page cache"),
+                _DRAWS,
+            ),
+        ),
+    )
+
+    edition: Literal["cr2018", "cr2020"] | None = Field(
+        default=None, description="a published method, see the table of editions"
+    )
+    files_size_mib: int = Field(default=4096, ge=64, le=16 * 1024 * 1024, description="of all files together")
+    write_size_mib: int | None = Field(
+        default=None, ge=64, description="of the files that writes go to, from their beginnings; default: all"
+    )
+    files: int = Field(default=16, ge=1, le=1024)
+    block_size_kib: int = Field(default=16, ge=1, le=65_536)
+    tests: Annotated[tuple[Literal["write", "read"], ...], Field(min_length=1), AS_TUPLE] = Field(
+        default=("write", "read"), description="random; each for every number of threads"
+    )
+    threads: Annotated[tuple[Annotated[int, Field(ge=1, le=1024)], ...], Field(min_length=1), AS_TUPLE] = (1, 16)
+    duration_s: int = Field(default=10, ge=1, le=86_400, description="of each test")
+    pause_s: int = Field(default=0, ge=0, le=3600, description="after each test")
+    fsync_all: bool = Field(default=True, description="an fsync after each write")
+    memory_limit_mib: int = Field(
+        default=500, ge=0, description="of sysbench with its page cache, by a control group (needs root); 0: none"
+    )
+
+    @property
+    def run_s(self) -> int:
+        """Seconds of one test, scaled."""
+        return self.scaled(self.duration_s, least=2)
+
+    @property
+    def limit_bytes(self) -> int:
+        """The memory limit, scaled; 0: none."""
+        return self.scaled(self.memory_limit_mib, least=_MIN_LIMIT_MIB) * MIB
+
+    def size_bytes(self, kind: str) -> int:
+        """Of the files that a kind of test touches, scaled, and whole blocks of every file."""
+        size = self.write_size_mib if kind == "write" and self.write_size_mib else self.files_size_mib
+        step = self.files * self.block_size_kib * KIB
+        return max(1, self.scaled(size, least=64) * MIB // step) * step
+
+
+@dataclass(frozen=True)
+class _Test:
+    """One run of sysbench."""
+
+    kind: Literal["write", "read"]
+    threads: int
+
+    @property
+    def name(self) -> str:
+        """`write-16`: what its metrics begin with."""
+        return f"{self.kind}-{self.threads}"
+
+    @property
+    def raw(self) -> str:
+        """Of its raw output."""
+        return f"sysbench-{self.name}"
+
+
+class SysbenchFileio:
+    """See the module's text."""
+
+    name = "sysbench-fileio"
+    version = 1
+    title = "Storage through the page cache (sysbench fileio)"
+    parameters = SysbenchFileioParameters
+
+    def metrics(self, parameters: SysbenchFileioParameters) -> tuple[Metric, ...]:
+        """Of every test: I/O rate, bandwidth, latency. Ranked by the most threads of each kind."""
+        most = max(parameters.threads)
+        return tuple(
+            metric for test in _tests(parameters) for metric in _metrics_of(test, headline=test.threads == most)
+        )
+
+    def needs(self, parameters: SysbenchFileioParameters) -> Needs:
+        """sysbench, and room for the files."""
+        return Needs(tools=("sysbench",), disk_bytes=parameters.size_bytes("read"))
+
+    def expected_duration_s(self, parameters: SysbenchFileioParameters) -> float:
+        """Tests with their pauses; writing the files, once per disk, is counted for every trial."""
+        tests = len(parameters.tests) * len(parameters.threads)
+        layout_s = parameters.size_bytes("read") / _USUAL_DISK_BYTES_PER_S
+        return layout_s + tests * (parameters.run_s + _pause_s(parameters) + 0.3)
+
+    async def prepare(self, site: Site, parameters: SysbenchFileioParameters) -> Endpoint | None:
+        """Writes the files, unless an earlier trial did.
+
+        Raises:
+            ToolMissing: sysbench is not there.
+            EnvironmentProblem: no memory limit can be set.
+            NoSpaceOnMachine: the disk is full.
+            ToolFailed: the files could not be written.
+        """
+        machine = site.cluster.database[0]
+        folder, size = _folder(machine, parameters), parameters.size_bytes("read")
+        if await _written_bytes(machine, folder) >= size:
+            return None
+        await machine.remote.execute(["mkdir", "-p", folder], timeout_s=_GRACE_S, pinned=False)
+        site.progress(f"writing {size // MIB} MiB")
+        argv = [*_sysbench(parameters, size), "prepare"]
+        async with _limited(machine, parameters) as group:
+            done = await site.execute(
+                machine,
+                "sysbench-prepare",
+                _inside(group, folder, argv),
+                timeout_s=_GRACE_S + size / _SLOW_DISK_BYTES_PER_S,
+            )
+        if b"No space left" in done.stdout + done.stderr:
+            raise NoSpaceOnMachine("sysbench: the measured disk is full", hint="make `files_size_mib` smaller")
+        done.require()
+        if await _written_bytes(machine, folder) < size:
+            raise ToolFailed(f"{folder} holds less than {size} bytes on the disk after sysbench wrote them")
+        return None
+
+    async def run(self, site: Site, parameters: SysbenchFileioParameters) -> None:
+        """Each kind of test with each number of threads, on the first database machine.
+
+        Raises:
+            EnvironmentProblem: no memory limit can be set.
+            ToolFailed: a test ended with an error.
+        """
+        machine = site.cluster.database[0]
+        folder = _folder(machine, parameters)
+        await machine.remote.execute(["sh", "-c", _FORGET, "sh", folder], timeout_s=_GRACE_S, pinned=False)
+        async with _limited(machine, parameters) as group:
+            for test in _tests(parameters):
+                site.progress(test.name)
+                argv = _inside(group, folder, _run_argv(test, parameters, site.seed))
+                done = await site.execute(machine, test.raw, argv, timeout_s=parameters.run_s + _GRACE_S)
+                done.require()
+                await asyncio.sleep(_pause_s(parameters))
+
+    def parse(self, raw: RawOutput, parameters: SysbenchFileioParameters) -> list[Measurement]:
+        """Numbers of every test, and its I/O rate of each second.
+
+        Raises:
+            OutputUnreadable: a test's output is missing or not of this test.
+        """
+        found: list[Measurement] = []
+        for test in _tests(parameters):
+            section = _section(raw, test, parameters)
+            values = {
+                "iops": section.operations_per_s,
+                "bandwidth": section.bytes_per_s,
+                "latency_mean": section.latency_mean_s,
+                "latency_p95": section.latency_p95_s,
+                "latency_max": section.latency_maximum_s,
+            }
+            found += [
+                Measurement(metric=metric.name, unit=metric.unit, value=value, role="database")
+                for metric in _metrics_of(test, headline=False)
+                if (value := values[metric.name.rpartition(".")[2]]) is not None
+            ]
+            found += _each_second(raw, test, section)
+        return found
+
+    def observations(self, raw: RawOutput, parameters: SysbenchFileioParameters) -> Observations:
+        """What is known of the reads: through the page cache, which the limit bounds.
+
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        return Observations(
+            reads=[
+                Reads(
+                    job=test.name,
+                    direct=False,
+                    files_bytes=section.files_bytes,
+                    memory_bytes=parameters.limit_bytes or None,
+                    bytes_per_s=section.bytes_per_s,
+                    latency_median_s=None,
+                )
+                for test in _tests(parameters)
+                if test.kind == "read"
+                for section in (_section(raw, test, parameters),)
+            ]
+        )
+
+    def notes(self, parameters: SysbenchFileioParameters) -> list[str]:
+        """See `HasNotes.notes`: the edition, and what differs from it."""
+        return preset_notes(parameters)
+
+
+_FORGET = 'for file in "$1"/test_file.*; do dd if="$file" iflag=nocache count=0 status=none; done'
+"""Asks the kernel to drop what it holds of the files: an earlier trial's pages are outside the new control group."""
+
+
+def _tests(parameters: SysbenchFileioParameters) -> Iterator[_Test]:
+    for kind in parameters.tests:
+        for threads in parameters.threads:
+            yield _Test(kind, threads)
+
+
+def _folder(machine: MachineHandle, parameters: SysbenchFileioParameters) -> str:
+    size = parameters.size_bytes("read") // MIB
+    return f"{machine.data_dir}/nephoscope-sysbench-{parameters.files}-files-{size}-mib"
+
+
+def _pause_s(parameters: SysbenchFileioParameters) -> float:
+    return parameters.pause_s * parameters.scale
+
+
+def _sysbench(parameters: SysbenchFileioParameters, size: int) -> list[str]:
+    return ["sysbench", "fileio", f"--file-total-size={size}", f"--file-num={parameters.files}"]
+
+
+def _run_argv(test: _Test, parameters: SysbenchFileioParameters, seed: int) -> list[str]:
+    return [
+        *_sysbench(parameters, parameters.size_bytes(test.kind)),
+        f"--file-test-mode={_MODES[test.kind][0]}",
+        f"--time={parameters.run_s}",
+        "--max-requests=0",
+        f"--file-block-size={parameters.block_size_kib * KIB}",
+        *(["--file-fsync-all"] if parameters.fsync_all else []),
+        f"--threads={test.threads}",
+        f"--rand-seed={seed % 2**31 or 1}",
+        "--report-interval=1",
+        "run",
+    ]
+
+
+@asynccontextmanager
+async def _limited(machine: MachineHandle, parameters: SysbenchFileioParameters) -> AsyncIterator[MemoryGroup | None]:
+    if not parameters.limit_bytes:
+        yield None
+        return
+    async with memory_limited(machine, parameters.limit_bytes) as group:
+        yield group
+
+
+def _inside(group: MemoryGroup | None, folder: str, argv: list[str]) -> list[str]:
+    """sysbench works in its current folder."""
+    there = ["env", f"--chdir={folder}", *argv]
+    return group.around(there) if group else there
+
+
+async def _written_bytes(machine: MachineHandle, folder: str) -> int:
+    """On the disk, of the files; 0 without any. Not recorded: it only looks."""
+    argv = ["sh", "-c", 'stat -c "%s %b" "$1"/test_file.*', "sh", folder]
+    looked = await machine.remote.execute(argv, timeout_s=_GRACE_S, pinned=False)
+    if looked.exit_code != 0:
+        return 0
+    rows = [[int(number) for number in line.split()] for line in looked.stdout.splitlines()]
+    return sum(min(size, sectors * SECTOR_BYTES) for size, sectors in rows)
+
+
+def _section(raw: RawOutput, test: _Test, parameters: SysbenchFileioParameters) -> FileioSection:
+    output = raw.get(f"{test.raw}.stdout")
+    if output is None:
+        raise OutputUnreadable(f"sysbench {test.name}: its output is not there")
+    sections = parse_fileio_run(output.decode(errors="replace"))
+    if len(sections) != 1:
+        raise OutputUnreadable(f"sysbench {test.name}: {len(sections)} runs in its output")
+    (section,) = sections
+    ran = (section.mode, section.threads, section.block_bytes)
+    asked = (_MODES[test.kind][1], test.threads, parameters.block_size_kib * KIB)
+    if ran != asked:
+        raise OutputUnreadable(f"sysbench {test.name}: the output is of {ran}, not {asked}")
+    if section.duration_s < parameters.run_s * _MIN_SHARE_OF_DURATION:
+        raise OutputUnreadable(f"sysbench {test.name}: ended after {section.duration_s} s of {parameters.run_s} s")
+    return section
+
+
+def _each_second(raw: RawOutput, test: _Test, section: FileioSection) -> list[Measurement]:
+    rows = parse_fileio_intervals(raw[f"{test.raw}.stdout"].decode(errors="replace"))
+    return [
+        Measurement(
+            metric=f"{test.name}.iops",
+            unit="IO/s",
+            value=(row.read_bytes_per_s + row.written_bytes_per_s) / section.block_bytes,
+            role="database",
+            at_s=row.at_s,
+        )
+        for row in rows
+        if row.at_s <= section.duration_s
+    ]
+
+
+def _metrics_of(test: _Test, *, headline: bool) -> list[Metric]:
+    threads = f"{test.kind}s by {test.threads} {'thread' if test.threads == 1 else 'threads'}"
+    clock = "from the call until it returns" + (", its fsync included" if test.kind == "write" else "")
+    rates = [
+        Metric(
+            name=f"{test.name}.iops",
+            unit="IO/s",
+            direction=Direction.HIGHER,
+            title=f"{threads}: I/O rate",
+            clock=f"{test.kind}s / sysbench's own running time",
+            headline=headline,
+        ),
+        Metric(
+            name=f"{test.name}.bandwidth",
+            unit="B/s",
+            direction=Direction.HIGHER,
+            title=f"{threads}: bandwidth",
+            clock=f"bytes of {test.kind}s / sysbench's own running time",
+        ),
+    ]
+    return rates + [
+        Metric(
+            name=f"{test.name}.latency_{which}",
+            unit="s",
+            direction=Direction.LOWER,
+            title=f"{threads}: latency, {which}",
+            clock=clock,
+        )
+        for which in ("mean", "p95", "max")
+    ]

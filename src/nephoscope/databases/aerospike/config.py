@@ -1,0 +1,215 @@
+"""Aerospike's configuration file and what its versions differ in, by the documentation of 6.0 to 8.1; pure."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nephoscope.model.errors import DatabaseFailed, InputError
+from nephoscope.model.units import KIB
+from nephoscope.study.aerospike import Aerospike
+from nephoscope.study.model import Database as DatabaseSettings
+
+PORT, FABRIC_PORT, HEARTBEAT_PORT = 22_300, 22_301, 22_302
+"""Not 3000 to 3002: a server of the machine's own must not be disturbed. Below the ports that a kernel hands out."""
+OLDEST, NEWEST = (6, 0), (8, 1)
+"""Versions whose configuration is known."""
+COMMUNITY_SERVERS = 8
+"""The most that the Community Edition makes a cluster of."""
+_MIN_CONNECTIONS = 1024
+_MORE_CONNECTIONS = 512
+"""Beside the load generator's: of the other servers, of looks."""
+_SAID = re.compile(r"Aerospike (\w+) Edition build ((\d+)\.(\d+)(\.\d+)*\S*)")
+
+Tree = dict[str, "str | list[str] | Tree"]
+
+
+@dataclass(frozen=True)
+class Build:
+    """Edition and version of a server's program."""
+
+    edition: str
+    text: str
+    version: tuple[int, int]
+
+    @property
+    def community(self) -> bool:
+        """Without what is the Enterprise Edition's alone."""
+        return self.edition == "Community"
+
+    def __str__(self) -> str:
+        return f"Aerospike {self.edition} {self.text}"
+
+
+def build_of(said: str) -> Build:
+    """From `asd --version`.
+
+    Raises:
+        DatabaseFailed: it is no version, or none that is known.
+    """
+    match = _SAID.search(said)
+    if match is None:
+        raise DatabaseFailed(f"`asd --version` says {said.strip()[:100]!r}, and that is no version of Aerospike")
+    build = Build(match[1], match[2], (int(match[3]), int(match[4])))
+    if not OLDEST <= build.version <= NEWEST:
+        known = " to ".join(".".join(map(str, version)) for version in (OLDEST, NEWEST))
+        raise DatabaseFailed(
+            f"{build} is not known: its configuration file may have other keys",
+            hint=f"give `database.binary` of a version from {known}",
+        )
+    return build
+
+
+def require_fit(build: Build, own: Aerospike, servers: int) -> None:
+    """What a program cannot do must not be found out by a server that ends.
+
+    Raises:
+        InputError: it is asked for.
+    """
+    if build.community and own.commit_to_device:
+        raise InputError(
+            f"`aerospike.commit_to_device` is of the Enterprise Edition, and the program is {build}",
+            hint="leave it out: the copies on other machines and the flush of each second are what this edition has",
+        )
+    if build.version == (7, 0) and own.memory_gib is not None:
+        raise InputError(
+            f"{build} has no limit for a namespace's index: neither `memory-size` nor `indexes-memory-budget`",
+            hint="leave `aerospike.memory_gib` out, or give a program of 6 or of 7.1 and later",
+        )
+    if build.community and servers > COMMUNITY_SERVERS:
+        raise InputError(f"{build} makes clusters of {COMMUNITY_SERVERS} servers at most, and not of {servers}")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Of one server: its machine and where its data are."""
+
+    root: str
+    address: str
+    number: int
+    """From 1, in the order of the machines: its id, so that it has the same partitions after each start."""
+    memory_bytes: int
+    device: str | None
+    file_bytes: int
+    """Without a device."""
+
+    @property
+    def config(self) -> str:
+        """The file that is written."""
+        return f"{self.root}/aerospike.conf"
+
+    @property
+    def file(self) -> str:
+        """The namespace's data, without a device."""
+        return f"{self.root}/data/namespace.dat"
+
+    @property
+    def fixtures(self) -> str:
+        """Folder of sealed data sets."""
+        return f"{self.root}/fixtures"
+
+
+def namespace_of(build: Build, place: Place, servers: int, settings: DatabaseSettings) -> Tree:
+    """The namespace's part of the file."""
+    own = own_of(settings)
+    storage: Tree = {"file": place.file, "filesize": str(place.file_bytes), "direct-files": "true"}
+    if place.device is not None:
+        storage = {"device": place.device}
+    storage["flush-size" if build.version >= (7, 1) else "write-block-size"] = str(own.write_block_kib * KIB)
+    if own.commit_to_device:
+        storage["commit-to-device"] = "true"
+    memory: Tree = {}
+    if build.version < (7, 0):
+        memory = {"memory-size": str(place.memory_bytes)}
+    elif build.version >= (7, 1):
+        memory = {"indexes-memory-budget": str(place.memory_bytes)}
+    return {"replication-factor": str(min(own.replication_factor, servers)), **memory, "storage-engine device": storage}
+
+
+def configuration(build: Build, place: Place, addresses: Sequence[str], settings: DatabaseSettings) -> str:
+    """The file of one server of a cluster of these addresses, with the study's settings in their places.
+
+    Raises:
+        InputError: the data folder's name has a space, and the file's form knows no quotes.
+    """
+    if re.search(r"[\s#{}]", place.root):
+        raise InputError(f"Aerospike cannot use the data folder {place.root!r}: its name has a space or a brace")
+    heartbeat: Tree = {
+        "mode": "mesh",
+        "port": str(HEARTBEAT_PORT),
+        "mesh-seed-address-port": [f"{address} {HEARTBEAT_PORT}" for address in addresses],
+        "interval": "150",
+        "timeout": "10",
+    }
+    if build.version < (8, 1):  # later ones take fabric's
+        heartbeat["address"] = place.address
+    tree: Tree = {
+        "service": {
+            "cluster-name": "nephoscope",
+            "node-id": f"a{place.number:x}",
+            "min-cluster-size": str(len(addresses)),  # a part of it must not begin to move partitions
+            "proto-fd-max": str(max(_MIN_CONNECTIONS, settings.connections + _MORE_CONNECTIONS)),
+            "work-directory": place.root,
+        },
+        "logging": {"console": {"context": "any info"}},
+        "mod-lua": {"user-path": f"{place.root}/lua"},
+        "network": {
+            "service": {"address": place.address, "port": str(PORT), "disable-localhost": "true"},
+            "fabric": {"address": place.address, "port": str(FABRIC_PORT)},
+            "heartbeat": heartbeat,
+        },
+        "namespace": namespace_of(build, place, len(addresses), settings),
+    }
+    for name, value in settings.settings.items():
+        _put(tree, name.replace("namespace.storage-engine.", "namespace.storage-engine device."), value)
+    tree[f"namespace {own_of(settings).namespace}"] = tree.pop("namespace")
+    return "\n".join(_lines(tree, 0)) + "\n"
+
+
+def identity(build: Build, places: Sequence[Place], settings: DatabaseSettings) -> str:
+    """Of clusters whose files of data can stand for each other: connections and networks do not enter."""
+    own = {name: value for name, value in settings.settings.items() if name.startswith("namespace.")}
+    namespaces = [namespace_of(build, place, len(places), settings) for place in places]
+    said = [str(build), own_of(settings).namespace, [place.address for place in places], namespaces, own]
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12]
+
+
+def own_of(settings: DatabaseSettings) -> Aerospike:
+    """The study's table `aerospike`, or its defaults."""
+    return settings.aerospike or Aerospike()
+
+
+def dsn(addresses: Sequence[str], namespace: str) -> str:
+    """Of all servers: any of them knows the others."""
+    hosts = (f"[{address}]:{PORT}" if ":" in address else f"{address}:{PORT}" for address in addresses)
+    return f"aerospike://{','.join(hosts)}/{namespace}"
+
+
+def durability(own: Aerospike, servers: int) -> str:
+    """When a write is acknowledged, as a stated condition of the trial."""
+    copies = min(own.replication_factor, servers)
+    if own.commit_to_device:
+        return f"acknowledged when {copies} of {copies} copies are on their devices"
+    return f"acknowledged when {copies} of {copies} copies are in memory; flushed by each server within flush-max-ms"
+
+
+def _put(tree: Tree, name: str, value: str) -> None:
+    *sections, key = name.split(".")
+    for section in sections:
+        inner = tree.setdefault(section, {})
+        if not isinstance(inner, dict):
+            raise InputError(f"the setting {name} has no place in Aerospike's configuration file")
+        tree = inner
+    tree[key] = value
+
+
+def _lines(tree: Mapping[str, "str | list[str] | Tree"], depth: int) -> list[str]:
+    """A value is words behind its key; a table stands in braces; what may be repeated has a line each time."""
+    indent, lines = "\t" * depth, []
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            lines += [f"{indent}{key} {{", *_lines(value, depth + 1), f"{indent}}}"]
+        else:
+            lines += [f"{indent}{key} {one}" for one in ([value] if isinstance(value, str) else value)]
+    return lines

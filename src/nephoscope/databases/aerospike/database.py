@@ -1,0 +1,358 @@
+"""Aerospike: a server of ours on every database machine, of a program or package that the user names.
+
+Written from its documentation and public sources: no server was at hand, and nothing here was run against a real one.
+The servers make one cluster, a mesh of their private addresses, in AP mode; nobody has to authenticate, as in the
+Community Edition. A loaded data set is kept as copies of the servers' files, and every trial begins with them. On a
+raw device nothing can be kept: it is loaded for every trial.
+"""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from nephoscope.databases import upkeep
+from nephoscope.databases.aerospike import config, info, machines
+from nephoscope.databases.aerospike.config import Build, Place
+from nephoscope.databases.base import Endpoint, Upkeep
+from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.model.errors import (
+    DatabaseFailed,
+    InputError,
+    NephoscopeError,
+    OutputUnreadable,
+    ToolFailed,
+    ToolTimedOut,
+)
+from nephoscope.providers.base import Cluster
+from nephoscope.study.model import Database as DatabaseSettings
+
+START_TIMEOUT_S = 180.0
+"""Until an empty server answers."""
+LOADING_TIMEOUT_S = 4 * 3600.0
+"""Until one answers that reads its data first, all of them, to make the index."""
+MIGRATION_TIMEOUT_S = 3600.0
+"""Until they are one cluster, with no partition left to move."""
+STOP_TIMEOUT_S = 600.0
+_LOOK_EVERY_S = 1.0
+_GONE = (ToolFailed, ToolTimedOut, OutputUnreadable)
+"""How a question ends that a server does not answer."""
+_CAUSES = ("CRITICAL", "FATAL", "FAILED ASSERTION")
+"""Words of the line by which a server says why it ends."""
+_MORE_ROOM = "give it more memory or disk, or load fewer records; its limits are in the recorded settings"
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class _Server:
+    """A server of ours, and what it is started with."""
+
+    machine: MachineHandle
+    place: Place
+    program: str
+    process: Background | None = None
+    log: Path | None = None
+
+    @property
+    def alive(self) -> bool:
+        """It was started and has not ended."""
+        return self.process is not None and self.process.running()
+
+
+@dataclass(frozen=True)
+class _Servers:
+    """Those of a cluster, in the order of its machines."""
+
+    build: Build
+    settings: DatabaseSettings
+    identity: str
+    log: Path
+    each: tuple[_Server, ...]
+    starts: int = 0
+
+    @property
+    def namespace(self) -> str:
+        """Name of the one that is measured."""
+        return config.own_of(self.settings).namespace
+
+    @property
+    def keeps_data(self) -> bool:
+        """On files, which can be copied."""
+        return config.own_of(self.settings).device is None
+
+    def fixture(self, server: _Server, name: str) -> str:
+        """A server's part of a sealed data set."""
+        return f"{server.place.fixtures}/{self.identity}/{name}.dat"
+
+
+class AerospikeDatabase:
+    """See the module's text. One instance serves one study."""
+
+    name = "aerospike"
+
+    def __init__(self, require_unused: machines.RequireUnused) -> None:
+        self._require_unused = require_unused
+        self._running: dict[str, _Servers] = {}
+
+    # Database
+
+    async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        """See `Database.start`: empty, one cluster, nothing to migrate.
+
+        Raises:
+            InputError: `binary` is no file, something uses the device, or the edition cannot do what is asked.
+        """
+        if settings.dsn is not None:
+            raise InputError(
+                f"configuration {cluster.key} names a server of yours, and a trial would empty it",
+                hint="leave `dsn` out: nephoscope then starts an Aerospike of its own",
+            )
+        hosts = cluster.database
+        found = await asyncio.gather(*(machines.installed(machine, settings) for machine in hosts))
+        builds = {build for _, build in found}
+        if len(builds) > 1:
+            said = (f"{machine.name} {build.text}" for machine, (_, build) in zip(hosts, found, strict=True))
+            raise DatabaseFailed(f"Aerospike differs between the machines: {', '.join(said)}")
+        (build,) = builds
+        config.require_fit(build, config.own_of(settings), len(hosts))
+        places = await asyncio.gather(
+            *(machines.place_of(one, number, settings, self._require_unused) for number, one in enumerate(hosts, 1))
+        )
+        servers = _Servers(
+            build,
+            settings,
+            config.identity(build, places, settings),
+            log,
+            tuple(
+                _Server(machine, place, program)
+                for machine, place, (program, _) in zip(hosts, places, found, strict=True)
+            ),
+        )
+        addresses = [machine.address for machine in hosts]
+        for server in servers.each:
+            text = config.configuration(build, server.place, addresses, settings)
+            await machines.write_config(server.machine, server.place, text, servers.identity)
+        self._running[cluster.key] = servers
+        await self._begin_anew(cluster, START_TIMEOUT_S)
+        origin = "user" if settings.binary else "system"
+        return Endpoint(config.dsn(addresses, servers.namespace), {}, str(build), origin)
+
+    async def stop(self, cluster: Cluster) -> None:
+        """See `Database.stop`.
+
+        Raises:
+            DatabaseFailed: a server had to be killed.
+            MachineLost: the machine of one went away.
+        """
+        servers = self._running.pop(cluster.key, None)
+        if servers is not None:
+            await _end(servers)
+
+    # HasFixtures
+
+    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:  # noqa: ARG002
+        """See `HasFixtures.has_fixture`; never on a device."""
+        servers = self._running[cluster.key]
+        if not servers.keeps_data:
+            return False
+        there = [await machines.exists(one.machine, servers.fixture(one, fixture)) for one in servers.each]
+        return all(there)
+
+    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:  # noqa: ARG002
+        """See `HasFixtures.create_fixture`: empty servers, started anew."""
+        await self._pause(cluster)
+        await self._begin_anew(cluster, START_TIMEOUT_S)
+        return endpoint
+
+    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:  # noqa: ARG002
+        """See `HasFixtures.seal_fixture`: copies of stopped servers' files; `clone_fixture` starts them again."""
+        await self._until_whole(cluster)
+        servers = self._running[cluster.key]
+        if servers.keeps_data:
+            await self._pause(cluster)
+            await _of_each(
+                servers, lambda one: machines.copy(one.machine, one.place.file, servers.fixture(one, fixture))
+            )
+
+    async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
+        """See `HasFixtures.clone_fixture`: the servers are started anew, each with its copy. On a device: as loaded."""
+        servers = self._running[cluster.key]
+        if servers.keeps_data:
+            await self._pause(cluster)
+            await self._begin_anew(cluster, LOADING_TIMEOUT_S, fixture)
+        return endpoint
+
+    # HasFootprint
+
+    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:  # noqa: ARG002
+        """See `HasFootprint.disk_bytes`: nothing beside a raw device."""
+        return data_bytes if config.own_of(settings).device is None else 0
+
+    # HasSettings
+
+    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:  # noqa: ARG002
+        """See `HasSettings.settings`: of the first server, but secrets and places; servers, copies, durability."""
+        servers = self._running[cluster.key]
+        answered = await machines.ask(servers.each[0].machine, info.config_commands(servers.namespace))
+        own, count = config.own_of(servers.settings), len(servers.each)
+        stated = {"servers": str(count), "durability": config.durability(own, count)}
+        return info.settings(answered) | stated
+
+    # HasReplication
+
+    async def replication(self, cluster: Cluster) -> dict[str, str]:
+        """See `HasReplication.replication`: of each server, what would make a trial none had it changed meanwhile."""
+        servers = self._running.get(cluster.key)
+        if servers is None:
+            return {}
+        said = await _of_each(servers, lambda one: best_effort(_state(one, servers.namespace)))
+        pairs = zip(servers.each, said, strict=True)
+        return {one.machine.name: str(found) if found else "does not answer" for one, found in pairs}
+
+    # HasUpkeep
+
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:  # noqa: ARG002
+        """See `HasUpkeep.upkeep`: of all servers together, free space of the one that has least."""
+        servers = self._running[cluster.key]
+        commands = info.upkeep_commands(servers.namespace)
+        found = await _of_each(servers, lambda one: machines.ask(one.machine, commands))
+        return upkeep.together([info.upkeep(answered) for answered in found])
+
+    # how
+
+    async def _begin_anew(self, cluster: Cluster, allowed_s: float, fixture: str | None = None) -> None:
+        """Stopped servers, started with a sealed data set or with nothing; what fails takes all of them down."""
+        servers = self._running[cluster.key]
+        try:
+            await _of_each(servers, lambda one: machines.empty(one.machine, one.place))
+            if fixture is not None:
+                await _of_each(
+                    servers, lambda one: machines.copy(one.machine, servers.fixture(one, fixture), one.place.file)
+                )
+            servers = replace(servers, starts=servers.starts + 1)
+            for index, one in enumerate(servers.each):
+                log = servers.log.with_name(f"{servers.log.stem}-{one.machine.name}-{servers.starts}.log")
+                process = await machines.launch(one.machine, one.place, one.program, log)
+                started = replace(one, process=process, log=log)
+                servers = replace(servers, each=(*servers.each[:index], started, *servers.each[index + 1 :]))
+                self._running[cluster.key] = servers
+            await self._until_answering(cluster, allowed_s)
+            await self._until_whole(cluster)
+        except BaseException:
+            with suppress(NephoscopeError):
+                await self.stop(cluster)
+            raise
+
+    async def _until_answering(self, cluster: Cluster, allowed_s: float) -> None:
+        """Until every server answers.
+
+        Raises:
+            DatabaseFailed: one ended, or does not.
+        """
+        clock = asyncio.get_running_loop().time
+        until = clock() + allowed_s
+        for one in self._running[cluster.key].each:
+            while await best_effort(machines.ask(one.machine, ["status"])) != ["ok"]:
+                _require_alive(one)
+                if clock() > until:
+                    raise DatabaseFailed(
+                        f"Aerospike on {one.machine.name} does not answer after {allowed_s:.0f} s",
+                        hint=f"its log is {one.log}",
+                    )
+                await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def _until_whole(self, cluster: Cluster) -> None:
+        """Until all are one cluster with nothing to migrate.
+
+        Raises:
+            DatabaseFailed: one ended, that does not come, or a server takes no writes.
+        """
+        servers = self._running[cluster.key]
+        clock = asyncio.get_running_loop().time
+        until, count = clock() + MIGRATION_TIMEOUT_S, len(servers.each)
+        commands = (*info.state_commands(servers.namespace), info.stable_command(count, servers.namespace))
+        while True:
+            for one in servers.each:
+                _require_alive(one)
+            answered = await _of_each(servers, lambda one: best_effort(machines.ask(one.machine, commands)))
+            states = [info.state(found[:-1]) if found else None for found in answered]
+            stable = {found[-1] if found else "" for found in answered}
+            for one, said in zip(servers.each, states, strict=True):
+                if said and said.trouble:
+                    raise DatabaseFailed(f"Aerospike on {one.machine.name}: {said.trouble}", hint=_MORE_ROOM)
+            if len(stable) == 1 and not info.refused(*stable) and all(said and said.whole(count) for said in states):
+                return
+            if clock() > until:
+                told = (
+                    f"{one.machine.name}: {said or 'no answer'}" for one, said in zip(servers.each, states, strict=True)
+                )
+                raise DatabaseFailed(
+                    f"the {count} servers of Aerospike are no cluster at rest after {MIGRATION_TIMEOUT_S:.0f} s: "
+                    + "; ".join(told),
+                    hint=f"ports {config.PORT} to {config.HEARTBEAT_PORT} must be open between the machines; its logs "
+                    f"stand beside {servers.log}",
+                )
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def _pause(self, cluster: Cluster) -> None:
+        """Takes the servers down, and remembers what they are started with."""
+        servers = self._running[cluster.key]
+        await _end(servers)
+        self._running[cluster.key] = replace(
+            servers, each=tuple(replace(one, process=None, log=None) for one in servers.each)
+        )
+
+
+async def _end(servers: _Servers) -> None:
+    """All at once; each writes what it holds to its storage first."""
+    processes = [one.process for one in servers.each if one.process is not None]
+    stops = (process.stop(signal=signal.SIGTERM, timeout_s=STOP_TIMEOUT_S) for process in processes)
+    ended = await asyncio.gather(*stops, return_exceptions=True)
+    for outcome in ended:
+        if isinstance(outcome, BaseException):
+            raise outcome
+    if None in ended:
+        raise DatabaseFailed(f"Aerospike did not stop within {STOP_TIMEOUT_S:.0f} s and was killed")
+
+
+async def _state(server: _Server, namespace: str) -> info.ServerState:
+    return info.state(await machines.ask(server.machine, info.state_commands(namespace)))
+
+
+async def _of_each(servers: _Servers, act: Callable[[_Server], Awaitable[Found]]) -> Sequence[Found]:
+    """On all machines at the same time."""
+    return await asyncio.gather(*(act(server) for server in servers.each))
+
+
+async def best_effort(asked: Awaitable[Found]) -> Found | None:
+    """None when the server does not answer."""
+    try:
+        return await asked
+    except _GONE:
+        return None
+
+
+def _require_alive(server: _Server) -> None:
+    """An end that nobody asked for.
+
+    Raises:
+        DatabaseFailed: with its last word.
+    """
+    if not server.alive:
+        raise DatabaseFailed(
+            f"Aerospike on {server.machine.name} ended: {_last_word(server.log)}", hint=f"its log is {server.log}"
+        )
+
+
+def _last_word(log: Path | None) -> str:
+    """The line that says why, else the last one."""
+    lines: list[str] = []
+    with suppress(OSError):
+        lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log is not None else []
+    told = [line.strip() for line in lines if line.strip()]
+    causes = [line for line in told if any(word in line for word in _CAUSES)]
+    return (causes or told[-1:] or ["it said nothing"])[0][:300]

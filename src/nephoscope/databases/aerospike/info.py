@@ -1,0 +1,212 @@
+"""Aerospike's info protocol, and what its servers say of themselves over it; pure.
+
+A message is a header of eight bytes (version 2, type 1, length in 48 bits, the highest byte first) and text. A command
+is a line; its answer is a line that repeats the command, a tab, and the value, often as `name=value;name=value`.
+Written from the documentation and the public sources of the server, 6.0 to 8.1.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from nephoscope.databases.base import Upkeep
+from nephoscope.model.errors import OutputUnreadable, ToolFailed
+from nephoscope.model.units import MIB
+
+HEADER_BYTES = 8
+_VERSION, _TYPE = 2, 1
+_REFUSAL = re.compile(r"(error|fail)(:|$)", re.IGNORECASE)
+"""And not `failed_best_practices=`, with which statistics may begin."""
+_BLOCK_BYTES = 8 * MIB
+"""Of a write block from 7.1 on, which has no setting of its size."""
+_NOT_STORED = re.compile(
+    r"password|secret|vault|key-file|cert|path|directory|address|pidfile|\.(file|device|stripe|shadow)\["
+)
+"""Names of settings that may be secret, or are places of the machine."""
+_QUEUES = re.compile(r"storage-engine\.(?:file|device)\[\d+\]\.(defrag_q|write_q|free_wblocks)")
+
+
+def request(commands: Sequence[str]) -> bytes:
+    """The message that asks for all of them."""
+    body = "".join(f"{command}\n" for command in commands).encode()
+    return bytes((_VERSION, _TYPE)) + len(body).to_bytes(HEADER_BYTES - 2, "big") + body
+
+
+def answers(message: bytes, commands: Sequence[str]) -> list[str]:
+    """What a server answered to each command, in their order; a refusal is an answer as well.
+
+    Raises:
+        OutputUnreadable: it is not the whole answer to these commands.
+    """
+    header, body = message[:HEADER_BYTES], message[HEADER_BYTES:]
+    if header[:2] != bytes((_VERSION, _TYPE)) or len(header) < HEADER_BYTES:
+        raise OutputUnreadable(f"the answer is no info message of Aerospike: it begins with {message[:16]!r}")
+    if int.from_bytes(header[2:], "big") != len(body):
+        raise OutputUnreadable(f"the answer is cut off: {len(body)} bytes of {int.from_bytes(header[2:], 'big')}")
+    lines = body.decode(errors="replace").rstrip("\0").removesuffix("\n").split("\n")
+    pairs = [line.partition("\t")[::2] for line in lines]
+    if [asked for asked, _ in pairs] != list(commands):
+        raise OutputUnreadable(f"the answer is to other commands than {', '.join(commands)}: {body[:200]!r}")
+    return [value for _, value in pairs]
+
+
+def refused(answer: str) -> bool:
+    """The server understood a command and says that it cannot."""
+    return _REFUSAL.match(answer) is not None
+
+
+def values(answer: str) -> dict[str, str]:
+    """Name -> value of an answer in that form.
+
+    Raises:
+        ToolFailed: it is a refusal.
+    """
+    if refused(answer):
+        raise ToolFailed(f"Aerospike answered {answer[:300]}")
+    return dict(pair.partition("=")[::2] for pair in answer.strip().split(";") if "=" in pair)
+
+
+@dataclass(frozen=True)
+class ServerState:
+    """What one server says of its cluster and of a namespace."""
+
+    cluster_key: str
+    """Of the cluster as it is now: another one whenever a server came or went."""
+    cluster_size: int
+    to_migrate: int
+    """Partitions."""
+    dead: int
+    unavailable: int
+    evicted: int
+    stop_writes: bool
+    """Memory or storage is too full: it takes no writes."""
+    clock_skew_stop_writes: bool
+    high_water_breached: bool
+
+    @property
+    def trouble(self) -> str:
+        """Why a trial on it would be none; empty when nothing is wrong."""
+        reasons = {
+            "it takes no writes: memory or storage is too full": self.stop_writes,
+            "it takes no writes: the servers' clocks differ": self.clock_skew_stop_writes,
+            f"{self.dead} of its partitions are dead": self.dead > 0,
+            f"{self.evicted} records were evicted": self.evicted > 0,
+        }
+        return "; ".join(reason for reason, holds in reasons.items() if holds)
+
+    def whole(self, servers: int) -> bool:
+        """Its cluster has so many servers and all copies of all partitions."""
+        return self.cluster_size == servers and not self.to_migrate and not self.unavailable and not self.dead
+
+    def __str__(self) -> str:
+        writes = "stopped" if self.stop_writes else "stopped by clock skew" if self.clock_skew_stop_writes else "taken"
+        mark = "breached" if self.high_water_breached else "kept"
+        return (
+            f"cluster {self.cluster_key} of {self.cluster_size}, partitions {self.to_migrate} to migrate, "
+            f"{self.dead} dead, {self.unavailable} unavailable, writes {writes}, high-water mark {mark}, "
+            f"{self.evicted} records evicted"
+        )
+
+
+def state_commands(namespace: str) -> tuple[str, ...]:
+    """What `state` reads the answers of."""
+    return ("statistics", f"namespace/{namespace}")
+
+
+def state(answered: Sequence[str]) -> ServerState:
+    """From the answers to `state_commands`.
+
+    Raises:
+        OutputUnreadable: a number is not there: an unknown version, or another namespace.
+        ToolFailed: the server refused.
+    """
+    cluster, namespace = (values(answer) for answer in answered)
+    try:
+        return ServerState(
+            cluster_key=cluster["cluster_key"],
+            cluster_size=int(cluster["cluster_size"]),
+            to_migrate=sum(int(namespace[f"migrate_{way}_partitions_remaining"]) for way in ("tx", "rx")),
+            dead=int(namespace["dead_partitions"]),
+            unavailable=int(namespace["unavailable_partitions"]),
+            evicted=int(namespace["evicted_objects"]),
+            stop_writes=_truth(namespace, "stop_writes"),
+            clock_skew_stop_writes=_truth(namespace, "clock_skew_stop_writes"),
+            high_water_breached=_truth(namespace, "hwm_breached"),
+        )
+    except (KeyError, ValueError) as error:
+        raise OutputUnreadable(f"Aerospike's statistics are not what is known of 6.0 to 8.1: {error}") from error
+
+
+def stable_command(servers: int, namespace: str) -> str:
+    """Answered with the cluster's key when so many servers are there and nothing is left to migrate."""
+    return f"cluster-stable:size={servers};ignore-migrations=false;namespace={namespace}"
+
+
+def config_commands(namespace: str) -> tuple[str, ...]:
+    """What `settings` reads the answers of. `id` is what every version understands."""
+    return ("get-config:context=service", "get-config:context=network", f"get-config:context=namespace;id={namespace}")
+
+
+def settings(answered: Sequence[str]) -> dict[str, str]:
+    """Those in force, by their places in the configuration file, but secrets and places of the machine.
+
+    Raises:
+        ToolFailed: the server refused.
+    """
+    sections = ("service", "network", "namespace")
+    found = {
+        f"{section}.{name}": value
+        for section, answer in zip(sections, answered, strict=True)
+        for name, value in values(answer).items()
+    }
+    return {name: found[name] for name in sorted(found) if not _NOT_STORED.search(name)}
+
+
+def upkeep_commands(namespace: str) -> tuple[str, ...]:
+    """What `upkeep` reads the answers of."""
+    return (*state_commands(namespace), config_commands(namespace)[-1])
+
+
+def upkeep(answered: Sequence[str]) -> Upkeep:
+    """Of one server: what it may still write; what waits to be written or defragmented.
+
+    It stops writes when too few write blocks are free, and when too much of the room is used (70 % by default; 6.0 has
+    no such limit): the nearer of both counts.
+
+    Raises:
+        OutputUnreadable: a number is not there.
+        ToolFailed: the server refused.
+    """
+    trouble = state(answered[:-1]).trouble
+    said, config = (values(answer) for answer in answered[1:])
+    try:
+        total = int(said.get("data_total_bytes") or said["device_total_bytes"])
+        used = int(said.get("data_used_bytes") or said["device_used_bytes"])
+        least = _first(config, "stop-writes-avail-pct", "min-avail-pct")
+        most = _first(config, "stop-writes-used-pct", "max-used-pct") or 100
+        block = int(config.get("storage-engine.write-block-size", _BLOCK_BYTES))
+        counts = {"free_wblocks": 0, "defrag_q": 0, "write_q": 0}
+        found = [(match[1], int(value)) for name, value in said.items() if (match := _QUEUES.fullmatch(name))]
+        for name, count in found:
+            counts[name] += count
+    except (KeyError, ValueError) as error:
+        raise OutputUnreadable(f"Aerospike's storage is not what is known of 6.0 to 8.1: {error}") from error
+    if {name for name, _ in found} != counts.keys():
+        raise OutputUnreadable("Aerospike does not say how many write blocks are free, to write and to defragment")
+    free = min(counts["free_wblocks"] * block - total * least // 100, total * most // 100 - used)
+    return Upkeep(
+        free_bytes=max(0, free),
+        debt_bytes=(counts["defrag_q"] + counts["write_q"]) * block,
+        trouble=trouble,
+    )
+
+
+def _first(config: Mapping[str, str], *names: str) -> int:
+    """The first setting of the storage that is there."""
+    return next((int(config[f"storage-engine.{name}"]) for name in names if f"storage-engine.{name}" in config), 0)
+
+
+def _truth(said: Mapping[str, str], name: str) -> bool:
+    if said[name] not in {"true", "false"}:
+        raise ValueError(f"{name} is {said[name]!r}")
+    return said[name] == "true"

@@ -1,0 +1,221 @@
+"""What the program `cockroach` is told, and what it answers, by the documentation of 22.1 and later; pure.
+
+Start flags and cluster settings of the published methods are those of the public repositories and reports; what an
+edition does not say is CockroachDB's own default.
+"""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from nephoscope.model.errors import DatabaseFailed
+from nephoscope.study.model import Database as DatabaseSettings
+
+PORT = 26357
+"""Not 26257: a server of the machine's own must not be disturbed, nor measured."""
+CONSOLE_PORT = 8357
+"""On the loopback: nobody needs it from outside."""
+OLDEST_VERSION = (22, 1)
+"""RESTORE of one database by another name, and SQL as the load generator's dialect has it."""
+_NOT_STORED = ("secret", "license", "password", "credential", "key", "organization")
+"""Parts of names of cluster settings that may be secret."""
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a published method started and set CockroachDB."""
+
+    flags: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+_LOADING = {
+    "kv.snapshot_rebalance.max_rate": "128MiB",
+    "kv.snapshot_recovery.max_rate": "128MiB",
+}
+MANNERS: Mapping[str, Manner] = MappingProxyType(
+    {
+        "cr2018": Manner({"cache": ".25", "max-sql-memory": ".25"}),
+        "cr2020": Manner({"cache": ".25", "max-sql-memory": ".25"}),
+        "cr2021": Manner({"cache": "0.25", "max-sql-memory": "0.4"}, _LOADING),
+        "cr2022": Manner(
+            {"cache": "0.25", "max-sql-memory": "0.4"},
+            {
+                "admission.kv.enabled": "false",
+                "admission.sql_kv_response.enabled": "false",
+                "admission.sql_sql_response.enabled": "false",
+                "server.consistency_check.interval": "0s",
+                "kv.range_merge.queue_enabled": "false",
+                "sql.stats.automatic_collection.enabled": "false",
+            },
+        ),
+    }
+)
+USUAL = Manner({"cache": ".25", "max-sql-memory": ".25"})
+"""What its production checklist asks for; its defaults are 128 MiB, for a laptop."""
+
+
+def manner_of(settings: DatabaseSettings) -> Manner:
+    """Flags and settings: those of the edition, or the usual ones, with the study's own on top."""
+    base = MANNERS[settings.edition] if settings.edition else USUAL
+    return Manner({**base.flags, **(settings.start_flags or {})}, {**base.settings, **settings.settings})
+
+
+def is_secure(settings: DatabaseSettings) -> bool:
+    """As the study says; the editions ran insecure clusters."""
+    return settings.edition is None if settings.secure is None else settings.secure
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things are on a database machine."""
+
+    root: str
+    program: str
+    secure: bool
+    stores: tuple[str, ...]
+    """Folders of data, one on each disk; the first holds the logs, too."""
+
+    @property
+    def certificates(self) -> str:
+        """Folder of the authority's certificate, the node's, and (where clients run) root's."""
+        return f"{self.root}/certs"
+
+    @property
+    def security(self) -> str:
+        """The flag of every command that meets a server."""
+        return f"--certs-dir={self.certificates}" if self.secure else "--insecure"
+
+    def start(self, address: str, addresses: Sequence[str], flags: Mapping[str, str]) -> list[str]:
+        """Argv of a server; one alone is a cluster of its own and keeps one copy."""
+        joined = [f"--join={','.join(map(endpoint, addresses))}"] if len(addresses) > 1 else []
+        return [
+            self.program,
+            "start" if joined else "start-single-node",
+            self.security,
+            *(f"--store=path={store}" for store in self.stores),
+            f"--listen-addr={endpoint(address)}",
+            f"--advertise-addr={endpoint(address)}",
+            f"--http-addr=127.0.0.1:{CONSOLE_PORT}",
+            *joined,
+            *(f"--{name}={value}" for name, value in flags.items()),
+        ]
+
+    def init(self, address: str) -> list[str]:
+        """Argv that makes a cluster of servers that wait for each other."""
+        return [self.program, "init", self.security, f"--host={endpoint(address)}"]
+
+    def sql(self, address: str, statement: str) -> list[str]:
+        """Argv of one statement; its rows come as tab-separated values below a line of names."""
+        return [
+            *(self.program, "sql", self.security, f"--host={endpoint(address)}"),
+            *("--format=tsv", f"--execute={statement}"),
+        ]
+
+    def status(self, address: str) -> list[str]:
+        """Argv of what each server says of its replicas."""
+        return [*(self.program, "node", "status", "--ranges"), self.security, f"--host={endpoint(address)}",
+                "--format=tsv"]  # fmt: skip
+
+    def dsn(self, addresses: Sequence[str], certificates: str) -> str:
+        """Of all servers: the load generator spreads its connections over them.
+
+        Args:
+            addresses: of the database machines.
+            certificates: folder of root's certificate on the load machine.
+        """
+        query = "sslmode=disable"
+        if self.secure:
+            named = {"sslrootcert": "ca.crt", "sslcert": "client.root.crt", "sslkey": "client.root.key"}
+            query = "&".join(["sslmode=verify-full", *(f"{key}={certificates}/{file}" for key, file in named.items())])
+        return f"postgresql://root@{','.join(map(endpoint, addresses))}/defaultdb?{query}"
+
+
+def endpoint(address: str) -> str:
+    """Address and port, an IPv6 one in brackets."""
+    return f"[{address}]:{PORT}" if ":" in address else f"{address}:{PORT}"
+
+
+def set_statement(name: str, value: str) -> str:
+    """SQL that sets one cluster setting: numbers and truth values as they are, anything else as text."""
+    plain = value in {"true", "false"} or value.replace(".", "", 1).removeprefix("-").isdigit()
+    return f"SET CLUSTER SETTING {name} = {value if plain else quoted(value)}"
+
+
+def quoted(text: str) -> str:
+    """An SQL literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def rows(said: str) -> list[dict[str, str]]:
+    """Tab-separated values below a line of names; no rows when nothing was said."""
+    return list(csv.DictReader(io.StringIO(said), delimiter="\t"))
+
+
+def settings_in_force(said: str) -> dict[str, str]:
+    """Every cluster setting of SHOW ALL CLUSTER SETTINGS, but secrets."""
+    return {
+        row["variable"]: row["value"]
+        for row in rows(said)
+        if row.get("variable") and not any(part in row["variable"] for part in _NOT_STORED)
+    }
+
+
+@dataclass(frozen=True)
+class Replication:
+    """What one server says of its replicas."""
+
+    node: str
+    live: bool
+    ranges: int
+    under_replicated: int
+    unavailable: int
+
+    @property
+    def whole(self) -> bool:
+        """Live, and every range has all its copies, as far as this server leads it."""
+        return self.live and not self.under_replicated and not self.unavailable
+
+    def __str__(self) -> str:
+        said = "live" if self.live else "not live"
+        return f"{said}, {self.under_replicated} ranges under-replicated, {self.unavailable} unavailable"
+
+
+def replication(said: str) -> list[Replication]:
+    """What `node status --ranges` says, by server.
+
+    Raises:
+        DatabaseFailed: it says something else.
+    """
+    try:
+        return [
+            Replication(
+                node=row["address"],
+                live=row["is_live"] == "true" and row["is_available"] == "true",
+                ranges=int(row["ranges"]),
+                under_replicated=int(row["ranges_underreplicated"]),
+                unavailable=int(row["ranges_unavailable"]),
+            )
+            for row in rows(said)
+        ]
+    except (KeyError, ValueError) as error:
+        raise DatabaseFailed(f"`cockroach node status --ranges` says what nobody expects: {error!r}") from error
+
+
+def version_of(build_tag: str) -> tuple[int, int]:
+    """Major and minor version of 'v22.1.6'.
+
+    Raises:
+        DatabaseFailed: it is none, or too old.
+    """
+    parts = build_tag.strip().removeprefix("v").split(".")
+    try:
+        found = (int(parts[0]), int(parts[1]))
+    except (IndexError, ValueError) as error:
+        raise DatabaseFailed(f"`cockroach version --build-tag` says {build_tag[:100]!r}, and that is none") from error
+    if found < OLDEST_VERSION:
+        oldest = ".".join(map(str, OLDEST_VERSION))
+        raise DatabaseFailed(f"CockroachDB {build_tag.strip()} is too old: {oldest} is the oldest that can be measured")
+    return found

@@ -1,0 +1,370 @@
+"""CockroachDB: a server of ours on every database machine, of a program that the user names.
+
+Written from its documentation: no server was at hand, and nothing here was run against a real one. One machine is
+started as a cluster of its own with one copy; several join, are initialised once, and keep three copies. Disks that are
+apart have a store each. Loaded data sets are backups; every trial gets a restored one, so that each starts from the
+same state.
+"""
+
+import asyncio
+import hashlib
+import json
+import signal
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit, urlunsplit
+
+from nephoscope.databases import upkeep
+from nephoscope.databases.base import Endpoint, Upkeep
+from nephoscope.databases.cockroachdb import commands
+from nephoscope.databases.cockroachdb.commands import Layout, Manner, Replication
+from nephoscope.databases.cockroachdb.machines import (
+    certify,
+    claim_folders,
+    client_certificates,
+    found_again,
+    installed,
+    require_ours,
+    root_of,
+    stores_of,
+)
+from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.model.errors import DatabaseFailed, NephoscopeError, TargetLost, ToolFailed, ToolTimedOut
+from nephoscope.providers.base import Cluster
+from nephoscope.study.model import Database as DatabaseSettings
+
+TRIAL_DATABASE = "nephoscope_trial"
+START_TIMEOUT_S = 120.0
+REPLICATION_TIMEOUT_S = 1800.0
+"""Until every range has its copies: after a restore it moves data."""
+COPY_TIMEOUT_S = 6 * 3600.0
+"""For backup and restore of a whole data set."""
+STOP_TIMEOUT_S = 30.0
+DEFAULT_FIXTURES = "nodelocal://1/nephoscope"
+"""On the first machine's store: gone with the cluster."""
+GC_TTL_S = 600
+"""After so long the space of a dropped copy is free again; by default it takes hours, and trials follow each other."""
+DISK_SHARE = 0.35
+"""In 2022 10,000 warehouses of TPC-C lay on three volumes of 1,000 GB: compressed, and the backup in a bucket."""
+COPIES = 3
+"""Of every range, where there are so many machines."""
+_STATEMENT_TIMEOUT_S = 120.0
+_LOOK_EVERY_S = 0.5
+_QUIET = {"COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING": "true"}
+_NO_BACKUP = ("not found", "no such file", "does not exist", "no backups")
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class _Servers:
+    """Servers of ours that were started, the first machine's first."""
+
+    layout: Layout
+    """On the first machine, from which they are asked."""
+    manner: Manner
+    fixtures: str
+    log: Path
+    processes: tuple[Background, ...] = ()
+
+
+class CockroachDatabase:
+    """See the module's text. One instance serves one study."""
+
+    name = "cockroachdb"
+
+    def __init__(self) -> None:
+        self._running: dict[str, _Servers] = {}
+
+    # Database
+
+    async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        """See `Database.start`: with its settings made, and every range in all its copies.
+
+        Raises:
+            InputError: `binary` is no file.
+        """
+        layouts, tag = await _layouts(cluster, settings, installed)
+        await claim_folders(cluster, _identity(cluster, layouts, tag))
+        if layouts[0].secure:
+            await certify(cluster, layouts[0])
+        manner = commands.manner_of(settings)
+        self._running[cluster.key] = _Servers(layouts[0], manner, _fixtures(settings), log)
+        try:
+            await self._come_up(cluster, await self._launch(cluster, layouts))
+            for name, value in manner.settings.items():
+                await self._sql(cluster, commands.set_statement(name, value))
+            await self._until_whole(cluster)
+        except (ToolFailed, ToolTimedOut) as error:
+            await self.stop(cluster)
+            raise DatabaseFailed(
+                f"CockroachDB did not come up: {error.message}", hint=f"its logs stand beside {log}"
+            ) from error
+        except BaseException:
+            await self.stop(cluster)
+            raise
+        return _endpoint(cluster, settings, layouts[0], tag)
+
+    # CanAttach
+
+    async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        """See `CanAttach.attach`: servers on machines that outlived the controller."""
+        if isinstance(cluster.database[0].remote, LocalRemote):
+            raise TargetLost("a server on this machine ends with its controller")
+        try:
+            layouts, tag = await _layouts(cluster, settings, found_again)
+            await require_ours(cluster, _identity(cluster, layouts, tag))
+            self._running[cluster.key] = _Servers(layouts[0], commands.manner_of(settings), _fixtures(settings), log)
+            await self._launch(cluster, layouts)  # each is begun once in an attempt: this finds what goes on
+            for machine in cluster.database:
+                await _ask(cluster.database[0], layouts[0].sql(machine.address, "SELECT 1"))
+        except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
+            raise TargetLost(f"CockroachDB of {cluster.key} is not up any more: {error.message}") from error
+        return _endpoint(cluster, settings, layouts[0], tag)
+
+    async def stop(self, cluster: Cluster) -> None:
+        """See `Database.stop`; their logs and their last word on replication come here first."""
+        servers = self._running.pop(cluster.key, None)
+        if servers is None:
+            return
+        with suppress(NephoscopeError):
+            said = await _ask(cluster.database[0], servers.layout.status(cluster.database[0].address))
+            _keep(_beside(servers.log, "replication-after", ".tsv"), said)
+        for machine in cluster.database:
+            log = _beside(servers.log, f"{machine.name}-server")
+            with suppress(NephoscopeError):
+                await machine.remote.download(f"{stores_of(machine)[0]}/logs/cockroach.log", log)
+        # All at once, and not for long: the last of them waits in vain for a majority to hand its ranges to. What it
+        # answered to is on the disks of the others.
+        stops = (process.stop(signal=signal.SIGTERM, timeout_s=STOP_TIMEOUT_S) for process in servers.processes)
+        ended = await asyncio.gather(*stops, return_exceptions=True)
+        for outcome in ended:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    # HasFootprint
+
+    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:  # noqa: ARG002
+        """See `HasFootprint.disk_bytes`: three copies on all machines together."""
+        return int(DISK_SHARE * data_bytes * min(1.0, COPIES / machines))
+
+    # HasFixtures
+
+    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:  # noqa: ARG002
+        """See `HasFixtures.has_fixture`: a backup that was not finished is none."""
+        try:
+            said = await self._sql(cluster, f"SHOW BACKUPS IN {self._place(cluster, fixture)}")
+        except ToolFailed as error:
+            if any(words in error.message.lower() for words in _NO_BACKUP):
+                return False
+            raise
+        return bool(commands.rows(said))
+
+    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
+        """See `HasFixtures.create_fixture`."""
+        await self._drop(cluster, fixture)
+        await self._sql(cluster, f"CREATE DATABASE {fixture}")
+        return _with_database(endpoint, fixture)
+
+    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:  # noqa: ARG002
+        """See `HasFixtures.seal_fixture`: what was loaded is a backup now, and no database any more."""
+        place = self._place(cluster, fixture)
+        await self._sql(cluster, f"BACKUP DATABASE {fixture} INTO {place}", timeout_s=COPY_TIMEOUT_S)
+        await self._drop(cluster, fixture)
+
+    async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
+        """See `HasFixtures.clone_fixture`: restored, with all its copies."""
+        await self._drop(cluster, TRIAL_DATABASE)
+        statement = (
+            f"RESTORE DATABASE {fixture} FROM LATEST IN {self._place(cluster, fixture)} "
+            f"WITH new_db_name = {commands.quoted(TRIAL_DATABASE)}"
+        )
+        await self._sql(cluster, statement, timeout_s=COPY_TIMEOUT_S)
+        await self._until_whole(cluster)
+        return _with_database(endpoint, TRIAL_DATABASE)
+
+    # HasSettings
+
+    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:  # noqa: ARG002
+        """See `HasSettings.settings`: those that somebody made, start flags, replication; a log has them all."""
+        servers = self._running[cluster.key]
+        said = await self._sql(cluster, "SHOW ALL CLUSTER SETTINGS")
+        in_force = commands.settings_in_force(said)
+        _keep(
+            _beside(servers.log, "cluster-settings", ".tsv"),
+            "".join(f"{name}\t{value}\n" for name, value in sorted(in_force.items())),
+        )
+        stored = commands.rows(await self._sql(cluster, "SELECT name FROM system.settings"))
+        made = {row.get("name", "") for row in stored} | set(servers.manner.settings)
+        found = {name: value for name, value in in_force.items() if name in made}
+        found |= {f"start --{name}": value for name, value in servers.manner.flags.items()}
+        found["security"] = "certificates" if servers.layout.secure else "insecure"
+        return found | await self.replication(cluster)
+
+    # HasUpkeep
+
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:  # noqa: ARG002
+        """See `HasUpkeep.upkeep`: free space alone; each server keeps log and cache to itself."""
+        return Upkeep(free_bytes=await upkeep.free_bytes(cluster))
+
+    # how
+
+    async def replication(self, cluster: Cluster) -> dict[str, str]:
+        """What each server says of its replicas, by its name and in words; empty when there is one copy."""
+        if len(cluster.database) == 1:
+            return {}
+        return {f"node {row.node}": str(row) for row in await self._replication(cluster)}
+
+    async def _replication(self, cluster: Cluster) -> list[Replication]:
+        servers, machine = self._running[cluster.key], cluster.database[0]
+        return commands.replication(await _ask(machine, servers.layout.status(machine.address)))
+
+    async def _launch(self, cluster: Cluster, layouts: Sequence[Layout]) -> _Servers:
+        """Starts every server; they do not answer yet."""
+        servers, addresses = self._running[cluster.key], _addresses(cluster)
+        for machine, layout in zip(cluster.database, layouts, strict=True):
+            argv = layout.start(machine.address, addresses, servers.manner.flags)
+            process = await machine.remote.start(argv, log=_beside(servers.log, machine.name), environment=_QUIET)
+            servers = replace(servers, processes=(*servers.processes, process))
+            self._running[cluster.key] = servers
+        return servers
+
+    async def _come_up(self, cluster: Cluster, servers: _Servers) -> None:
+        """Makes a cluster of them unless they are one, and waits until each answers.
+
+        Raises:
+            DatabaseFailed: one ended.
+            ToolFailed, ToolTimedOut: they do not.
+        """
+        first = cluster.database[0]
+
+        async def initialise() -> None:
+            try:
+                await _ask(first, servers.layout.init(first.address))
+            except ToolFailed as error:
+                if "already been initialized" not in error.message:
+                    raise
+
+        if len(cluster.database) > 1:
+            await self._patiently(servers, initialise)
+        for machine in cluster.database:
+            argv = servers.layout.sql(machine.address, "SELECT 1")
+            await self._patiently(servers, lambda argv=argv: _ask(first, argv))  # type: ignore[misc]
+
+    async def _patiently(self, servers: _Servers, ask: Callable[[], Awaitable[Found]]) -> Found:
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        while True:
+            try:
+                return await ask()
+            except (ToolFailed, ToolTimedOut):
+                dead = not all(process.running() for process in servers.processes)
+                if dead or clock() - started > START_TIMEOUT_S:
+                    raise
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def _until_whole(self, cluster: Cluster) -> None:
+        """Until every server is there and every range has all its copies.
+
+        Raises:
+            DatabaseFailed: that does not come.
+        """
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        while True:
+            said = await self._replication(cluster)
+            if len(said) == len(cluster.database) and all(row.whole for row in said):
+                return
+            if clock() - started > REPLICATION_TIMEOUT_S:
+                raise DatabaseFailed(
+                    f"after {REPLICATION_TIMEOUT_S:.0f} s not every range has its copies: "
+                    + "; ".join(f"{row.node} {row}" for row in said),
+                    hint="look for a full disk or a lost machine in the servers' logs",
+                )
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def _drop(self, cluster: Cluster, database: str) -> None:
+        """A database and, before the next hours are over, its space."""
+        there = await self._sql(cluster, "SELECT database_name FROM [SHOW DATABASES]")
+        if database in {row.get("database_name") for row in commands.rows(there)}:
+            await self._sql(cluster, f"ALTER DATABASE {database} CONFIGURE ZONE USING gc.ttlseconds = {GC_TTL_S}")
+            await self._sql(cluster, f"DROP DATABASE {database} CASCADE")
+
+    def _place(self, cluster: Cluster, fixture: str) -> str:
+        """Where the backup of a data set is; what follows a question mark are the store's parameters."""
+        place, mark, parameters = self._running[cluster.key].fixtures.partition("?")
+        return commands.quoted(f"{place.rstrip('/')}/{fixture}{mark}{parameters}")
+
+    async def _sql(self, cluster: Cluster, statement: str, *, timeout_s: float = _STATEMENT_TIMEOUT_S) -> str:
+        machine = cluster.database[0]
+        return await _ask(machine, self._running[cluster.key].layout.sql(machine.address, statement), timeout_s)
+
+
+async def _layouts(
+    cluster: Cluster,
+    settings: DatabaseSettings,
+    find: Callable[[MachineHandle, DatabaseSettings], Awaitable[tuple[str, str]]],
+) -> tuple[list[Layout], str]:
+    """How each machine has the program that `find` finds there, and its build tag.
+
+    Raises:
+        DatabaseFailed: they differ in version.
+    """
+    found = await asyncio.gather(*(find(machine, settings) for machine in cluster.database))
+    pairs = list(zip(cluster.database, found, strict=True))
+    if len({tag for _, tag in found}) > 1:
+        raise DatabaseFailed(
+            "CockroachDB differs between the machines: "
+            + ", ".join(f"{machine.name} {tag}" for machine, (_, tag) in pairs)
+        )
+    secure = commands.is_secure(settings)
+    layouts = [Layout(root_of(machine), program, secure, stores_of(machine)) for machine, (program, _) in pairs]
+    return layouts, found[0][1]
+
+
+def _endpoint(cluster: Cluster, settings: DatabaseSettings, layout: Layout, tag: str) -> Endpoint:
+    client = client_certificates(cluster) if layout.secure else ""
+    return Endpoint(layout.dsn(_addresses(cluster), client), {}, tag, "user" if settings.binary else "system")
+
+
+def _addresses(cluster: Cluster) -> list[str]:
+    return [machine.address for machine in cluster.database]
+
+
+def _fixtures(settings: DatabaseSettings) -> str:
+    return (settings.fixtures or DEFAULT_FIXTURES).rstrip("/")
+
+
+def _identity(cluster: Cluster, layouts: Sequence[Layout], tag: str) -> str:
+    """Of a cluster whose data can be gone on with."""
+    inputs = [_addresses(cluster), layouts[0].secure, tag, [len(layout.stores) for layout in layouts]]
+    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
+
+
+async def _ask(machine: MachineHandle, argv: list[str], timeout_s: float = _STATEMENT_TIMEOUT_S) -> str:
+    """One command of `cockroach` as a client; what it says.
+
+    Raises:
+        ToolFailed: it failed, with what it said.
+    """
+    completed = await machine.remote.execute(argv, timeout_s=timeout_s, environment=_QUIET, pinned=False)
+    return completed.require().stdout.decode(errors="replace")
+
+
+def _beside(log: Path, name: str, suffix: str = ".log") -> Path:
+    return log.with_name(f"{log.stem}-{name}{suffix}")
+
+
+def _keep(file: Path, text: str) -> None:
+    """For people who look for a cause; a trial does not fail by it."""
+    with suppress(OSError):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+
+def _with_database(endpoint: Endpoint, database: str) -> Endpoint:
+    return replace(endpoint, dsn=urlunsplit(urlsplit(endpoint.dsn)._replace(path=f"/{database}")))

@@ -1,0 +1,206 @@
+"""Gets machines ready for CockroachDB: the program, a data folder of this cluster and no other, certificates."""
+
+import asyncio
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from nephoscope.databases.cockroachdb.commands import Layout, version_of
+from nephoscope.databases.programs import taken_along
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.model.errors import DatabaseFailed
+from nephoscope.providers.base import Cluster
+from nephoscope.study.model import Database as DatabaseSettings
+
+_LOOK_TIMEOUT_S = 60.0
+_INSTALL_TIMEOUT_S = 1800.0
+_REMOVE_TIMEOUT_S = 600.0
+_CLIENT_FILES = ("ca.crt", "client.root.crt", "client.root.key")
+
+_LOOK = """
+root=$1 version=$2
+for one in "$root/bin/cockroach" "$(command -v cockroach)"; do
+    [ -n "$one" ] && [ -x "$one" ] || continue
+    case "$("$one" version --build-tag)" in
+        "v$version" | "v$version".*) echo "$one"; exit 0 ;;
+        *) [ -n "$version" ] || { echo "$one"; exit 0; } ;;
+    esac
+done
+"""
+"""The program of a version (or of any): taken along before, or of the machine's own."""
+_DOWNLOAD = """
+[ -n "$version" ] || { echo "it is not on PATH" >&2; exit 1; }
+case "$(uname -m)" in
+    x86_64) kind=amd64 ;;
+    aarch64) kind=arm64 ;;
+    *) echo "there is no program for $(uname -m)" >&2; exit 1 ;;
+esac
+rm -rf "$root/download" && mkdir -p "$root/bin" "$root/download" || exit 1
+curl -fsSL -o "$root/download/archive" \\
+    "https://binaries.cockroachdb.com/cockroach-v$version.linux-$kind.tgz" >&2 || exit 1
+tar -xzf "$root/download/archive" -C "$root/download" --strip-components=1 || exit 1
+mv "$root/download/cockroach" "$root/bin/cockroach" || exit 1
+rm -rf "$root/download"
+echo "$root/bin/cockroach"
+"""
+"""Where there is none, by the machine itself."""
+
+_CLAIM = """
+root=$1 cluster=$2
+if [ "$(cat "$root/cluster" 2>/dev/null)" = "$cluster" ]; then echo ours; else echo other; fi
+"""
+_EMPTY = """
+set -eu
+root=$1 cluster=$2
+shift 2
+rm -rf "$@" "$root/certs" "$root/authority" "$root/cluster"
+mkdir -p "$root/certs"
+chmod 700 "$root/certs"
+printf %s "$cluster" >"$root/cluster"
+"""
+"""Servers of two clusters do not speak to each other: data of another one is in the way."""
+
+_CERTIFY = """
+set -eu
+program=$1 folder=$2
+shift 2
+[ ! -e "$folder/complete" ] || exit 0
+rm -rf "$folder"
+umask 077
+mkdir -p "$folder"
+"$program" cert create-ca --certs-dir="$folder" --ca-key="$folder/ca.key"
+"$program" cert create-client root --certs-dir="$folder" --ca-key="$folder/ca.key"
+for address; do
+    "$program" cert create-node "$address" --certs-dir="$folder" --ca-key="$folder/ca.key"
+    mkdir "$folder/$address"
+    mv "$folder/node.crt" "$folder/node.key" "$folder/$address"
+done
+: >"$folder/complete"
+"""
+
+
+async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple[str, str]:
+    """Path and build tag of the program on a machine: taken there from `binary`, else its own, else downloaded there.
+
+    Raises:
+        InputError: there is no such file here.
+        DatabaseFailed: the machine has none and cannot get it, or it is of another version than asked for.
+    """
+    root = root_of(machine)
+    if settings.binary is not None:
+        program = await taken_along(machine, settings.binary, f"{root}/bin/cockroach")
+    else:
+        wanted = (settings.version or "").removeprefix("v")
+        found = await machine.remote.execute(
+            ["sh", "-c", _LOOK + _DOWNLOAD, "find", root, wanted], timeout_s=_INSTALL_TIMEOUT_S, pinned=False
+        )
+        if found.exit_code != 0:
+            why = found.stderr.decode(errors="replace").strip()[-300:] or "it says nothing"
+            raise DatabaseFailed(
+                f"no CockroachDB {wanted or 'at all'} on {machine.name}: {why}",
+                hint="give `database.binary`, a path of the program on this machine, or a whole `database.version`",
+            )
+        program = found.stdout.decode().strip().splitlines()[-1]
+    said = await machine.remote.execute([program, "version", "--build-tag"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    tag = said.require().stdout.decode(errors="replace").strip()
+    version_of(tag)
+    if settings.version is not None and not f"{tag}.".startswith(f"v{settings.version.removeprefix('v')}."):
+        raise DatabaseFailed(
+            f"the study asks for CockroachDB {settings.version}, and the one on {machine.name} is {tag}",
+            hint="change `version` in the study, or give `binary` of such a one",
+        )
+    return program, tag
+
+
+async def found_again(machine: MachineHandle, settings: DatabaseSettings) -> tuple[str, str]:
+    """Path and build tag of the program that `installed` once found; nothing is taken to the machine.
+
+    Raises:
+        DatabaseFailed: it is not there.
+    """
+    wanted = "" if settings.binary else (settings.version or "").removeprefix("v")
+    argv = ["sh", "-c", f"{_LOOK}exit 1", "find", root_of(machine), wanted]
+    found = await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    if found.exit_code != 0:
+        raise DatabaseFailed(f"{machine.name} has no CockroachDB of ours")
+    program = found.stdout.decode().strip().splitlines()[-1]
+    said = await machine.remote.execute([program, "version", "--build-tag"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    return program, said.require().stdout.decode(errors="replace").strip()
+
+
+async def require_ours(cluster: Cluster, identity: str) -> None:
+    """Every data folder is of the cluster `identity`; nothing is changed.
+
+    Raises:
+        DatabaseFailed: one is not.
+    """
+    for machine in cluster.database:
+        if (await _script(machine, _CLAIM, root_of(machine), identity)).strip() != "ours":
+            raise DatabaseFailed(f"the data folder of {machine.name} is of another cluster")
+
+
+async def claim_folders(cluster: Cluster, identity: str) -> None:
+    """Data folders that all are of the cluster `identity`: kept when they all are, else emptied."""
+    arguments = [(machine, root_of(machine)) for machine in cluster.database]
+    said = await asyncio.gather(*(_script(machine, _CLAIM, root, identity) for machine, root in arguments))
+    if not all(one.strip() == "ours" for one in said):
+        await asyncio.gather(
+            *(_script(machine, _EMPTY, root, identity, *stores_of(machine)) for machine, root in arguments)
+        )
+
+
+async def certify(cluster: Cluster, layout: Layout) -> str:
+    """Certificates for every server and for root, made on the first machine; the folder of root's on load machines.
+
+    Raises:
+        ToolFailed: `cockroach cert` refuses.
+    """
+    first, addresses = cluster.database[0], [machine.address for machine in cluster.database]
+    authority = f"{root_of(first)}/authority"
+    await _script(first, _CERTIFY, layout.program, authority, *addresses)
+    for machine in cluster.database:
+        own = [f"{machine.address}/node.crt", f"{machine.address}/node.key"]
+        files = [*_CLIENT_FILES, *own] if machine is first else ["ca.crt", *own]
+        await _carry(first, authority, files, machine, f"{root_of(machine)}/certs")
+    folder = client_certificates(cluster)
+    for machine in () if cluster.co_located else cluster.load_machines:
+        await _carry(first, authority, _CLIENT_FILES, machine, folder)
+    return folder
+
+
+def client_certificates(cluster: Cluster) -> str:
+    """The folder of root's on the load machines."""
+    return f"{root_of(cluster.load)}/certs"
+
+
+async def _carry(source: MachineHandle, folder: str, files: Sequence[str], to: MachineHandle, into: str) -> None:
+    """Copies files by way of this machine, where they are gone afterwards; keys are their owner's alone."""
+    await _execute(to, "mkdir", "-p", "-m", "700", into)
+    with tempfile.TemporaryDirectory() as here:
+        for file in files:
+            name = Path(file).name
+            local = Path(here) / name
+            local.touch(mode=0o600)
+            await source.remote.download(f"{folder}/{file}", local)
+            await to.remote.upload(local, f"{into}/{name}")
+            await _execute(to, "chmod", "600", f"{into}/{name}")
+
+
+def stores_of(machine: MachineHandle) -> tuple[str, ...]:
+    """Folders of data, one on each disk."""
+    return tuple(f"{folder}/cockroach/store" for folder in (machine.data_dir, *machine.more_data_dirs))
+
+
+def root_of(machine: MachineHandle) -> str:
+    """Our folder on a machine."""
+    return f"{machine.data_dir}/cockroach"
+
+
+async def _script(machine: MachineHandle, script: str, *arguments: str) -> str:
+    argv = ["sh", "-c", script, "prepare", *arguments]
+    completed = await machine.remote.execute(argv, timeout_s=_REMOVE_TIMEOUT_S, pinned=False)
+    return completed.require().stdout.decode(errors="replace")
+
+
+async def _execute(machine: MachineHandle, *argv: str) -> None:
+    (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require()

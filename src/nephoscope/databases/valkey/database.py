@@ -1,0 +1,311 @@
+"""Valkey (or Redis): a server of ours on every database machine. One of the user's is refused: a trial empties it.
+
+Several database machines make a cluster: each is a master of its part of the keys, without replicas.
+
+A server lives in `<data folder>/valkey` and writes an append-only file that is synced each second: at most that
+second is lost (`appendfsync = "always"` syncs each write). Loaded data sets are kept as snapshots; every trial begins
+with one, loaded by servers that were just started.
+"""
+
+import asyncio
+import json
+import secrets
+import signal
+import socket
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from nephoscope.databases import upkeep
+from nephoscope.databases.base import Endpoint, Upkeep
+from nephoscope.databases.valkey import cluster as valkey_cluster
+from nephoscope.databases.valkey.binaries import ValkeyBinaries, binaries_on
+from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.model.errors import DatabaseFailed, InputError, ToolFailed, ToolTimedOut
+from nephoscope.providers.base import Cluster
+from nephoscope.study.model import Database as DatabaseSettings
+
+PASSWORD_VARIABLE = "REDISCLI_AUTH"  # noqa: S105 - the name of a variable
+DEFAULT_SETTINGS: Mapping[str, str] = {"save": "", "appendonly": "yes", "appendfsync": "everysec"}
+PORT, BUS_PORT = 22_121, 32_121
+"""On machines that are not this one: below the ports that a kernel hands out by itself."""
+START_TIMEOUT_S = 60.0
+LOADING_TIMEOUT_S = 3600.0
+"""For a server that says it is loading its data."""
+STOP_TIMEOUT_S = 600.0
+_COMMAND_TIMEOUT_S = 120.0
+_SAVE_TIMEOUT_S = 3600.0
+_LOOK_EVERY_S = 0.05
+_NOT_STORED = ("pass", "auth", "user", "key", "secret", "file", "dir", "tls", "socket", "bind", "announce", "cmdline")
+"""Parts of names of settings that may be secret, or are places of the machine."""
+
+
+@dataclass(frozen=True)
+class _Server:
+    """A server of ours."""
+
+    machine: MachineHandle
+    program: str
+    process: Background
+    log: Path
+    endpoint: Endpoint
+
+    @property
+    def folder(self) -> str:
+        """On its machine."""
+        return _folder(self.machine)
+
+    def fixture(self, name: str) -> str:
+        """Its part of a sealed data set."""
+        return f"{self.folder}/fixtures/{name}.rdb"
+
+
+class ValkeyDatabase:
+    """See the module's text. One instance serves one study."""
+
+    name = "valkey"
+
+    def __init__(self, find: Callable[[], ValkeyBinaries]) -> None:
+        self._find = find
+        self._running: dict[str, list[_Server]] = {}
+        """By cluster: a server of each database machine, in their order."""
+        self._clients: dict[str, str] = {}
+        """By cluster: the command line of its load machine."""
+
+    # Database
+
+    async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
+        """See `Database.start`."""
+        if settings.dsn is not None:
+            raise InputError(
+                f"configuration {cluster.key} names a server of yours, and a trial would empty it",
+                hint="leave `dsn` out: nephoscope then starts a Valkey or Redis of its own",
+            )
+        self._clients[cluster.key] = (await binaries_on(cluster.load, self._find)).client
+        self._running[cluster.key] = []
+        password, several = secrets.token_urlsafe(24), len(cluster.database) > 1
+        for machine in cluster.database:
+            beside = log.with_name(f"{log.stem}-{machine.name}{log.suffix}") if several else log
+            await self._start_on(cluster, machine, settings, password, beside)
+        servers = self._running[cluster.key]
+        if not several:
+            return servers[0].endpoint
+        await valkey_cluster.join([self._member(cluster, server) for server in servers])
+        return replace(servers[0].endpoint, sharded=True)
+
+    async def stop(self, cluster: Cluster) -> None:
+        """See `Database.stop`.
+
+        Raises:
+            DatabaseFailed: a server had to be killed.
+            MachineLost: the machine of one went away.
+        """
+        servers = self._running.pop(cluster.key, [])
+        ended = await asyncio.gather(*(_stop(server) for server in servers), return_exceptions=True)
+        for lost in ended:
+            if isinstance(lost, BaseException):
+                raise lost
+        if not all(ended):
+            raise DatabaseFailed(f"Valkey did not stop within {STOP_TIMEOUT_S:.0f} s and was killed")
+
+    # HasFixtures
+
+    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:  # noqa: ARG002
+        """See `HasFixtures.has_fixture`."""
+        for server in self._running[cluster.key]:
+            there = ["test", "-e", server.fixture(fixture)]
+            if (await server.machine.remote.execute(there, timeout_s=30, pinned=False)).exit_code != 0:
+                return False
+        return True
+
+    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:  # noqa: ARG002
+        """See `HasFixtures.create_fixture`."""
+        for server in self._running[cluster.key]:
+            await self._command(cluster, server.endpoint, "FLUSHALL", "SYNC", timeout_s=_SAVE_TIMEOUT_S)
+        return endpoint
+
+    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:  # noqa: ARG002
+        """See `HasFixtures.seal_fixture`: a snapshot of each server, whose name commits it."""
+        for server in self._running[cluster.key]:
+            await self._command(cluster, server.endpoint, "SAVE", timeout_s=_SAVE_TIMEOUT_S)
+            path, machine = server.fixture(fixture), server.machine
+            await _execute(machine, ["cp", "--", f"{server.folder}/dump.rdb", f"{path}.part"])
+            await _execute(machine, ["mv", "--", f"{path}.part", path])
+
+    async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
+        """See `HasFixtures.clone_fixture`: the servers are started anew, each with its snapshot."""
+        servers = list(self._running[cluster.key])
+        await self.stop(cluster)
+        self._running[cluster.key] = []
+        for server in servers:
+            await self._restart(cluster, server, fixture)
+        if endpoint.sharded:
+            await valkey_cluster.wait_until_whole([self._member(cluster, one) for one in self._running[cluster.key]])
+        return replace(self._running[cluster.key][0].endpoint, sharded=endpoint.sharded)
+
+    # HasSettings
+
+    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+        """See `HasSettings.settings`: of the first server, but secrets and places of the machine; and how many."""
+        said = json.loads(await self._command(cluster, endpoint, "--json", "CONFIG", "GET", "*"))
+        found = {name: str(said[name]) for name in sorted(said) if not any(part in name for part in _NOT_STORED)}
+        return found | ({"masters": str(len(self._running[cluster.key]))} if endpoint.sharded else {})
+
+    # HasUpkeep
+
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:  # noqa: ARG002
+        """See `HasUpkeep.upkeep`; of all servers together. Its data set is its memory: there is no cache to miss."""
+        free, found = await upkeep.free_bytes(cluster), []
+        for server in self._running[cluster.key]:
+            said = await self._command(cluster, server.endpoint, "INFO", "persistence")
+            found.append(upkeep.of_valkey(said, free))
+        return upkeep.together(found)
+
+    # how
+
+    async def _start_on(
+        self, cluster: Cluster, machine: MachineHandle, settings: DatabaseSettings, password: str, log: Path
+    ) -> None:
+        """An empty server."""
+        binaries, folder = await binaries_on(machine, self._find), _folder(machine)
+        await _execute(machine, ["mkdir", "-p", f"{folder}/fixtures"])
+        left = ("appendonlydir", "dump.rdb", valkey_cluster.NODES_FILE)
+        await _execute(machine, ["rm", "-rf", *(f"{folder}/{name}" for name in left)])
+        here = isinstance(machine.remote, LocalRemote)
+        port, bus = _free_ports(machine.address) if here else (PORT, BUS_PORT)
+        forced = {"port": str(port), "bind": machine.address, "dir": folder, "requirepass": password}
+        if len(cluster.database) > 1:
+            forced |= valkey_cluster.settings(bus)
+        given = {"maxclients": str(settings.connections + 100), **DEFAULT_SETTINGS, **settings.settings, **forced}
+        await _write(machine, f"{folder}/valkey.conf", "".join(f'{key} "{value}"\n' for key, value in given.items()))
+        endpoint = Endpoint(f"redis://{machine.address}:{port}", {PASSWORD_VARIABLE: password}, "", binaries.origin)
+        await self._launch(cluster, machine, binaries.server, endpoint, log)
+
+    async def _restart(self, cluster: Cluster, server: _Server, fixture: str) -> None:
+        """A server that was stopped, with its part of a data set."""
+        machine = server.machine
+        await _execute(machine, ["rm", "-rf", f"{server.folder}/appendonlydir"])
+        await _execute(machine, ["cp", "--", server.fixture(fixture), f"{server.folder}/dump.rdb"])
+        # A server that is told to append reads its append-only files alone, and there are none yet.
+        (appends,) = (await _words(server, "appendonly")) or ("no",)
+        more = ("--appendonly", "no")
+        started = await self._launch(cluster, machine, server.program, server.endpoint, server.log, more)
+        if appends == "yes":
+            await self._command(cluster, started.endpoint, "CONFIG", "SET", "appendonly", "yes")
+            await self._until_rewritten(cluster, started.endpoint)
+
+    async def _launch(
+        self,
+        cluster: Cluster,
+        machine: MachineHandle,
+        program: str,
+        endpoint: Endpoint,
+        log: Path,
+        more: Sequence[str] = (),
+    ) -> _Server:
+        beside = log.with_name(f"{log.stem}-{len(more)}.log")
+        process = await machine.remote.start([program, f"{_folder(machine)}/valkey.conf", *more], log=beside)
+        server = _Server(machine, program, process, log, endpoint)
+        self._running[cluster.key].append(server)
+        found = replace(server, endpoint=replace(endpoint, version=await self._wait_until_up(cluster, server)))
+        self._running[cluster.key][-1] = found
+        return found
+
+    async def _wait_until_up(self, cluster: Cluster, server: _Server) -> str:
+        clock = asyncio.get_running_loop().time
+        started = clock()
+        while True:
+            try:
+                await self._command(cluster, server.endpoint, "PING")  # refused while data is loaded; INFO is not
+                return _version(await self._command(cluster, server.endpoint, "INFO", "server"))
+            except (ToolFailed, ToolTimedOut) as error:
+                allowed_s = LOADING_TIMEOUT_S if "LOADING" in error.message else START_TIMEOUT_S
+                if clock() - started > allowed_s or not server.process.running():
+                    await self.stop(cluster)
+                    raise DatabaseFailed(
+                        f"Valkey did not come up: {error.message}", hint=f"its log is {server.log}"
+                    ) from error
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    async def _until_rewritten(self, cluster: Cluster, endpoint: Endpoint) -> None:
+        """A trial must not begin beside the first rewrite of its append-only file."""
+        while True:
+            said = await self._command(cluster, endpoint, "INFO", "persistence")
+            busy = ("aof_rewrite_in_progress:1", "aof_rewrite_scheduled:1")
+            if not any(word in said for word in busy):
+                return
+            await asyncio.sleep(_LOOK_EVERY_S)
+
+    def _member(self, cluster: Cluster, server: _Server) -> valkey_cluster.Member:
+        async def ask(*words: str) -> str:
+            return await self._command(cluster, server.endpoint, *words)
+
+        address = urlsplit(server.endpoint.dsn)
+        return valkey_cluster.Member(server.machine.address, address.port or 0, ask)
+
+    async def _command(
+        self, cluster: Cluster, endpoint: Endpoint, *words: str, timeout_s: float = _COMMAND_TIMEOUT_S
+    ) -> str:
+        """One command by the server's own client.
+
+        Raises:
+            ToolFailed: the server refused it, or does not answer.
+        """
+        address, client = urlsplit(endpoint.dsn), self._clients[cluster.key]
+        argv = [client, "-h", address.hostname or "127.0.0.1", "-p", str(address.port or 6379), "-e"]
+        completed = await cluster.load.remote.execute(
+            [*argv, *words], timeout_s=timeout_s, environment=endpoint.environment, pinned=False
+        )
+        said = completed.require().stdout.decode(errors="replace")
+        if said.startswith(("LOADING", "NOAUTH", "ERR", "WRONGPASS")):
+            raise ToolFailed(f"Valkey answered {said.strip()[:300]}")
+        return said
+
+
+async def _stop(server: _Server) -> bool:
+    """False when it had to be killed."""
+    return await server.process.stop(signal=signal.SIGTERM, timeout_s=STOP_TIMEOUT_S) is not None
+
+
+async def _words(server: _Server, setting: str) -> tuple[str, ...]:
+    """What the configuration file says of one setting."""
+    said = await server.machine.remote.execute(["cat", f"{server.folder}/valkey.conf"], timeout_s=30, pinned=False)
+    lines = (line.partition(" ") for line in said.require().stdout.decode().splitlines())
+    return tuple(value.strip('"') for name, _, value in lines if name == setting)
+
+
+def _folder(machine: MachineHandle) -> str:
+    return f"{machine.data_dir}/valkey"
+
+
+def _version(info: str) -> str:
+    """'Valkey 8.1.8', 'Redis 7.0.15' from INFO server. Valkey tells a version of Redis beside its own."""
+    lines = dict(line.partition(":")[::2] for line in info.split())
+    for name, key in (("Valkey", "valkey_version"), ("Redis", "redis_version")):
+        if lines.get(key):
+            return f"{name} {lines[key]}"
+    raise ToolFailed("the server does not tell its version")
+
+
+async def _execute(machine: MachineHandle, argv: Sequence[str]) -> None:
+    completed = await machine.remote.execute(argv, timeout_s=_SAVE_TIMEOUT_S, pinned=False)
+    completed.require()
+
+
+async def _write(machine: MachineHandle, path: str, text: str) -> None:
+    """A file that nobody else may read: it holds the password."""
+    with tempfile.TemporaryDirectory() as folder:
+        local = Path(folder) / "file"
+        local.touch(mode=0o600)
+        local.write_text(text, encoding="utf-8")
+        await machine.remote.upload(local, path)
+    await _execute(machine, ["chmod", "600", path])
+
+
+def _free_ports(address: str) -> tuple[int, int]:
+    """Two that differ."""
+    with socket.create_server((address, 0)) as first, socket.create_server((address, 0)) as second:
+        return int(first.getsockname()[1]), int(second.getsockname()[1])

@@ -1,0 +1,140 @@
+"""Runs of 2019 -> a study: each tool's part of a run is a trial of its own, judged by the run's verdicts.
+
+A path's label says which machine was meant, so trials carry it as their configuration and no facts: runs on other
+machines stay under the label that they were published with, and the checks keep them out. So the report can show each
+median with them and without them.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from nephoscope.checks.logs import LOG_CHECKS
+from nephoscope.importers.cloud_report_2019.logs import (
+    LICENCE,
+    NOT_KNOWN,
+    SOURCE,
+    ImportedRun,
+    ImportRecord,
+    measured_runs,
+    record_of,
+)
+from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of, provider_of
+from nephoscope.importers.cloud_report_2019.measured import ImportedMeasurement
+from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, machine, safe_name
+from nephoscope.model.records import ImportedBenchmark, Measurement, Metric, Verdict
+
+FORMAT = "cloud-report-2019"
+PRICED_IN = {"aws": "us-east-1", "gcp": "us-east4", "azure": "eastus"}
+"""Where the price book knows the types; the logs name no region."""
+_HEADLINES = {
+    "bogo_ops_per_s",
+    "round_trip_mean",
+    "sent_bits_per_s",
+    "written_bytes_per_s",
+    "written_bytes_per_s_16_threads",
+    "read_bytes_per_s_16_threads",
+}
+"""Of file tests the 16 threads count that match the 16 vCPUs of every type."""
+_LOG_OF = {
+    "stress-ng": ("cpu",),
+    "ping": ("network-ping",),
+    "iperf": ("network-iperf-client",),
+    "sysbench-fileio-prepare": ("io-load-results",),
+    "sysbench-fileio-random-write": ("io-wr-results",),
+    "sysbench-fileio-random-read": ("io-rd-results",),
+}
+
+
+def study_of(tree: Path) -> tuple[ImportRecord, ImportedStudy]:
+    """Every run below a folder.
+
+    Raises:
+        InputError: the folder cannot be read, or holds no such logs.
+    """
+    runs = measured_runs(tree)
+    trials = [trial for run, measured in runs for trial in _trials(tree, run, measured)]
+    return record_of([run for run, _ in runs]), ImportedStudy(
+        format=FORMAT,
+        name="cloud-report-2019",
+        title="Pilot runs of the Cloud Report, August and September 2019",
+        description="Raw logs of pilot runs by Cockroach Labs, judged by what the logs show and imported here. "
+        "nephoscope measured none of it. Configurations are labels of folders: what the runs claim to be.",
+        source=SOURCE,
+        licence=LICENCE,
+        unknown=[*NOT_KNOWN, "region and zone; prices are those of us-east-1 (AWS) and us-east4 (Google)"],
+        benchmarks=_benchmarks(trials, [one for _, measured in runs for one in measured]),
+        checks=dict(LOG_CHECKS),
+        trials=trials,
+        left_out=[f"{run.folder}: {why}" for run, _ in runs for why in (*run.unreadable, *run.notes)],
+    )
+
+
+def _machine(run: ImportedRun) -> ImportedMachine:
+    label = run.label
+    known = machine_type_of(label.provider, label.machine_type)
+    provider = provider_of(label.provider)
+    named = machine(provider, label.machine_type, PRICED_IN.get(provider))
+    return named.model_copy(update={"machine_type": known.name if known else label.machine_type})
+
+
+def _trials(tree: Path, run: ImportedRun, measured: Sequence[ImportedMeasurement]) -> Iterator[ImportedTrial]:
+    by_tool: dict[str, list[ImportedMeasurement]] = defaultdict(list)
+    for one in measured:
+        by_tool[safe_name(one.tool)].append(one)
+    for benchmark, many in sorted(by_tool.items()):
+        own: dict[str, Verdict] = {}
+        for one in many:
+            if one.own_verdict:
+                own[one.own_verdict.check] = one.own_verdict
+        twice = [name for name, count in Counter(_name(one) for one in many if one.at_s is None).items() if count > 1]
+        yield ImportedTrial(
+            origin=f"{run.folder}/{benchmark}",
+            machine=_machine(run),
+            benchmark=benchmark,
+            measurements=[
+                Measurement(metric=_name(one), unit=one.unit, value=one.value, at_s=one.at_s) for one in many
+            ],
+            verdicts=[*run.verdicts, *own.values()],
+            failure=f"two values of {twice[0]} in one run" if twice else None,
+            raw=_raw(tree / run.folder, benchmark),
+        )
+
+
+def _name(one: ImportedMeasurement) -> str:
+    return one.metric if one.threads is None else f"{one.metric}_{one.threads}_threads"
+
+
+def _raw(folder: Path, benchmark: str) -> dict[str, bytes]:
+    """The log that a benchmark was read from, whatever the case and dashes of its name."""
+    stems = next((stems for prefix, stems in _LOG_OF.items() if benchmark.startswith(prefix)), ())
+    names = {path: path.name.casefold().replace("_", "-").removesuffix(".gz") for path in sorted(folder.iterdir())}
+    return {path.name: path.read_bytes() for path, name in names.items() if name in {f"{stem}.log" for stem in stems}}
+
+
+def _benchmarks(trials: Iterable[ImportedTrial], measured: Iterable[ImportedMeasurement]) -> list[ImportedBenchmark]:
+    directions = {one.metric: one.direction for one in measured}
+    metrics: dict[str, dict[str, Metric]] = defaultdict(dict)
+    for trial in trials:
+        for one in trial.measurements:
+            plain, threads = _parted(one.metric)
+            metrics[trial.benchmark][one.metric] = Metric(
+                name=one.metric,
+                unit=one.unit,
+                direction=directions[plain],
+                title=plain.replace("_", " ") + (f", {threads} threads" if threads else ""),
+                headline=one.metric in _HEADLINES,
+            )
+    return [
+        ImportedBenchmark(
+            name=name, title=name.replace("-", " "), metrics=[many[key] for key in sorted(many, key=_parted)]
+        )
+        for name, many in sorted(metrics.items())
+    ]
+
+
+def _parted(metric: str) -> tuple[str, int]:
+    """('written_bytes_per_s', 16) of 'written_bytes_per_s_16_threads'; 0 without threads."""
+    found = re.fullmatch(r"(.+)_(\d+)_threads", metric)
+    return (found[1], int(found[2])) if found else (metric, 0)

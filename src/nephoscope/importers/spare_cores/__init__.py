@@ -1,0 +1,1 @@
+"""Spare Cores' inspector data and its SQLite database."""

@@ -1,0 +1,102 @@
+"""What crosses the wire: files by SFTP, lines as they come, and what becomes of them here."""
+
+import hashlib
+import shlex
+from collections.abc import Callable
+from pathlib import Path, PurePosixPath
+
+from nephoscope.machines.ssh.link import Link
+from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, StorageFailed
+
+_COPY_TIMEOUT_S = 3600.0
+_LOOK_TIMEOUT_S = 30.0
+
+
+async def copied(link: Link, name: str, copy: Callable[..., object], local: Path, remote: str) -> bool:
+    """Copies a file over SFTP by `copy`; False when the link was cut before its end.
+
+    Raises:
+        OutputUnreadable: the host has no such file or folder, or refuses it.
+        NoSpaceOnMachine: the host's disk is full.
+        StorageFailed: it is the local file that cannot be read or written.
+    """
+    import asyncssh
+
+    try:
+        return await link.copy(copy, timeout_s=_COPY_TIMEOUT_S)
+    except (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath) as error:
+        raise OutputUnreadable(f"{remote} is not there on {name}, or its folder is not") from error
+    except asyncssh.SFTPError as error:
+        full = isinstance(error, asyncssh.SFTPNoSpaceOnFilesystem) or await _is_full(link, remote)
+        kind = NoSpaceOnMachine if full else OutputUnreadable
+        raise kind(f"{remote} on {name} cannot be copied: {error.reason}") from error
+    except OSError as error:
+        raise StorageFailed.of(local, error) from error
+
+
+async def _is_full(link: Link, remote: str) -> bool:
+    """SFTP version 3 knows no word for a full disk."""
+    folder = shlex.quote(str(PurePosixPath(remote).parent))
+    answer = await link.ask(f"df -Pk {folder} | tail -n 1", timeout_s=_LOOK_TIMEOUT_S)
+    words = answer[1].split() if answer else []
+    return len(words) > 3 and words[3] == b"0"
+
+
+class Lines:
+    """Cuts a stream into lines for a listener; each line once, whichever way it came."""
+
+    def __init__(self, on_line: Callable[[str], None] | None) -> None:
+        self._on_line = on_line
+        self._partial = b""
+        self.seen_bytes = 0
+        """Where in the stream the next piece begins."""
+
+    def feed(self, chunk: bytes) -> None:
+        """The next piece of the stream."""
+        self.seen_bytes += len(chunk)
+        if self._on_line is not None:
+            *lines, self._partial = (self._partial + chunk).split(b"\n")
+            for line in lines:
+                self._on_line(line.decode(errors="replace"))
+
+    def rest(self, whole: bytes) -> None:
+        """What of the whole output was not seen yet."""
+        self.feed(whole[self.seen_bytes :])
+
+
+def store(path: Path, content: bytes, *, append: bool = False) -> None:
+    """Writes a local file.
+
+    Raises:
+        StorageFailed: it cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("ab" if append else "wb") as file:
+            file.write(content)
+    except OSError as error:
+        raise StorageFailed.of(path, error) from error
+
+
+def sha256_of(file: Path) -> str:
+    """Of a local file, in hexadecimal.
+
+    Raises:
+        StorageFailed: it cannot be read.
+    """
+    try:
+        with file.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise StorageFailed.of(file, error) from error
+
+
+def text(said: bytes) -> str:
+    """The end of what a tool said, for a message."""
+    return said.decode(errors="replace").strip()[-300:]
+
+
+def without_libraries(program: Path) -> Path:
+    """The build of a program that needs no library of the host, where `make static` put one beside it."""
+    static = program.with_name(f"{program.name}-static")
+    return static if static.exists() else program

@@ -1,0 +1,269 @@
+"""Jobs on a host as shell scripts and the answers they give; pure.
+
+A job is a folder on the host, made by one atomic `mkdir` before anything starts, so that it never starts twice:
+`in`, `out`, `err`, `rc` (exit code), `sid` (its session), `pid`, `late` (its deadline ended it) and `lock`, which is
+held for as long as the job lives. Who waits for a job waits for its lock, which costs the host nothing.
+
+POSIX sh with `setsid`, `flock` (util-linux), `pkill` (procps) and GNU `head`, `tail`.
+"""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from nephoscope.model.errors import OutputUnreadable
+
+REQUIRED_TOOLS = ("setsid", "flock", "pkill", "taskset", "head", "tail", "sha256sum")
+
+_MARK = "nephoscope"
+ENDED = f"{_MARK} ended".encode()
+"""Begins the answer of a job that was waited for."""
+_SAY = f"say() {{ printf '{_MARK} %s\\n' \"$*\"; exit 0; }}\n"
+
+_SUPERVISE = """
+job=$1 deadline=$2
+shift 2
+echo $$ >"$job/sid"
+. "$job/env"
+rm -f "$job/env"
+( sleep "$deadline"; : >"$job/late"; exec pkill -KILL -s $$ ) </dev/null >/dev/null 2>&1 9>&- &
+sh -c 'echo $$ >"$0"; exec "$@"' "$job/pid" "$@" <"$job/in" >"$job/out" 2>"$job/err" 9>&-
+echo $? >"$job/rc.new" && mv "$job/rc.new" "$job/rc"
+exec pkill -KILL -s $$
+"""
+"""In a session of its own, from which the last line takes whatever the job left behind."""
+
+_LAUNCH = (
+    _SAY
+    + """
+umask 077
+root=$1 job=$2 tool=$3 env_bytes=$4 in_bytes=$5 deadline=$6 then=$7
+shift 7
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+export PATH
+command -v -- "$tool" >/dev/null 2>&1 || say missing
+why=$(mkdir -p "$root" 2>&1) || say unwritable "$why"
+if ! why=$(mkdir "$job" 2>&1); then
+    [ -d "$job" ] && say exists
+    say unwritable "$why"
+fi
+why=$( { head -c "$env_bytes" >"$job/env" && head -c "$in_bytes" >"$job/in"; } 2>&1 ) || say unwritable "$why"
+if [ "$(wc -c <"$job/env")" -ne "$env_bytes" ] || [ "$(wc -c <"$job/in")" -ne "$in_bytes" ]; then
+    rm -rf "$job"
+    exit 1
+fi
+exec 9>"$job/lock"
+flock 9
+: >"$job/out"
+: >"$job/begun"
+setsid --fork sh -c "$SUPERVISE" nephoscope "$job" "$deadline" "$@" </dev/null >/dev/null 2>&1
+[ "$then" = wait ] || say started
+exec 9>&-
+"""
+)
+
+_WAIT = """
+tries=250
+until [ -e "$job/begun" ] || [ ! -d "$job" ] || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02; done
+[ -e "$job/begun" ] || say absent
+flock -s "$job/lock" true
+state=killed
+[ ! -e "$job/late" ] || state=late
+[ ! -e "$job/rc" ] || state=$(cat "$job/rc")
+touch "$job/out" "$job/err"
+free=$(df -Pk "$job" | tail -n 1 | tr -s ' ' | cut -d ' ' -f 4)
+printf 'nephoscope ended %s %s %s %s\\n' "$state" "$(wc -c <"$job/out")" "$(wc -c <"$job/err")" "$free"
+cat "$job/out" "$job/err"
+"""
+
+_TAIL = """
+tail -c "+$2" -f "$1/out" &
+flock -s "$1/lock" true
+kill $!
+"""
+
+_SIGNAL = """
+job=$1 tries=100
+until [ -s "$job/pid" ] || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02; done
+[ -e "$job/rc" ] || kill -s "$2" "$(cat "$job/pid")"
+"""
+
+_KILL = """
+job=$1 tries=100
+until [ -s "$job/sid" ] || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02; done
+[ -e "$job/rc" ] || pkill -KILL -s "$(cat "$job/sid")"
+"""
+
+_END_ALL = """
+ended=0
+for job in "$1"/*; do
+    case $job in */"$2".*) [ -z "$2" ] || continue ;; esac
+    if [ -s "$job/sid" ] && [ ! -e "$job/rc" ] && pkill -KILL -s "$(cat "$job/sid")"; then ended=$((ended + 1)); fi
+    tries=50
+    until rm -rf "$job" 2>/dev/null || [ $tries -eq 0 ]; do tries=$((tries - 1)); sleep 0.02; done
+done
+rmdir "$1" 2>/dev/null
+echo "$ended"
+"""
+"""Who waits for a job that is ended here may still touch its files while they are removed: hence the tries."""
+
+_PROBE = """
+PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+missing=
+for tool in "$@"; do command -v -- "$tool" >/dev/null 2>&1 || missing="$missing $tool"; done
+printf '%s\\n' "$(id -u)" "$HOME" "$(nproc)" "$(hostname)" "$missing"
+"""
+
+
+class Start(StrEnum):
+    """What a host says when a job is to be started."""
+
+    STARTED = "started"
+    EXISTS = "exists"
+    """A job of that name was started before, by us or by a controller before us."""
+    MISSING = "missing"
+    UNWRITABLE = "unwritable"
+
+
+@dataclass(frozen=True)
+class JobSpec:
+    """A job before it is started. Input and environment travel by stdin: a command line is for everybody to see."""
+
+    root: str
+    folder: str
+    tool: str
+    argv: tuple[str, ...]
+    deadline_s: float
+    stdin: bytes
+    environment: Mapping[str, str]
+
+    def command(self, *, wait: bool) -> str:
+        """The shell line that starts it, and then waits for its end if wanted (see `wait_command`)."""
+        exports = self._exports()
+        return _script(
+            f"SUPERVISE={shlex.quote(_SUPERVISE)}\n{_LAUNCH}{_WAIT}",
+            *(self.root, self.folder, self.tool, str(len(exports)), str(len(self.stdin))),
+            *(f"{self.deadline_s:.3f}", "wait" if wait else "return", *self.argv),
+        )
+
+    def input(self) -> bytes:
+        """What that line reads."""
+        return self._exports() + self.stdin
+
+    def _exports(self) -> bytes:
+        lines = (f"export {name}={shlex.quote(value)}\n" for name, value in self.environment.items())
+        return "".join(lines).encode()
+
+
+@dataclass(frozen=True)
+class JobEnd:
+    """How a job ended. `exit_code` is None for one that was killed, with `late` by its own deadline."""
+
+    exit_code: int | None
+    late: bool
+    stdout: bytes
+    stderr: bytes
+    free_bytes: int | None
+
+
+@dataclass(frozen=True)
+class HostLook:
+    """What a host says of itself when it is first met."""
+
+    user_id: int
+    home: str
+    cpus: int
+    hostname: str
+    missing: tuple[str, ...]
+
+
+def wait_command(folder: str) -> str:
+    """Waits for the end of a job, then prints how it ended and its output."""
+    return _script(f"{_SAY}job=$1\n{_WAIT}", folder)
+
+
+def tail_command(folder: str, offset: int) -> str:
+    """Prints a job's stdout from a byte on, as it grows, until the job ends."""
+    return _script(_TAIL, folder, str(offset + 1))
+
+
+def signal_command(folder: str, signal_name: str) -> str:
+    """Sends a signal ('INT') to the job's program, and to no other process."""
+    return _script(_SIGNAL, folder, signal_name)
+
+
+def kill_command(folder: str) -> str:
+    """Kills every process of the job's session."""
+    return _script(_KILL, folder)
+
+
+def end_all_command(jobs: str, keep: str) -> str:
+    """Kills every job in a folder of jobs but those of one session, forgets them, and prints how many still ran."""
+    return _script(_END_ALL, jobs, keep)
+
+
+def probe_command() -> str:
+    """Asks for what `parse_look` reads."""
+    return _script(_PROBE, *REQUIRED_TOOLS)
+
+
+def question(script: str, *arguments: str) -> str:
+    """A short script that is no job: it may be asked twice."""
+    return _script(script, *arguments)
+
+
+def parse_start(answer: bytes) -> tuple[Start, str] | None:
+    """What the host answered to `JobSpec.command`, with its reason; None for an answer that was cut off."""
+    words = _header(answer)
+    return (Start(words[0]), " ".join(words[1:])) if words and words[0] in set(Start) else None
+
+
+def parse_end(answer: bytes) -> JobEnd | None:
+    """What the host answered to `wait_command`; None for an answer that was cut off.
+
+    Raises:
+        OutputUnreadable: the job was never started.
+    """
+    words = _header(answer)
+    if words == ["absent"]:
+        raise OutputUnreadable("the job is not on the host: it never began there, or its folder was removed")
+    if not words or words[0] != "ended" or len(words) < 4:
+        return None
+    body = answer.split(b"\n", 1)[1]
+    out_bytes, err_bytes = int(words[2]), int(words[3])
+    if len(body) < out_bytes + err_bytes:
+        return None
+    free = words[4] if len(words) > 4 else ""
+    return JobEnd(
+        exit_code=int(words[1]) if words[1].isdigit() else None,
+        late=words[1] == "late",
+        stdout=body[:out_bytes],
+        stderr=body[out_bytes : out_bytes + err_bytes],
+        free_bytes=int(free) * 1024 if free.isdigit() else None,
+    )
+
+
+def parse_look(answer: bytes) -> HostLook:
+    """What the host answered to `probe_command`.
+
+    Raises:
+        OutputUnreadable: it answered something else: its login shell prints, or is none.
+    """
+    lines = answer.decode(errors="replace").splitlines()
+    if len(lines) != 5 or not lines[0].isdigit() or not lines[2].isdigit():
+        raise OutputUnreadable(
+            f"the host answers {lines[:3]!r} where it should say who we are there",
+            hint="the user needs a POSIX login shell that prints nothing by itself",
+        )
+    return HostLook(int(lines[0]), lines[1], int(lines[2]), lines[3], tuple(lines[4].split()))
+
+
+def _script(script: str, *arguments: str) -> str:
+    return shlex.join(["sh", "-c", script, _MARK, *arguments])
+
+
+def _header(answer: bytes) -> Sequence[str]:
+    first, newline, _ = answer.partition(b"\n")
+    words = first.decode(errors="replace").split()
+    return words[1:] if newline and words[:1] == [_MARK] else []

@@ -1,0 +1,285 @@
+"""The way to one host over SSH, which comes back when it was cut: keys, pins, jump hosts, typed failures.
+
+A command takes a channel of a connection for as long as it runs, and sshd allows ten on one (`MaxSessions`). So there
+are as many connections as the commands that run at once need.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from nephoscope.model.errors import AccessDenied, HostKeyRefused, MachineLost, MachineUnreachable, NephoscopeError
+
+if TYPE_CHECKING:  # it takes a quarter of a second, which `status` and `local` need not wait for
+    import asyncssh
+
+CONNECT_TIMEOUT_S = 10.0
+KEEPALIVE_INTERVAL_S = 4.0
+KEEPALIVE_MISSED = 2
+"""A link that is cut without a word is noticed after three intervals; a keepalive costs a host some 0.1 ms of CPU."""
+PATIENCE_S = 60.0
+"""How long a host may stay away before it counts as lost."""
+_FIRST_PAUSE_S = 0.25
+_LONGEST_PAUSE_S = 5.0
+_CHUNK_BYTES = 1 << 16
+CHANNELS = 8
+"""On one connection; sshd allows 10 by default, and counts a command that we left until it ends there."""
+_CLOSED = "SSH connection closed"
+"""asyncssh's reason for a channel that a cut link did not open; any other is the host's."""
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class SshAddress:
+    """How to reach a host. Secrets are files of the user's or an agent, never values."""
+
+    host: str
+    port: int | None = None
+    user: str | None = None
+    key_file: Path | None = None
+    """The only key that is offered; None: the user's own keys and agent."""
+    host_key: str | None = None
+    """As `ssh-keyscan` prints it, without the host; None: pinned at the first contact."""
+    jump: "SshAddress | None" = None
+    user_config: bool = True
+    """Whether ~/.ssh/config is read."""
+
+    def __str__(self) -> str:
+        user = f"{self.user}@" if self.user else ""
+        return f"{user}{self.host}{f':{self.port}' if self.port else ''}"
+
+
+@dataclass(eq=False)
+class _Line:
+    """One connection, and how many commands it carries."""
+
+    connection: "asyncssh.SSHClientConnection"
+    carries: int = 0
+    most: int = CHANNELS
+    """Fewer when the host has refused that many."""
+
+
+class Link:
+    """Connections that are made when they are first needed, and made again after a cut."""
+
+    def __init__(self, address: SshAddress, *, patience_s: float = PATIENCE_S) -> None:
+        self._address = address
+        self._patience_s = patience_s
+        self._lines: list[_Line] = []
+        self._jump: asyncssh.SSHClientConnection | None = None
+        self._making = asyncio.Lock()
+        self._pins: dict[SshAddress, str] = {}
+        self._was_up = False
+        self._lost = False
+        self.made = 0
+        """Connections made so far."""
+
+    async def ask(self, command: str, stdin: bytes = b"", *, timeout_s: float) -> tuple[int, bytes, bytes] | None:
+        """Exit code, stdout and stderr of a shell line; None when the link was cut before it ended.
+
+        Raises:
+            MachineUnreachable, AccessDenied, HostKeyRefused, MachineLost: there is no connection to be had.
+        """
+
+        async def answer(connection: "asyncssh.SSHClientConnection") -> tuple[int, bytes, bytes]:
+            process = await connection.create_process(command, encoding=None)
+            try:
+                # A command that has ended reads no more: the link, and what else it carries, are well.
+                with suppress(BrokenPipeError):
+                    process.stdin.write(stdin)
+                    process.stdin.write_eof()
+                out, err = await asyncio.gather(process.stdout.read(), process.stderr.read())
+                await process.wait_closed()
+            finally:
+                process.close()  # and no waiting: sshd closes its side when the command ends
+            if process.returncode is None or connection.is_closed():  # a cut may take output whose exit code was here
+                raise ConnectionError("the link was cut")
+            return process.returncode, out, err
+
+        return await self._on_a_line(answer, timeout_s)
+
+    async def follow(self, command: str, on_bytes: Callable[[bytes], None]) -> None:
+        """Hands on what a shell line prints, as it comes, until it or the link ends; cancel it to end it."""
+
+        async def hand_on(connection: "asyncssh.SSHClientConnection") -> None:
+            process = await connection.create_process(command, encoding=None)
+            try:
+                while chunk := await process.stdout.read(_CHUNK_BYTES):
+                    on_bytes(chunk)
+            finally:
+                process.close()
+
+        await self._on_a_line(hand_on, None)
+
+    async def copy(self, copy: Callable[["asyncssh.SFTPClient"], Any], *, timeout_s: float) -> bool:
+        """Does something over SFTP; False when the link was cut before it ended.
+
+        Raises:
+            asyncssh.SFTPError: the host refused it.
+        """
+        import asyncssh
+
+        async def refused(connection: "asyncssh.SSHClientConnection") -> Exception | bool:
+            """What is not the link's fault; False: nothing."""
+            try:
+                async with connection.start_sftp_client() as client:
+                    await copy(client)
+            except (asyncssh.SFTPConnectionLost, asyncssh.SFTPNoConnection):
+                raise
+            except asyncssh.SFTPError as error:
+                return error
+            except OSError as error:
+                if error.filename is None:
+                    raise
+                return error  # a local file, not the link
+            return False
+
+        said = await self._on_a_line(refused, timeout_s)
+        if isinstance(said, Exception):
+            raise said
+        return said is not None
+
+    async def close(self) -> None:
+        """Ends the connections; the next use makes one again."""
+        lines, self._lines = self._lines, []
+        jump, self._jump = self._jump, None
+        for connection in (*(line.connection for line in lines), *([jump] if jump is not None else [])):
+            connection.close()
+            await connection.wait_closed()
+
+    @property
+    def host_key(self) -> str | None:
+        """The key that the host is pinned to; None: it was not met yet."""
+        return self._address.host_key or self._pins.get(self._address)
+
+    async def _on_a_line(
+        self, action: Callable[["asyncssh.SSHClientConnection"], Awaitable[Result]], timeout_s: float | None
+    ) -> Result | None:
+        """What `action` makes of a connection that carries one channel more; None, after a pause, when it was cut.
+
+        A host that refuses a channel beside others keeps its connection: what runs there goes on.
+        """
+        import asyncssh
+
+        while True:
+            async with self._line() as line:
+                try:
+                    async with asyncio.timeout(timeout_s):
+                        return await action(line.connection)
+                except asyncssh.ChannelOpenError as error:
+                    if error.reason != _CLOSED and line.carries > 1:
+                        line.most = min(line.most, line.carries - 1)
+                        continue
+                    self._drop(line)
+                except (OSError, asyncssh.Error):
+                    self._drop(line)
+            await asyncio.sleep(_FIRST_PAUSE_S)  # whoever asks again does not do so at once
+            return None
+
+    @asynccontextmanager
+    async def _line(self) -> AsyncIterator[_Line]:
+        """A connection with room, for one command."""
+        async with self._making:
+            self._lines = [line for line in self._lines if not line.connection.is_closed()]
+            found = next((line for line in self._lines if line.carries < line.most), None)
+            if found is None:
+                found = _Line(await self._connect_patiently())
+                self._lines.append(found)
+                self._was_up, self._lost = True, False
+                self.made += 1
+            found.carries += 1
+        try:
+            yield found
+        finally:
+            found.carries -= 1
+
+    async def _connect_patiently(self) -> "asyncssh.SSHClientConnection":
+        """A host never met must answer at once; one that was there may be away for a while, once."""
+        until, pause_s = time.monotonic() + (0.0 if self._lost else self._patience_s), _FIRST_PAUSE_S
+        while True:
+            try:
+                return await self._connect()
+            except MachineUnreachable as error:
+                if not self._was_up:
+                    raise
+                if time.monotonic() + pause_s > until:
+                    self._lost = True
+                    raise MachineLost(
+                        f"{self._address} has been away for {self._patience_s:.0f} s: {error.message}",
+                        hint="look at the host and its network; the study goes on with the next trial",
+                    ) from error
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    async def _connect(self) -> "asyncssh.SSHClientConnection":
+        jump = self._address.jump
+        if jump is not None and (self._jump is None or self._jump.is_closed()):
+            self._jump = await self._open(jump, None)
+        return await self._open(self._address, self._jump)
+
+    async def _open(
+        self, address: SshAddress, tunnel: "asyncssh.SSHClientConnection | None"
+    ) -> "asyncssh.SSHClientConnection":
+        import asyncssh
+
+        pin = address.host_key or self._pins.get(address)
+        options: dict[str, Any] = {"config": None} if not address.user_config else {}
+        if address.port is not None:
+            options["port"] = address.port
+        if address.user is not None:
+            options["username"] = address.user
+        if address.key_file is not None:
+            options |= {"client_keys": [str(address.key_file)], "agent_path": None}
+        try:
+            connection = await asyncssh.connect(
+                address.host,
+                known_hosts=(lambda _host, _addr, _port: (_keys(pin), [], [])) if pin else None,
+                tunnel=tunnel or (),
+                connect_timeout=CONNECT_TIMEOUT_S,
+                login_timeout=CONNECT_TIMEOUT_S,
+                keepalive_interval=KEEPALIVE_INTERVAL_S,
+                keepalive_count_max=KEEPALIVE_MISSED,
+                **options,
+            )
+        except (OSError, asyncssh.Error) as error:
+            raise _typed(address, error) from error
+        seen = connection.get_server_host_key()
+        if seen is not None and address not in self._pins:
+            self._pins[address] = seen.export_public_key().decode().strip()
+        return connection
+
+    def _drop(self, line: _Line) -> None:
+        line.connection.abort()
+        if line in self._lines:
+            self._lines.remove(line)
+
+
+def _keys(pin: str) -> list[Any]:
+    import asyncssh
+
+    return [asyncssh.import_public_key(pin)]
+
+
+def _typed(address: SshAddress, error: Exception) -> NephoscopeError:
+    """What a failed connection means for a person."""
+    import asyncssh
+
+    if isinstance(error, asyncssh.HostKeyNotVerifiable):
+        return HostKeyRefused(
+            f"{address} shows another host key than the pinned one",
+            hint="it is another machine, was installed anew, or somebody sits between: compare with ssh-keyscan",
+        )
+    if isinstance(error, asyncssh.PermissionDenied):
+        return AccessDenied(
+            f"{address} lets us not in: {error.reason}",
+            hint=f"try `ssh {address}`; name the right `user` and `key_file` in the study",
+        )
+    said = str(error) or type(error).__name__
+    return MachineUnreachable(
+        f"{address} cannot be reached: {said}", hint=f"try `ssh {address}`; is the host up, is its port open?"
+    )

@@ -1,0 +1,395 @@
+"""A machine over SSH as a `Remote`: agentless, with jobs that live on the host and not in the connection.
+
+Every command is a job (see `ssh_jobs`): a folder made by an atomic `mkdir`, a session of its own, a deadline on the
+host. A connection that is cut does not disturb it: we come back and wait on. In a session (a trial's attempt) a command
+that is saved under a name begins once; by that name the next controller finds it again. What is left when a host is
+given back is ended by `end_all`.
+"""
+
+import asyncio
+import secrets
+import signal as signals
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+from nephoscope.machines.remote import Background, Completed
+from nephoscope.machines.ssh import jobs
+from nephoscope.machines.ssh.files import Lines, copied, sha256_of, store, text, without_libraries
+from nephoscope.machines.ssh.link import PATIENCE_S, Link, SshAddress
+from nephoscope.machines.tools import install_hint
+from nephoscope.model.errors import (
+    EnvironmentProblem,
+    MachineLost,
+    NephoscopeError,
+    NoSpaceOnMachine,
+    OutputUnreadable,
+    ToolMissing,
+    ToolTimedOut,
+)
+
+SERVER_DEADLINE_S = 24 * 3600.0
+"""Ends a server on the host whose controller never came back."""
+_ASK_TIMEOUT_S = 30.0
+_KILL_WAIT_S = 10.0
+_COPY_TIMEOUT_S = 3600.0
+_NO_SPACE = "No space left on device"
+
+
+class SshRemote:
+    """One host. `cpus` are those of the affinity mask; empty until `look` for a host that gives all it has."""
+
+    def __init__(
+        self,
+        name: str,
+        address: SshAddress,
+        *,
+        cpus: Sequence[int] = (),
+        folder: str | None = None,
+        carried: Collection[str] = (),
+        session: str = "",
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        """Connects to nothing yet.
+
+        Args:
+            name: of the machine, for messages.
+            address: where it is.
+            cpus: ids of the CPUs of the affinity mask; none: no mask.
+            folder: of ours on the host, for jobs and programs; default: ~/.nephoscope.
+            carried: programs of this machine that are taken along: by path, when they are first run there.
+            session: of a trial's attempt; in it a command that is saved under a name begins once, whoever asks.
+            patience_s: how long the host may stay away during a job.
+        """
+        self.name = name
+        self.cpus = tuple(cpus)
+        self._link = Link(address, patience_s=patience_s)
+        self._folder = folder
+        self._carried = frozenset(carried)
+        self._carrying = asyncio.Lock()
+        self._there: dict[str, str] = {}
+        self._starts: Counter[str] = Counter()
+        self._look: jobs.HostLook | None = None
+        self._session = session.replace("/", ".")
+        self._patience_s = patience_s
+
+    # Remote
+
+    async def execute(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        save_as: Path | None = None,
+        on_line: Callable[[str], None] | None = None,
+        pinned: bool = True,
+    ) -> Completed:
+        """See `Remote.execute`. In a session, what is saved under a name is begun once: later it is waited for.
+
+        Raises:
+            MachineUnreachable, AccessDenied, HostKeyRefused: the host cannot be reached or entered.
+            MachineLost: it went away and did not come back.
+            NoSpaceOnMachine: its disk is full.
+        """
+        started_s = time.monotonic()
+        name = save_as.name if save_as else None
+        spec = await self._spec(argv, timeout_s, stdin, environment, pinned=pinned, name=name)
+        lines = Lines(on_line)
+        live: asyncio.Task[None] | None = None
+        try:
+            end = await self._begin(spec, wait=on_line is None)
+            if end is None:
+                live = asyncio.create_task(self._live(spec.folder, lines)) if on_line else None
+                end = await self._end_of(spec.folder, timeout_s)
+        except (asyncio.CancelledError, MachineLost):
+            with suppress(NephoscopeError):
+                await self._kill(spec.folder)
+            raise
+        finally:
+            if live is not None:
+                live.cancel()
+                await asyncio.wait([live])
+        lines.rest(end.stdout)
+        if save_as is not None:
+            store(save_as.with_name(f"{save_as.name}.stdout"), end.stdout)
+            store(save_as.with_name(f"{save_as.name}.stderr"), end.stderr)
+        duration_s = time.monotonic() - started_s
+        return Completed(tuple(argv), self._exit_code(argv[0], end, timeout_s), end.stdout, end.stderr, duration_s)
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        log: Path,
+        errors: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+        pinned: bool = True,
+    ) -> Background:
+        """See `Remote.start`. Its output comes here when it has ended: nothing crosses the wire while it runs.
+
+        In a session the n-th start with a log is begun once, too: the next controller, which does the same, finds it.
+        """
+        number = self._starts[log.name]
+        self._starts[log.name] += 1
+        name = f"{log.name}.{number}"
+        spec = await self._spec(argv, SERVER_DEADLINE_S, b"", environment, pinned=pinned, name=name)
+        await self._begin(spec, wait=False)
+        return _SshBackground(self, spec.folder, log, errors or log, append=number > 0)
+
+    async def upload(self, local: Path, remote: str) -> None:
+        """See `Remote.upload`: to a temporary name, compared by SHA-256, then renamed.
+
+        Raises:
+            MachineLost: it did not arrive whole in three tries.
+        """
+        wanted = await asyncio.to_thread(sha256_of, local)
+        part = f"{remote}.{secrets.token_hex(4)}.part"
+        for _ in range(3):
+            if not await copied(self._link, self.name, lambda client: client.put(str(local), part), local, remote):
+                continue
+            if await self._sha256_there(part) == wanted:
+                await self._require(["mv", "-f", part, remote])
+                return
+        raise MachineLost(f"{local.name} did not arrive whole on {self.name} in three tries")
+
+    async def download(self, remote: str, local: Path) -> None:
+        """See `Remote.download`.
+
+        Raises:
+            MachineLost: it did not come in the time of a copy, over as many connections as it took.
+        """
+        local.parent.mkdir(parents=True, exist_ok=True)
+        until = time.monotonic() + _COPY_TIMEOUT_S
+        while not await copied(self._link, self.name, lambda client: client.get(remote, str(local)), local, remote):
+            if time.monotonic() > until:
+                raise MachineLost(f"{remote} did not come whole from {self.name}")
+
+    # more than a Remote
+
+    async def look(self) -> jobs.HostLook:
+        """What the host says of itself: asked once.
+
+        Raises:
+            ToolMissing: it has not what every job needs.
+            OutputUnreadable: its login shell says something else.
+        """
+        if self._look is None:
+            answer = await self._answer(jobs.probe_command())
+            look = jobs.parse_look(answer)
+            if look.missing:
+                raise ToolMissing(
+                    f"{look.missing[0]} is not installed on {self.name}", hint=install_hint(look.missing[0])
+                )
+            self._look = look
+        return self._look
+
+    async def ask(self, script: str, *arguments: str) -> str:
+        """What a short shell script prints; it is no job and leaves nothing there, so it may be asked twice."""
+        return (await self._answer(jobs.question(script, *arguments))).decode(errors="replace")
+
+    async def end_all(self, *, keep: str = "") -> int:
+        """Ends every job of ours on the host but those of the session `keep`, and forgets them; how many still ran."""
+        return int(await self._answer(jobs.end_all_command(f"{await self._root()}/jobs", keep)) or b"0")
+
+    async def carry(self, program: Path) -> str:
+        """Path on the host of a program that was taken there; it is copied when the host has not the same bytes.
+
+        Raises:
+            EnvironmentProblem: it is there and does not run.
+        """
+        digest = await asyncio.to_thread(sha256_of, program)
+        there = f"{await self._root()}/programs/{digest[:16]}/{program.name}"
+        if await self._sha256_there(there) != digest:
+            await self._require(["mkdir", "-p", str(PurePosixPath(there).parent)])
+            await self.upload(program, there)
+            await self._require(["chmod", "755", there])
+        said = await self.execute([there, "--version"], timeout_s=_ASK_TIMEOUT_S, pinned=False)
+        if said.exit_code != 0:
+            raise EnvironmentProblem(
+                f"{program.name} does not run on {self.name}: {said.stderr.decode(errors='replace').strip()[-300:]}",
+                hint="`make static` builds one that needs no library of the host",
+            )
+        return there
+
+    async def close(self) -> None:
+        """Ends the connections; jobs go on."""
+        await self._link.close()
+
+    @property
+    def connections_made(self) -> int:
+        """One for each eight commands that ran at once, and one more for each cut that was met."""
+        return self._link.made
+
+    # how
+
+    async def _root(self) -> str:
+        return self._folder or f"{(await self.look()).home}/.nephoscope"
+
+    async def _spec(
+        self,
+        argv: Sequence[str],
+        deadline_s: float,
+        stdin: bytes,
+        environment: Mapping[str, str] | None,
+        *,
+        pinned: bool,
+        name: str | None,
+    ) -> jobs.JobSpec:
+        await self.look()
+        program = await self._program(argv[0])
+        pin = ("taskset", "--cpu-list", ",".join(map(str, self.cpus))) if pinned and self.cpus else ()
+        root = f"{await self._root()}/jobs"
+        own = name if name and self._session else secrets.token_hex(8)
+        return jobs.JobSpec(
+            root=root,
+            folder=f"{root}/{self._session or 'job'}.{own}",
+            tool=program,
+            argv=(*pin, program, *argv[1:]),
+            deadline_s=deadline_s,
+            stdin=stdin,
+            environment={"LC_ALL": "C", **(environment or {})},
+        )
+
+    async def _program(self, name: str) -> str:
+        """Its name there: a carried program has another one, and is taken along when it is first needed."""
+        if name in self._carried:
+            async with self._carrying:
+                if name not in self._there:
+                    self._there[name] = await self.carry(without_libraries(Path(name)))
+        return self._there.get(name, name)
+
+    async def _begin(self, spec: jobs.JobSpec, *, wait: bool) -> jobs.JobEnd | None:
+        """Starts a job, or finds the one of its name; how it ended, when that was waited for and the link held.
+
+        A second asking after a cut finds the job that the first one started.
+        """
+        timeout_s = _ASK_TIMEOUT_S + (spec.deadline_s if wait else 0)
+        answer = await self._asked(spec.command(wait=wait), spec.input(), timeout_s=timeout_s)
+        said = jobs.parse_start(answer[1])
+        if said is None:
+            if answer[1].startswith(jobs.ENDED):
+                return jobs.parse_end(answer[1])
+            raise MachineLost(f"{self.name} did not start {spec.tool}: {text(answer[2] or answer[1])}")
+        word, why = said
+        if word is jobs.Start.MISSING:
+            raise ToolMissing(f"{spec.tool} is not installed on {self.name}", hint=install_hint(spec.tool))
+        if word is jobs.Start.UNWRITABLE and _NO_SPACE in why:
+            raise NoSpaceOnMachine(f"the disk of {self.name} is full: {why}", hint=f"free some space at {spec.root}")
+        if word is jobs.Start.UNWRITABLE:
+            raise EnvironmentProblem(f"{self.name} cannot hold a job: {why}", hint=f"{spec.root} must be ours to write")
+        return None
+
+    async def _end_of(self, folder: str, timeout_s: float) -> jobs.JobEnd:
+        """Waits for a job over as many connections as it takes.
+
+        Raises:
+            MachineLost: the job is gone, or the host says nothing long after the job's deadline.
+        """
+        until = time.monotonic() + timeout_s + self._patience_s
+        while (left_s := until - time.monotonic()) > 0:
+            answer = await self._link.ask(jobs.wait_command(folder), timeout_s=left_s)
+            if answer is None:
+                continue
+            try:
+                end = jobs.parse_end(answer[1])
+            except OutputUnreadable as error:
+                raise MachineLost(f"{self.name}: {error.message}", hint="was the host restarted?") from error
+            if end is not None:
+                return end
+        raise MachineLost(f"{self.name} says nothing of a job that should have ended")
+
+    async def _live(self, folder: str, lines: "Lines") -> None:
+        """Lines as they are printed, as far as the link allows: what is missed comes with the end."""
+        with suppress(NephoscopeError):
+            while True:
+                await self._link.follow(jobs.tail_command(folder, lines.seen_bytes), lines.feed)
+                await asyncio.sleep(1)
+
+    def _exit_code(self, tool: str, end: jobs.JobEnd, timeout_s: float) -> int:
+        if end.exit_code is not None:
+            return end.exit_code
+        if end.late:
+            said = text(end.stderr)
+            raise ToolTimedOut(
+                f"{tool} did not end within {timeout_s:.0f} s and was killed{f'; it said: {said}' if said else ''}",
+                hint="look at its raw output; give it more time in the study if the machine is just slow",
+            )
+        if end.free_bytes == 0:
+            raise NoSpaceOnMachine(f"the disk of {self.name} is full", hint="free some space there")
+        raise MachineLost(f"{tool} on {self.name} was killed by somebody else", hint="out of memory? look at dmesg")
+
+    async def _kill(self, folder: str) -> None:
+        await self._link.ask(jobs.kill_command(folder), timeout_s=_KILL_WAIT_S)
+
+    async def _answer(self, command: str) -> bytes:
+        """Stdout of a command that may be asked twice."""
+        return (await self._asked(command, timeout_s=_ASK_TIMEOUT_S))[1]
+
+    async def _asked(self, command: str, stdin: bytes = b"", *, timeout_s: float) -> tuple[int, bytes, bytes]:
+        """Exit code, stdout and stderr of a command that may be asked twice, over as many connections as it takes.
+
+        Raises:
+            MachineLost: the host lets us in, and answers nothing in that time and our patience.
+        """
+        until = time.monotonic() + timeout_s + self._patience_s
+        while (left_s := until - time.monotonic()) > 0:
+            answer = await self._link.ask(command, stdin, timeout_s=min(timeout_s, left_s))
+            if answer is not None:
+                return answer
+        raise MachineLost(
+            f"{self.name} lets us in, and no command comes to an end there",
+            hint="its disk or its memory may hang: look at dmesg there",
+        )
+
+    async def _require(self, argv: Sequence[str]) -> None:
+        (await self.execute(argv, timeout_s=_ASK_TIMEOUT_S, pinned=False)).require()
+
+    async def _sha256_there(self, path: str) -> str:
+        said = await self.execute(["sha256sum", "--", path], timeout_s=_COPY_TIMEOUT_S, pinned=False)
+        return said.stdout.decode(errors="replace").partition(" ")[0].lstrip("\\")
+
+
+class _SshBackground:
+    """A job that goes on. It is watched by its lock, and its output comes at its end."""
+
+    def __init__(self, remote: SshRemote, folder: str, log: Path, errors: Path, *, append: bool) -> None:
+        self._append = append
+        self._remote = remote
+        self._folder = folder
+        self._log = log
+        self._errors = errors
+        self._end = asyncio.create_task(self._watch())
+        self._end.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # told by `stop`, if asked
+
+    def running(self) -> bool:
+        return not self._end.done()
+
+    async def stop(self, *, signal: int, timeout_s: float) -> int | None:
+        """See `Background.stop`.
+
+        Raises:
+            MachineLost: the host went away; nothing is known of the job.
+        """
+        remote, folder = self._remote, self._folder
+        if self.running():
+            await remote._link.ask(  # noqa: SLF001 - it is a part of `SshRemote`
+                jobs.signal_command(folder, signals.Signals(signal).name.removeprefix("SIG")), timeout_s=_ASK_TIMEOUT_S
+            )
+            await asyncio.wait([self._end], timeout=timeout_s)
+        if self.running():
+            await remote._kill(folder)  # noqa: SLF001
+            await asyncio.wait([self._end], timeout=_KILL_WAIT_S)
+        if self.running():
+            self._end.cancel()
+            raise MachineLost(f"{remote.name} does not say that a job it was to kill has ended")
+        return self._end.result().exit_code
+
+    async def _watch(self) -> jobs.JobEnd:
+        end = await self._remote._end_of(self._folder, SERVER_DEADLINE_S)  # noqa: SLF001
+        store(self._log, end.stdout, append=self._append)
+        store(self._errors, end.stderr, append=self._append or self._errors == self._log)
+        return end

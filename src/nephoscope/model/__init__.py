@@ -1,0 +1,1 @@
+"""The nouns that all stages share: errors, units, stored records, rows of tables."""

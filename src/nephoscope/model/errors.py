@@ -1,0 +1,281 @@
+"""Every error a person can meet: what happened, whose move it is, what to try. Exit codes are API.
+
+| exit code | meaning | class |
+|---|---|---|
+| 0 | done | |
+| 1 | a defect in nephoscope: please report it | any other exception |
+| 2 | the input is wrong: study, arguments, a results folder this version cannot read | InputError |
+| 3 | something needed is missing or cannot be reached: tool, database, permission | EnvironmentProblem |
+| 4 | the command did all it could, and some trials failed, were not run, or (`parse`) could not be read | |
+| 5 | another process works on this results folder | FolderInUse |
+| 6 | results could not be stored (disk full, read-only) | StorageFailed |
+| 7 | `claims`: a claim does not hold by these data | ClaimsFailed |
+| 129, 130, 143 | stopped by a closed terminal (SIGHUP), by Ctrl-C, by SIGTERM; `run` again resumes | |
+"""
+
+import errno
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import ClassVar
+
+EXIT_OK = 0
+EXIT_DEFECT = 1
+EXIT_TRIALS_FAILED = 4
+EXIT_HUNG_UP = 129
+EXIT_INTERRUPTED = 130
+EXIT_TERMINATED = 143
+
+_STORAGE_HINTS = {
+    errno.ENOSPC: "free some space on that disk and run the same command again: it resumes",
+    errno.EDQUOT: "your disk quota is used up: free some space and run the same command again",
+    errno.EROFS: "the file system is read-only: choose another folder with --out",
+    errno.EACCES: "you may not write there: choose another folder with --out",
+}
+
+
+STORAGE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
+"""An OSError with one of these says nothing of the program that met it, wherever it came from."""
+
+
+class Move(StrEnum):
+    """Whose move it is."""
+
+    YOURS = "yours"
+    """Something outside nephoscope must change."""
+    OURS = "ours"
+    """A defect of nephoscope."""
+    NOBODY = "nobody"
+    """Nothing to do: it may pass by itself."""
+
+
+class NephoscopeError(Exception):
+    """Base: `message` says what happened, `hint` what to try. `failure_class` names it in `status.json`."""
+
+    exit_code: ClassVar[int] = EXIT_DEFECT
+    failure_class: ClassVar[str] = "defect"
+    move: ClassVar[Move] = Move.OURS
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}; hint: {self.hint}" if self.hint else self.message
+
+
+class InputError(NephoscopeError):
+    """The input is wrong: study file, arguments."""
+
+    exit_code = 2
+    failure_class = "bad_input"
+    move = Move.YOURS
+
+
+class StudyError(InputError):
+    """A study file is wrong; the message holds `file:line: key` for each problem, one a line."""
+
+
+class NewerSchema(InputError):
+    """A file was written by a newer nephoscope."""
+
+    failure_class = "newer_schema"
+
+
+class DamagedFile(InputError):
+    """A stored file cannot be read: damaged, or edited by hand."""
+
+    failure_class = "damaged_file"
+
+
+class EnvironmentProblem(NephoscopeError):
+    """Something needed is missing or cannot be reached."""
+
+    exit_code = 3
+    failure_class = "environment"
+    move = Move.YOURS
+
+
+class ToolMissing(EnvironmentProblem):
+    """A tool is not installed; the benchmark that needs it is not run."""
+
+    failure_class = "tool_missing"
+
+
+class TargetUnreachable(EnvironmentProblem):
+    """A database cannot be reached."""
+
+    failure_class = "target_unreachable"
+
+
+class MachineUnreachable(EnvironmentProblem):
+    """A machine does not answer over SSH."""
+
+    failure_class = "machine_unreachable"
+
+
+class AccessDenied(EnvironmentProblem):
+    """A machine answers and does not let us in: wrong user, wrong key."""
+
+    failure_class = "access_denied"
+
+
+class HostKeyRefused(EnvironmentProblem):
+    """A machine shows another host key than the one it is known by."""
+
+    failure_class = "host_key_refused"
+
+
+class ClockOff(EnvironmentProblem):
+    """Clocks of load machines that must begin together differ by too much."""
+
+    failure_class = "clock_off"
+
+
+class MachineInUse(EnvironmentProblem):
+    """Another study holds the lease of a machine."""
+
+    failure_class = "machine_in_use"
+
+
+class CleanupFailed(EnvironmentProblem):
+    """Machines of a study could not be given back, and may cost money."""
+
+    failure_class = "machines_left"
+
+
+class LeaseLost(EnvironmentProblem):
+    """Other controllers of a study heard nothing of this one for long, and took its trials over."""
+
+    failure_class = "taken_for_dead"
+
+
+class FolderInUse(NephoscopeError):
+    """Another process holds the lock of this results folder."""
+
+    exit_code = 5
+    failure_class = "folder_in_use"
+    move = Move.YOURS
+
+
+class StorageFailed(NephoscopeError):
+    """A result could not be stored."""
+
+    exit_code = 6
+    failure_class = "storage"
+    move = Move.YOURS
+
+    @classmethod
+    def of(cls, path: Path, error: OSError) -> "StorageFailed":
+        """For a failed write of `path`, with a hint by its cause."""
+        what = error.strerror or str(error)
+        default = "look at the disk's health, then run the same command again: it resumes"
+        return cls(f"could not store {path}: {what}", hint=_STORAGE_HINTS.get(error.errno or 0, default))
+
+
+class ClaimsFailed(NephoscopeError):
+    """A claim that was published does not hold by the data at hand."""
+
+    exit_code = 7
+    failure_class = "claims_failed"
+    move = Move.YOURS
+
+
+class TrialFailure(NephoscopeError):
+    """A trial could not be finished; the study goes on with the next one."""
+
+    exit_code = EXIT_TRIALS_FAILED
+    failure_class = "trial"
+    move = Move.YOURS
+
+
+class ToolFailed(TrialFailure):
+    """A tool ended with an error."""
+
+    failure_class = "tool_failed"
+
+
+class ToolTimedOut(TrialFailure):
+    """A tool did not end in time and was killed."""
+
+    failure_class = "timeout"
+
+
+class OutputUnreadable(TrialFailure):
+    """A tool's output is not what its parser knows: garbage, nothing, or another version."""
+
+    failure_class = "output_unreadable"
+    move = Move.OURS
+
+
+class TargetLost(TrialFailure):
+    """The database died or went away during a trial."""
+
+    failure_class = "target_lost"
+
+
+class DatabaseFailed(TrialFailure):
+    """The database could not be started, prepared or stopped."""
+
+    failure_class = "database_failed"
+
+
+class NoSpaceOnMachine(TrialFailure):
+    """A measured machine's disk is full."""
+
+    failure_class = "no_space_on_machine"
+
+
+def tool_failed(message: str, *, hint: str = "", otherwise: type[TrialFailure] = ToolFailed) -> TrialFailure:
+    """Of a tool or a server that ended with an error: a full disk is told by the words of the operating system."""
+    if os.strerror(errno.ENOSPC) in message:
+        return NoSpaceOnMachine(message, hint=MORE_SPACE)
+    return otherwise(message, hint=hint)
+
+
+MORE_SPACE = "free some space, choose another --out folder, or lower the data set's size in the study"
+
+
+class InfrastructureFailure(TrialFailure):
+    """Machines could not be had or were lost. Nothing was measured, so the trial is tried again on new machines."""
+
+    failure_class = "infrastructure"
+    move = Move.NOBODY
+
+
+class CapacityLacking(InfrastructureFailure):
+    """The zone has no such machines at the moment: the next listed zone is tried, then it is waited for."""
+
+    failure_class = "capacity"
+
+
+class QuotaReached(InfrastructureFailure):
+    """The account may not have more such machines: fewer clusters are kept at once."""
+
+    failure_class = "quota"
+    move = Move.YOURS
+
+
+class Throttled(InfrastructureFailure):
+    """The provider was asked too often: it is waited for."""
+
+    failure_class = "throttled"
+
+
+class MachineLost(InfrastructureFailure):
+    """A machine went away or cannot be reached any more: taken back by the provider, crashed, cut off."""
+
+    failure_class = "machine_lost"
+
+
+class BudgetReached(TrialFailure):
+    """The budget has no more for a cluster on which a trial went on: it was given back. A larger one begins it anew."""
+
+    failure_class = "budget"
+
+
+class MachineUnsupported(TrialFailure):
+    """The provider does not make such a machine there; trying again would not help."""
+
+    failure_class = "unsupported"

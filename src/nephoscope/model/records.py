@@ -1,0 +1,519 @@
+"""The nouns that stages hand to each other, as frozen values. `store` writes them, everybody may read them.
+
+Names follow the glossary (docs/concepts/glossary.md). Units are SI and stand at the end of a name. A missing value is
+`None` and never 0.
+"""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import Field
+
+from nephoscope.model.frozen import Frozen
+
+CO_LOCATED = "co-located"
+"""Stated condition: client and server share a machine."""
+EMULATED = "emulated"
+"""Stated condition: the machines are parts of one, and numbers are of no real machine."""
+
+
+class Direction(StrEnum):
+    """Which way a metric is better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+
+
+class Metric(Frozen):
+    """What a benchmark reports: a name, a unit (SI symbol or a counted thing per second) and a direction."""
+
+    name: str
+    unit: str
+    direction: Direction
+    title: str = Field(description="for people, with the unit left out: 'New-Orders committed'")
+    clock: str = Field(default="", description="what the clock measures, for latencies and rates")
+    headline: bool = Field(
+        default=False,
+        description="the metric a benchmark is ranked by; one for each job where it has jobs",
+    )
+    per_cpu: bool = Field(default=False, description="dividing by the number of CPUs means something")
+
+
+class Measurement(Frozen):
+    """One number read from raw output. `at_s`: seconds since the start; None for the number of the whole trial."""
+
+    metric: str
+    unit: str
+    value: float
+    role: Literal["database", "load"] | None = None
+    at_s: float | None = None
+
+
+class VerdictKind(StrEnum):
+    """Three-valued, as a crashed check is not a passed one."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    UNKNOWN = "unknown"
+
+
+class Verdict(Frozen):
+    """What one check says of one attempt, and why."""
+
+    check: str
+    verdict: VerdictKind
+    reason: str
+
+
+class Disk(Frozen):
+    """The disk below a machine's data folder."""
+
+    device: str | None = None
+    filesystem: str | None = None
+    mount_options: str | None = None
+    size_bytes: int | None = None
+    free_bytes: int | None = None
+    rotational: bool | None = None
+    scheduler: str | None = None
+
+
+class Facts(Frozen):
+    """What was observed on a machine at one moment. None: this machine does not say."""
+
+    at_unix_ms: int | None = Field(description="None: imported, and not stored there")
+    hostname: str | None = None
+    cpu_model: str | None = None
+    cpu_vendor: str | None = None
+    cpu_family: int | None = Field(default=None, description="of CPUID; with the two below it names the CPU's design")
+    cpu_model_number: int | None = None
+    cpu_stepping: int | None = None
+    architecture: str | None = None
+    cpus_online: int | None = None
+    cpus_allowed: int | None = Field(default=None, description="in the affinity mask of what is measured")
+    sockets: int | None = None
+    cores_per_socket: int | None = None
+    threads_per_core: int | None = None
+    numa_nodes: int | None = None
+    l2_bytes: int | None = None
+    l3_bytes: int | None = None
+    memory_bytes: int | None = None
+    memory_available_bytes: int | None = None
+    kernel: str | None = None
+    os: str | None = None
+    virtualization: str | None = Field(default=None, description="hypervisor vendor, 'none' on bare metal")
+    clock_source: str | None = None
+    frequency_governor: str | None = None
+    congestion_control: str | None = None
+    swap_bytes: int | None = None
+    open_files_limit: int | None = None
+    load_1m: float | None = None
+    clock_offset_s: float | None = Field(default=None, description="its clock - the controller's")
+    clock_offset_bound_s: float | None = Field(default=None, description="by how much that may be wrong")
+    steal_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`")
+    busy_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`, by anybody")
+    busy_share_by_cpu: dict[str, float] = Field(
+        default={}, description="the same of each CPU, by its name ('cpu0'); empty: not seen"
+    )
+    observed_for_s: float | None = None
+    cgroup_cpu_limit: float | None = Field(default=None, description="in CPUs; None: no limit found")
+    cgroups_seen: bool | None = Field(
+        default=None,
+        description="True: a limit would have been found, or the kernel has no cgroups; None: nobody looked",
+    )
+    disk: Disk = Disk()
+
+
+class TelemetrySample(Frozen):
+    """One interval of a machine's counters, as rates. Shares are of all CPUs of the machine together."""
+
+    at_s: float = Field(description="end of the interval, since the sampler's start")
+    duration_s: float
+    cpu_busy_share: float
+    cpu_user_share: float
+    cpu_system_share: float
+    cpu_iowait_share: float
+    cpu_steal_share: float
+    cpus_busy_share: dict[str, float] = Field(description="busy share of each CPU, by its name ('cpu0')")
+    cpus_steal_share: dict[str, float] = Field(description="stolen share of each CPU, by its name")
+    cpu_quota_used_up_share: float | None = Field(default=None, description="of its periods; None: it has no quota")
+    disk_read_bytes_per_s: float | None
+    disk_write_bytes_per_s: float | None
+    disk_busy_share: float | None = Field(default=None, description="with requests under way: of the busiest disk")
+    network_receive_bytes_per_s: float | None
+    network_send_bytes_per_s: float | None
+    sampler_cpu_share: float | None = Field(default=None, description="the sampler's own CPU time, of one core")
+
+
+class CommandRecord(Frozen):
+    """One command that was executed for a trial."""
+
+    argv: list[str]
+    machine: str
+    started_unix_ms: int
+    duration_s: float
+    exit_code: int | None = Field(description="None: killed or never ended")
+    allowed_exit_codes: list[int] = Field(default=[], description="besides 0: results, and no failures")
+    output: str | None = Field(default=None, description="name of its raw files (.stdout, .stderr), when kept")
+
+
+Relation = Literal["at least", "above", "at most", "below"]
+"""Of what was observed to a limit."""
+
+
+class Series(Frozen):
+    """A rate with a value for each interval of a trial, at equal steps."""
+
+    metric: str
+    unit: str
+    step_s: float = Field(gt=0)
+    values: list[float]
+
+
+class Reads(Frozen):
+    """What a job says of its reads of files or of a device."""
+
+    job: str
+    direct: bool = Field(description="past the page cache")
+    files_bytes: int = Field(gt=0)
+    memory_bytes: int | None = Field(default=None, gt=0, description="limit of the page cache; None: the machine's")
+    bytes_per_s: float = Field(gt=0)
+    latency_median_s: float | None = Field(ge=0, description="None: not known")
+
+
+class CpuPhase(Frozen):
+    """A time in which workers did nothing but compute."""
+
+    workers: int = Field(ge=1)
+    cpu_s: float = Field(ge=0, description="user and system time of all workers")
+    real_s: float = Field(gt=0)
+
+
+class NetworkBytes(Frozen):
+    """What a machine received and sent while it was sampled, over every interface but loopback."""
+
+    machine: str
+    sampled_s: float = Field(gt=0)
+    received_bytes: float = Field(ge=0)
+    sent_bytes: float = Field(ge=0)
+
+
+class ResourceUse(Frozen):
+    """What a machine did while it was sampled: medians over its seconds, so that begin and end weigh little."""
+
+    machine: str
+    sampled_s: float = Field(gt=0)
+    cpu_busy_share: float = Field(ge=0, le=1, description="of the CPUs that what is measured may use, stolen time too")
+    cpu_quota_used_up_share: float | None = Field(
+        default=None, ge=0, le=1, description="of the periods of its quota of CPU time; None: it has none"
+    )
+    disk_busy_share: float | None = Field(description="with requests under way, of the busiest disk; None: not seen")
+    disk_read_bytes_per_s: float | None
+    disk_write_bytes_per_s: float | None
+    network_receive_bytes_per_s: float | None
+    network_send_bytes_per_s: float | None
+
+
+class Observations(Frozen):
+    """What a benchmark's output shows, besides its numbers, for the checks."""
+
+    reads: list[Reads] = []
+    cpu_phases: list[CpuPhase] = []
+
+
+class SearchEvidence(Frozen):
+    """How a search for the highest load ended."""
+
+    outcome: Literal["found", "lower bound", "generator bound", "unstable", "below min"]
+    reason: str = Field(description="for people")
+
+
+class SustainedEvidence(Frozen):
+    """What the confirmations of a search cost the database beside response times. None: it does not say."""
+
+    seconds: float = Field(gt=0, description="of all confirmations, set-up included")
+    free_bytes: int | None = Field(description="after the last one, on the machine that has least")
+    free_lost_per_s: float | None = Field(description="negative: space came free")
+    disk_unseen: bool = Field(default=False, description="a server of the user's, whose disk is not ours to look at")
+    log_per_s: float | None
+    cache_hit_share: float | None
+    debt_per_s: float | None = Field(description="growth of what is left to compact or to defragment")
+    trouble: str = Field(default="", description="why it took no writes, or what it lost; empty: nothing")
+
+
+class Requirement(Frozen):
+    """What a method asks of a number before it counts."""
+
+    what: str
+    observed: float | None = Field(description="None: too few operations to say")
+    relation: Relation
+    limit: float
+    unit: str
+    source: str = Field(description="whose rule it is")
+
+    @property
+    def met(self) -> bool | None:
+        """None: not known."""
+        if self.observed is None:
+            return None
+        return {
+            "at least": self.observed >= self.limit,
+            "above": self.observed > self.limit,
+            "at most": self.observed <= self.limit,
+            "below": self.observed < self.limit,
+        }[self.relation]
+
+
+class OperationErrors(Frozen):
+    """How often operations of a kind were retried, or failed, with one SQLSTATE, over the whole action."""
+
+    operation: str
+    sqlstate: str = Field(description="or `lost` (the connection), `data` (rows that cannot be), `protocol`")
+    kind: Literal["retried", "failed"]
+    count: int = Field(ge=1)
+
+
+class Saturation(Frozen):
+    """What the load generator says of itself over the measurement interval. None: nobody could say."""
+
+    threads: int = Field(ge=1)
+    thread_cpu_share: float | None = Field(description="the most that one thread used in one second, of its wall time")
+    run_queue_share: float | None = Field(description="ready and not running: of the worst thread's wall time")
+    steal_s_per_s: float | None = Field(description="CPUs of its machine that the hypervisor gave to others")
+    machine_cpus: int | None = Field(default=None, description="of its machine, or machines; null: it did not say")
+    throttled_share: float | None = Field(description="periods of 100 ms in which the cgroup's quota was used up")
+    pacing_error_p99_s: float | None = Field(description="its own lateness; None: nothing was paced")
+    queued_while_idle_share: float | None = Field(
+        description="operations taken over 1 ms late although a connection was free"
+    )
+    retransmitted_segments: int | None
+    dropped_packets: int | None
+    round_trips_per_s: float
+    calibration_per_s: float | None = Field(
+        description="empty round trips per second on as many connections, before the trial"
+    )
+    calibration_thread_cpu_share: float | None = Field(description="as `thread_cpu_share`, while it was calibrated")
+
+
+class OperationEvidence(Frozen):
+    """What a database benchmark says of itself, for the checks."""
+
+    attempted: int = Field(ge=0, description="operations ended in the measurement interval")
+    failed: int = Field(ge=0)
+    client_cpu_share: float | None = Field(description="client CPU time / (CPUs of its machine x interval)")
+    broken_conditions: list[str] = Field(description="consistency conditions that do not hold")
+    conditions_checked: int = Field(ge=0)
+    conditions_expected: bool = Field(description="the workload has conditions, and they were to be checked")
+    counters_compared: int = Field(ge=0)
+    counters_expected: bool = Field(description="the workload has counters, and they were to be compared")
+    disagreeing_counters: list[str] = Field(default=[], description="server counters that differ from the client's")
+    audits_passed: int = Field(ge=0)
+    audits_unjudged: int = Field(ge=0, description="quantities with too few draws to judge")
+    failed_audits: list[str] = Field(default=[], description="draws outside their specification")
+    offered: int | None = Field(default=None, description="arrivals due in the interval; None: closed pace")
+    not_sent: int | None = Field(default=None, description="arrivals that were never started; None: closed pace")
+    errors: list[OperationErrors] = []
+    requirements: list[Requirement] = []
+    saturation: Saturation | None = Field(default=None, description="None: its output does not say")
+    search: SearchEvidence | None = Field(default=None, description="None: a load was given, and not searched")
+    sustained: SustainedEvidence | None = Field(default=None, description="None: nobody looked")
+    exit_code: int
+    message: str = ""
+
+
+class Expected(Frozen):
+    """What a trial's configuration asked for, as far as a check can hold it against facts."""
+
+    cpus: int | Literal["all"] = "all"
+    memory_bytes: int | None = None
+    cpu_model_contains: str | None = None
+    sockets: int | None = None
+    numa_nodes: int | None = None
+    l3_bytes: int | None = Field(default=None, description="all instances together")
+    disk_bytes: int | None = None
+    disk_kind: Literal["ssd", "hdd"] | None = None
+    filesystem: str | None = None
+    mount_options: list[str] | None = Field(default=None, description="as findmnt shows them, or 'barrier'")
+    clock_source: str | None = None
+    kernel_contains: str | None = None
+    co_located: bool = False
+
+
+class Evidence(Frozen):
+    """All that the checks may look at, of one attempt."""
+
+    expected: Expected
+    facts_before: dict[str, Facts]
+    facts_after: dict[str, Facts]
+    telemetry: dict[str, list[TelemetrySample]] = Field(description="by machine; empty when the sampler failed")
+    telemetry_problems: dict[str, str] = Field(default={}, description="by machine: why its telemetry is not readable")
+    commands: list[CommandRecord]
+    operations: OperationEvidence | None = None
+    measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
+    emulated: bool = Field(default=False, description="machines are parts of one, and share its other CPUs")
+    own_quotas: dict[str, float] = Field(default={}, description="by machine: CPUs of the quota that is a part of it")
+    load_machines: list[str] = Field(default=[], description="names of the machines of the load generator")
+    replication_before: dict[str, str] | None = Field(default=None, description="copy -> state; None: there is one")
+    replication_after: dict[str, str] | None = Field(default=None, description="the same; None: it could not be asked")
+    series: list[Series] = []
+    reads: list[Reads] = []
+    cpu_phases: list[CpuPhase] = []
+
+
+class BenchmarkUse(Frozen):
+    """A benchmark with its parameters resolved (defaults filled in), as a study uses it."""
+
+    name: str = Field(description="unique in the study; what charts call it")
+    uses: str = Field(description="the benchmark's own name in the registry")
+    version: int
+    parameters: dict[str, Any]
+
+
+class TrialIntent(Frozen):
+    """trial.json: what a trial is, written before anything starts. Its id is a hash of all inputs."""
+
+    schema_: Literal["nephoscope/trial/1"] = Field(default="nephoscope/trial/1", alias="schema")
+    id: str
+    study: str
+    configuration: dict[str, Any] = Field(description="the whole configuration, as in the study, defaults filled in")
+    benchmark: BenchmarkUse
+    replicate: int = Field(ge=1)
+    block: int = Field(ge=1)
+    position: int = Field(ge=1, description="in the whole plan")
+    position_in_block: int = Field(ge=1)
+    seed: int
+
+    @property
+    def configuration_name(self) -> str:
+        """Name of the configuration."""
+        return str(self.configuration["name"])
+
+
+class StartedRecord(Frozen):
+    """started.json: what really began."""
+
+    schema_: Literal["nephoscope/started/1"] = Field(default="nephoscope/started/1", alias="schema")
+    at_unix_ms: int | None = Field(description="None: imported, and not stored there")
+    nephoscope_version: str
+    machines: dict[str, str] = Field(description="role -> machine name; further load machines are 'load 2' ...")
+    measured_cpus: dict[str, list[str]] = Field(
+        default={}, description="machine -> names of the CPUs in the affinity mask of what is measured ('cpu0')"
+    )
+    tool_versions: dict[str, str]
+    conditions: list[str] = Field(default=[], description="stated conditions, for example 'co-located'")
+
+    @property
+    def client_cpus(self) -> int | None:
+        """CPUs that the load generator may use on all its machines; None: not known."""
+        return sum(len(self.measured_cpus.get(name, [])) for name in self.load_machines) or None
+
+    @property
+    def load_machines(self) -> list[str]:
+        """Names of the machines of the load generator."""
+        return [name for role, name in self.machines.items() if role == "load" or role.startswith("load ")]
+
+
+class FactsRecord(Frozen):
+    """facts/<machine>.json: before and after, with the tools' verbatim answers."""
+
+    schema_: Literal["nephoscope/facts/1"] = Field(default="nephoscope/facts/1", alias="schema")
+    machine: str
+    before: Facts
+    after: Facts | None = None
+    verbatim: dict[str, str] = Field(default={}, description="command -> its output, of the first look")
+
+
+class Status(Frozen):
+    """status.json: the commit mark of an attempt, written last."""
+
+    schema_: Literal["nephoscope/status/1"] = Field(default="nephoscope/status/1", alias="schema")
+    state: Literal["finished", "failed", "interrupted"]
+    failure_class: str | None = None
+    message: str | None = None
+    hint: str | None = None
+    at_unix_ms: int | None = Field(description="None: imported, and not stored there")
+    duration_s: float | None = Field(description="None: imported, and not stored there")
+
+
+class PlannedTrial(Frozen):
+    """One row of a plan."""
+
+    intent: TrialIntent
+    expected_duration_s: float
+    price_usd: float | None = Field(description="None: the configuration has no price")
+
+
+class Plan(Frozen):
+    """plan.json: ordered, randomised trials. Equal study, equal bytes."""
+
+    schema_: Literal["nephoscope/plan/1"] = Field(default="nephoscope/plan/1", alias="schema")
+    study: str
+    seed: int
+    trials: list[PlannedTrial]
+    expected_duration_s: float
+    price_usd: float | None
+    unpriced: list[str] = Field(description="configurations without a price, and why")
+    warnings: list[str]
+
+
+class ImportedBenchmark(Frozen):
+    """A benchmark that somebody else ran: what its numbers are called, as no code of ours declares them."""
+
+    name: str
+    title: str = Field(description="for people")
+    parameters: dict[str, Any] = Field(default={}, description="as far as the source says")
+    metrics: list[Metric]
+
+
+class SourceRecord(Frozen):
+    """source.json: where imported results come from, and what is not known of them."""
+
+    schema_: Literal["nephoscope/source/1"] = Field(default="nephoscope/source/1", alias="schema")
+    format: str = Field(description="which importer read it")
+    source: str = Field(description="who published it, and where")
+    licence: str
+    unknown: list[str] = Field(description="what the source does not say, so that nobody reads it into the numbers")
+    benchmarks: list[ImportedBenchmark]
+    checks: dict[str, str] = Field(default={}, description="check of the importer -> its sentence for the report")
+    left_out: list[str] = Field(default=[], description="'file: why' of everything that was found and not read")
+
+
+_MS_PER_HOUR = 3_600_000
+
+
+class Lease(Frozen):
+    """lease.json: what an attempt holds of the world, with its price, written before any machine is asked for."""
+
+    schema_: Literal["nephoscope/lease/1"] = Field(default="nephoscope/lease/1", alias="schema")
+    cluster: str = Field(description="key of its cluster, by which the provider finds every machine and volume")
+    placement: Literal["fresh", "per-configuration"]
+    provider: str
+    region: str | None = None
+    zone: str | None = Field(default=None, description="None: the configuration names none")
+    usd_per_hour: float | None = Field(description="of the whole cluster; None: not known")
+    quoted_usd: float | None = Field(description="for the expected duration; None: not known")
+    reserved_usd: float | None = Field(
+        default=None, description="the budget set so much aside for the cluster, and ends it before; None: no budget"
+    )
+    begun_unix_ms: int
+
+    def cost_usd(self, ended_unix_ms: int) -> float | None:
+        """What it cost until then; None: its price is not known."""
+        hours = max(0, ended_unix_ms - self.begun_unix_ms) / _MS_PER_HOUR
+        return None if self.usd_per_hour is None else self.usd_per_hour * hours
+
+
+class StateRecord(Frozen):
+    """One line of a trial's states.jsonl: the state that it came into."""
+
+    state: str = Field(description="see docs/concepts/architecture.md, 'States of a trial'")
+    at_unix_ms: int
+    attempt: int = Field(ge=0, description="0: none was begun")
+    reason: str = ""
+
+
+class Resumption(Frozen):
+    """resume.json: what a controller needs to go on with a measurement that was begun by one that died."""
+
+    schema_: Literal["nephoscope/resume/1"] = Field(default="nephoscope/resume/1", alias="schema")
+    dsn: str | None = Field(description="of the trial's own data, without a password; None: there is no database")
+    measured: bool = Field(default=False, description="all raw output is here; the database may be stopped by now")

@@ -1,0 +1,220 @@
+"""What is asked of EC2 for a cluster, and what its answers mean; pure.
+
+Machines and their volumes are made by one call a role: all of them or none, with tags, with `DeleteOnTermination` and
+with `terminate` on shutdown from their first moment. Nothing is ever there that no net would catch.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from nephoscope.model.errors import InputError
+from nephoscope.providers.aws.errors import of_state_reason
+from nephoscope.providers.cloud.order import CLUSTER, PREFIX, ROLE, ClusterOrder, RoleOrder, machine_name
+from nephoscope.providers.cloud.provider import CloudMachine, Life
+from nephoscope.study.model import Volume
+
+PLACEMENT_GROUP = f"{PREFIX}placement-group"
+"""Tag of the security group: name of the cluster's placement group, where it has one."""
+_COUNT = f"{PREFIX}count"
+"""Tag of a machine: how many its role has."""
+_DEVICES = tuple(f"/dev/sd{letter}" for letter in "fghijklmnop")
+_OF_IOPS, _OF_THROUGHPUT = frozenset({"gp3", "io1", "io2"}), frozenset({"gp3"})
+_LIVES: Mapping[str, Life] = MappingProxyType({"pending": Life.STARTING, "running": Life.RUNNING})
+_STARTS_OR_STOPS = frozenset({"pending", "running", "stopping", "stopped"})
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the API."""
+
+    operation: str
+    """As boto3 names it."""
+    arguments: Mapping[str, Any]
+
+
+def group_call(order: ClusterOrder, vpc: str | None) -> Call:
+    """The security group: made first and deleted last, so that whatever there is of a cluster, its group is."""
+    tags = dict(order.tags)
+    if order.cloud.placement_group is not None:
+        tags[PLACEMENT_GROUP] = name_of(order)
+    arguments = {
+        "GroupName": name_of(order),
+        "Description": "SSH from the controller, everything between the machines of one cluster",
+        "TagSpecifications": [_tagged("security-group", tags)],
+        **({"VpcId": vpc} if vpc else {}),
+    }
+    return Call("create_security_group", arguments)
+
+
+def ingress_call(order: ClusterOrder, group_id: str) -> Call:
+    """SSH from the controller alone; the machines of the cluster among themselves."""
+    ssh = {
+        "IpProtocol": "tcp",
+        "FromPort": 22,
+        "ToPort": 22,
+        "IpRanges": [{"CidrIp": order.cloud.ingress, "Description": "controller"}],
+    }
+    among = {"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": group_id}]}
+    return Call("authorize_security_group_ingress", {"GroupId": group_id, "IpPermissions": [ssh, among]})
+
+
+def placement_call(order: ClusterOrder) -> Call | None:
+    """The placement group, if one is asked for."""
+    if order.cloud.placement_group is None:
+        return None
+    return Call(
+        "create_placement_group",
+        {
+            "GroupName": name_of(order),
+            "Strategy": order.cloud.placement_group,
+            "TagSpecifications": [_tagged("placement-group", order.tags)],
+        },
+    )
+
+
+def machines_call(order: ClusterOrder, role: RoleOrder, group_id: str, cores: int | None) -> Call:
+    """All machines of a role with their volumes; `cores` of the type, where threads per core are asked for.
+
+    Raises:
+        InputError: more volumes than there are device names.
+    """
+    count = role.machine.count
+    placement: dict[str, Any] = {"AvailabilityZone": order.zone}
+    if order.cloud.placement_group is not None:
+        placement["GroupName"] = name_of(order)
+    tags = {**order.tags, ROLE: role.role, _COUNT: str(count), "Name": f"{name_of(order)}-{role.role}"}
+    arguments: dict[str, Any] = {
+        "ImageId": role.image,
+        "InstanceType": role.type,
+        "MinCount": count,
+        "MaxCount": count,
+        "Placement": placement,
+        "UserData": role.boot,
+        "ClientToken": _token(order, role),
+        "InstanceInitiatedShutdownBehavior": "terminate",
+        "MetadataOptions": {"HttpTokens": "required"},
+        "TagSpecifications": [_tagged("instance", tags), _tagged("volume", tags)],
+    }
+    if volumes := list(_volumes(role.machine.volumes or ())):
+        arguments["BlockDeviceMappings"] = volumes
+    if order.cloud.subnet is None:
+        arguments["SecurityGroupIds"] = [group_id]
+    else:
+        network = {"DeviceIndex": 0, "SubnetId": order.cloud.subnet, "Groups": [group_id], "DeleteOnTermination": True}
+        arguments["NetworkInterfaces"] = [{**network, "AssociatePublicIpAddress": order.cloud.reach == "public"}]
+    if role.identity is not None:
+        arguments["IamInstanceProfile"] = {"Arn" if role.identity.startswith("arn:") else "Name": role.identity}
+    if cores is not None:
+        arguments["CpuOptions"] = {"CoreCount": cores, "ThreadsPerCore": role.machine.threads_per_core}
+    if order.cloud.spot:
+        once = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+        arguments["InstanceMarketOptions"] = {"MarketType": "spot", "SpotOptions": once}
+    return Call("run_instances", arguments)
+
+
+@dataclass(frozen=True)
+class Left:
+    """What there is of a cluster in a region."""
+
+    instances: Mapping[str, str]
+    """Id -> state, without those that are terminated."""
+    volumes: Mapping[str, str]
+    """Id -> state."""
+    groups: Mapping[str, str]
+    """Id of a security group -> name of the cluster's placement group; empty: it has none."""
+
+    @property
+    def nothing(self) -> bool:
+        """All is gone."""
+        return not (self.instances or self.volumes or self.groups)
+
+
+def ending_calls(left: Left) -> list[Call]:
+    """What can be ended now: machines first, then volumes that outlive them, groups when nothing is in them."""
+    if left.instances:
+        ids = sorted(one for one, state in left.instances.items() if state in _STARTS_OR_STOPS)
+        return [Call("terminate_instances", {"InstanceIds": ids})] if ids else []
+    if left.volumes:
+        free = sorted(one for one, state in left.volumes.items() if state in {"available", "error"})
+        return [Call("delete_volume", {"VolumeId": one}) for one in free]
+    calls = []
+    for group, placement in sorted(left.groups.items()):
+        if placement:
+            calls.append(Call("delete_placement_group", {"GroupName": placement}))
+        calls.append(Call("delete_security_group", {"GroupId": group}))
+    return calls
+
+
+def left_of(
+    instances: Sequence[Mapping[str, Any]], volumes: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[str, Any]]
+) -> Left:
+    """What the three lists say."""
+    return Left(
+        instances={
+            one["InstanceId"]: one["State"]["Name"] for one in instances if one["State"]["Name"] != "terminated"
+        },
+        volumes={one["VolumeId"]: one["State"] for one in volumes if one["State"] not in {"deleting", "deleted"}},
+        groups={one["GroupId"]: tags(one).get(PLACEMENT_GROUP, "") for one in groups},
+    )
+
+
+def keys_of(resources: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Of the clusters that resources belong to."""
+    return {tags(one)[CLUSTER] for one in resources if CLUSTER in tags(one)}
+
+
+def machine_of(instance: Mapping[str, Any]) -> CloudMachine:
+    """A machine as `DescribeInstances` tells of it."""
+    said = tags(instance)
+    role, reason = said.get(ROLE, ""), instance.get("StateReason") or {}
+    life = _LIVES.get(instance["State"]["Name"], Life.ENDED)
+    return CloudMachine(
+        name=machine_name(role, int(instance.get("AmiLaunchIndex") or 0), int(said.get(_COUNT, "1"))),
+        role=role,
+        id=instance["InstanceId"],
+        life=life,
+        zone=instance["Placement"]["AvailabilityZone"],
+        public_address=instance.get("PublicIpAddress") or None,
+        private_address=instance.get("PrivateIpAddress") or None,
+        why=of_state_reason(reason.get("Code", ""), reason.get("Message", "")) if life is Life.ENDED else None,
+    )
+
+
+def tags(resource: Mapping[str, Any]) -> dict[str, str]:
+    """As a mapping."""
+    return {tag["Key"]: tag["Value"] for tag in resource.get("Tags") or ()}
+
+
+def name_of(order: ClusterOrder) -> str:
+    """Of the cluster's groups."""
+    return f"nephoscope-{order.id}"
+
+
+def _tagged(what: str, tags: Mapping[str, str]) -> dict[str, Any]:
+    return {"ResourceType": what, "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
+
+
+def _volumes(volumes: Sequence[Volume]) -> Iterator[dict[str, Any]]:
+    one_by_one = [volume for volume in volumes for _ in range(volume.count)]
+    if len(one_by_one) > len(_DEVICES):
+        raise InputError(f"{len(one_by_one)} volumes on a machine, and AWS has device names for {len(_DEVICES)}")
+    for device, volume in zip(_DEVICES, one_by_one, strict=False):
+        disk: dict[str, Any] = {
+            "VolumeType": volume.kind,
+            "VolumeSize": int(volume.size),
+            "DeleteOnTermination": True,
+        }
+        if volume.iops and volume.kind in _OF_IOPS:
+            disk["Iops"] = int(volume.iops)
+        if volume.throughput and volume.kind in _OF_THROUGHPUT:
+            disk["Throughput"] = int(volume.throughput)
+        yield {"DeviceName": device, "Ebs": disk}
+
+
+def _token(order: ClusterOrder, role: RoleOrder) -> str:
+    """Equal for a call that is made again, another one for a later cluster of the same key."""
+    what = f"{order.key} {role.role} {order.zone} {order.expires_unix_ms}"
+    return hashlib.sha256(what.encode()).hexdigest()

@@ -1,0 +1,200 @@
+"""Machines of Azure, by its SDKs: the thin shell around `azure_plan`.
+
+Credentials and subscription are those of your environment (`az login`, AZURE_SUBSCRIPTION_ID). Never run on a real
+account: rehearsed on a small fake of Azure Resource Manager, see docs/how-to/run-on-azure.md.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, NephoscopeError, ToolMissing
+from nephoscope.providers.azure.errors import GONE, of_code
+from nephoscope.providers.azure.plan import Call, group_call, group_of, machine_of, making_steps
+from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
+from nephoscope.providers.cloud.provider import Clock, CloudMachine, MadeOnce, patiently, together
+
+UNMAKE_TIMEOUT_S = 1800.0
+"""Groups take some minutes to go."""
+_LOOK_EVERY_S = 5.0
+_POLL_EVERY_S = 5
+_THREADS = 128
+"""The SDK waits in a thread for what takes long: for each machine a minute. They are begun as they are needed."""
+_INSTALL = "pip install 'nephoscope[azure]'"
+_LOGIN = "az login, and AZURE_SUBSCRIPTION_ID=<id> in this terminal"
+_FORCED = "Microsoft.Compute/virtualMachines"
+"""Ended without a shutdown when their group goes."""
+
+
+@dataclass(frozen=True)
+class Api:
+    """Who is asked, and for whom."""
+
+    subscription: str
+    client_of: Callable[[str], Any]
+    """Makes the SDK's management client: of 'compute', 'network' or 'resource'."""
+
+
+class AzureCloud:
+    """See `Cloud`."""
+
+    name = "azure"
+
+    def __init__(self, clock: Clock, api: Callable[[], Api] | None = None) -> None:
+        """Asks nobody yet.
+
+        Args:
+            clock: for waits.
+            api: who is asked; default: Azure, as your environment says.
+        """
+        self._clock = clock
+        make = api or azure_api
+        self._apis: MadeOnce[str, Api] = MadeOnce(lambda _: make())
+        self._client: MadeOnce[str, Any] = MadeOnce(lambda name: self._api().client_of(name))
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="azure")
+
+    async def clusters(self, study: str) -> list[str]:
+        """See `Cloud.clusters`."""
+        groups = await self._list(
+            Call("resource", "resource_groups", "list", ()), filter=f"tagName eq '{STUDY}' and tagValue eq '{study}'"
+        )
+        tags = [group.get("tags", {}) for group in groups]
+        return sorted(one[CLUSTER] for one in tags if one.get(STUDY) == study and CLUSTER in one)
+
+    async def machines(self, key: str, region: str) -> list[CloudMachine]:  # noqa: ARG002 - a group is in one region
+        """See `Cloud.machines`."""
+        group = group_of(key)
+        machines, interfaces, addresses = await together(
+            self._list(Call("compute", "virtual_machines", "list", (group,))),
+            self._list(Call("network", "network_interfaces", "list", (group,))),
+            self._list(Call("network", "public_ip_addresses", "list", (group,))),
+        )
+        views = await together(
+            *(
+                self._send(Call("compute", "virtual_machines", "instance_view", (group, one["name"])))
+                for one in machines
+            )
+        )
+        return [
+            machine_of(one, view, interfaces, addresses)
+            for one, view in zip(machines, views, strict=True)
+            if view is not None
+        ]
+
+    async def make(self, order: ClusterOrder) -> None:
+        """See `Cloud.make`. What is there of an earlier cluster of the key has its group, and goes first."""
+        steps = making_steps(order, self._api().subscription)
+        await self.unmake(order.key)
+        for step in ([group_call(order)], *steps):
+            await together(*(self._send(call, gone_is_fine=False) for call in step))
+
+    async def unmake(self, key: str) -> None:
+        """See `Cloud.unmake`."""
+        group = group_of(key)
+        until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
+        while await self._send(Call("resource", "resource_groups", "get", (group,))) is not None:
+            if self._clock.monotonic_s() > until_s:
+                raise InfrastructureFailure(
+                    f"Azure still has the group {group} of {key}", hint="nephoscope clean tries again"
+                )
+            await self._send(
+                Call("resource", "resource_groups", "begin_delete", (group,)), force_deletion_types=_FORCED
+            )
+            await self._clock.sleep(_LOOK_EVERY_S)
+
+    async def _send(self, call: Call, *, gone_is_fine: bool = True, **options: str) -> dict[str, Any] | None:
+        """The answer, of a call that takes long its end; None: there is no such thing."""
+
+        def send() -> dict[str, Any] | None:
+            try:
+                answer = self._ask(call, **options)
+                return as_json(answer.result() if call.method.startswith("begin_") else answer)
+            except Exception as error:
+                if gone_is_fine and code_of(error) in GONE:
+                    return None
+                raise
+
+        return await patiently(send, typed, self._clock, self._threads)
+
+    async def _list(self, call: Call, **options: str) -> list[dict[str, Any]]:
+        """All pages; of a group that is not there, nothing."""
+
+        def read() -> list[dict[str, Any]]:
+            try:
+                return [as_json(one) for one in self._ask(call, **options)]
+            except Exception as error:
+                if code_of(error) in GONE:
+                    return []
+                raise
+
+        return await patiently(read, typed, self._clock)
+
+    def _ask(self, call: Call, **options: str) -> Any:
+        client = self._client(call.client)
+        return getattr(getattr(client, call.operations), call.method)(*call.arguments, **options)
+
+    def _api(self) -> Api:
+        return self._apis(self.name)
+
+
+def as_json(model: Any) -> dict[str, Any]:
+    """A model of the SDK with the names of the REST reference; empty for none."""
+    found: dict[str, Any] = model.as_dict() if model is not None else {}
+    return found
+
+
+def clients(subscription: str, credential: Any, **options: Any) -> Callable[[str], Any]:
+    """Makes management clients; what is tried again, we decide."""
+    from azure.mgmt.compute import ComputeManagementClient
+    from azure.mgmt.network import NetworkManagementClient
+    from azure.mgmt.resource.resources import ResourceManagementClient
+
+    kinds = {
+        "compute": ComputeManagementClient,
+        "network": NetworkManagementClient,
+        "resource": ResourceManagementClient,
+    }
+    ours = {"retry_total": 0, "polling_interval": _POLL_EVERY_S, **options}
+    return lambda name: kinds[name](credential, subscription, **ours)
+
+
+def azure_api() -> Api:
+    """Azure Resource Manager as your environment says.
+
+    Raises:
+        ToolMissing: an SDK is not installed.
+        EnvironmentProblem: no subscription is named.
+    """
+    subscription = os.environ.get("AZURE_SUBSCRIPTION_ID")
+    try:
+        from azure.identity import DefaultAzureCredential
+
+        if not subscription:
+            raise EnvironmentProblem("Azure cannot be asked: no subscription is named", hint=_LOGIN)
+        return Api(subscription, clients(subscription, DefaultAzureCredential()))
+    except ImportError as error:
+        raise ToolMissing("Azure's SDKs are not installed, and provider 'azure' needs them", hint=_INSTALL) from error
+
+
+def code_of(error: Exception) -> str:
+    """Azure's own word for an error; empty: it says none."""
+    return str(getattr(getattr(error, "error", None), "code", None) or "")
+
+
+def typed(error: Exception) -> NephoscopeError | None:
+    """What an error of the SDK means; None: it is none of the SDK's."""
+    from azure.core.exceptions import AzureError, HttpResponseError
+
+    if isinstance(error, HttpResponseError) and (error.response is not None or code_of(error)):
+        details = getattr(error.error, "details", None) or ()
+        inner = tuple(str(detail.code) for detail in details if getattr(detail, "code", None))
+        said = getattr(error.error, "message", None) or error.message
+        return of_code(code_of(error), error.status_code, str(said), inner)
+    if isinstance(error, HttpResponseError):
+        said = str(error.message).partition("\n")[0]  # then come all the ways to log in
+        return EnvironmentProblem(f"Azure cannot be asked: {said}", hint=_LOGIN)
+    if isinstance(error, AzureError):
+        return InfrastructureFailure(f"Azure does not answer: {error.message}")
+    return None

@@ -1,0 +1,118 @@
+"""What Azure's error codes mean for a study; pure.
+
+Codes: "Troubleshoot common Azure deployment errors" and "Resource Manager throttling" of its documentation. The code of
+an answer may say little (`Conflict`); those of its details are looked at, too.
+"""
+
+from nephoscope.model.errors import (
+    CapacityLacking,
+    EnvironmentProblem,
+    InfrastructureFailure,
+    InputError,
+    MachineLost,
+    MachineUnsupported,
+    NephoscopeError,
+    QuotaReached,
+    Throttled,
+)
+
+GONE = frozenset({"ResourceGroupNotFound", "ResourceNotFound", "NotFound", "ParentResourceNotFound"})
+"""What was to be looked at or deleted is not there."""
+
+_CAPACITY = frozenset(
+    {
+        "AllocationFailed",
+        "OverconstrainedAllocationRequest",
+        "OverconstrainedZonalAllocationRequest",
+        "SkuNotAvailable",
+        "SpotAllocationFailed",
+        "ZonalAllocationFailed",
+    }
+)
+_QUOTA = frozenset(
+    {
+        "OverQuota",
+        "PublicIPCountLimitReached",
+        "QuotaExceeded",
+        "ResourceCountExceedsLimitDueToTemplate",
+        "ResourceQuotaExceeded",
+        "SubnetIsFull",
+    }
+)
+_THROTTLE = frozenset(
+    {
+        "OperationPreempted",
+        "ResourceCollectionRequestsThrottled",
+        "RetryableError",
+        "SubscriptionRequestsThrottled",
+        "TooManyRequests",
+    }
+)
+_UNSUPPORTED = frozenset(
+    {"NotSupported", "SkuNotSupported", "VMSizeNotSupported", "VirtualMachineSizeNotSupported", "UnsupportedVMSize"}
+)
+_EVICTED = frozenset({"Evicted", "Preempted", "VMEvicted"})
+_FAULTS = frozenset(
+    {
+        "AnotherOperationInProgress",
+        "InternalExecutionError",
+        "InternalOperationError",
+        "InternalServerError",
+        "NetworkingInternalOperationError",
+        "OperationTimedOut",
+        "ResourceGroupBeingDeleted",
+        "ServerTimeout",
+        "ServiceUnavailable",
+    }
+)
+_REFUSED = frozenset(
+    {
+        "AuthenticationFailed",
+        "AuthorizationFailed",
+        "ExpiredAuthenticationToken",
+        "InvalidAuthenticationToken",
+        "InvalidSubscriptionId",
+        "LinkedAuthorizationFailed",
+        "MissingSubscriptionRegistration",
+        "ReadOnlyDisabledSubscription",
+        "RequestDisallowedByPolicy",
+        "SubscriptionNotFound",
+    }
+)
+_MORE = "ask for more in the subscription's quotas, or keep fewer clusters: --max-clusters"
+_HINT = "`az account show` says who you are; docs/how-to/run-on-azure.md what you need"
+
+_MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
+    (_CAPACITY, CapacityLacking, ""),
+    (_QUOTA, QuotaReached, _MORE),
+    (_THROTTLE, Throttled, ""),
+    (_UNSUPPORTED, MachineUnsupported, "is there such a size in this zone?"),
+    (_EVICTED, MachineLost, "`spot = false` gives machines that are not taken back"),
+    (_FAULTS, InfrastructureFailure, ""),
+    (_REFUSED, EnvironmentProblem, _HINT),
+)
+
+
+def of_code(code: str, status: int | None, message: str, details: tuple[str, ...] = ()) -> NephoscopeError:
+    """The error that an answer means; `details` are the codes inside it, `status` the HTTP one, if there is one."""
+    said = f"Azure says {code or status}: {message}"
+    if status == 429:
+        return Throttled(said)
+    if code == "OperationNotAllowed" and "quota" in message.lower():
+        return QuotaReached(said, hint=_MORE)
+    for codes, meaning, hint in _MEANINGS:
+        if codes.intersection((code, *details)):
+            return meaning(said, hint=hint)
+    return _of_status(code, status, said, message)
+
+
+def _of_status(code: str, status: int | None, said: str, message: str) -> NephoscopeError:
+    if code == "InvalidParameter" and "vmsize" in message.lower():
+        return MachineUnsupported(said, hint="is there such a size in this region?")
+    if status in {401, 403}:
+        return EnvironmentProblem(said, hint=_HINT)
+    if status is not None and status >= 500:
+        return InfrastructureFailure(said)
+    if status is not None and status in {400, 404, 409}:
+        return InputError(said, hint="look at image, type, zone, subnet and volumes of the study")
+    return EnvironmentProblem(said)

@@ -1,0 +1,1 @@
+"""What all clouds share: orders, clusters, first boot, SSH."""

@@ -1,0 +1,41 @@
+"""Whether a cloud can be asked for what a configuration says, as far as is known without asking it. Pure."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from nephoscope.providers.aws import plan as aws_plan
+from nephoscope.providers.azure import plan as azure_plan
+from nephoscope.providers.base import ClusterRequest
+from nephoscope.providers.cloud.order import ClusterOrder, order_of
+from nephoscope.providers.gcp import plan as gcp_plan
+from nephoscope.study.model import Configuration
+
+
+def _aws(order: ClusterOrder) -> None:
+    for role in order.roles:
+        aws_plan.machines_call(order, role, "group", cores=None)
+
+
+def _azure(order: ClusterOrder) -> None:
+    azure_plan.making_steps(order, "subscription")
+
+
+def _gcp(order: ClusterOrder) -> None:
+    gcp_plan.machine_calls(order, "project")
+
+
+_ASKED: Mapping[str, Callable[[ClusterOrder], None]] = MappingProxyType({"aws": _aws, "azure": _azure, "gcp": _gcp})
+
+
+def require_possible(configuration: Configuration) -> None:
+    """Builds every request that its cluster takes, in each of its zones; nothing to do for what no cloud makes.
+
+    Raises:
+        InputError: what the provider would say of it when the first trial asks for its machines.
+    """
+    asked = _ASKED.get(configuration.provider)
+    if asked is None:
+        return
+    for zone in (configuration.zone, *(configuration.other_zones or ())):
+        asked(order_of(ClusterRequest("plan", configuration, Path(), zone=zone), "plan", "key"))

@@ -1,0 +1,154 @@
+"""What is asked of a cloud, as values: machines by role, tags, the moment at which they end themselves. Pure."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import MappingProxyType
+
+from nephoscope.model.errors import InputError
+from nephoscope.providers.base import ClusterRequest
+from nephoscope.providers.cloud.boot import BootPlan, boot_script
+from nephoscope.study.cloud import Cloud
+from nephoscope.study.model import Machine
+
+PREFIX = "nephoscope-"
+STUDY, CLUSTER, ROLE = f"{PREFIX}study", f"{PREFIX}cluster", f"{PREFIX}role"
+EXPIRES = f"{PREFIX}expires"
+AS_THE_MACHINE = "AUTH=implicit"
+"""In an address of CockroachDB's: it is entered as who the machine is."""
+
+
+@dataclass(frozen=True)
+class RoleOrder:
+    """The equal machines of one role."""
+
+    role: str
+    machine: Machine
+    image: str
+    boot: str
+    """A shell script that the machine runs as root when it comes up first."""
+
+    @property
+    def type(self) -> str:
+        """The provider's machine type."""
+        return self.machine.type or ""
+
+    identity: str | None = None
+    """Who its machines are for the cloud's other services; None: nobody."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of its machines, in order."""
+        return tuple(machine_name(self.role, index, self.machine.count) for index in range(self.machine.count))
+
+
+@dataclass(frozen=True)
+class ClusterOrder:
+    """One cluster, whole."""
+
+    key: str
+    region: str
+    zone: str
+    cloud: Cloud
+    roles: tuple[RoleOrder, ...]
+    tags: Mapping[str, str]
+    """Of every resource, at its creation; a role's resources have `ROLE` besides."""
+    expires_unix_ms: int | None
+    public_key: str
+    """Of the study: the boot script lets it in, and so does a cloud that wants to know it."""
+
+    @property
+    def id(self) -> str:
+        """Sixteen hexadecimal digits that stand for the key where a name must be short."""
+        return short_id(self.key)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all machines."""
+        return tuple(name for role in self.roles for name in role.names)
+
+
+def short_id(key: str) -> str:
+    """See `ClusterOrder.id`."""
+    return hashlib.sha256(key.encode()).hexdigest()[:16]
+
+
+def machine_name(role: str, index: int, count: int) -> str:
+    """'database-1' for the first one, 'load' for a load machine that is alone."""
+    return role if role == "load" and count == 1 else f"{role}-{index + 1}"
+
+
+def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrder:
+    """The order of a request.
+
+    Raises:
+        InputError: the configuration does not say enough.
+    """
+    configuration = request.configuration
+    cloud, region, zone = configuration.cloud, configuration.region, request.zone or configuration.zone
+    name = configuration.name
+    if cloud is None:
+        raise InputError(
+            f"configuration {name!r} does not say how {configuration.provider} makes its machines",
+            hint='cloud = { image = "…", ingress = "203.0.113.7/32" }',
+        )
+    if region is None or zone is None:
+        raise InputError(f"configuration {name!r} needs a `region` and a `zone`: prices and numbers differ by them")
+    if AS_THE_MACHINE in (configuration.database.fixtures or "") and cloud.identity is None:
+        raise InputError(
+            f"configuration {name!r} has `fixtures` with {AS_THE_MACHINE}, and its machines are nobody there",
+            hint="`identity` of `cloud` names who they are: it needs the right to read and write that place",
+        )
+    machines = {"database": configuration.database_machine, "load": configuration.load_machine}
+    roles = []
+    for role, machine in machines.items():
+        if machine is None:
+            continue
+        if machine.type is None:
+            raise InputError(f"configuration {name!r} does not say the `type` of its {role} machine")
+        if machine.region not in {None, region}:
+            raise InputError(f"configuration {name!r} asks for a load machine elsewhere, and all are made in one zone")
+        plan = BootPlan(
+            user=cloud.user,
+            public_key=public_key,
+            expires_unix_ms=request.expires_unix_ms,
+            packages=tuple(cloud.packages or ()),
+            volumes=sum(volume.count for volume in machine.volumes or ()),
+            local_ssds=machine.local_ssds or 0,
+            apart=machine.disks == "apart",
+            filesystem=machine.filesystem or "ext4",
+            mount_options=tuple(machine.mount_options or ()),
+        )
+        identity = cloud.identity if role == "database" else None
+        roles.append(RoleOrder(role, machine, machine.image or cloud.image, boot_script(plan), identity))
+    return ClusterOrder(
+        key=request.key,
+        region=region,
+        zone=zone,
+        cloud=cloud,
+        roles=tuple(roles),
+        tags=tags_of(request, owner),
+        expires_unix_ms=request.expires_unix_ms,
+        public_key=public_key,
+    )
+
+
+def tags_of(request: ClusterRequest, owner: str) -> Mapping[str, str]:
+    """Who may find a resource again, and when nobody needs it any more."""
+    expires = request.expires_unix_ms
+    found = {
+        STUDY: request.study,
+        CLUSTER: request.key,
+        f"{PREFIX}configuration": request.configuration.name,
+        f"{PREFIX}trial": request.trial,
+        f"{PREFIX}attempt": str(request.attempt) if request.trial else "",
+        f"{PREFIX}owner": owner,
+        EXPIRES: utc(expires) if expires is not None else "",
+    }
+    return MappingProxyType({name: text for name, text in found.items() if text})
+
+
+def utc(unix_ms: int) -> str:
+    """'2026-11-22T01:40:00Z'."""
+    return datetime.fromtimestamp(unix_ms / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,306 @@
+"""What is the same in all clouds: ensure by tags, all machines or none, back-off, waiting until machines can be used.
+
+A cloud itself (`Cloud`) only makes, finds and unmakes what carries a cluster's tags. Nothing is remembered: who comes
+after a controller that died finds everything by tags.
+"""
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
+
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.model.errors import InfrastructureFailure, MachineLost, NephoscopeError, Throttled
+from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
+from nephoscope.providers.cloud.order import ClusterOrder, order_of
+from nephoscope.study.model import Machine
+
+Result = TypeVar("Result")
+Name = TypeVar("Name")
+Made = TypeVar("Made")
+
+TRIES = 7
+FIRST_WAIT_S = 1.0
+"""Waits of 1, 2, 4 … 32 s: a throttled account has its tokens back within a minute."""
+LOOK_EVERY_S = 2.0
+RUNNING_TIMEOUT_S = 300.0
+"""Machines run within a minute, those of bare metal within several."""
+VISIBLE_TIMEOUT_S = 60.0
+"""A cloud's list may not tell at once of what it has just made."""
+
+
+class MadeOnce(Generic[Name, Made]):
+    """Makes a thing when it is first asked for, and once: SDKs make sessions and clients for one thread at a time."""
+
+    def __init__(self, make: Callable[[Name], Made]) -> None:
+        self._make = make
+        self._made: dict[Name, Made] = {}
+        self._making = threading.Lock()
+
+    def __call__(self, name: Name) -> Made:
+        """What has this name; an error in making it is raised, and it is made the next time."""
+        with self._making:
+            if name not in self._made:
+                self._made[name] = self._make(name)
+            return self._made[name]
+
+
+class Life(StrEnum):
+    """Whether a machine can be used."""
+
+    STARTING = "starting"
+    RUNNING = "running"
+    ENDED = "ended"
+    """It stops, is being deleted, or is gone and still told of."""
+
+
+@dataclass(frozen=True)
+class CloudMachine:
+    """A machine as its cloud tells of it."""
+
+    name: str
+    role: str
+    id: str
+    """The provider's own."""
+    life: Life
+    zone: str
+    public_address: str | None
+    private_address: str | None
+    why: NephoscopeError | None = None
+    """Of an ended one: taken back, no capacity after all; None: the provider does not say."""
+
+
+class Cloud(Protocol):
+    """One cloud's API, asked by tags. Errors are typed; every call may be repeated, also after half of it was done."""
+
+    name: str
+
+    async def clusters(self, study: str) -> list[str]:
+        """Keys of the clusters of which anything exists, in any region: machines, volumes, groups."""
+        ...
+
+    async def machines(self, key: str, region: str) -> list[CloudMachine]:
+        """Of one cluster; ended ones may be among them, or not any more."""
+        ...
+
+    async def make(self, order: ClusterOrder) -> None:
+        """Everything of the order, with tags at creation; what was made before an error stays.
+
+        Raises:
+            CapacityLacking, QuotaReached, Throttled, MachineUnsupported, EnvironmentProblem: the cloud refused.
+        """
+        ...
+
+    async def unmake(self, key: str) -> None:
+        """Everything that carries the cluster's tags is gone when it returns; nothing there is no error.
+
+        Raises:
+            InfrastructureFailure: something is still there.
+        """
+        ...
+
+
+class Clock(Protocol):
+    """What is needed of `run.clock.Clock`."""
+
+    def monotonic_s(self) -> float:
+        """Seconds since an arbitrary moment."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits."""
+        ...
+
+
+class Connect(Protocol):
+    """Makes of a machine that runs one that can be used; the real one is `cloud_ssh.SshConnect`."""
+
+    async def key(self, scratch: Path) -> str:
+        """The public key of the study, made when it is first asked for."""
+        ...
+
+    async def __call__(self, machine: CloudMachine, asked: Machine, request: ClusterRequest) -> MachineHandle:
+        """Waits until the machine lets us in and its boot script has ended.
+
+        Raises:
+            MachineLost: it does not answer in time.
+            EnvironmentProblem: its boot script failed.
+        """
+        ...
+
+
+class CloudProvider:
+    """A cloud as a `Provider`."""
+
+    detached = True
+
+    def __init__(self, cloud: Cloud, connect: Connect, clock: Clock, owner: str) -> None:
+        self.name = cloud.name
+        self._cloud = cloud
+        self._connect = connect
+        self._clock = clock
+        self._owner = owner
+        self._held: dict[str, Cluster] = {}
+
+    async def create(self, request: ClusterRequest) -> Cluster:
+        """See `Provider.create`. A cluster of which a machine is gone is given back, for another attempt to make anew.
+
+        Raises:
+            InputError: the configuration does not say enough.
+            EnvironmentProblem: the cloud's SDK or its credentials are missing, or a boot script failed.
+        """
+        order = order_of(request, self._owner, await self._connect.key(request.scratch))
+        there = await self._cloud.machines(order.key, order.region)
+        new = all(machine.life is Life.ENDED for machine in there)
+        try:
+            if new:
+                await self._cloud.make(order)
+            machines = await self._running(order, {machine.id for machine in there} if new else None)
+            if request.key not in self._held:
+                self._held[request.key] = await self._connected(machines, request)
+        except BaseException:
+            with suppress(NephoscopeError):  # the first error is told; what is left is found by its tags
+                await to_its_end(self.delete(request.key))
+            raise
+        cluster = self._held[request.key]
+        if not request.trial:
+            await _end_what_was_left(cluster)
+        return cluster
+
+    async def list(self, study: str) -> list[str]:
+        """See `Provider.list`."""
+        return sorted(await self._cloud.clusters(study))
+
+    async def delete(self, key: str) -> None:
+        """See `Provider.delete`.
+
+        Raises:
+            InfrastructureFailure: something of it is still there.
+        """
+        held = self._held.pop(key, None)
+        try:
+            await self._cloud.unmake(key)
+        finally:
+            for machine in held.machines if held else ():
+                if isinstance(machine.remote, SshRemote):
+                    await machine.remote.close()
+
+    async def _running(self, order: ClusterOrder, gone: Collection[str] | None) -> Sequence[CloudMachine]:
+        """All machines of the order, once they run.
+
+        Args:
+            order: what was asked for.
+            gone: ids of an earlier cluster of the same key, of one that was just made; None: it was there before.
+
+        Raises:
+            MachineLost: one is not there, has ended, or does not start.
+            CapacityLacking, QuotaReached: what the cloud says of one that ended while it started.
+        """
+        begun_s = self._clock.monotonic_s()
+        while True:
+            found = [one for one in await self._cloud.machines(order.key, order.region) if one.id not in (gone or ())]
+            living = {machine.name: machine for machine in found if machine.life is not Life.ENDED}
+            missing = [name for name in order.names if name not in living]
+            waited_s = self._clock.monotonic_s() - begun_s
+            if missing:
+                ended = [machine for machine in found if machine.name in missing]
+                if ended or gone is None or waited_s > VISIBLE_TIMEOUT_S:
+                    raise _lost(order, missing, ended)
+            elif all(machine.life is Life.RUNNING for machine in living.values()):
+                return [living[name] for name in order.names]
+            if waited_s > RUNNING_TIMEOUT_S:
+                raise MachineLost(f"machines of {order.key} do not run after {RUNNING_TIMEOUT_S:.0f} s")
+            await self._clock.sleep(LOOK_EVERY_S)
+
+    async def _connected(self, machines: Sequence[CloudMachine], request: ClusterRequest) -> Cluster:
+        configuration = request.configuration
+        asked = {"database": configuration.database_machine, "load": configuration.load_machine}
+        tasks = [
+            asyncio.create_task(self._connect(machine, asked[machine.role] or Machine(), request))
+            for machine in machines
+        ]
+        try:
+            handles = await asyncio.gather(*tasks)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        return cluster_of(request.key, handles, sum(one.role == "database" for one in machines))
+
+
+def _lost(order: ClusterOrder, missing: Sequence[str], ended: Sequence[CloudMachine]) -> NephoscopeError:
+    """Why machines are missing, as far as the cloud says."""
+    said = next((machine.why for machine in ended if machine.why is not None), None)
+    return said or MachineLost(f"{', '.join(missing)} of {order.key} went away, or was never made")
+
+
+async def _end_what_was_left(cluster: Cluster) -> None:
+    """A cluster of many trials is freed of what a dead controller left."""
+    for machine in cluster.machines:
+        if isinstance(machine.remote, SshRemote):
+            await machine.remote.end_all()
+
+
+async def patiently(
+    call: Callable[[], Result],
+    typed: Callable[[Exception], NephoscopeError | None],
+    clock: Clock,
+    threads: Executor | None = None,
+) -> Result:
+    """What a blocking call of an SDK returns, made again while its cloud asks to slow down or has a fault of its own.
+
+    Runs in a thread; a cancellation waits for its end, as what is being made must be known to be unmade.
+
+    Args:
+        call: may be made again.
+        typed: of what the SDK raised; None: it is none of the cloud's, and goes on as it is.
+        clock: for the waits between tries.
+        threads: where it runs; default: asyncio's few, for calls that are answered at once.
+    """
+    for done in range(TRIES):
+        try:
+            return await to_its_end(asyncio.get_running_loop().run_in_executor(threads, call))
+        except NephoscopeError:
+            raise
+        except Exception as error:
+            meant = typed(error)
+            if meant is None:
+                raise
+            if done == TRIES - 1 or not _passes(meant):
+                raise meant from error
+        await clock.sleep(FIRST_WAIT_S * 2**done)
+    raise AssertionError("the last try returns or raises")
+
+
+def _passes(error: NephoscopeError) -> bool:
+    """Throttled, or a fault of the cloud itself, of no named kind."""
+    return isinstance(error, Throttled) or type(error) is InfrastructureFailure
+
+
+async def together(*actions: Awaitable[Result]) -> list[Result]:
+    """What all of them return, in order; when it raises the first error, the others have ended, too."""
+    tasks = [asyncio.ensure_future(action) for action in actions]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        if tasks:
+            await asyncio.wait(tasks)
+
+
+async def to_its_end(action: Awaitable[Result]) -> Result:
+    """Awaits `action`; a cancellation waits for its end, and only then goes on."""
+    task: asyncio.Future[Any] = asyncio.ensure_future(action)
+    try:
+        found: Result = await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # looked at: it was stopped anyway
+        raise
+    return found

@@ -1,0 +1,155 @@
+"""How a machine that a cloud has just made is entered: one key a study, host keys pinned, the boot script's end."""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.ssh.link import Link, SshAddress
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.model.errors import (
+    AccessDenied,
+    EnvironmentProblem,
+    InputError,
+    MachineLost,
+    MachineUnreachable,
+    NephoscopeError,
+)
+from nephoscope.providers.base import ClusterRequest
+from nephoscope.providers.cloud.boot import DATA, DONE, mounts
+from nephoscope.providers.cloud.provider import Clock, CloudMachine
+from nephoscope.study.model import Machine
+
+BOOT_TIMEOUT_S = 900.0
+"""For the boot of bare metal, and the packages of a study."""
+_LOOK_EVERY_S = 2.0
+_ASK_TIMEOUT_S = 30.0
+FOLDER = f"{DATA}/nephoscope"
+"""Of ours on the machine, on the disk that is measured."""
+
+
+class SshConnect:
+    """See the module's text. `carried` are programs that are taken to the machines."""
+
+    def __init__(
+        self,
+        carried: Sequence[str],
+        clock: Clock,
+        *,
+        port: int | None = None,
+        boot_mark: str = DONE,
+        folder: str = FOLDER,
+    ) -> None:
+        """Enters nothing yet; the last three are those of `boot_script`, and a test's own."""
+        self._carried = tuple(carried)
+        self._clock = clock
+        self._port = port
+        self._boot_mark = boot_mark
+        self._folder = folder
+
+    async def key(self, scratch: Path) -> str:
+        """See `Connect.key`. The private key stays in the study's scratch folder, which goes when the study ends."""
+        return await asyncio.to_thread(_public_key, _key_file(scratch))
+
+    async def __call__(self, machine: CloudMachine, asked: Machine, request: ClusterRequest) -> MachineHandle:
+        """See `Connect`."""
+        cloud = request.configuration.cloud
+        if cloud is None:
+            raise InputError(f"configuration {request.configuration.name!r} does not say how its machines are entered")
+        host = machine.public_address if cloud.reach == "public" else machine.private_address
+        if host is None:
+            raise EnvironmentProblem(
+                f"{machine.name} has no {cloud.reach} address",
+                hint='name a `subnet` that gives public addresses, or `reach = "private"` from inside the network',
+            )
+        key_file = _key_file(request.scratch)
+        address = SshAddress(host, self._port, cloud.user, key_file=key_file, user_config=False)
+        remote = SshRemote(
+            machine.name,
+            replace(address, host_key=await self._booted(machine.name, address, request.log_dir)),
+            folder=f"{self._folder}/ours",
+            carried=self._carried,
+            session=f"{request.trial}-{request.attempt}" if request.trial else "",
+        )
+        look = await remote.look()
+        if asked.cpus != "all" and asked.cpus > look.cpus:
+            await remote.close()
+            raise InputError(f"{machine.name} has {look.cpus} CPUs, and {asked.cpus} are asked for")
+        remote.cpus = tuple(range(look.cpus if asked.cpus == "all" else asked.cpus))
+        inside = machine.private_address or host
+        return MachineHandle(
+            machine.name, remote, inside, remote.cpus, f"{self._folder}/data", more_data_dirs=_more_data_dirs(asked)
+        )
+
+    async def _booted(self, name: str, address: SshAddress, log_dir: Path | None) -> str | None:
+        """Waits for the end of the boot script and keeps its log; the machine's host key, as it was seen first.
+
+        Raises:
+            MachineLost: it does not come.
+            EnvironmentProblem: the script failed.
+        """
+        link = Link(address)
+        until_s = self._clock.monotonic_s() + BOOT_TIMEOUT_S
+        why = "it does not answer"
+        try:
+            while self._clock.monotonic_s() < until_s:
+                try:
+                    answer = await link.ask(f"cat {self._boot_mark}", timeout_s=_ASK_TIMEOUT_S)
+                except (MachineUnreachable, AccessDenied, TimeoutError) as error:  # no sshd yet, no key of ours yet
+                    answer, why = None, str(error) or "it does not answer in time"
+                if answer is not None and answer[0] == 0:
+                    await self._keep_log(link, log_dir, name)
+                    _require_ready(name, answer[1].decode(errors="replace").strip())
+                    return link.host_key
+                await self._clock.sleep(_LOOK_EVERY_S)
+            await self._keep_log(link, log_dir, name)  # of a script that does not end
+        finally:
+            await link.close()
+        raise MachineLost(f"{name} cannot be used after {BOOT_TIMEOUT_S:.0f} s: {why}")
+
+    async def _keep_log(self, link: Link, log_dir: Path | None, name: str) -> None:
+        """What the boot script said, however it ended; a machine that does not tell is measured all the same."""
+        if log_dir is None:
+            return
+        with suppress(NephoscopeError, TimeoutError):
+            answer = await link.ask(f"cat {self._boot_mark}.log", timeout_s=_ASK_TIMEOUT_S)
+            if answer is not None and answer[0] == 0:
+                log_dir.mkdir(parents=True, exist_ok=True)
+                (log_dir / f"boot-{name}.log").write_bytes(answer[1])
+
+
+def _more_data_dirs(asked: Machine) -> tuple[str, ...]:
+    """As the boot script makes them, on disks that are apart."""
+    disks = asked.local_ssds or sum(volume.count for volume in asked.volumes or ())
+    return tuple(f"{mount}/nephoscope/data" for mount in mounts(disks)[1:]) if asked.disks == "apart" else ()
+
+
+def _require_ready(name: str, said: str) -> None:
+    if said != "ready":
+        raise EnvironmentProblem(
+            f"{name} could not be prepared; its boot script said last: {said[-400:]}",
+            hint="a package or a disk that the image does not know? Try the image by hand",
+        )
+
+
+def _key_file(scratch: Path) -> Path:
+    return scratch / "ssh" / "id_ed25519"
+
+
+def _public_key(file: Path) -> str:
+    """The public half of the key in `file`, which is made when it is not there; several may ask at once."""
+    import asyncssh
+
+    if not file.exists():
+        key = asyncssh.generate_private_key("ssh-ed25519", comment="nephoscope")
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        new = file.with_name(f"{file.name}.{secrets.token_hex(4)}")
+        new.touch(mode=0o600)
+        new.write_bytes(key.export_private_key())
+        with suppress(FileExistsError):  # somebody else was faster: theirs counts
+            file.hardlink_to(new)
+        new.unlink()
+    return asyncssh.read_private_key(file).export_public_key().decode().strip()

@@ -1,0 +1,1 @@
+"""Machines in network namespaces and control groups of this machine."""

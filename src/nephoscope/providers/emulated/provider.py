@@ -1,0 +1,297 @@
+"""Several hosts made of this one machine, by root: namespaces, control groups, loop devices, an sshd in each.
+
+For rehearsals: they share CPUs, memory bandwidth, disk and file system with this machine, and no report of them is of
+real machines. They outlive the controller, as a cloud's do; what is there of them stands in /run/nephoscope/emulated.
+"""
+
+import asyncio
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.ssh.link import SshAddress
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.machines.tools import install_hint
+from nephoscope.model.errors import EnvironmentProblem, InputError, MachineLost, MachineUnreachable, ToolMissing
+from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
+from nephoscope.providers.emulated.scripts import LOCK, STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
+from nephoscope.study.model import Configuration
+from nephoscope.study.places import MachineType
+
+_TOOLS = (
+    "ip",
+    "tc",
+    "bridge",
+    "losetup",
+    "lsblk",
+    "mkfs.ext4",
+    "nsenter",
+    "unshare",
+    "setpriv",
+    "flock",
+    "ssh-keygen",
+    "sshd",
+)
+_PATH = f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin"
+_SCRIPT_TIMEOUT_S = 60.0
+_KILL_WAIT_S = 10.0
+_BOOT_TIMEOUT_S = 20.0
+_LOOK_EVERY_S = 0.02
+_SUBNETS = 254
+_STORED = "cluster.json"
+_LOAD = "load"
+_ZONE = "zone"
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """What a cluster's folder says of it: enough to find it and to take it away."""
+
+    key: str
+    subnet: int
+    images: str
+
+
+class EmulatedProvider:
+    """See the module's text. `load_program` is nephoscope-load, which delays packets between zones."""
+
+    name = "emulated"
+    at_once = 1
+    detached = True
+
+    def __init__(self, load_program: str = "nephoscope-load") -> None:
+        self._load_program = load_program
+
+    async def create(self, request: ClusterRequest) -> Cluster:
+        """See `Provider.create`; a cluster for all trials of a configuration is freed of what a dead controller left.
+
+        Raises:
+            EnvironmentProblem: not root, or this machine's kernel does not do it.
+            ToolMissing: a tool is not installed.
+            InputError: a machine type has more CPUs than this machine.
+        """
+        _require_root_and_tools(request.configuration)
+        types = _types(request.configuration)
+        identity = hashlib.sha256(request.key.encode()).hexdigest()[:6]
+        with _locked():
+            stored = _all_stored()
+            plan = _plan(identity, request, types, {one.subnet for one in stored.values()}, self._load_program)
+            found = stored.get(identity)
+            if found is None:
+                _store(plan, request.key)
+        if found is not None:
+            plan = _plan(identity, request, types, set(), self._load_program, found.subnet)
+            try:
+                cluster = await _connected(plan, request)
+            except (MachineUnreachable, OSError):
+                await self.delete(request.key)
+                return await self.create(request)
+            if not request.trial:
+                for machine in cluster.machines:
+                    await _remote(machine).end_all()
+            return cluster
+        try:
+            await _run(up_script(plan))
+            return await _connected(plan, request)
+        except BaseException:
+            await self.delete(request.key)
+            raise
+
+    async def list(self, study: str) -> list[str]:
+        """See `Provider.list`."""
+        return [stored.key for stored in _all_stored().values() if stored.key.startswith(f"{study}/")]
+
+    async def delete(self, key: str) -> None:
+        """See `Provider.delete`.
+
+        Raises:
+            MachineLost: something of it cannot be taken away.
+        """
+        for identity, stored in _all_stored().items():
+            if stored.key == key:
+                try:
+                    await _run(down_script(identity, stored.images, _cgroup_version()))
+                except EnvironmentProblem as error:
+                    raise MachineLost(f"the emulated cluster {key} is not gone: {error.message}") from error
+
+
+def _require_root_and_tools(configuration: Configuration) -> None:
+    if os.geteuid() != 0:
+        raise EnvironmentProblem("only root can emulate machines", hint="sudo nephoscope run …, or provider 'ssh'")
+    machines = (configuration.database_machine, configuration.load_machine)
+    made = {f"mkfs.{one.filesystem}" for one in machines if one is not None and one.filesystem is not None}
+    for tool in (*_TOOLS, *sorted(made)):
+        if shutil.which(tool, path=_PATH) is None:
+            raise ToolMissing(f"{tool} is not installed, and emulated machines need it", hint=install_hint(tool))
+
+
+def _types(configuration: Configuration) -> list[tuple[str, str, MachineType]]:
+    """Name, zone and type of every host: the database machines, then the load machines if there are any."""
+    database, load = configuration.database_machine, configuration.load_machine
+    named = [(f"database-{number}", database, number) for number in range(1, database.count + 1)]
+    if load is not None:
+        numbers = [""] if load.count == 1 else [f"-{number}" for number in range(1, load.count + 1)]
+        named += [(f"{_LOAD}{suffix}", load, number) for number, suffix in enumerate(numbers, start=1)]
+    found = [
+        (name, zones[(number - 1) % len(zones)], machine.emulated)
+        for name, machine, number in named
+        if machine.emulated is not None and (zones := machine.zones or [_ZONE])
+    ]
+    if len(found) < len(named):
+        raise InputError(f"configuration {configuration.name!r} does not say what its emulated machines are")
+    return found
+
+
+def _plan(
+    identity: str,
+    request: ClusterRequest,
+    types: list[tuple[str, str, MachineType]],
+    taken: set[int],
+    load_program: str,
+    own: int | None = None,
+) -> ClusterPlan:
+    cpus = sorted(os.sched_getaffinity(0))
+    most = max(machine.vcpus for _, _, machine in types)
+    if most > len(cpus):
+        raise InputError(
+            f"configuration {request.configuration.name!r} asks for machines of {most} CPUs, and this one lets us use "
+            f"{len(cpus)}",
+            hint="lower `vcpus`: emulated machines may share CPUs, but one cannot have more than there are",
+        )
+    first = int(identity, 16) % _SUBNETS
+    free = (subnet for offset in range(_SUBNETS) if (subnet := (first + offset) % _SUBNETS) not in taken)
+    return ClusterPlan(
+        id=identity,
+        subnet=next(free) if own is None else own,
+        images=str(request.scratch.resolve() / "disks"),
+        hosts=tuple(_formatted(host, request.configuration) for host in hosts_of(types, cpus)),
+        sshd=shutil.which("sshd", path=_PATH) or "sshd",
+        cgroup_version=_cgroup_version(),
+        load_program=load_program,
+        links=tuple(request.configuration.links or ()),
+    )
+
+
+def _formatted(host: HostPlan, configuration: Configuration) -> HostPlan:
+    """With the filesystem of its role."""
+    load = configuration.load_machine if host.name.startswith("load") else None
+    asked = load or configuration.database_machine
+    return replace(host, filesystem=asked.filesystem or host.filesystem, mount_options=tuple(asked.mount_options or ()))
+
+
+def _cgroup_version() -> int:
+    return 2 if Path("/sys/fs/cgroup/cgroup.controllers").exists() else 1
+
+
+async def _run(script: str) -> None:
+    """Runs a script that dies with us; what it starts in sessions of its own goes on.
+
+    Raises:
+        EnvironmentProblem: it failed, with what it said last, or did not end.
+    """
+    process = await asyncio.create_subprocess_exec(
+        *("setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", script),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        env={**os.environ, "PATH": _PATH, "LC_ALL": "C"},
+        process_group=0,
+    )
+    try:
+        async with asyncio.timeout(_SCRIPT_TIMEOUT_S):
+            _, said = await process.communicate()
+    except BaseException as error:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)  # also what it waits for
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_KILL_WAIT_S):  # nobody kills what waits for a disk that hangs
+                await process.wait()
+        if isinstance(error, TimeoutError):
+            raise EnvironmentProblem(
+                f"emulated machines did not come or go within {_SCRIPT_TIMEOUT_S:.0f} s",
+                hint="this machine's disk may be far too slow for that, or hang; run again, or nephoscope clean",
+            ) from error
+        raise
+    if process.returncode != 0:
+        last = said.decode(errors="replace").strip()[-400:]
+        raise EnvironmentProblem(
+            f"this machine does not emulate others: {last or f'exit code {process.returncode}'}",
+            hint="it takes root with all capabilities, network namespaces, loop devices and control groups",
+        )
+
+
+async def _connected(plan: ClusterPlan, request: ClusterRequest) -> Cluster:
+    """The cluster once every host answers."""
+    machines = await asyncio.gather(*(_machine(plan, host, request) for host in plan.hosts))
+    cluster = cluster_of(request.key, machines, request.configuration.database_machine.count)
+    return replace(cluster, one_machine=True)
+
+
+async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -> MachineHandle:
+    folder = Path(plan.state) / host.name
+    address = SshAddress(
+        plan.address(host),
+        user="root",
+        key_file=Path(plan.state) / "key",
+        host_key=(folder / "host_key.pub").read_text(encoding="utf-8"),
+        user_config=False,
+    )
+    asked = (
+        request.configuration.load_machine if host.name.startswith(_LOAD) else None
+    ) or request.configuration.database_machine
+    cpus = host.cpus if asked.cpus == "all" else host.cpus[: asked.cpus]
+    session = f"{request.trial}-{request.attempt}" if request.trial else ""
+    remote = SshRemote(host.name, address, cpus=cpus, folder=str(folder / "ours"), session=session)
+    until = time.monotonic() + _BOOT_TIMEOUT_S
+    while True:
+        try:
+            await remote.look()
+        except MachineUnreachable:
+            if time.monotonic() > until:
+                raise
+            await asyncio.sleep(_LOOK_EVERY_S)
+        else:
+            return MachineHandle(host.name, remote, plan.address(host), cpus, str(folder / "data"))
+
+
+def _remote(machine: MachineHandle) -> SshRemote:
+    remote = machine.remote
+    if not isinstance(remote, SshRemote):
+        raise TypeError(f"{machine.name} is not reached over SSH")
+    return remote
+
+
+def _all_stored() -> dict[str, _Stored]:
+    """Every cluster that is there or half there, by its id."""
+    found = {}
+    for file in Path(STATE).glob(f"*/{_STORED}"):
+        found[file.parent.name] = _Stored(**json.loads(file.read_text(encoding="utf-8")))
+    return found
+
+
+def _store(plan: ClusterPlan, key: str) -> None:
+    folder = Path(plan.state)
+    folder.mkdir(parents=True, mode=0o755)
+    content = json.dumps(asdict(_Stored(key, plan.subnet, plan.images)))
+    new = folder / f"{_STORED}.new"
+    new.write_text(content, encoding="utf-8")
+    new.rename(folder / _STORED)
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    """Two controllers must not take one subnet. The lock goes with its holder."""
+    file = Path(LOCK)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,232 @@
+"""Machines of Google Compute Engine, by its SDK: the thin shell around `gcp_plan`.
+
+Credentials and project are those of your environment (application default credentials, GOOGLE_CLOUD_PROJECT). Never run
+on a real account: rehearsed on gcplocal, see docs/how-to/run-on-gcp.md.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, NephoscopeError, ToolMissing
+from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
+from nephoscope.providers.cloud.provider import Clock, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.gcp.errors import GONE, IN_USE, THERE, of_reason, plain
+from nephoscope.providers.gcp.plan import (
+    Call,
+    Left,
+    aggregated_list,
+    ending_calls,
+    firewall_calls,
+    firewall_list,
+    keys_of,
+    label_filter,
+    machine_calls,
+    machine_of,
+    name_filter,
+    network_of,
+    operation_call,
+    placement_call,
+    subnet_call,
+)
+
+UNMAKE_TIMEOUT_S = 900.0
+_LOOK_EVERY_S = 2.0
+_CALL_TIMEOUT_S = 60.0
+_INSTALL = "pip install 'nephoscope[gcp]'"
+_LOGIN = "gcloud auth application-default login, and GOOGLE_CLOUD_PROJECT=<project> in this terminal"
+
+
+@dataclass(frozen=True)
+class Api:
+    """Who is asked, and for whom."""
+
+    project: str
+    client_of: Callable[[str], Any]
+    """Makes a client of the SDK ('InstancesClient')."""
+
+
+class GcpCloud:
+    """See `Cloud`."""
+
+    name = "gcp"
+
+    def __init__(self, clock: Clock, api: Callable[[], Api] | None = None) -> None:
+        """Asks nobody yet.
+
+        Args:
+            clock: for waits.
+            api: who is asked; default: Google, as your environment says.
+        """
+        self._clock = clock
+        make = api or google_api
+        self._apis: MadeOnce[str, Api] = MadeOnce(lambda _: make())
+        self._client: MadeOnce[str, Any] = MadeOnce(lambda name: self._api().client_of(name))
+
+    async def clusters(self, study: str) -> list[str]:
+        """See `Cloud.clusters`."""
+        found = await together(
+            self._everywhere("Instances", "instances", label_filter(STUDY, study)),
+            self._everywhere("Disks", "disks", label_filter(STUDY, study)),
+            self._everywhere("ResourcePolicies", "resource_policies", name_filter(None)),
+            self._firewalls(None),
+        )
+        return sorted(keys_of((one for what in found for one in what), study))
+
+    async def machines(self, key: str, region: str) -> list[CloudMachine]:  # noqa: ARG002 - one call asks all regions
+        """See `Cloud.machines`."""
+        found = await self._everywhere("Instances", "instances", label_filter(CLUSTER, key))
+        return [machine_of(one, key) for one in found]
+
+    async def make(self, order: ClusterOrder) -> None:
+        """See `Cloud.make`. What is there of an earlier cluster of the key has its names, and goes first."""
+        await self.unmake(order.key)
+        project = self._api().project
+        await self._done(firewall_calls(order, project, await self._network(order, project)))
+        placement = placement_call(order, project)
+        await self._done([placement] if placement is not None else [])
+        await self._done(machine_calls(order, project))
+
+    async def unmake(self, key: str) -> None:
+        """See `Cloud.unmake`."""
+        until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
+        before: list[Call] = []
+        while not (left := await self._left(key)).nothing:
+            calls = ending_calls(left, self._api().project)
+            if self._clock.monotonic_s() > until_s:
+                raise InfrastructureFailure(
+                    f"GCP still has of {key}: {', '.join(left.names)}", hint="nephoscope clean tries again"
+                )
+            if calls == before:  # nothing new since: they end
+                await self._clock.sleep(_LOOK_EVERY_S)
+            for call in calls:
+                await self._send(call, fine=GONE | IN_USE)
+            before = calls
+
+    async def _left(self, key: str) -> Left:
+        of_key = label_filter(CLUSTER, key)
+        instances, disks, policies, firewalls = await together(
+            self._everywhere("Instances", "instances", of_key),
+            self._everywhere("Disks", "disks", of_key),
+            self._everywhere("ResourcePolicies", "resource_policies", name_filter(key)),
+            self._firewalls(key),
+        )
+        return Left(instances, disks, policies, firewalls)
+
+    async def _network(self, order: ClusterOrder, project: str) -> str:
+        """Of the subnet that is named, else the default one."""
+        if order.cloud.subnet is None:
+            return f"projects/{project}/global/networks/default"
+        return network_of(await self._send(subnet_call(order, project)), order.cloud.subnet)
+
+    async def _done(self, calls: Iterable[Call]) -> None:
+        """Sends calls beside each other and waits until what they began has ended.
+
+        Raises:
+            NephoscopeError: one failed; the others have ended, too.
+        """
+
+        async def one(call: Call) -> None:
+            operation = await self._send(call, fine=THERE)
+            while operation and operation["status"] != "DONE":
+                await self._clock.sleep(_LOOK_EVERY_S)
+                operation = await self._send(operation_call(operation, call))
+            failed = operation.get("error", {}).get("errors", [])
+            if failed and plain(failed[0]["code"]) not in THERE:
+                status = operation.get("httpErrorStatusCode")
+                raise of_reason(failed[0]["code"], status and int(status), failed[0].get("message", ""))
+
+        await together(*map(one, calls))
+
+    async def _everywhere(self, resources: str, items: str, matching: str) -> list[dict[str, Any]]:
+        """What all zones or regions have."""
+        call = aggregated_list(resources, self._api().project, matching)
+        return await self._read(call, lambda pages: [one for _, scope in pages for one in getattr(scope, items)])
+
+    async def _firewalls(self, key: str | None) -> list[dict[str, Any]]:
+        return await self._read(firewall_list(self._api().project, key), list)
+
+    async def _read(self, call: Call, taken: Callable[[Any], list[Any]]) -> list[dict[str, Any]]:
+        def read() -> list[dict[str, Any]]:
+            return [as_json(one) for one in taken(self._ask(call))]
+
+        return await patiently(read, typed, self._clock)
+
+    async def _send(self, call: Call, *, fine: frozenset[str] = frozenset()) -> dict[str, Any]:
+        """The answer; empty for an error that is fine."""
+
+        def send() -> dict[str, Any]:
+            try:
+                return as_json(self._ask(call))
+            except Exception as error:
+                if plain(reason_of(error)) in fine:
+                    return {}
+                raise
+
+        return await patiently(send, typed, self._clock)
+
+    def _ask(self, call: Call) -> Any:
+        from google.cloud import compute_v1
+
+        asked = getattr(compute_v1, call.request).from_json(json.dumps(dict(call.arguments)))
+        return getattr(self._client(call.client), call.method)(request=asked, retry=None, timeout=_CALL_TIMEOUT_S)
+
+    def _api(self) -> Api:
+        return self._apis(self.name)
+
+
+def as_json(message: Any) -> dict[str, Any]:
+    """A message of the SDK with the names of the REST reference."""
+    from google.protobuf.json_format import MessageToDict
+
+    found: dict[str, Any] = MessageToDict(type(message).pb(message))
+    return found
+
+
+def google_api() -> Api:
+    """Compute Engine as your environment says.
+
+    Raises:
+        ToolMissing: the SDK is not installed.
+        EnvironmentProblem: there are no credentials, or no project.
+    """
+    try:
+        import google.auth
+        from google.auth.exceptions import GoogleAuthError
+        from google.cloud import compute_v1
+    except ImportError as error:
+        raise ToolMissing(
+            "google-cloud-compute is not installed, and provider 'gcp' needs it", hint=_INSTALL
+        ) from error
+    try:
+        credentials, found = google.auth.default(scopes=["https://www.googleapis.com/auth/compute"])
+    except GoogleAuthError as error:
+        raise EnvironmentProblem(f"GCP cannot be asked: {error}", hint=_LOGIN) from error
+    project = os.environ.get("GOOGLE_CLOUD_PROJECT") or found
+    if not project:
+        raise EnvironmentProblem("GCP cannot be asked: no project is named", hint=_LOGIN)
+    return Api(str(project), lambda name: getattr(compute_v1, name)(credentials=credentials))
+
+
+def reason_of(error: Exception) -> str:
+    """Google's own word for an error; empty: it says none."""
+    errors = getattr(error, "errors", None) or [{}]
+    first = errors[0] if isinstance(errors[0], dict) else {}
+    return str(first.get("reason") or getattr(error, "reason", None) or "")
+
+
+def typed(error: Exception) -> NephoscopeError | None:
+    """What an error of the SDK means; None: it is none of the SDK's."""
+    from google.api_core.exceptions import GoogleAPICallError
+    from google.auth.exceptions import GoogleAuthError, TransportError
+    from requests.exceptions import RequestException
+
+    if isinstance(error, GoogleAPICallError):
+        return of_reason(reason_of(error), int(error.code) if error.code else None, str(error.message))
+    if isinstance(error, TransportError | RequestException):
+        return InfrastructureFailure(f"GCP does not answer: {error}")
+    if isinstance(error, GoogleAuthError):
+        return EnvironmentProblem(f"GCP cannot be asked: {error}", hint=_LOGIN)
+    return None

@@ -1,0 +1,395 @@
+"""What is asked of Compute Engine for a cluster, and what its answers mean; pure, in the words of its REST reference.
+
+A machine and its disks are made by one call, with labels, with `autoDelete` and with a `terminationTime` at which
+Google deletes them: nothing is ever there that no net would catch. Labels hold no free text, so a study and a cluster
+are labelled by a hash of their keys; the keys themselves stand in the description.
+"""
+
+import json
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from nephoscope.model.errors import InputError, MachineLost, NephoscopeError
+from nephoscope.providers.cloud.order import CLUSTER, EXPIRES, ROLE, STUDY, ClusterOrder, RoleOrder, short_id, utc
+from nephoscope.providers.cloud.provider import CloudMachine, Life
+
+_LIVES: Mapping[str, Life] = MappingProxyType(
+    {"PENDING": Life.STARTING, "PROVISIONING": Life.STARTING, "STAGING": Life.STARTING, "RUNNING": Life.RUNNING}
+)
+_ON_ITS_WAY = frozenset({"STOPPING", "SUSPENDING", "DEPROVISIONING"})
+"""States that pass by themselves: a machine in them is told once to go, at most."""
+_OF_IOPS = re.compile(r"hyperdisk-(balanced|extreme).*|pd-extreme")
+_OF_THROUGHPUT = re.compile(r"hyperdisk-(balanced|throughput|ml).*")
+_GENERATION = re.compile(r"[a-z]+(\d+)")
+_HAS_OWN_SSDS = re.compile(r"z3-.*|.*lssd.*")
+_OF_BUCKETS = "https://www.googleapis.com/auth/devstorage.read_write"
+"""All that a machine's service account may be used for, whatever rights it has."""
+_BEFORE_TIMER_MS = 120_000
+"""Google deletes no machine that has stopped: it must come before the timer that powers the machine off."""
+_OURS, _THEIRS = 900, 1000
+"""Priorities of our rules: before those of a default network (65534), which let SSH in from everywhere."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of the API."""
+
+    client: str
+    """The SDK's class that is asked."""
+    method: str
+    """Of that class; one that makes or deletes (`…_unary`) returns an operation, which goes on."""
+    request: str
+    """The SDK's type of the request."""
+    arguments: Mapping[str, Any]
+    """The request, with the names of the REST reference."""
+
+
+def aggregated_list(resources: str, project: str, matching: str) -> Call:
+    """What all zones or regions have of 'Instances', 'Disks' or 'ResourcePolicies'."""
+    arguments = {"project": project, "filter": matching}
+    return Call(f"{resources}Client", "aggregated_list", f"AggregatedList{resources}Request", arguments)
+
+
+def firewall_list(project: str, key: str | None) -> Call:
+    """The rules of one cluster, or of all."""
+    return Call("FirewallsClient", "list", "ListFirewallsRequest", {"project": project, "filter": name_filter(key)})
+
+
+def subnet_call(order: ClusterOrder, project: str) -> Call:
+    """Asks for the subnet that is named."""
+    names = {"project": project, "region": order.region, "subnetwork": order.cloud.subnet}
+    return Call("SubnetworksClient", "get", "GetSubnetworkRequest", names)
+
+
+def operation_call(operation: Mapping[str, Any], begun_by: Call) -> Call:
+    """Asks how an operation stands: of a zone, of a region, or of neither."""
+    names = {"project": begun_by.arguments["project"], "operation": operation["name"]}
+    for scope in ("zone", "region"):
+        if scope in begun_by.arguments:
+            kind, names = f"{scope.capitalize()}Operation", {**names, scope: begun_by.arguments[scope]}
+            return Call(f"{kind}sClient", "get", f"Get{kind}Request", names)
+    return Call("GlobalOperationsClient", "get", "GetGlobalOperationRequest", names)
+
+
+def firewall_calls(order: ClusterOrder, project: str, network: str) -> list[Call]:
+    """SSH from the controller alone, the cluster's machines among themselves, nothing else."""
+    name = name_of(order.key)
+    rules: list[dict[str, Any]] = [
+        {
+            "name": f"{name}-ssh",
+            "priority": _OURS,
+            "sourceRanges": [order.cloud.ingress],
+            "allowed": [{"IPProtocol": "tcp", "ports": ["22"]}],
+        },
+        {"name": f"{name}-among", "priority": _OURS, "sourceTags": [name], "allowed": [{"IPProtocol": "all"}]},
+        {
+            "name": f"{name}-else",
+            "priority": _THEIRS,
+            "sourceRanges": ["0.0.0.0/0"],
+            "denied": [{"IPProtocol": "all"}],
+        },
+    ]
+    shared = {
+        "network": network,
+        "direction": "INGRESS",
+        "targetTags": [name],
+        "description": description_of(order.tags),
+    }
+    return [
+        Call(
+            "FirewallsClient",
+            "insert_unary",
+            "InsertFirewallRequest",
+            {"project": project, "requestId": _request_id(order, rule["name"]), "firewallResource": {**rule, **shared}},
+        )
+        for rule in rules
+    ]
+
+
+def placement_call(order: ClusterOrder, project: str) -> Call | None:
+    """The placement policy, if one is asked for."""
+    if order.cloud.placement_group is None:
+        return None
+    machines = len(order.names)
+    how = (
+        {"collocation": "COLLOCATED"}
+        if order.cloud.placement_group == "cluster"
+        else {"availabilityDomainCount": min(8, max(2, machines))}
+    )
+    policy = {
+        "name": name_of(order.key),
+        "description": description_of(order.tags),
+        "groupPlacementPolicy": how,
+    }
+    return Call(
+        "ResourcePoliciesClient",
+        "insert_unary",
+        "InsertResourcePolicyRequest",
+        {
+            "project": project,
+            "region": order.region,
+            "requestId": _request_id(order, "placement"),
+            "resourcePolicyResource": policy,
+        },
+    )
+
+
+def machine_calls(order: ClusterOrder, project: str) -> list[Call]:
+    """One call for each machine, with its disks."""
+    return [
+        Call(
+            "InstancesClient",
+            "insert_unary",
+            "InsertInstanceRequest",
+            {
+                "project": project,
+                "zone": order.zone,
+                "requestId": _request_id(order, name),
+                "instanceResource": _machine(order, role, name, project),
+            },
+        )
+        for role in order.roles
+        for name in role.names
+    ]
+
+
+def _machine(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> dict[str, Any]:
+    machine, zone = role.machine, f"projects/{project}/zones/{order.zone}"
+    tags = {**order.tags, ROLE: role.role}
+    made: dict[str, Any] = {
+        "name": f"{name_of(order.key)}-{name}",
+        "description": description_of(tags),
+        "labels": labels_of(tags),
+        "machineType": f"{zone}/machineTypes/{role.type}",
+        "tags": {"items": [name_of(order.key)]},
+        "scheduling": _scheduling(order),
+        "networkInterfaces": [_interface(order, project)],
+        "disks": list(_disks(order, role, name, project)),
+        "metadata": {
+            "items": [
+                {"key": "startup-script", "value": role.boot},
+                {"key": "block-project-ssh-keys", "value": "TRUE"},
+                {"key": "enable-oslogin", "value": "FALSE"},
+            ]
+        },
+    }
+    if role.identity is not None:
+        made["serviceAccounts"] = [{"email": role.identity, "scopes": [_OF_BUCKETS]}]
+    if machine.cpu_platform is not None:
+        made["minCpuPlatform"] = machine.cpu_platform
+    if machine.threads_per_core is not None:
+        made["advancedMachineFeatures"] = {"threadsPerCore": machine.threads_per_core}
+    if order.cloud.placement_group is not None:
+        made["resourcePolicies"] = [f"projects/{project}/regions/{order.region}/resourcePolicies/{name_of(order.key)}"]
+    return made
+
+
+def _scheduling(order: ClusterOrder) -> dict[str, Any]:
+    """A machine that Google would move to other hardware ends instead: its trial would be of two machines."""
+    found: dict[str, Any] = {
+        "onHostMaintenance": "TERMINATE",
+        "automaticRestart": False,
+        "provisioningModel": "SPOT" if order.cloud.spot else "STANDARD",
+    }
+    if order.expires_unix_ms is not None:
+        found["terminationTime"] = utc(order.expires_unix_ms - _BEFORE_TIMER_MS)
+    if order.expires_unix_ms is not None or order.cloud.spot:
+        found["instanceTerminationAction"] = "DELETE"
+    return found
+
+
+def _interface(order: ClusterOrder, project: str) -> dict[str, Any]:
+    subnet = order.cloud.subnet
+    if subnet is None:
+        found: dict[str, Any] = {"network": f"projects/{project}/global/networks/default"}
+    else:
+        found = {"subnetwork": f"projects/{project}/regions/{order.region}/subnetworks/{subnet}"}
+    if order.cloud.reach == "public":
+        found["accessConfigs"] = [{"name": "public", "type": "ONE_TO_ONE_NAT"}]
+    return found
+
+
+def _disks(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> Iterator[dict[str, Any]]:
+    types = f"projects/{project}/zones/{order.zone}/diskTypes"
+    tags = {**order.tags, ROLE: role.role}
+    about = {"labels": labels_of(tags), "description": description_of(tags)}
+    full = f"{name_of(order.key)}-{name}"
+    boot = {"diskName": full, "diskType": f"{types}/{boot_disk_of(role.type)}", "sourceImage": role.image, **about}
+    yield {"boot": True, "autoDelete": True, "type": "PERSISTENT", "initializeParams": boot}
+    one_by_one = [volume for volume in role.machine.volumes or () for _ in range(volume.count)]
+    for index, volume in enumerate(one_by_one):
+        data: dict[str, Any] = {
+            "diskName": f"{full}-data-{index + 1}",
+            "diskType": f"{types}/{volume.kind}",
+            "diskSizeGb": str(int(volume.size)),
+            **about,
+        }
+        if volume.iops and _OF_IOPS.fullmatch(volume.kind):
+            data["provisionedIops"] = str(int(volume.iops))
+        if volume.throughput and _OF_THROUGHPUT.fullmatch(volume.kind):
+            data["provisionedThroughput"] = str(int(volume.throughput))
+        yield {
+            "autoDelete": True,
+            "type": "PERSISTENT",
+            "deviceName": f"data-{index + 1}",
+            **({"interface": volume.interface.upper()} if volume.interface else {}),
+            "initializeParams": data,
+        }
+    interface = (role.machine.local_ssd_interface or "nvme").upper()
+    if _HAS_OWN_SSDS.fullmatch(role.type):
+        if interface != "NVME":
+            raise InputError(f"{role.type} has its local SSDs by NVMe", hint="leave `local_ssd_interface` out")
+        return
+    for _ in range(role.machine.local_ssds or 0):
+        scratch = {"diskType": f"{types}/local-ssd"}
+        yield {"autoDelete": True, "type": "SCRATCH", "interface": interface, "initializeParams": scratch}
+
+
+def boot_disk_of(machine_type: str) -> str:
+    """Kind of the image's disk: from the fourth generation on (n4, c4, h4d …) machines take Hyperdisk alone."""
+    found = _GENERATION.match(machine_type)
+    return "hyperdisk-balanced" if found and int(found[1]) >= 4 else "pd-balanced"
+
+
+@dataclass(frozen=True)
+class Left:
+    """What there is of a cluster."""
+
+    instances: Sequence[Mapping[str, Any]]
+    disks: Sequence[Mapping[str, Any]]
+    policies: Sequence[Mapping[str, Any]]
+    firewalls: Sequence[Mapping[str, Any]]
+
+    @property
+    def nothing(self) -> bool:
+        """All is gone."""
+        return not self.names
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all that is left."""
+        return tuple(one["name"] for one in (*self.instances, *self.disks, *self.policies, *self.firewalls))
+
+
+def ending_calls(left: Left, project: str) -> list[Call]:
+    """What can be ended now: machines first, then disks that outlived them, firewall rules when nothing needs them."""
+    if left.instances:
+        return [
+            _delete("Instances", "Instance", project, zone=_last(one["zone"]), instance=one["name"])
+            for one in left.instances
+            if one["status"] not in _ON_ITS_WAY
+        ]
+    if left.disks:
+        return [
+            _delete("Disks", "Disk", project, zone=_last(one["zone"]), disk=one["name"])
+            for one in left.disks
+            if not one.get("users")
+        ]
+    if left.policies:
+        return [
+            _delete(
+                "ResourcePolicies",
+                "ResourcePolicy",
+                project,
+                region=_last(one["region"]),
+                resourcePolicy=one["name"],
+            )
+            for one in left.policies
+        ]
+    return [_delete("Firewalls", "Firewall", project, firewall=one["name"]) for one in left.firewalls]
+
+
+def _delete(resources: str, one: str, project: str, **names: str) -> Call:
+    return Call(f"{resources}Client", "delete_unary", f"Delete{one}Request", {"project": project, **names})
+
+
+def keys_of(resources: Iterable[Mapping[str, Any]], study: str) -> set[str]:
+    """Of the clusters of a study that resources belong to."""
+    tags = [tags_of(one) for one in resources]
+    return {one[CLUSTER] for one in tags if one.get(STUDY) == study and CLUSTER in one}
+
+
+def machine_of(instance: Mapping[str, Any], key: str) -> CloudMachine:
+    """A machine as the API tells of it."""
+    interface: Mapping[str, Any] = next(iter(instance.get("networkInterfaces", ())), {})
+    access: Mapping[str, Any] = next(iter(interface.get("accessConfigs", ())), {})
+    life = _LIVES.get(instance["status"], Life.ENDED)
+    return CloudMachine(
+        name=str(instance["name"]).removeprefix(f"{name_of(key)}-"),
+        role=instance.get("labels", {}).get(ROLE, ""),
+        id=str(instance.get("id") or instance["name"]),
+        life=life,
+        zone=_last(instance["zone"]),
+        public_address=access.get("natIP") or None,
+        private_address=interface.get("networkIP") or None,
+        why=_why_ended(instance) if life is Life.ENDED else None,
+    )
+
+
+def _why_ended(instance: Mapping[str, Any]) -> NephoscopeError:
+    said = f"GCP says {instance['status']} of {instance['name']}: {instance.get('statusMessage') or 'no reason'}"
+    if instance.get("scheduling", {}).get("provisioningModel") == "SPOT":
+        return MachineLost(said, hint="`spot = false` gives machines that are not taken back")
+    return MachineLost(said)
+
+
+def name_of(key: str) -> str:
+    """What the names of all resources of a cluster begin with."""
+    return f"nephoscope-{short_id(key)}"
+
+
+def labels_of(tags: Mapping[str, str]) -> dict[str, str]:
+    """Tags as labels: 63 of `a-z0-9_-`. What is searched for is a hash, the rest is for people."""
+    found = {name: re.sub(r"[^a-z0-9_-]", "-", text.lower())[:63] for name, text in tags.items()}
+    return found | {name: short_id(tags[name]) for name in (STUDY, CLUSTER) if name in tags}
+
+
+def label_filter(label: str, text: str) -> str:
+    """Of lists: what carries the label of a study or a cluster."""
+    return f"labels.{label}={short_id(text)}"
+
+
+def name_filter(key: str | None) -> str:
+    """Of lists of what has no labels: all of one cluster, or of all clusters."""
+    return f'name eq "{name_of(key) if key is not None else "nephoscope-"}.*"'
+
+
+def description_of(tags: Mapping[str, str]) -> str:
+    """Tags as the text that any resource may have, whatever is in them."""
+    short = {name: tags[name] for name in (STUDY, CLUSTER, EXPIRES) if name in tags}
+    return json.dumps(short, sort_keys=True)
+
+
+def tags_of(resource: Mapping[str, Any]) -> dict[str, str]:
+    """Of a resource's description; none when it is not ours."""
+    try:
+        found = json.loads(resource.get("description", ""))
+    except ValueError:
+        return {}
+    return {str(name): str(text) for name, text in found.items()} if isinstance(found, dict) else {}
+
+
+def network_of(subnetwork: Mapping[str, Any], name: str) -> str:
+    """The network of a subnet, as rules name it.
+
+    Raises:
+        InputError: it has none.
+    """
+    network = str(subnetwork.get("network", ""))
+    if "projects/" not in network:
+        raise InputError(f"GCP says no network of the subnet {name!r}")
+    return network[network.index("projects/") :]
+
+
+def _last(url: str) -> str:
+    """Name of what a URL names."""
+    return url.rpartition("/")[2]
+
+
+def _request_id(order: ClusterOrder, what: str) -> str:
+    """Equal for a call that is made again, another one for a later cluster of the same key."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{order.key} {what} {order.zone} {order.expires_unix_ms}"))

@@ -1,0 +1,1 @@
+"""Charts, and the figures that sections are made of."""

@@ -1,0 +1,177 @@
+"""Charts of one metric: every replicate with the median and its interval, per CPU, and in the order of the plan."""
+
+from collections.abc import Sequence
+
+import altair as alt
+
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import Rows, Spec, by_counting, coloured, data, finished, linear, rows_axis, shaped
+
+ROW_HEIGHT = 58
+CROWDED_ROW_HEIGHT = 30
+CROWDED = 8
+AXIS_HEIGHT = 46
+BAND_PART = 0.66
+HEADROOM = 0.16
+"""Room for the names of the blocks above the values."""
+
+
+def _row_height(configurations: Sequence[str]) -> int:
+    return ROW_HEIGHT if len(configurations) <= CROWDED else CROWDED_ROW_HEIGHT
+
+
+def _height(configurations: Sequence[str]) -> int:
+    return _row_height(configurations) * max(1, len(configurations)) + AXIS_HEIGHT
+
+
+def _tooltip(*fields: tuple[str, str]) -> list[alt.Tooltip]:
+    return [alt.Tooltip(f"{name}:N", title=title) for name, title in fields]
+
+
+STATISTIC_TIP = (("configuration", "configuration"), ("median_text", "median"), ("interval_text", "interval"))
+
+
+def _median_and_interval(configurations: Sequence[str], x: alt.X) -> list[alt.Chart]:
+    base = alt.Chart(data("statistics")).encode(y=rows_axis(configurations))
+    band = BAND_PART * _row_height(configurations)
+    tip = _tooltip(*STATISTIC_TIP, ("coverage_text", "coverage"), ("n", "valid replicates"))
+    return [
+        base.mark_rule(**theme.INTERVAL, strokeWidth=band).encode(x=x, x2=alt.X2("high:Q"), tooltip=tip),
+        base.mark_tick(**theme.MEDIAN, size=band).encode(x=alt.X("median:Q"), tooltip=tip),
+    ]
+
+
+def replicates(
+    configurations: Sequence[str], points: Rows, statistics: Rows, missing: Rows, axis: str, palette: Sequence[str]
+) -> Spec:
+    """A row per configuration: replicates as points (blocks downwards), the median a tick, its interval a band.
+
+    `palette` holds the configurations in the order that gives each its colour.
+    """
+    values = [row["value"] for row in points] + [row[end] for row in statistics for end in ("low", "high")]
+    scale = linear(values)
+    x = alt.X("low:Q", title=axis, scale=scale)
+    blocks = sorted({row["block"] for row in points})
+    point = alt.Chart(data("points")).encode(
+        y=rows_axis(configurations),
+        yOffset=alt.YOffset("block:O", scale=alt.Scale(domain=blocks, paddingOuter=0.6)),
+        x=alt.X("value:Q", title=axis, scale=scale),
+        color=coloured(palette),
+        tooltip=_tooltip(
+            ("configuration", "configuration"),
+            ("text", "value"),
+            ("block", "block"),
+            ("trial", "trial"),
+            ("counts_text", "counts"),
+            ("why", "why not"),
+        ),
+    )
+    layers = [
+        *(_median_and_interval(configurations, x) if statistics else []),
+        *by_counting(
+            points,
+            point.mark_point(filled=True, size=58, opacity=0.95),
+            point.mark_point(filled=False, size=58, strokeWidth=1.6),
+        ),
+        alt.Chart(data("missing"))
+        .mark_text(**theme.NOTE)
+        .encode(y=rows_axis(configurations), x=alt.value(8), text=alt.Text("note:N")),
+    ]
+    return finished(alt.layer(*layers), _height(configurations), points=points, statistics=statistics, missing=missing)
+
+
+def medians(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
+    """The median as a tick, its interval as a band, least and most as a line."""
+    values = [row[end] for row in statistics for end in ("minimum", "maximum", "low", "high")]
+    x = alt.X("low:Q", title=axis, scale=linear(values))
+    extremes = (
+        alt.Chart(data("statistics"))
+        .mark_rule(**theme.EXTREMES)
+        .encode(y=rows_axis(configurations), x=alt.X("minimum:Q"), x2=alt.X2("maximum:Q"))
+    )
+    interval, median = _median_and_interval(configurations, x)
+    layers = [interval, extremes, median]
+    return finished(alt.layer(*layers), _height(configurations), statistics=statistics)
+
+
+def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) -> Spec:
+    """The values by position in the plan; dashed lines where a block begins."""
+    values = [row["value"] for row in points]
+    last = max((row["position"] for row in points), default=1)
+    first = min((row["start"] for row in blocks), default=0.5)
+    positions = alt.Scale(zero=False, nice=False, domain=[first, last + 1.5])
+    x = alt.X("position:Q", title="position in the plan", axis=alt.Axis(grid=False), scale=positions)
+    point = alt.Chart(data("points")).encode(
+        x=x,
+        y=alt.Y(
+            "value:Q",
+            title=axis,
+            scale=linear(values, HEADROOM),
+            axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+        ),
+        color=coloured(configurations),
+        shape=shaped(configurations),
+        tooltip=_tooltip(
+            ("configuration", "configuration"),
+            ("text", "value"),
+            ("position", "position"),
+            ("block", "block"),
+            ("trial", "trial"),
+            ("counts_text", "counts"),
+            ("why", "why not"),
+        ),
+    )
+    begin = alt.Chart(data("blocks")).encode(x=alt.X("start:Q"))
+    layers = [
+        begin.mark_rule(**theme.REFERENCE),
+        begin.mark_text(**theme.NOTE, dx=4, baseline="top").encode(y=alt.value(0), text=alt.Text("label:N")),
+        *by_counting(
+            points,
+            point.mark_point(filled=True, size=62, opacity=0.95),
+            point.mark_point(filled=False, size=62, strokeWidth=1.6),
+        ),
+    ]
+    return finished(alt.layer(*layers), 240, points=points, blocks=blocks)
+
+
+def comparisons(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
+    """Ratios with their intervals on a log axis, the equivalence margin as a band around one."""
+    ends = [row[end] for row in rows for end in ("ratio", "low", "high") if row[end] is not None and row[end] > 0]
+    ends += [1 - margin, 1 + margin]
+    spread = max(*ends, 1 / min(ends)) ** 0.06
+    y = alt.Y(
+        "label:N",
+        scale=alt.Scale(domain=list(labels)),
+        axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12.5),
+    )
+    scale = alt.Scale(type="log", domain=[min(ends) / spread, max(ends) * spread], nice=False)
+    x = alt.X(
+        "low:Q",
+        title="ratio, left ÷ right (log axis)",
+        scale=scale,
+        axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'", tickCount=6),
+    )
+    signs = {"better": "triangle-up", "worse": "triangle-down", "tie": "square", "unresolved": "circle"}
+    tone = {"better": "var(--good)", "worse": "var(--bad)", "tie": "var(--muted)", "unresolved": "var(--doubt)"}
+    base = alt.Chart(data("rows")).encode(
+        y=y,
+        color=alt.Color("verdict:N", legend=None, scale=alt.Scale(domain=list(tone), range=list(tone.values()))),
+        tooltip=_tooltip(
+            ("left", "left"),
+            ("right", "right"),
+            ("ratio_text", "ratio"),
+            ("interval_text", "interval"),
+            ("verdict", "left is"),
+        ),
+    )
+    layers = [
+        alt.Chart(data("margin")).mark_rect(**theme.EQUIVALENCE).encode(x=x, x2=alt.X2("high:Q")),
+        alt.Chart(data("margin")).mark_rule(**theme.REFERENCE).encode(x=alt.X("one:Q")),
+        base.transform_filter("isValid(datum.low)").mark_rule(strokeWidth=2.5).encode(x=x, x2=alt.X2("high:Q")),
+        base.mark_point(filled=True, size=90, opacity=1).encode(
+            x=alt.X("ratio:Q"),
+            shape=alt.Shape("verdict:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(signs.values()))),
+        ),
+    ]
+    band = [{"low": 1 - margin, "high": 1 + margin, "one": 1.0}]
+    return finished(alt.layer(*layers), 34 * len(rows) + AXIS_HEIGHT, rows=rows, margin=band)

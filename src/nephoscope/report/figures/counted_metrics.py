@@ -1,0 +1,45 @@
+"""Metrics that were taken at several numbers of threads or streams, found by their names.
+
+`read-16.iops` (sysbench-fileio), `written_bytes_per_s_16_threads` (imported), `3-streams.throughput` (multi-stream).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from nephoscope.model.records import Metric
+
+_FORMS = (
+    re.compile(r"(?P<count>\d+)-(?P<counted>streams|threads)\.(?P<quantity>\w+)"),
+    re.compile(r"(?P<what>[a-z][a-z-]*?)-(?P<count>\d+)\.(?P<quantity>iops|bandwidth|latency_p95)"),
+    re.compile(r"(?P<quantity>[a-z]\w*?)_(?P<count>\d+)_(?P<counted>threads|streams)"),
+)
+_LEAST = 2
+"""One number of threads is no curve."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One quantity over the number of threads."""
+
+    what: str
+    """'read', or nothing where the quantity says it."""
+    quantity: str
+    counted: str
+    metrics: tuple[tuple[int, Metric], ...]
+
+
+def curves_of(metrics: Iterable[Metric]) -> list[Curve]:
+    """Every quantity with two numbers of threads or more, in the order of the metrics."""
+    found: dict[tuple[str, str, str], list[tuple[int, Metric]]] = {}
+    for metric in metrics:
+        match = next((match for form in _FORMS if (match := form.fullmatch(metric.name))), None)
+        if match:
+            parts = match.groupdict()
+            key = (parts.get("what") or "", parts["quantity"], parts.get("counted") or "threads")
+            found.setdefault(key, []).append((int(parts["count"]), metric))
+    return [
+        Curve(what, quantity, counted, tuple(sorted(many, key=lambda one: one[0])))
+        for (what, quantity, counted), many in found.items()
+        if len(many) >= _LEAST
+    ]

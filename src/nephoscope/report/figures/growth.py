@@ -1,0 +1,187 @@
+"""A rate over the number of machines: every trial, the power law through them, and what linear growth would give."""
+
+from typing import Any
+
+import altair as alt
+
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import BenchmarkRow, GrowthRow
+from nephoscope.report import format as people
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import Spec, by_counting, data, finished
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, evidence_cell
+from nephoscope.report.wording import metric_title, percentile_of, unit_text
+
+_HEIGHT = 230
+_PERCENTILES = ("p50", "p99")
+_STEPS = 24
+"""Points of a fitted curve."""
+
+
+def growth_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """One for each headline rate; empty where no configurations differ in the number of their machines alone."""
+    found = []
+    for metric in row.metrics:
+        rows = [one for one in book.lookup.study.growth if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
+        if rows:
+            found.append(_figure(book, row, metric, rows))
+            latency = _latency(book, row, rows)
+            found += [latency] if latency else []
+    return found
+
+
+def _figure(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow]) -> Figure:
+    scale = people.scale_for(metric.unit, [median for one in rows for median in one.medians], metric=metric.name)
+    drawn = [
+        (one.group, f"{metric_title(metric)} of {one.group} over {one.machines} machines: {one.growth}.",
+         _chart(book, one, scale))
+        for one in rows
+    ]  # fmt: skip
+    return book.figure(
+        f"{row.benchmark}: {metric_title(metric).lower()} over the number of machines",
+        f"{unit_text(scale)}, higher is better",
+        "Each sign is one trial. The line is a power law through them; the dashed one what linear growth would give, "
+        "from the median of the fewest machines. Both axes start at zero.",
+        drawn,
+        key=(
+            KeyEntry("●", "var(--ink)", "a trial that counts"),
+            KeyEntry("─", "var(--c1)", "power law"),
+            KeyEntry("┄", "var(--muted)", "linear growth"),
+        ),
+        table=_table(book, row, metric, rows, scale),
+        columns=min(2, len(drawn)),
+    )
+
+
+def _chart(book: Book, row: GrowthRow, scale: people.Scale) -> Spec:
+    machines = dict(zip(row.configurations, row.machines, strict=True))
+    points: list[dict[str, Any]] = [
+        {
+            "machines": machines[value.configuration],
+            "value": scale.value(value.value),
+            "text": scale.text(value.value),
+            "configuration": value.configuration,
+            "trial": value.trial,
+            "counts": value.valid,
+        }
+        for value in book.lookup.values.get((row.benchmark, row.metric), [])
+        if value.configuration in machines
+    ]
+    first, last = row.machines[0], row.machines[-1]
+    ends = [(at, row.medians[0] * at / first) for at in (first, last)]
+    steps = [first * (last / first) ** (step / _STEPS) for step in range(_STEPS + 1)]
+    fitted = [(at, row.at_one * at**row.exponent) for at in steps]
+    lines = {
+        name: [{"machines": at, "value": scale.value(value)} for at, value in many]
+        for name, many in (("linear", ends), ("fitted", fitted))
+    }
+    x = alt.X(
+        "machines:Q",
+        title="machines",
+        scale=alt.Scale(domain=[0, last * 1.08], nice=False),
+        axis=alt.Axis(grid=False, values=sorted(set(row.machines)), format="d"),
+    )
+    y = alt.Y(
+        "value:Q",
+        title=unit_text(scale),
+        scale=alt.Scale(zero=True),
+        axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+    )
+    signs = alt.Chart(data("points")).encode(
+        x=x,
+        y=y,
+        tooltip=[alt.Tooltip(f"{name}:N") for name in ("configuration", "text", "trial")],
+    )
+    layers = [
+        alt.Chart(data("linear")).mark_line(**_dashed()).encode(x=x, y=y),
+        alt.Chart(data("fitted")).mark_line(strokeWidth=1.8, color="var(--c1)").encode(x=x, y=y),
+        *by_counting(
+            points,
+            signs.mark_point(filled=True, size=55, color="var(--ink)", opacity=0.9),
+            signs.mark_point(filled=False, size=55, color="var(--muted)"),
+        ),
+    ]
+    return finished(alt.layer(*layers), _HEIGHT, points=points, **lines)
+
+
+def _latency(book: Book, row: BenchmarkRow, groups: list[GrowthRow]) -> Figure | None:
+    """Median and tail of every operation over the number of machines: more machines may cost time."""
+    medians: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for group in groups:
+        machines = dict(zip(group.configurations, group.machines, strict=True))
+        for metric in row.metrics:
+            operation, percentile = percentile_of(metric) or ("", "")
+            if percentile in _PERCENTILES:
+                for one in book.lookup.statistics_of(row.benchmark, metric.name):
+                    if one.configuration in machines:
+                        at = {"machines": machines[one.configuration], "seconds": one.median, "series": percentile}
+                        medians.setdefault((group.group, operation.replace("_", " ")), []).append(at)
+    if not medians:
+        return None
+    scale = people.scale_for("s", [one["seconds"] for many in medians.values() for one in many])
+    drawn = []
+    for (group_name, operation), many in medians.items():
+        rows = [{**one, "value": scale.value(one["seconds"])} for one in many]
+        spoken = f"{' and '.join(_PERCENTILES)} of {operation} of {group_name} over machines."
+        drawn.append((f"{group_name}: {operation}", spoken, _lines(rows, scale.unit)))
+    return book.figure(
+        f"{row.benchmark}: times over the number of machines",
+        f"{scale.unit}, lower is better",
+        "Medians over the trials that count. Both axes start at zero, each panel has its own.",
+        drawn,
+        key=[KeyEntry(theme.GLYPHS[place], theme.PERCENTILE_COLOURS[place], name)
+             for place, name in enumerate(_PERCENTILES)],
+        columns=min(2, len(drawn)),
+    )  # fmt: skip
+
+
+def _lines(rows: list[dict[str, Any]], unit: str) -> Spec:
+    """A line for each percentile."""
+    shown = list(_PERCENTILES)
+    base = alt.Chart(data("rows")).encode(
+        x=alt.X(
+            "machines:Q",
+            title="machines",
+            scale=alt.Scale(zero=True),
+            axis=alt.Axis(grid=False, values=sorted({row["machines"] for row in rows}), format="d"),
+        ),
+        y=alt.Y("value:Q", title=unit, scale=alt.Scale(zero=True), axis=alt.Axis(titleX=0, titleY=-14)),
+        color=alt.Color(
+            "series:N", legend=None, scale=alt.Scale(domain=shown, range=list(theme.PERCENTILE_COLOURS[: len(shown)]))
+        ),
+        tooltip=[alt.Tooltip("series:N"), alt.Tooltip("value:Q", title=unit, format=",.4~r")],
+    )
+    shape = alt.Shape("series:N", legend=None, scale=alt.Scale(domain=shown, range=list(theme.SHAPES[: len(shown)])))
+    layers = [base.mark_line(strokeWidth=1.8), base.mark_point(filled=True, size=55, opacity=1).encode(shape=shape)]
+    return finished(alt.layer(*layers), _HEIGHT, rows=rows)
+
+
+def _dashed() -> dict[str, Any]:
+    return {("color" if key == "stroke" else key): value for key, value in theme.REFERENCE.items()}
+
+
+def _table(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow], scale: people.Scale) -> Table:
+    columns = (
+        Column("Group", hint="Configurations that differ in the number of their machines alone."),
+        Column("Machines"),
+        Column(f"Medians, {unit_text(scale)}", numeric=True),
+        Column("Exponent", numeric=True, hint="1: linear; 0: no growth. Median of all slopes, on logarithms."),
+        Column("Its interval", numeric=True),
+        Column("Coverage", numeric=True),
+        Column("Growth"),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(one.group, tone="name"),
+                Cell(", ".join(map(str, one.machines))),
+                Cell(", ".join(scale.number(median) for median in one.medians)),
+                evidence_cell(book, f"{one.exponent:.2f}", one.trials, f"growth of {one.group}"),
+                Cell(people.MISSING if one.low is None else f"{one.low:.2f} \N{EN DASH} {one.high:.2f}"),
+                Cell(people.coverage(one.coverage)),
+                Cell(one.growth),
+            )
+        )
+        for one in rows
+    )
+    return Table(f"{row.benchmark}: {metric_title(metric)} over machines", columns, body, compact=True)

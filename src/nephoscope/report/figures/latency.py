@@ -1,0 +1,91 @@
+"""The figure of latencies: a panel per operation, a sign per percentile, found by the metrics' names."""
+
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.report import format as people
+from nephoscope.report.figures import panels
+from nephoscope.report.figures.searches import LIMIT
+from nephoscope.report.figures.theme import GLYPHS, PERCENTILE_COLOURS
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
+from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
+from nephoscope.report.wording import operation_title, percentile_number, percentile_of, statistic_row
+
+Group = list[tuple[str, Metric, list[Statistic]]]
+"""Of one operation: percentile, metric, its statistics."""
+
+
+def latency_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """Latency by operation and percentile; times of different clocks never share an axis."""
+    return [_figure(book, row, clock, groups) for clock, groups in _by_clock(book, row).items()]
+
+
+def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group]) -> Figure:
+    statistics = [statistic for group in groups.values() for _, _, found in group for statistic in found]
+    ends = [end for statistic in statistics for end in (statistic.low, statistic.high)]
+    scale = people.scale_for("s", [statistic.median for statistic in statistics])
+    domain = (scale.value(min(ends)), scale.value(max(ends)))
+    percentiles = sorted({name for group in groups.values() for name, _, _ in group}, key=percentile_number)
+    measured = {statistic.configuration for statistic in statistics}
+    configurations = [name for name in book.lookup.configurations if name in measured]
+    log = "logarithmic" if domain[0] > 0 else "linear"
+    drawn = []
+    for operation, group in groups.items():
+        title = operation_title(group[0][1], operation)
+        rows = [
+            {**statistic_row(statistic, scale), "percentile": name} for name, _, found in group for statistic in found
+        ]
+        axis = f"{scale.unit}, {log} axis   ·   ← lower is better"
+        spec = panels.latency(configurations, percentiles, rows, domain, axis)
+        spoken = (
+            f"{title}: percentiles {', '.join(name for name, _, _ in group)} of each configuration, lower is better."
+        )
+        drawn.append((title, spoken, spec))
+    return book.figure(
+        f"Latency by operation in {row.benchmark}",
+        f"{scale.unit}, lower is better",
+        "Signs: the median over replicates of each percentile; bars: its interval. All panels share one "
+        f"{log} axis, which does not start at zero. " + (f"Clock: {clock}" if clock else ""),
+        drawn,
+        key=[
+            KeyEntry(GLYPHS[i % len(GLYPHS)], PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)], name)
+            for i, name in enumerate(percentiles)
+        ],
+        table=_table(book, row, groups, scale),
+        columns=min(3 if len(drawn) != 4 else 2, len(drawn)),
+    )
+
+
+def _by_clock(book: Book, row: BenchmarkRow) -> dict[str, dict[str, Group]]:
+    figures: dict[str, dict[str, Group]] = {}
+    for metric in row.metrics:
+        parsed = percentile_of(metric)
+        found = book.lookup.statistics_of(row.benchmark, metric.name)
+        if parsed and found and not metric.name.startswith(LIMIT):
+            group = figures.setdefault(metric.clock, {}).setdefault(parsed[0], [])
+            group.append((parsed[1], metric, found))
+    return figures
+
+
+def _table(book: Book, row: BenchmarkRow, groups: dict[str, Group], scale: people.Scale) -> Table:
+    rows = []
+    for operation, group in groups.items():
+        for name, metric, found in group:
+            fine = people.scale_for("s", [s.median for s in found], [(s.high - s.low) / 2 for s in found])
+            digits = people.Scale(scale.divisor, scale.unit, max(scale.decimals, _decimals(fine, scale)))
+            rows += [
+                Row(
+                    (
+                        Cell(operation_title(metric, operation)),
+                        Cell(name),
+                        Cell(statistic.configuration),
+                        *statistic_cells(book, statistic, digits),
+                    )
+                )
+                for statistic in found
+            ]
+    columns = (Column("Operation"), Column("Percentile"), Column("Configuration"), *STATISTIC_COLUMNS)
+    return Table(f"Latencies of {row.benchmark}, {scale.unit}", columns, tuple(rows), compact=True)
+
+
+def _decimals(fine: people.Scale, scale: people.Scale) -> int:
+    return fine.decimals if fine.divisor == scale.divisor else 3

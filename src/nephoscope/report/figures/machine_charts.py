@@ -1,0 +1,178 @@
+"""Charts of what machines give: a ranking, a histogram, ranges, curves over threads, jobs, sizes of one family."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.panels import log_marks
+from nephoscope.report.figures.spec import Rows, Spec, coloured, data, finished, linear, rows_axis, shaped
+
+ROW = 26
+AXIS_HEIGHT = 46
+PLOT_HEIGHT = 210
+LABEL: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": "left", "dx": 6}
+_TITLE_ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14}
+_AREA = alt.SizeValue(58)
+_AREAS = (130, 44)
+"""Of the smallest machine's sign and of the others': equal values lie upon each other, and both are seen."""
+_TIP = [
+    alt.Tooltip("configuration:N"),
+    alt.Tooltip("median_text:N", title="median"),
+    alt.Tooltip("interval_text:N", title="interval"),
+    alt.Tooltip("n:N", title="valid replicates"),
+]
+
+
+def ranking(configurations: Sequence[str], rows: Rows, axis: str, palette: Sequence[str]) -> Spec:
+    """A bar from zero for each configuration, best first, with the interval of its median and its number."""
+    most = max((row["high"] for row in rows), default=1.0)
+    scale = alt.Scale(domain=[0, most * 1.22], nice=False)
+    base = alt.Chart(data("rows")).encode(y=rows_axis(configurations))
+    layers = [
+        base.mark_bar(opacity=0.85).encode(
+            x=alt.X("median:Q", title=axis, scale=scale), color=coloured(palette), tooltip=_TIP
+        ),
+        base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
+        base.mark_text(**LABEL).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
+    ]
+    return finished(alt.layer(*layers), ROW * max(1, len(configurations)) + AXIS_HEIGHT, rows=rows)
+
+
+def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float, colour: str, axis: str) -> Spec:
+    """How often which latency was seen, on a logarithmic axis; a line where physics ends.
+
+    Args:
+        bins: `low`, `high` and `share` of all replies.
+        floor: the line, or nothing.
+        domain: of the axis, the same in all panels.
+        most: the largest share in any panel.
+        colour: of the bars.
+        axis: its title.
+    """
+    scale = alt.Scale(type="log", domain=list(domain), nice=False)
+    x = alt.X("low:Q", title=axis, scale=scale, axis=alt.Axis(values=log_marks(*domain), format="~g"))
+    bars = (
+        alt.Chart(data("bins"))
+        .mark_rect(color=colour, opacity=0.85)
+        .encode(
+            x=x,
+            x2=alt.X2("high:Q"),
+            y=alt.Y(
+                "share:Q",
+                title="share of all replies",
+                scale=alt.Scale(domain=[0, most], nice=True),
+                axis=alt.Axis(format="~p", **_TITLE_ABOVE),
+            ),
+            y2=alt.Y2Datum(0),
+            tooltip=[alt.Tooltip("range_text:N", title="latency"), alt.Tooltip("count:N", title="replies")],
+        )
+    )
+    line = alt.Chart(data("floor")).encode(x=alt.X("floor:Q", scale=scale))
+    layers = [
+        bars,
+        *(
+            [
+                line.mark_rule(**theme.REFERENCE),
+                line.mark_text(**{**theme.NOTE, "align": "right"}, dx=-5, baseline="top").encode(
+                    y=alt.value(2), text=alt.Text("label:N")
+                ),
+            ]
+            if floor
+            else []
+        ),
+    ]
+    return finished(alt.layer(*layers), PLOT_HEIGHT, bins=bins, floor=floor)
+
+
+def ranges(configurations: Sequence[str], rows: Rows, axis: str, palette: Sequence[str]) -> Spec:
+    """From the slowest to the fastest second of a trial, its middle second a tick: medians over replicates."""
+    values = [row[end] for row in rows for end in ("low", "high")]
+    base = alt.Chart(data("rows")).encode(
+        y=rows_axis(configurations),
+        tooltip=[
+            alt.Tooltip("configuration:N"),
+            alt.Tooltip("low_text:N", title="slowest second"),
+            alt.Tooltip("middle_text:N", title="middle second"),
+            alt.Tooltip("high_text:N", title="fastest second"),
+        ],
+    )
+    layers = [
+        base.mark_rule(strokeWidth=9, opacity=0.4).encode(
+            x=alt.X("low:Q", title=axis, scale=linear(values)), x2=alt.X2("high:Q"), color=coloured(palette)
+        ),
+        base.mark_tick(**theme.MEDIAN, size=18).encode(x=alt.X("middle:Q")),
+    ]
+    return finished(alt.layer(*layers), ROW * max(1, len(configurations)) + AXIS_HEIGHT, rows=rows)
+
+
+def curves(rows: Rows, counts: Sequence[int], counted: str, axis: str, palette: Sequence[str]) -> Spec:
+    """One line for each configuration over the number of threads, or of streams; its interval at each point."""
+    x = alt.X("at:O", title=counted, scale=alt.Scale(domain=list(counts)), axis=alt.Axis(grid=False, labelAngle=0))
+    y = alt.Y(
+        "median:Q",
+        title=axis,
+        scale=alt.Scale(domain=[0, max((row["high"] for row in rows), default=1.0)], nice=True),
+        axis=alt.Axis(**_TITLE_ABOVE),
+    )
+    base = alt.Chart(data("rows")).encode(x=x, color=coloured(palette))
+    layers = [
+        base.mark_line(strokeWidth=1.8, opacity=0.85).encode(y=y),
+        base.mark_rule(strokeWidth=4, opacity=0.35).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q")),
+        base.mark_point(filled=True, size=46, opacity=1).encode(
+            y=alt.Y("median:Q"), shape=shaped(palette), tooltip=[alt.Tooltip("at:N", title=counted), *_TIP]
+        ),
+    ]
+    return finished(alt.layer(*layers), PLOT_HEIGHT, rows=rows)
+
+
+def jobs(names: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str, palette: Sequence[str]) -> Spec:
+    """A row for each job, a sign for each configuration, on a logarithmic axis that all panels share."""
+    return _rows_of_signs(names, rows, "job", domain, axis, coloured(palette), shaped(palette))
+
+
+def sizes(families: Sequence[str], rows: Rows, axis: str, signs: Mapping[str, tuple[str, str]]) -> Spec:
+    """A row for each family, a sign for each of its sizes: what a CPU of a small and of a large machine gives.
+
+    Args:
+        families: in the order of rows.
+        rows: `family`, `size` and a statistic.
+        axis: its title.
+        signs: size -> colour and shape.
+    """
+    values = [row[end] for row in rows for end in ("low", "high")]
+    colours, shapes = zip(*signs.values(), strict=True)
+    colour = alt.Color("size:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(colours)))
+    shape = alt.Shape("size:N", legend=None, scale=alt.Scale(domain=list(signs), range=list(shapes)))
+    first = next(iter(signs))
+    rows = [{**row, "area": _AREAS[row["size"] != first]} for row in rows]
+    area = alt.Size("area:Q", legend=None, scale=None)
+    return _rows_of_signs(families, rows, "family", (0.0, max(values, default=1.0) * 1.05), axis, colour, shape, area)
+
+
+def _rows_of_signs(
+    names: Sequence[str],
+    rows: Rows,
+    key: str,
+    domain: tuple[float, float],
+    axis: str,
+    colour: alt.Color,
+    shape: alt.Shape,
+    area: alt.Size | alt.SizeValue = _AREA,
+) -> Spec:
+    scale = alt.Scale(type="log" if domain[0] > 0 else "linear", domain=list(domain), nice=False)
+    ticks = alt.Axis(format="~s", tickCount=5) if domain[0] > 0 else alt.Axis()
+    y = alt.Y(
+        f"{key}:N",
+        scale=alt.Scale(domain=list(names), paddingInner=0.3, paddingOuter=0.15),
+        axis=alt.Axis(title=None, grid=True, labelColor="var(--ink)", labelFontSize=12.5),
+    )
+    base = alt.Chart(data("rows")).encode(y=y, color=colour, tooltip=[alt.Tooltip(f"{key}:N"), *_TIP])
+    layers = [
+        base.mark_rule(strokeWidth=4, opacity=0.35).encode(
+            x=alt.X("low:Q", title=axis, scale=scale, axis=ticks), x2=alt.X2("high:Q")
+        ),
+        base.mark_point(filled=True, opacity=0.95).encode(x=alt.X("median:Q"), shape=shape, size=area),
+    ]
+    return finished(alt.layer(*layers), 32 * max(1, len(names)) + AXIS_HEIGHT, rows=rows)

@@ -1,0 +1,180 @@
+"""Figures of the network: how long round trips took, slowest to fastest second, and what more streams bring."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, Statistic, WanFloor
+from nephoscope.report import format as people
+from nephoscope.report.figures import machine_charts, panels, theme
+from nephoscope.report.figures.counted_metrics import curves_of
+from nephoscope.report.figures.spec import axis_note
+from nephoscope.report.figures.storage import curves_figure
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.parts import Book, Figure, KeyEntry
+from nephoscope.report.tables.statistics import figure_table
+from nephoscope.report.wording import metric_title
+
+MAX_PANELS = 6
+"""Configurations with a chart of their own."""
+BINS_PER_DECADE = 24
+METRES_PER_KM = 1000
+_BITS = "bit/s"
+_ROUND_TRIPS = ("round_trip", "round_trip_mean")
+_ENDS = {"low": "_min_1s", "middle": "_median_1s", "high": "_max_1s"}
+"""Slowest, middle and fastest second, as metrics are called."""
+
+
+def network_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """Of a benchmark; empty where it is of something else."""
+    found = [
+        *(_histogram(book, row, metric) for metric in row.metrics if metric.name in _ROUND_TRIPS),
+        *(figure for metric in row.metrics for figure in _throughput(book, row, metric)),
+        *(curves_figure(book, row, [curve]) for curve in curves_of(row.metrics) if curve.counted == "streams"),
+    ]
+    return [figure for figure in found if figure is not None]
+
+
+def has_ranges(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> bool:
+    """True where a throughput is drawn here, with its seconds: then no other section draws them again."""
+    return bool(_ranges_of(lookup, row, metric))
+
+
+Ranges = dict[str, dict[str, Statistic]]
+"""Configuration -> 'low', 'middle', 'high' -> statistic."""
+
+
+def _ranges_of(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> Ranges:
+    if metric.unit != _BITS:
+        return {}
+    found = {
+        key: {one.configuration: one for one in lookup.statistics_of(row.benchmark, f"{metric.name}{end}")}
+        for key, end in _ENDS.items()
+    }
+    names = [name for name in lookup.ranked(row.benchmark, metric) if all(name in one for one in found.values())]
+    return {name: {key: found[key][name] for key in _ENDS} for name in names}
+
+
+def _throughput(book: Book, row: BenchmarkRow, metric: Metric) -> list[Figure]:
+    """The ranges, and below them each second."""
+    found = _ranges_of(book.lookup, row, metric)
+    if not found:
+        return []
+    scale = people.scale_for(metric.unit, [one["high"].median for one in found.values()])
+    title = metric_title(metric).lower()
+    figures = [_ranges(book, row, found, title, scale)]
+    drawn = _series_panels(book, row, metric, list(found), scale)
+    if drawn:
+        more = f" The best {MAX_PANELS} of {len(found)} configurations are drawn." if len(found) > MAX_PANELS else ""
+        figures.append(
+            book.figure(
+                f"{row.benchmark}: {title}, second by second",
+                f"{scale.unit}, higher is better",
+                "One line for each trial that counts; all panels share both axes' units and the vertical axis, which "
+                f"starts at zero. Seconds within a trial are never replicates.{more}",
+                drawn,
+                columns=min(3, len(drawn)),
+            )
+        )
+    return figures
+
+
+def _ranges(book: Book, row: BenchmarkRow, found: Ranges, title: str, scale: people.Scale) -> Figure:
+    names = list(found)
+    rows: list[dict[str, Any]] = [
+        {
+            "configuration": name,
+            **{key: scale.value(one.median) for key, one in ends.items()},
+            **{f"{key}_text": scale.text(one.median) for key, one in ends.items()},
+        }
+        for name, ends in found.items()
+    ]
+    axis = f"{scale.unit}   ·   higher is better →"
+    spoken = f"Ranges of {title}: slowest, middle and fastest second of {', '.join(names[:6])}"
+    note = axis_note([one[end] for one in rows for end in ("low", "high")])
+    return book.figure(
+        f"{row.benchmark}: {title}, slowest to fastest second",
+        f"{scale.unit}, higher is better",
+        f"Bars: medians over replicates of the slowest and of the fastest second of a trial; tick: of its middle "
+        f"second. {note}",
+        [("", spoken, machine_charts.ranges(names, rows, axis, book.lookup.configurations))],
+        key=(KeyEntry("┃", "var(--ink)", "middle second"), KeyEntry("▬", "var(--band-edge)", "slowest to fastest")),
+        table=figure_table(
+            book, f"{row.benchmark}: middle second, {scale.unit}", [one["middle"] for one in found.values()], scale
+        ),
+    )
+
+
+def _series_panels(
+    book: Book, row: BenchmarkRow, metric: Metric, names: Sequence[str], scale: people.Scale
+) -> list[tuple[str, str, dict[str, Any]]]:
+    values = [one for one in book.lookup.series.get((row.benchmark, metric.name), []) if one.valid]
+    top = max((scale.value(one.value) for one in values), default=1.0)
+    drawn = []
+    for name in names[:MAX_PANELS]:
+        points = [
+            {"s": one.at_s, "v": float(f"{scale.value(one.value):.5g}"), "trial": one.trial}
+            for one in sorted(values, key=lambda one: (one.position, one.at_s or 0.0))
+            if one.configuration == name
+        ]
+        if points:
+            colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
+            spec = panels.series(points, [], (0.0, top), colour, scale.unit)
+            drawn.append((name, f"{metric_title(metric)} of {name} by second", spec))
+    return drawn
+
+
+def _histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
+    series = [one for one in book.lookup.series.get((row.benchmark, metric.name), []) if one.valid and one.value > 0]
+    if not series:
+        return None
+    scale = people.scale_for("s", [one.value for one in series])
+    floors = {one.configuration: one for one in book.lookup.study.wan_floors}
+    names = [name for name in book.lookup.configurations if any(one.configuration == name for one in series)]
+    ends = [scale.value(one.value) for one in series]
+    ends += [scale.value(floors[name].round_trip_s) for name in names if name in floors]
+    domain = (min(ends) / 1.15, max(ends) * 1.15)
+    axis = f"{scale.unit}, logarithmic axis   ·   ← lower is better"
+    binned = {name: _bins([one for one in series if one.configuration == name], scale) for name in names[:MAX_PANELS]}
+    most = max(one["share"] for bins in binned.values() for one in bins)
+    drawn = []
+    for name, bins in binned.items():
+        colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
+        floor = floors.get(name)
+        line = [] if floor is None else [{"floor": scale.value(floor.round_trip_s), "label": "light in fibre"}]
+        spoken = f"Histogram of {metric_title(metric)} for {name}, {sum(one['count'] for one in bins)} replies."
+        drawn.append((name, spoken, machine_charts.histogram(bins, line, domain, most, colour, axis)))
+    physics = " ".join(f"{name}: {_physics(floors[name])}" for name in names[:MAX_PANELS] if name in floors)
+    more = f" The first {MAX_PANELS} of {len(names)} configurations are drawn." if len(names) > MAX_PANELS else ""
+    statistics = book.lookup.statistics_of(row.benchmark, metric.name)
+    return book.figure(
+        f"{row.benchmark}: how long round trips took",
+        f"{scale.unit}, lower is better",
+        f"Every reply of every trial that counts; replies within a trial are never replicates.{more}"
+        f"{f' {physics}' if physics else ''}",
+        drawn,
+        table=figure_table(book, f"{row.benchmark}: {metric_title(metric)}, {scale.unit}", statistics, scale)
+        if statistics
+        else None,
+        columns=min(3, len(drawn)),
+    )
+
+
+def _physics(floor: WanFloor) -> str:
+    return (
+        f"{floor.database_region} and {floor.load_region} are {floor.distance_m / METRES_PER_KM:,.0f} km apart: light "
+        f"in fibre takes {floor.round_trip_s * 1000:.1f} ms there and back, on the shortest way."
+    )
+
+
+def _bins(rows: list[MeasurementRow], scale: people.Scale) -> list[dict[str, Any]]:
+    """Counts in bins of equal width on a logarithmic axis."""
+    counts = Counter(math.floor(math.log10(scale.value(one.value)) * BINS_PER_DECADE) for one in rows)
+    found: list[dict[str, Any]] = []
+    for place, count in sorted(counts.items()):
+        low, high = (10 ** (edge / BINS_PER_DECADE) for edge in (place, place + 1))
+        share, text = count / len(rows), f"{low:.3g} to {high:.3g} {scale.unit}"
+        found.append({"low": low, "high": high, "share": share, "count": count, "range_text": text})
+    return found

@@ -1,0 +1,95 @@
+"""Charts that stand in grids of panels with one common axis: latency by operation, values second by second."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+
+from nephoscope.report.figures.spec import Rows, Spec, data, finished, rows_axis
+from nephoscope.report.figures.theme import PERCENTILE_COLOURS, SHAPES
+
+LOG_ROOM = 1.18
+EXCLUDED_LINE: dict[str, Any] = {
+    "strokeWidth": 1.2,
+    "opacity": 0.8,
+    "color": "var(--muted)",
+    "strokeDash": [4, 3],
+}
+MAX_MARKS = 5
+FEW_POINTS = 3
+"""Of a trial: its line may be one point, which only a sign shows."""
+
+
+def log_marks(low: float, high: float) -> list[float]:
+    """Round numbers for a log axis: 1, 2 and 5 in each decade, or powers of ten where those would crowd."""
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1, 2, 5), (1, 3), (1,)):
+        marks = [float(f"{step}e{decade}") for decade in decades for step in steps]
+        inside = [mark for mark in marks if low <= mark <= high]
+        if len(inside) <= MAX_MARKS:
+            break
+    return inside
+
+
+def latency(
+    configurations: Sequence[str], percentiles: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str
+) -> Spec:
+    """A row per configuration, a sign per percentile with its interval; lower is better, so left is better."""
+    log = domain[0] > 0
+    ends = [domain[0] / LOG_ROOM, domain[1] * LOG_ROOM] if log else list(domain)
+    scale = alt.Scale(type="log" if log else "linear", domain=ends, nice=not log)
+    marks = alt.Axis(values=log_marks(ends[0], ends[1]), format="~g", labelOverlap=False) if log else alt.Axis()
+    x = alt.X("low:Q", title=axis, scale=scale, axis=marks)
+    colours = [PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)] for i in range(len(percentiles))]
+    shapes = [SHAPES[i % len(SHAPES)] for i in range(len(percentiles))]
+    base = alt.Chart(data("rows")).encode(
+        y=rows_axis(configurations),
+        color=alt.Color("percentile:N", legend=None, scale=alt.Scale(domain=list(percentiles), range=colours)),
+        tooltip=[
+            alt.Tooltip("configuration:N"),
+            alt.Tooltip("percentile:N"),
+            alt.Tooltip("median_text:N", title="median"),
+            alt.Tooltip("interval_text:N", title="interval"),
+            alt.Tooltip("n:N", title="valid replicates"),
+        ],
+    )
+    layers = [
+        base.mark_rule(strokeWidth=5, opacity=0.45).encode(x=x, x2=alt.X2("high:Q")),
+        base.mark_point(filled=True, size=58, opacity=1).encode(
+            x=alt.X("median:Q"),
+            shape=alt.Shape("percentile:N", legend=None, scale=alt.Scale(domain=list(percentiles), range=shapes)),
+        ),
+    ]
+    row_height = 34 if len(configurations) <= 8 else 24
+    return finished(alt.layer(*layers), row_height * max(1, len(configurations)) + 46, rows=rows)
+
+
+def series(valid: Rows, excluded: Rows, domain: tuple[float, float], colour: str, axis: str) -> Spec:
+    """A faint line per trial, with points where it has few; a dashed one for a trial that does not count."""
+    few = len(valid) + len(excluded) <= FEW_POINTS * len({row["trial"] for row in (*valid, *excluded)})
+    point: Any = {"size": 22} if few else False
+    solid: dict[str, Any] = {"strokeWidth": 1.2, "opacity": 0.5, "color": colour}
+    layers = [
+        *([_lines("valid", domain, axis).mark_line(**solid, point=point)] if valid else []),
+        *([_lines("excluded", domain, axis).mark_line(**EXCLUDED_LINE, point=point)] if excluded else []),
+    ]
+    return finished(alt.layer(*layers), 210, valid=valid, excluded=excluded)
+
+
+def _lines(rows: str, domain: tuple[float, float], axis: str) -> alt.Chart:
+    return alt.Chart(data(rows)).encode(
+        x=alt.X("s:Q", title="seconds since the start of the trial", axis=alt.Axis(grid=False)),
+        y=alt.Y(
+            "v:Q",
+            title=axis,
+            scale=alt.Scale(domain=list(domain), nice=True),
+            axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+        ),
+        detail="trial:N",
+        tooltip=[
+            alt.Tooltip("trial:N"),
+            alt.Tooltip("s:Q", title="second"),
+            alt.Tooltip("v:Q", title=axis, format=",.4~r"),
+        ],
+    )

@@ -1,0 +1,103 @@
+"""How often each level of a search passed: the share with its interval, of searches for rates and for warehouses."""
+
+from typing import Any
+
+import altair as alt
+
+from nephoscope.model.rows import BenchmarkRow, PassRow
+from nephoscope.report import format as people
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished
+from nephoscope.report.parts import EXCLUDED_KEY, Book, Cell, Column, Figure, KeyEntry, Link, Row, Table, trial_cell
+from nephoscope.report.wording import unit_text
+
+_HEIGHT = 170
+
+
+def pass_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """One figure; empty for a benchmark that searched nothing."""
+    mine = [one for one in book.lookup.study.passes if one.benchmark == row.benchmark]
+    if not mine:
+        return []
+    by_name = {name: [one for one in mine if one.configuration == name] for name in book.lookup.configurations}
+    scale = people.scale_for(mine[0].unit, [one.level for one in mine])
+    drawn = []
+    for name, many in by_name.items():
+        if many:
+            colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
+            spoken = f"Pass probability of {people.plural(len(many), 'level')} of {name}."
+            drawn.append((name, spoken, _chart(many, colour, scale)))
+    figure = book.figure(
+        f"{row.benchmark}: pass probability of each level",
+        "share of the points at a level that passed, %",
+        "Each sign is one level of one search, the line through it the 95 % interval of Clopper and Pearson. It takes "
+        "the points of a level for independent of each other; where the search measured next hung on what it had "
+        "seen. Points of the larger client, and those set aside for stolen time, are left out.",
+        drawn,
+        key=(KeyEntry("●", "var(--ink)", "filled: a search that counts"), EXCLUDED_KEY),
+        table=_table(book, row, by_name, scale),
+        columns=min(2, len(drawn)),
+    )
+    return [figure]
+
+
+def _chart(many: list[PassRow], colour: str, scale: people.Scale) -> Spec:
+    rows: list[dict[str, Any]] = [
+        {
+            "level": scale.value(one.level),
+            "share": 100 * one.share,
+            "low": 100 * one.low,
+            "high": 100 * one.high,
+            "text": _passed(one),
+            "counts": one.counts,
+            "trial": one.trial,
+        }
+        for one in many
+    ]
+    return finished(alt.layer(*_layers(rows, colour, unit_text(scale))), _HEIGHT, levels=rows)
+
+
+def _layers(rows: Rows, colour: str, unit: str) -> list[alt.Chart]:
+    base = alt.Chart(data("levels")).encode(
+        x=alt.X("level:Q", title=f"level, {unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
+        tooltip=[alt.Tooltip("level:Q", format=",.4~r"), alt.Tooltip("text:N", title="passed"), "trial:N"],
+    )
+    axis = alt.Axis(titleAlign="left", titleX=0, titleY=-14)
+    share = base.encode(y=alt.Y("share:Q", title="%", scale=alt.Scale(domain=[0, 100]), axis=axis))
+    signs = [share.mark_point(filled=filled, size=55, color=colour) for filled in (True, False)]
+    interval = base.mark_rule(color="var(--band-edge)").encode(y=alt.Y("low:Q", title="%", axis=axis), y2="high:Q")
+    return [interval, *by_counting(rows, *signs)]
+
+
+def _table(book: Book, row: BenchmarkRow, by_name: dict[str, list[PassRow]], scale: people.Scale) -> Table:
+    columns = (
+        Column("Trial"),
+        Column(f"Level, {unit_text(scale)}", numeric=True),
+        Column("Passed", numeric=True, hint="Of the points measured at it."),
+        Column("Confirmations", numeric=True, hint="Of the points, those that were to confirm the level."),
+        Column("Pass probability", numeric=True),
+        Column("95 % interval", numeric=True, hint="Clopper and Pearson's: it covers that often or more."),
+    )
+    body: list[Row] = []
+    for name, many in by_name.items():
+        if many:
+            body.append(Row(group=Link(name, "")))
+            body += [_row(book, one, scale) for one in many]
+    return Table(f"{row.benchmark}: levels", columns, tuple(body), compact=True)
+
+
+def _row(book: Book, one: PassRow, scale: people.Scale) -> Row:
+    return Row(
+        (
+            trial_cell(one.trial, book.lookup),
+            Cell(scale.number(one.level)),
+            Cell(_passed(one)),
+            Cell(people.integer(one.confirmations)),
+            Cell(people.share(one.share)),
+            Cell(f"{people.share(one.low)} to {people.share(one.high)}"),
+        )
+    )
+
+
+def _passed(one: PassRow) -> str:
+    return f"{one.passed} of {one.points}"

@@ -1,0 +1,287 @@
+"""Figures of a search for the highest load: achieved and response times against what was offered, and its table."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import altair as alt
+
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import BenchmarkRow
+from nephoscope.report import format as people
+from nephoscope.report.figures import panels, theme
+from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
+from nephoscope.report.lookup import Lookup, headlines
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
+from nephoscope.report.wording import unit_text
+
+POINT = "point."
+"""Begins the names of metrics that have a value for each point of a search."""
+LIMIT = "limit."
+"""Begins the names of metrics that say what a rule asks for: nobody measured them."""
+OFFERED, ACHIEVED, PASSED = "point.offered_per_s", "point.achieved_per_s", "point.passed"
+FAILING = "lowest_failing_load_per_s"
+_RESPONSE = re.compile(r"point\.(?P<operation>.+)\.response_(?P<which>\w+)")
+_HEIGHT = 230
+
+Point = dict[str, float | bool | str]
+
+
+def is_of_curve(metric: Metric) -> bool:
+    """True for a metric of single points: it is no series of seconds."""
+    return metric.name.startswith(POINT)
+
+
+def curve_figures(book: Book, row: BenchmarkRow) -> list[list[Figure]]:
+    """Achieved against offered, and response times of each operation that the rule limits, by what stands side by side.
+
+    Empty for a benchmark that searched nothing.
+    """
+    points = _points(book.lookup, row)
+    if not points:
+        return []
+    achieved = _achieved(book, row, points)
+    found = [_responses(book, row, points, operation) for operation in _limited(row)]
+    figures = [achieved, *(figure for figure in found if figure)]
+    return [figures] if len(points) == 1 else [[figure] for figure in figures]
+
+
+def _limited(row: BenchmarkRow) -> list[str]:
+    """Operations of which points have response times, as the rule calls them."""
+    return list(dict.fromkeys(found["operation"] for one in row.metrics if (found := _RESPONSE.fullmatch(one.name))))
+
+
+def _statistics(row: BenchmarkRow, operation: str, points: dict[str, list[Point]]) -> list[str]:
+    """'mean', 'p99' and the like, as far as any point has them, in the order of the metrics."""
+    told = [found for one in row.metrics if (found := _RESPONSE.fullmatch(one.name))]
+    has = {name for many in points.values() for point in many for name in point}
+    return [found["which"] for found in told if found["operation"] == operation and found[0] in has]
+
+
+def _points(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
+    """By configuration: points with all their numbers, in SI units, by what was offered."""
+    found: dict[tuple[str, str, float], Point] = defaultdict(dict)
+    for metric in row.metrics:
+        if is_of_curve(metric):
+            for one in lookup.series.get((row.benchmark, metric.name), []):
+                point = found[one.configuration, one.trial, one.at_s or 0.0]
+                point |= {metric.name: one.value, "trial": one.trial}
+    by_configuration: dict[str, list[Point]] = {}
+    for name in lookup.configurations:
+        mine = [point for (configuration, _, _), point in found.items() if configuration == name and OFFERED in point]
+        if mine:
+            by_configuration[name] = sorted(mine, key=lambda point: float(point[OFFERED]))
+    return by_configuration
+
+
+def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> Figure:
+    most = max(float(point[OFFERED]) for many in points.values() for point in many)
+    scale = people.scale_for("1/s", [most])
+    drawn = []
+    for name, many in points.items():
+        rows = [
+            {
+                "offered": scale.value(float(point[OFFERED])),
+                "value": scale.value(float(point[ACHIEVED])),
+                "series": "achieved",
+                "counts": bool(point[PASSED]),
+                "trial": point["trial"],
+            }
+            for point in many
+        ]
+        colours = [theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))]
+        spec = _chart(rows, _bracket(book, row, name, scale), [], ("achieved",), colours, scale, (scale.unit, False))
+        drawn.append((name, f"Achieved against offered of {name}: {people.plural(len(many), 'point')}.", spec))
+    return book.figure(
+        f"{row.benchmark}: achieved against offered",
+        f"{unit_text(scale)}, on the line is better",
+        "Each sign is one point of a search; it passed when the rule held and the load generator was not the limit. "
+        "Dashed lines: the bracket, from the highest level that was confirmed to the lowest above which none held; "
+        "medians over replicates. Both axes start at zero.",
+        drawn,
+        key=(KeyEntry("●", "var(--ink)", "filled: it passed"), KeyEntry("○", "var(--muted)", "hollow: it did not")),
+        table=_qualification(book, row),
+        columns=min(2, len(drawn)),
+    )
+
+
+def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], operation: str) -> Figure | None:
+    """None: no point has enough of these operations."""
+    seen = {which: f"point.{operation}.response_{which}" for which in _statistics(row, operation, points)}
+    if not seen:
+        return None
+    rates = people.scale_for("1/s", [float(point[OFFERED]) for many in points.values() for point in many])
+    scale = people.scale_for("s", [float(point[name]) for many in points.values() for point in many
+                                   for name in seen.values() if name in point])  # fmt: skip
+    colours = [theme.PERCENTILE_COLOURS[place % len(theme.PERCENTILE_COLOURS)] for place, _ in enumerate(seen)]
+    drawn = []
+    for name, many in points.items():
+        rows = [
+            {
+                "offered": rates.value(float(point[OFFERED])),
+                "value": scale.value(float(point[metric])),
+                "series": which,
+                "counts": bool(point[PASSED]),
+                "trial": point["trial"],
+            }
+            for point in many
+            for which, metric in seen.items()
+            if metric in point
+        ]
+        limits = [
+            {"limit": scale.value(one.median), "label": f"limit of {which}"}
+            for which in seen
+            for one in book.lookup.of_configuration(row.benchmark, f"{LIMIT}{operation}.{which}", name)
+        ]
+        spec = _chart(rows, _bracket(book, row, name, rates), limits, seen, colours, rates, (scale.unit, True))
+        spoken = f"{', '.join(seen)} of {operation} against load of {name}: {people.plural(len(many), 'point')}."
+        drawn.append((name, spoken, spec))
+    return book.figure(
+        f"{row.benchmark}: response times of {operation} against load",
+        f"{scale.unit}, lower is better",
+        f"Of {_all_of(operation)} of a point, from the moment each was due; logarithmic axis. A point that passed, "
+        "a filled sign, lies within the limits of the rule, drawn across; a hollow one did not pass, by this limit or "
+        "another. Percentiles that too few operations support are left out.",
+        drawn,
+        key=[
+            KeyEntry(_of(theme.GLYPHS, place), colour, which)
+            for place, (which, colour) in enumerate(zip(seen, colours, strict=True))
+        ],
+        columns=min(2, len(drawn)),
+    )
+
+
+def _all_of(operation: str) -> str:
+    return "all operations" if operation == "all" else f"“{operation}” operations"
+
+
+def _of(signs: Sequence[str], place: int) -> str:
+    return signs[place % len(signs)]
+
+
+def _chart(
+    rows: Rows,
+    bracket: Rows,
+    limits: Rows,
+    names: Iterable[str],
+    colours: list[str],
+    rates: people.Scale,
+    axis: tuple[str, bool],
+) -> Spec:
+    """Signs over what was offered; `axis` is the unit of the other axis, and whether it is logarithmic."""
+    unit, logarithmic = axis
+    order = list(names)
+    scale = alt.Scale(zero=True)
+    marks: dict[str, Any] = {}
+    if logarithmic:
+        drawn = [row[name] for name, many in (("value", rows), ("limit", limits)) for row in many]
+        ends = [min(drawn) / panels.LOG_ROOM, max(drawn) * panels.LOG_ROOM]
+        scale = alt.Scale(type="log", domain=ends, nice=False)
+        marks = {"values": panels.log_marks(*ends), "format": "~g", "labelOverlap": False}
+    y = alt.Y("value:Q", title=unit, scale=scale, axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14, **marks))
+    base = alt.Chart(data("points")).encode(
+        x=alt.X("offered:Q", title=f"offered, {rates.unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
+        y=y,
+        color=alt.Color("series:N", legend=None, scale=alt.Scale(domain=order, range=colours)),
+        shape=alt.Shape(
+            "series:N",
+            legend=None,
+            scale=alt.Scale(domain=order, range=[_of(theme.SHAPES, place) for place, _ in enumerate(order)]),
+        ),
+        tooltip=[
+            alt.Tooltip("series:N"),
+            alt.Tooltip("offered:Q", format=",.4~r"),
+            alt.Tooltip("value:Q", title=unit, format=",.4~r"),
+            alt.Tooltip("trial:N"),
+        ],
+    )
+    layers = by_counting(rows, base.mark_point(filled=True, size=55), base.mark_point(filled=False, size=55))
+    return finished(
+        alt.layer(*layers, *limit_lines(bracket, limits)), _HEIGHT, points=rows, bracket=bracket, limits=limits
+    )
+
+
+def _bracket(book: Book, row: BenchmarkRow, configuration: str, scale: people.Scale) -> list[dict[str, Any]]:
+    ends = (headlines(row)[0].name, FAILING)
+    return [
+        {"level": scale.value(one.median)}
+        for end in ends
+        for one in book.lookup.of_configuration(row.benchmark, end, configuration)
+    ]
+
+
+def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
+    """Type, level, response times at it, objects, price: as qualifications are published, with intervals."""
+    metric = headlines(row)[0]
+    found = book.lookup.statistics_of(row.benchmark, metric.name)
+    if not found:
+        return None
+    scale = book.lookup.scale(row.benchmark, metric)
+    tails = [one for one in row.metrics if one.name.endswith((".response_mean", ".response_p95", ".response_p99"))]
+    shown = [one for one in tails if not is_of_curve(one) and book.lookup.statistics_of(row.benchmark, one.name)]
+    columns = (
+        Column("Configuration"),
+        Column("Machine type"),
+        Column(f"Highest load, {unit_text(scale)}", numeric=True),
+        Column("Interval of the median", numeric=True, hint="Over replicates."),
+        Column("Coverage", numeric=True),
+        Column("Lowest that failed", numeric=True),
+        *(Column(_short(one), numeric=True, hint="Median, at the level found.") for one in shown),
+        Column("Object size", numeric=True, hint="Bytes of a value."),
+        Column("Objects", numeric=True, hint="Rows loaded before the search."),
+        Column("Disk", hint="Of the data, as observed."),
+        Column("Price"),
+    )
+    types = {one.configuration: one.machine_type for one in book.lookup.study.configurations}
+    body = []
+    for one in found:
+        failing = book.lookup.of_configuration(row.benchmark, FAILING, one.configuration)
+        body.append(
+            Row(
+                (
+                    Cell(one.configuration),
+                    Cell(types.get(one.configuration) or people.MISSING),
+                    Cell(scale.number(one.median)),
+                    Cell(f"{scale.number(one.low)} to {scale.number(one.high)}"),
+                    Cell(f"{one.coverage:.1%}"),
+                    Cell(scale.number(failing[0].median) if failing else people.MISSING),
+                    *(Cell(_time(book, row, each, one.configuration)) for each in shown),
+                    Cell(_number(book, row, "object_bytes", one.configuration, " B")),
+                    Cell(_number(book, row, "objects", one.configuration)),
+                    Cell(_disk(book, one.configuration)),
+                    Cell(_price(book, one.configuration)),
+                )
+            )
+        )
+    return Table(f"{row.benchmark}: qualification", columns, tuple(body), compact=True)
+
+
+def _short(metric: Metric) -> str:
+    operation, _, which = metric.name.rpartition(".")
+    return f"{operation.replace('_', ' ')} {which.removeprefix('response_')}"
+
+
+def _time(book: Book, row: BenchmarkRow, metric: Metric, configuration: str) -> str:
+    found = book.lookup.of_configuration(row.benchmark, metric.name, configuration)
+    return people.scale_for("s", [found[0].median]).text(found[0].median) if found else people.MISSING
+
+
+def _number(book: Book, row: BenchmarkRow, metric: str, configuration: str, unit: str = "") -> str:
+    found = book.lookup.of_configuration(row.benchmark, metric, configuration)
+    return f"{people.integer(found[0].median)}{unit}" if found else people.MISSING
+
+
+def _disk(book: Book, configuration: str) -> str:
+    """Size and kind of the disk of the data, on the first machine that told them."""
+    disks = [one.facts.disk for one in book.lookup.study.machines if one.configuration == configuration]
+    disk = next((one for one in disks if one is not None and one.size_bytes), None)
+    if disk is None:
+        return people.MISSING
+    kind = {True: " HDD", False: " SSD", None: ""}[disk.rotational]
+    return f"{people.byte_size(disk.size_bytes)}{kind}"
+
+
+def _price(book: Book, configuration: str) -> str:
+    priced = [one for one in book.lookup.costs.get(configuration, []) if one.month_usd is not None]
+    return f"${priced[0].month_usd:,.0f} a month, {priced[0].basis}" if priced else people.MISSING

@@ -1,0 +1,140 @@
+"""From an Altair chart to the JSON that stands in the report."""
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import altair as alt
+from altair.utils import schemapi
+
+from nephoscope.report.figures import theme
+from nephoscope.report.packing import MAX_PLAIN, pack, unpack
+
+Spec = dict[str, Any]
+Rows = Sequence[Mapping[str, Any]]
+ROOM = 1.12
+"""A linear axis ends this much beyond its largest value at the least."""
+
+
+def unchecked() -> AbstractContextManager[None]:
+    """Builds charts without holding each part against its schema, which takes most of the time; a test does it."""
+    return schemapi.debug_mode(arg=False)
+
+
+def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Rows) -> Spec:
+    """A specification as wide as its container, with its data inside and without the address of a schema."""
+    spec: Spec = chart.properties(width="container", height=height).to_dict(validate=False)
+    spec.pop("$schema", None)
+    spec.pop("config", None)
+    spec["datasets"] = {name: [dict(row) for row in rows] for name, rows in datasets.items()}
+    return spec
+
+
+def as_script(value: Any) -> str:
+    """JSON that is safe inside a script element: no tag and no comment can begin in it."""
+    text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def packed(spec: Spec) -> str:
+    """A specification for a script element: its JSON, packed where it is long."""
+    text = as_script(spec)
+    return text if len(text) <= MAX_PLAIN else pack(text)
+
+
+def unpacked(text: str) -> Spec:
+    """The specification of `packed`."""
+    found: Spec = json.loads(text if is_plain(text) else unpack(text))
+    return found
+
+
+def is_plain(text: str) -> bool:
+    """Whether it is JSON as it stands: base64 has no brace."""
+    return text.startswith("{")
+
+
+def data(name: str) -> alt.NamedData:
+    """A dataset of the specification."""
+    return alt.NamedData(name=name)
+
+
+def rows_axis(configurations: Sequence[str]) -> alt.Y:
+    """One row per configuration, in the given order, also for those without a value."""
+    return alt.Y(
+        "configuration:N",
+        scale=alt.Scale(domain=list(configurations), paddingInner=0.3, paddingOuter=0.15),
+        axis=alt.Axis(title=None, grid=False, labelColor="var(--ink)", labelFontSize=12.5),
+    )
+
+
+def coloured(configurations: Sequence[str]) -> alt.Color:
+    """The colour a configuration has in every chart of the report; one for all where there are too many."""
+    count = len(configurations)
+    if count > theme.MAX_COLOURS:
+        return alt.Color(value=theme.colour(0, count))
+    return alt.Color(
+        "configuration:N",
+        legend=None,
+        scale=alt.Scale(
+            domain=list(configurations), range=[theme.colour(index, count) for index in range(count)] or ["var(--c1)"]
+        ),
+    )
+
+
+def shaped(configurations: Sequence[str]) -> alt.Shape:
+    """The shape a configuration has wherever several share a plot; one for all where there are too many."""
+    count = len(configurations)
+    if count > theme.MAX_COLOURS:
+        return alt.Shape(value=theme.shape(0, count))
+    return alt.Shape(
+        "configuration:N",
+        legend=None,
+        scale=alt.Scale(domain=list(configurations), range=[theme.shape(i, count) for i in range(count)] or ["circle"]),
+    )
+
+
+def starts_at_zero(values: Sequence[float]) -> bool:
+    """True where zero belongs on the axis: the values differ by a third or more, or one is 0 or below."""
+    return not values or min(values) <= 0 or min(values) < 0.67 * max(values)
+
+
+def linear(values: Sequence[float], headroom: float = 0.0) -> alt.Scale:
+    """From zero, or close around the values where they lie near each other; the reader is told which."""
+    if not values or min(values) < 0:
+        return alt.Scale(zero=True, nice=True)
+    low, high = min(values), max(values)
+    if starts_at_zero(values):
+        return alt.Scale(zero=True, nice=not headroom, domain=[0, high * (1 + headroom) or 1])
+    room = (high - low) * (ROOM - 1) or high * 0.02
+    return alt.Scale(zero=False, nice=not headroom, domain=[low - room, high + room + headroom * (high - low)])
+
+
+def axis_note(values: Sequence[float]) -> str:
+    """What a reader must know of the axis."""
+    return "The axis starts at zero." if starts_at_zero(values) else "The axis does not start at zero."
+
+
+def limit_lines(bracket: Rows, limits: Rows) -> list[alt.Chart]:
+    """Of a search, over its points: levels ('level') upright, limits of a rule ('limit', 'label') across."""
+    layers = [alt.Chart(data("bracket")).mark_rule(**theme.REFERENCE).encode(x="level:Q")] if bracket else []
+    if limits:
+        across = alt.Chart(data("limits")).encode(y=alt.Y("limit:Q"))
+        beside: dict[str, Any] = {**theme.NOTE, "dx": 4, "dy": -6}
+        layers += [
+            across.mark_rule(color="var(--ink)", strokeWidth=1),
+            # A halo, as points may lie behind the words.
+            across.mark_text(**beside, stroke="var(--paper)", strokeWidth=4).encode(x=alt.value(0), text="label:N"),
+            across.mark_text(**beside).encode(x=alt.value(0), text="label:N"),
+        ]
+    return layers
+
+
+def by_counting(rows: Rows, valid: alt.Chart, hollow: alt.Chart) -> list[alt.Chart]:
+    """The layer of trials that count, then that of the others; a layer without a row is left out."""
+    layers = ((valid, True), (hollow, False))
+    return [
+        layer.transform_filter("datum.counts" if counts else "!datum.counts")
+        for layer, counts in layers
+        if any(bool(row["counts"]) is counts for row in rows)
+    ]

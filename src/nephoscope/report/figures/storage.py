@@ -1,0 +1,127 @@
+"""Figures over a number of threads or streams, and of I/O rates by job."""
+
+from collections.abc import Iterable, Sequence
+
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.report import format as people
+from nephoscope.report.figures import machine_charts
+from nephoscope.report.figures.counted_metrics import Curve, curves_of
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table
+from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cells
+from nephoscope.report.wording import direction_text, statistic_row, unit_text
+
+_RATES = {"iops": "", "read_iops": ", its reads", "write_iops": ", its writes"}
+"""Last part of a job's metric -> what it adds to the job's name."""
+
+
+def storage_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """Of a benchmark; empty where it is of something else."""
+    by_kind: dict[str, list[Curve]] = {}
+    for curve in curves_of(row.metrics):
+        if curve.counted == "threads":
+            by_kind.setdefault(curve.what, []).append(curve)
+    counted = {metric.name for curves in by_kind.values() for curve in curves for _, metric in curve.metrics}
+    named = {one.name for one in row.metrics if one.name.rpartition(".")[2] in _RATES} - counted
+    parted = {f"{name.rpartition('.')[0]}.iops" for name in named if name.endswith("_iops")}
+    rates = [one for one in row.metrics if one.name in named - parted]
+    found = [*(curves_figure(book, row, curves) for curves in by_kind.values()), _jobs(book, row, rates)]
+    return [figure for figure in found if figure is not None]
+
+
+def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Figure | None:
+    """A panel for each quantity over the number of threads."""
+    drawn = []
+    rows_of_table: list[tuple[tuple[str, ...], Statistic, people.Scale]] = []
+    for curve in curves:
+        found = [
+            (count, one)
+            for count, metric in curve.metrics
+            for one in book.lookup.statistics_of(row.benchmark, metric.name)
+        ]
+        if not found:
+            continue
+        metric = curve.metrics[0][1]
+        scale = people.scale_for(metric.unit, [one.median for _, one in found], metric=metric.name)
+        rows = [{**statistic_row(one, scale), "at": count} for count, one in found]
+        counts = sorted({count for count, _ in found})
+        quantity = curve.quantity.replace("_", " ")
+        title = f"{quantity.replace('iops', 'IOPS')}, {direction_text(metric.direction)}"
+        axis = unit_text(scale)
+        spec = machine_charts.curves(rows, counts, curve.counted, axis, book.lookup.configurations)
+        drawn.append((title[:1].upper() + title[1:], f"{title} over the number of {curve.counted}", spec))
+        rows_of_table += [((f"{quantity}, {scale.unit}", str(count)), one, scale) for count, one in found]
+    if not drawn:
+        return None
+    what = f"{curves[0].what}s: " if curves[0].what else ""
+    counted = curves[0].counted
+    return book.figure(
+        f"{row.benchmark}: {what}what more {counted} bring",
+        f"over the number of {counted}",
+        f"Points: medians over replicates; bars: their intervals. Steps of the horizontal axis are the numbers of "
+        f"{counted} that were measured. Vertical axes start at zero.",
+        drawn,
+        key=book.configuration_key(),
+        table=_table(book, f"{row.benchmark}: over {counted}", ("Quantity", counted.capitalize()), rows_of_table),
+        columns=min(3, len(drawn)),
+    )
+
+
+def _jobs(book: Book, row: BenchmarkRow, rates: Sequence[Metric]) -> Figure | None:
+    """I/O rates of reads and of writes, by job."""
+    found = {metric.name: book.lookup.statistics_of(row.benchmark, metric.name) for metric in rates}
+    every = [one for many in found.values() for one in many]
+    positive = [one.low for one in every if one.low > 0]
+    if len(rates) < 2 or not positive:
+        return None
+    scale = people.Scale(1.0, "IO/s", 0)
+    domain = (min(positive) / 1.3, max(one.high for one in every) * 1.3)
+    drawn = []
+    for kind in ("Reads", "Writes", "Both"):
+        names = [name for name in found if _kind(name) == kind and found[name]]
+        rows = [{**statistic_row(one, scale), "job": _job(name)} for name in names for one in found[name]]
+        if rows:
+            jobs = [_job(name) for name in names]
+            axis = "IO/s, logarithmic axis   ·   higher is better →"
+            spec = machine_charts.jobs(jobs, rows, domain, axis, book.lookup.configurations)
+            drawn.append((kind, f"{kind}: I/O rate of the jobs {'; '.join(jobs)}", spec))
+    return book.figure(
+        f"{row.benchmark}: I/O rate by job",
+        "IO/s, higher is better",
+        "Signs: medians over replicates; bars: their intervals. All panels share one logarithmic axis, which does not "
+        "start at zero.",
+        drawn,
+        key=book.configuration_key(),
+        table=_table(
+            book,
+            f"{row.benchmark}: I/O rate by job, IO/s",
+            ("Job",),
+            [((_job(name),), one, scale) for name, many in found.items() for one in many],
+        ),
+        columns=min(2, len(drawn)),
+    )
+
+
+def _job(name: str) -> str:
+    job, _, rate = name.rpartition(".")
+    return f"{job}{_RATES[rate]}"
+
+
+def _kind(name: str) -> str:
+    """By the rate's name, else by the job's, as fio's jobs of the Cloud Reports and ours are called."""
+    job, _, rate = name.rpartition(".")
+    said = job if rate == "iops" else rate
+    reads, writes = ("read" in said or "rd" in said), ("write" in said or "wr" in said)
+    return "Both" if reads == writes else "Reads" if reads else "Writes"
+
+
+def _table(
+    book: Book, caption: str, first: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Statistic, people.Scale]]
+) -> Table:
+    """Statistics with what they are of in the first columns."""
+    columns = (*(Column(one) for one in first), Column("Configuration"), *STATISTIC_COLUMNS)
+    body = tuple(
+        Row((*(Cell(one) for one in named), Cell(statistic.configuration), *statistic_cells(book, statistic, scale)))
+        for named, statistic, scale in rows
+    )
+    return Table(caption, columns, body, compact=True)

@@ -1,0 +1,58 @@
+"""How charts look. Colours are CSS custom properties, so that light, dark and print need one drawing only."""
+
+from typing import Any
+
+FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif'
+SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
+GLYPHS = ("●", "■", "▲", "◆", "▼", "✚", "▶", "◀")
+MAX_COLOURS = len(SHAPES)
+"""Beyond it a colour no longer tells configurations apart: all take the first, and rows are told by their labels."""
+PERCENTILE_COLOURS = ("var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)", "var(--p5)")
+INTERVAL: dict[str, Any] = {"stroke": "var(--band)", "opacity": 1}
+MEDIAN: dict[str, Any] = {"color": "var(--ink)", "thickness": 2.5, "opacity": 1}
+EXTREMES: dict[str, Any] = {"stroke": "var(--muted)", "strokeWidth": 1.2, "opacity": 1}
+REFERENCE: dict[str, Any] = {"stroke": "var(--muted)", "strokeWidth": 1, "strokeDash": [4, 3], "opacity": 0.7}
+EQUIVALENCE: dict[str, Any] = {"fill": "var(--band)", "opacity": 1}
+NOTE: dict[str, Any] = {"fill": "var(--muted)", "fontSize": 11.5, "align": "left"}
+
+
+def colour(index: int, count: int) -> str:
+    """Of the configuration with this index."""
+    return f"var(--c{index + 1})" if count <= MAX_COLOURS else "var(--c1)"
+
+
+def shape(index: int, count: int) -> str:
+    """Of the configuration with this index; colour is never the only sign."""
+    return SHAPES[index] if count <= MAX_COLOURS else SHAPES[0]
+
+
+def glyph(index: int, count: int) -> str:
+    """The same shape as a character, for keys in HTML."""
+    return GLYPHS[index] if count <= MAX_COLOURS else GLYPHS[0]
+
+
+def config() -> dict[str, Any]:
+    """Vega-Lite configuration shared by all charts; it stands in the report once."""
+    text = {"labelFont": FONT, "titleFont": FONT, "labelColor": "var(--muted)", "titleColor": "var(--muted)"}
+    axis = {
+        **text,
+        "labelFontSize": 11.5,
+        "titleFontSize": 11.5,
+        "titleFontWeight": "normal",
+        "titlePadding": 10,
+        "labelPadding": 6,
+        "domain": False,
+        "ticks": False,
+        "gridColor": "var(--grid)",
+        "gridWidth": 1,
+    }
+    return {
+        "background": "transparent",
+        "font": FONT,
+        "padding": {"left": 2, "right": 14, "top": 4, "bottom": 4},
+        "autosize": {"type": "fit", "contains": "padding"},
+        "view": {"stroke": None},
+        "axis": axis,
+        "axisX": {"grid": True, "labelFlush": False, "tickCount": 5, "labelOverlap": "greedy", "titleAnchor": "start"},
+        "axisY": {"grid": True, "tickCount": 5, "labelLimit": 190, "titleAnchor": "end", "titleAngle": 0},
+    }

@@ -1,0 +1,154 @@
+"""TPC-C over warehouses: efficiency and New-Order's response time of every level, with the limits of the rule."""
+
+from collections import defaultdict
+from typing import Any
+
+import altair as alt
+
+from nephoscope.model.rows import BenchmarkRow
+from nephoscope.report import format as people
+from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
+
+WAREHOUSES, PASSED = "point.warehouses", "point.passed"
+MOST, FAILING = "most_warehouses", "least_failing_warehouses"
+_HEIGHT = 230
+_QUANTITIES = (
+    ("point.efficiency", "limit.efficiency", "efficiency", "%"),
+    ("point.new_order_response", "limit.new_order_response", "response time of New-Order", "s"),
+)
+"""Metric, the rule's limit of it, what it is called, and its unit."""
+
+Point = dict[str, float | bool | str]
+
+
+def warehouse_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
+    """One for each quantity; empty for a benchmark that searched no warehouses."""
+    points = _points(book.lookup, row)
+    return [
+        _figure(book, row, points, quantity)
+        for quantity in _QUANTITIES
+        if any(quantity[0] in point for many in points.values() for point in many)
+    ]
+
+
+def _points(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
+    """By configuration: points with all their numbers, fewest warehouses first."""
+    found: dict[tuple[str, str, float], Point] = defaultdict(dict)
+    for metric in row.metrics:
+        for one in lookup.series.get((row.benchmark, metric.name), []):
+            found[one.configuration, one.trial, one.at_s or 0.0] |= {metric.name: one.value, "trial": one.trial}
+    by_configuration: dict[str, list[Point]] = {}
+    for name in lookup.configurations:
+        mine = [point for (configuration, _, _), point in found.items() if configuration == name]
+        mine = [point for point in mine if WAREHOUSES in point]
+        if mine:
+            by_configuration[name] = sorted(mine, key=lambda point: float(point[WAREHOUSES]))
+    return by_configuration
+
+
+def _figure(
+    book: Book, row: BenchmarkRow, points: dict[str, list[Point]], quantity: tuple[str, str, str, str]
+) -> Figure:
+    metric, limit, title, unit = quantity
+    scale = people.scale_for(
+        unit, [float(point[metric]) for many in points.values() for point in many if metric in point]
+    )
+    drawn = []
+    for name, many in points.items():
+        rows = [
+            {
+                "warehouses": float(point[WAREHOUSES]),
+                "value": scale.value(float(point[metric])),
+                "counts": bool(point[PASSED]),
+                "trial": point["trial"],
+            }
+            for point in many
+            if metric in point
+        ]
+        limits = [
+            {"limit": scale.value(one.median), "label": "limit"}
+            for one in book.lookup.of_configuration(row.benchmark, limit, name)
+        ]
+        bracket = [
+            {"level": one.median}
+            for end in (MOST, FAILING)
+            for one in book.lookup.of_configuration(row.benchmark, end, name)
+        ]
+        colour = theme.colour(book.lookup.configurations.index(name), len(book.lookup.configurations))
+        spoken = f"{title} of {name} over active warehouses: {people.plural(len(rows), 'point')}."
+        drawn.append((name, spoken[:1].upper() + spoken[1:], _chart(rows, bracket, limits, colour, scale.unit)))
+    return book.figure(
+        f"{row.benchmark}: {title} over warehouses",
+        f"{scale.unit}, {'higher' if unit == '%' else 'lower'} is better",
+        "Each sign is one level of a search, with wait times. Dashed lines: the bracket, from the most warehouses "
+        "that were confirmed to the fewest above which none held; medians over replicates. The line across is the "
+        "limit of the rule. Both axes start at zero.",
+        drawn,
+        key=(KeyEntry("●", "var(--ink)", "filled: it passed"), KeyEntry("○", "var(--muted)", "hollow: it did not")),
+        table=_table(book, row) if metric == _QUANTITIES[0][0] else None,
+        columns=min(2, len(drawn)),
+    )
+
+
+def _chart(rows: Rows, bracket: Rows, limits: Rows, colour: str, unit: str) -> Spec:
+    y = alt.Y(
+        "value:Q",
+        title=unit,
+        scale=alt.Scale(zero=True),
+        axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14),
+    )
+    base = alt.Chart(data("points")).encode(
+        x=alt.X("warehouses:Q", title="active warehouses", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),
+        y=y,
+        tooltip=[alt.Tooltip("warehouses:Q"), alt.Tooltip("value:Q", title=unit, format=",.4~r"), "trial:N"],
+    )
+    layers = by_counting(
+        rows,
+        base.mark_point(filled=True, size=55, color=colour),
+        base.mark_point(filled=False, size=55, color=colour),
+    )
+    return finished(
+        alt.layer(*layers, *limit_lines(bracket, limits)), _HEIGHT, points=rows, bracket=bracket, limits=limits
+    )
+
+
+_TOLD: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    (MOST, "Most warehouses", {"hint": "Median over replicates."}),
+    (FAILING, "Fewest that failed", {}),
+    ("tpmc", "tpmC", {"hint": "Median, at the level found."}),
+    ("efficiency_of_12_86", "Efficiency, %", {"hint": "Of 12.86 tpmC per warehouse."}),
+    ("new_order.response_p90", "New-Order p90, s", {}),
+)
+
+
+def _table(book: Book, row: BenchmarkRow) -> Table | None:
+    """The level of each configuration with its interval, and what was measured at it."""
+    found = book.lookup.statistics_of(row.benchmark, MOST)
+    if not found:
+        return None
+    columns = (
+        Column("Configuration"),
+        *(Column(title, numeric=True, **more) for _, title, more in _TOLD),
+        Column("Interval of the median", numeric=True, hint="Of the most warehouses, over replicates."),
+        Column("Coverage", numeric=True),
+    )
+    body = tuple(
+        Row(
+            (
+                Cell(one.configuration, tone="name"),
+                *(Cell(_median(book, row, metric, one.configuration)) for metric, _, _ in _TOLD),
+                Cell(f"{people.integer(one.low)} to {people.integer(one.high)}"),
+                Cell(people.coverage(one.coverage)),
+            )
+        )
+        for one in found
+    )
+    return Table(f"{row.benchmark}: most warehouses", columns, body, compact=True)
+
+
+def _median(book: Book, row: BenchmarkRow, metric: str, configuration: str) -> str:
+    found = book.lookup.of_configuration(row.benchmark, metric, configuration)
+    return f"{found[0].median:,.4g}" if found else people.MISSING

@@ -1,0 +1,343 @@
+"""The section of one benchmark: every replicate, per CPU, latency by operation, values by second, all metrics."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nephoscope.model.records import Direction, Metric
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow
+from nephoscope.report import format as people
+from nephoscope.report.figures import charts, panels, theme
+from nephoscope.report.figures.growth import growth_figures
+from nephoscope.report.figures.latency import latency_figures
+from nephoscope.report.figures.network import has_ranges
+from nephoscope.report.figures.passes import pass_figures
+from nephoscope.report.figures.searches import curve_figures, is_of_curve
+from nephoscope.report.figures.spec import axis_note
+from nephoscope.report.figures.warehouses import warehouse_figures
+from nephoscope.report.lookup import Lookup, headlines
+from nephoscope.report.parts import (
+    EXCLUDED_KEY,
+    Book,
+    Cell,
+    Column,
+    Figure,
+    KeyEntry,
+    Row,
+    Table,
+    state_badge,
+    trial_cell,
+)
+from nephoscope.report.sections.bounds import bounds_table
+from nephoscope.report.sections.errors import errors_table, round_trips
+from nephoscope.report.tables.statistics import figure_table, metrics_table, section_anchor
+from nephoscope.report.wording import (
+    axis_title,
+    direction_arrow,
+    direction_text,
+    metric_title,
+    statistic_row,
+    unit_text,
+)
+
+LONG_TABLE = 24
+"""A table of metrics with more rows is folded."""
+MAX_VALUE_ROWS = 300
+"""With more, the table of a figure of replicates holds medians, and that of a figure of the order is left out; every
+value stands in measurements.csv."""
+EVERY_VALUE = "Medians; the value of each trial stands in measurements.csv."
+MAX_SERIES_POINTS = 12_000
+"""Per figure: beyond it every k-th second is drawn, and the caption says so."""
+
+
+@dataclass(frozen=True)
+class BenchmarkSection:
+    """What the template prints of a benchmark."""
+
+    anchor: str
+    name: str
+    title: str
+    facts: str
+    notes: list[str]
+    headline: list[list[Figure]]
+    latency: list[Figure]
+    series: list[Figure]
+    table: Table | None
+    table_is_long: bool
+    errors: Table | None
+    bounds: Table | None
+    nothing: str
+
+
+def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
+    """Everything shown of one benchmark."""
+    trials = book.lookup.trials_of(row.benchmark)
+    count = sum(trial.counts for trial in trials)
+    version = f"{row.uses}, version {row.version}" if row.uses != row.benchmark else f"version {row.version}"
+    table = metrics_table(book, row)
+    headline = [
+        *(_headline(book, row, metric) for metric in headlines(row)),
+        growth_figures(book, row),
+        *curve_figures(book, row),
+        warehouse_figures(book, row),
+        pass_figures(book, row),
+    ]
+    facts = [version, people.counting(count, len(trials)), round_trips(book, row)]
+    return BenchmarkSection(
+        anchor=section_anchor(row.benchmark),
+        name=row.benchmark,
+        title=row.title,
+        facts=" · ".join(fact for fact in facts if fact),
+        notes=row.notes,
+        headline=[figures for figures in headline if figures],
+        latency=latency_figures(book, row),
+        series=[
+            _series(book, row, metric)
+            for metric in row.metrics
+            if (row.benchmark, metric.name) in book.lookup.series
+            and not has_ranges(book.lookup, row, metric)
+            and not is_of_curve(metric)
+        ],
+        table=table,
+        table_is_long=table is not None and len(table.rows) > LONG_TABLE,
+        errors=errors_table(book, row),
+        bounds=bounds_table(book, row),
+        nothing="" if count else _nothing(book, row),
+    )
+
+
+def _nothing(book: Book, row: BenchmarkRow) -> str:
+    states = {trial.state for trial in book.lookup.trials_of(row.benchmark)}
+    what = "It was not run" if states <= {"not run", "planned"} else "No trial of it counts"
+    return f"{what}; the reasons stand under “What does not count”."
+
+
+def point_rows(lookup: Lookup, rows: list[MeasurementRow], scale: people.Scale) -> list[dict[str, Any]]:
+    """Values of whole trials as chart data, with what a tooltip says of them."""
+    found = []
+    for row in rows:
+        trial = lookup.trials.get(row.trial)
+        found.append(
+            {
+                "configuration": row.configuration,
+                "value": scale.value(row.value),
+                "text": scale.text(row.value),
+                "trial": row.trial,
+                "block": row.block,
+                "position": row.position,
+                "counts": row.valid,
+                "counts_text": "yes" if row.valid else "no",
+                "why": "; ".join(trial.reasons) if trial and not row.valid else people.MISSING,
+            }
+        )
+    return found
+
+
+def _headline(book: Book, row: BenchmarkRow, metric: Metric) -> list[Figure]:
+    points = book.lookup.values.get((row.benchmark, metric.name), [])
+    if not points:
+        return []
+    figures = [_replicates(book, row, metric, points)] if book.lookup.draws_values else [_medians(book, row, metric)]
+    per_cpu = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True)
+    if per_cpu:
+        figures.append(_medians(book, row, metric, per_cpu=True))
+    return figures
+
+
+def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[MeasurementRow]) -> Figure:
+    lookup = book.lookup
+    scale = lookup.scale(row.benchmark, metric)
+    names = lookup.ranked(row.benchmark, metric)
+    points = point_rows(lookup, values, scale)
+    statistics = lookup.statistics_of(row.benchmark, metric.name)
+    present = {point["configuration"] for point in points}
+    missing = [{"configuration": name, "note": "no value"} for name in names if name not in present]
+    data = [statistic_row(statistic, scale) for statistic in statistics]
+    spec = charts.replicates(names, points, data, missing, axis_title(metric, scale), book.lookup.configurations)
+    drawn = [p["value"] for p in points] + [s[end] for s in data for end in ("low", "high")]
+    caption = f"{row.benchmark}: {metric_title(metric)}, {unit_text(scale)}"
+    return book.figure(
+        f"{metric_title(metric)}, every replicate",
+        f"{unit_text(scale)}, {direction_text(metric.direction)}",
+        f"Each sign is one trial, in the order of the blocks from top to bottom. {axis_note(drawn)}",
+        [("", _spoken(row, metric, statistics, scale), spec)],
+        key=(
+            KeyEntry("┃", "var(--ink)", "median"),
+            KeyEntry("▬", "var(--band-edge)", "its interval"),
+            KeyEntry("●", "var(--ink)", "filled: counts"),
+            EXCLUDED_KEY,
+        ),
+        table=values_table(book, caption, values, scale)
+        if len(values) <= MAX_VALUE_ROWS
+        else replace(figure_table(book, caption, statistics, scale), note=EVERY_VALUE),
+    )
+
+
+def _spoken(row: BenchmarkRow, metric: Metric, statistics: list[Any], scale: people.Scale) -> str:
+    medians = "; ".join(
+        f"{s.configuration} {scale.text(s.median)}, interval {scale.number(s.low)} to {scale.number(s.high)}"
+        for s in statistics[:6]
+    )
+    more = f"; and {len(statistics) - 6} more configurations" if len(statistics) > 6 else ""
+    return f"Dot plot of {metric_title(metric)} in {row.benchmark}, {direction_text(metric.direction)}. Medians: " + (
+        medians + more or "none, as no trial counts"
+    )
+
+
+def _medians(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = False) -> Figure:
+    """Medians, intervals and extremes: per CPU, and of all where single trials would be too many signs."""
+    scale = book.lookup.scale(row.benchmark, metric, per_cpu=per_cpu)
+    statistics = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=per_cpu)
+    data: list[dict[str, Any]] = [statistic_row(statistic, scale) for statistic in statistics]
+    drawn = [s[end] for s in data for end in ("minimum", "maximum", "low", "high")]
+    title = metric_title(metric, per_cpu=per_cpu)
+    each = "The same trials, each divided by the CPUs it had, before the median was taken. " if per_cpu else ""
+    names = book.lookup.ranked(row.benchmark, metric)
+    return book.figure(
+        title,
+        f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(metric.direction)}",
+        f"{each}{axis_note(drawn)}",
+        [
+            (
+                "",
+                _spoken(row, metric, statistics, scale),
+                charts.medians(names, data, axis_title(metric, scale, per_cpu=per_cpu)),
+            )
+        ],
+        key=(
+            KeyEntry("┃", "var(--ink)", "median"),
+            KeyEntry("▬", "var(--band-edge)", "its interval"),
+            KeyEntry("─", "var(--muted)", "least to most"),
+        ),
+        table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=per_cpu)}", statistics, scale)
+        if book.lookup.draws_values
+        else None,
+    )
+
+
+def values_table(book: Book, caption: str, values: list[MeasurementRow], scale: people.Scale) -> Table:
+    """The data of a chart of replicates: one row per trial, in the order of the plan."""
+    columns = (
+        Column("Trial"),
+        Column("Configuration"),
+        Column("Block", numeric=True),
+        Column("Position", numeric=True),
+        Column("Value", numeric=True),
+        Column("Counts"),
+    )
+    rows = []
+    for value in sorted(values, key=lambda value: value.position):
+        trial = book.lookup.trials.get(value.trial)
+        rows.append(
+            Row(
+                (
+                    trial_cell(value.trial, book.lookup),
+                    Cell(value.configuration),
+                    Cell(str(value.block)),
+                    Cell(str(value.position)),
+                    Cell(scale.number(value.value)),
+                    Cell(badges=(state_badge(trial),) if trial else ()),
+                )
+            )
+        )
+    return Table(caption, columns, tuple(rows), compact=True)
+
+
+def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure:
+    lookup = book.lookup
+    values = lookup.series[row.benchmark, metric.name]
+    scale = people.scale_for(metric.unit, [value.value for value in values], metric=metric.name)
+    every = -(-len(values) // MAX_SERIES_POINTS)
+    names = [name for name in lookup.configurations if any(value.configuration == name for value in values)]
+    domain = (min(0.0, *(scale.value(v.value) for v in values)), max(scale.value(v.value) for v in values))
+    drawn = []
+    for name in names:
+        mine = [value for value in values if value.configuration == name]
+        colour = theme.colour(lookup.configurations.index(name), len(lookup.configurations))
+        alt = f"Lines of {metric_title(metric)} by second for {name}, one per trial."
+        valid, excluded = (_series_points(mine, scale, every, counts=counts) for counts in (True, False))
+        drawn.append((name, alt, panels.series(valid, excluded, domain, colour, unit_text(scale))))
+    thinned = f" Every {every}th second is drawn." if every > 1 else ""
+    better = direction_arrow(metric.direction).strip("→← ")
+    return book.figure(
+        f"{metric_title(metric)}, second by second",
+        f"{unit_text(scale)}, {better}",
+        "One line per trial; all panels share both axes' units and the vertical axis, which starts at zero. "
+        f"Seconds within a trial are never replicates.{thinned}",
+        drawn,
+        key=(KeyEntry("─", "var(--ink)", "a trial that counts"), KeyEntry("┄", "var(--muted)", "one that does not")),
+        table=_series_table(
+            book, f"{row.benchmark}: {metric_title(metric)} by second, {unit_text(scale)}", values, scale, every
+        ),
+        columns=min(3, len(names)),
+    )
+
+
+def _series_points(
+    rows: list[MeasurementRow], scale: people.Scale, every: int, *, counts: bool
+) -> list[dict[str, Any]]:
+    by_time = sorted((row for row in rows if row.valid is counts), key=lambda row: (row.position, row.at_s or 0.0))
+    return [
+        {"s": float(f"{row.at_s:.6g}"), "v": float(f"{scale.value(row.value):.5g}"), "trial": row.trial}
+        for index, row in enumerate(by_time)
+        if row.at_s is not None and index % every == 0
+    ]
+
+
+def _series_table(book: Book, caption: str, values: list[MeasurementRow], scale: people.Scale, every: int) -> Table:
+    columns = (Column("Trial"), Column("Configuration"), Column("Block", numeric=True), Column("Values, by second"))
+    by_trial: dict[str, list[MeasurementRow]] = {}
+    for value in sorted(values, key=lambda value: (value.position, value.at_s or 0.0)):
+        by_trial.setdefault(value.trial, []).append(value)
+    rows = tuple(
+        Row(
+            (
+                trial_cell(trial, book.lookup),
+                Cell(found[0].configuration),
+                Cell(str(found[0].block)),
+                Cell("  ".join(scale.number(value.value) for value in found[::every]), tone="values"),
+            )
+        )
+        for trial, found in by_trial.items()
+    )
+    return Table(caption, columns, rows, compact=True)
+
+
+def order_figures(book: Book) -> list[Figure]:
+    """Per headline metric: the replicates by their position in the plan; none where they would be too many signs."""
+    figures: list[Figure] = []
+    if not book.lookup.draws_values:
+        return figures
+    for row in book.lookup.study.benchmarks:
+        for metric in headlines(row):
+            values = book.lookup.values.get((row.benchmark, metric.name), [])
+            if values:
+                figures.append(_order(book, row, metric, values))
+    return figures
+
+
+def _order(book: Book, row: BenchmarkRow, metric: Metric, values: list[MeasurementRow]) -> Figure:
+    scale = book.lookup.scale(row.benchmark, metric)
+    points = point_rows(book.lookup, values, scale)
+    starts: dict[int, int] = {}
+    for trial in book.lookup.study.trials:
+        starts[trial.block] = min(trial.position, starts.get(trial.block, trial.position))
+    many = len(starts) > 12
+    blocks = [
+        {"start": start - 0.5, "label": str(block) if many else f"block {block}"}
+        for block, start in sorted(starts.items())
+    ]
+    up = metric.direction is Direction.HIGHER
+    axis = f"{unit_text(scale)} · {'higher is better ↑' if up else 'lower is better ↓'}"
+    spoken = f"{metric_title(metric)} in {row.benchmark} by position in the plan, one sign per trial."
+    return book.figure(
+        f"{row.benchmark}: {metric_title(metric)} in the order of the plan",
+        f"{unit_text(scale)}, {direction_text(metric.direction)}",
+        f"Dashed lines: a block begins. {axis_note([point['value'] for point in points])}",
+        [("", spoken, charts.order(book.lookup.configurations, points, blocks, axis))],
+        key=(*book.configuration_key(), EXCLUDED_KEY),
+        table=values_table(
+            book, f"{row.benchmark}: {metric_title(metric)} by position, {unit_text(scale)}", values, scale
+        )
+        if len(points) <= MAX_VALUE_ROWS
+        else None,
+    )

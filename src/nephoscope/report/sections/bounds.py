@@ -1,0 +1,63 @@
+"""What the database machines did while a benchmark was driven, and what held them back."""
+
+from nephoscope.model.rows import BenchmarkRow, BoundRow
+from nephoscope.report import format as people
+from nephoscope.report.parts import Book, Cell, Column, Row, Table, trial_links
+
+_QUOTA = (
+    "Of the periods in which the machine ran, those in which it used up its quota of CPU time. The CPUs of a machine "
+    "with a quota are those of the machine below it, and may be busy with others' work."
+)
+
+
+def bounds_table(book: Book, row: BenchmarkRow) -> Table | None:
+    """A line per configuration; None where no machine was sampled."""
+    by_name = {one.configuration: one for one in book.lookup.study.bounds if one.benchmark == row.benchmark}
+    found = [by_name[name] for name in book.lookup.configurations if name in by_name]
+    if not found:
+        return None
+    has_quota = any(one.cpu_quota_used_up_share is not None for one in found)
+    columns = (
+        Column("Configuration"),
+        Column(
+            "Bound by",
+            hint="CPUs, or else a disk, busy in at least 90 % of the median second of a trial; or the quota of CPU "
+            "time used up in at least 90 % of its periods.",
+        ),
+        Column("CPUs busy", numeric=True, hint="Of those measured, stolen time too: median second, busiest machine."),
+        *([Column("Quota used up", numeric=True, hint=_QUOTA)] if has_quota else []),
+        Column("Disk busy", numeric=True, hint="Of the time, with requests under way: the busiest disk."),
+        Column("Disk read", numeric=True),
+        Column("Disk written", numeric=True),
+        Column("Network in", numeric=True),
+        Column("Network out", numeric=True),
+        Column("Trials"),
+    )
+    note = (
+        "By the kernel's counters, once a second: medians over the seconds of a trial, then over trials, of the "
+        "machine with the most. A disk that serves many requests at once may be busy all the time and still have room."
+    )
+    rows = tuple(_row(book, one, has_quota=has_quota) for one in found)
+    return Table(f"What bound {row.benchmark}", columns, rows, note=note, compact=True)
+
+
+def _row(book: Book, row: BoundRow, *, has_quota: bool) -> Row:
+    return Row(
+        (
+            Cell(row.configuration),
+            Cell(row.words),
+            Cell(people.share(row.cpu_busy_share)),
+            *([Cell(people.share(row.cpu_quota_used_up_share))] if has_quota else []),
+            Cell(people.share(row.disk_busy_share)),
+            *(
+                Cell(people.MISSING if rate is None else f"{people.byte_size(rate)}/s")
+                for rate in (
+                    row.disk_read_bytes_per_s,
+                    row.disk_write_bytes_per_s,
+                    row.network_receive_bytes_per_s,
+                    row.network_send_bytes_per_s,
+                )
+            ),
+            Cell(links=trial_links(row.trials, book.lookup)),
+        )
+    )

@@ -1,0 +1,169 @@
+"""What configurations cost: months with their formulas, and headline metrics by the dollar, as stored."""
+
+from dataclasses import dataclass
+
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import BenchmarkRow, CostRow, PricePerformance, TransferRow
+from nephoscope.report import format as people
+from nephoscope.report.limits import MAX_FORMULAS
+from nephoscope.report.lookup import headlines, unique
+from nephoscope.report.parts import Book, Cell, Column, Link, Row, Table, evidence_cell
+from nephoscope.report.tables.statistics import rank_cell
+from nephoscope.report.tables.transfers import transfer_formulas, transfer_table
+from nephoscope.report.wording import ENOUGH, metric_title
+
+OLD_DAYS = 365
+
+
+@dataclass(frozen=True)
+class CostSection:
+    """What the template prints of costs."""
+
+    months: Table | None
+    missing: Table | None
+    per_dollar: list[Table]
+    transfers: Table | None
+    formulas: list[tuple[str, str]]
+    """Name of a configuration and basis, and its formula."""
+    more_formulas: int
+    method: str
+    day: str
+
+
+def cost_section(book: Book) -> CostSection:
+    """Months, what has no price, leaderboards per dollar, and every formula."""
+    study = book.lookup.study
+    priced = [row for row in study.costs if row.month_usd is not None]
+    missing = [row for row in study.costs if row.month_usd is None]
+    formulas = [(f"{row.configuration}, {row.basis}", row.formula) for row in priced]
+    formulas += transfer_formulas(study.transfers)
+    first = study.costs[0] if study.costs else None
+    return CostSection(
+        months=_months(priced),
+        missing=_missing(missing, study.transfers),
+        per_dollar=[
+            table
+            for benchmark in study.benchmarks
+            for metric in headlines(benchmark)
+            for basis in unique(row.basis for row in priced)
+            if (table := _per_dollar(book, benchmark, metric, basis))
+        ],
+        transfers=transfer_table(book),
+        formulas=formulas[:MAX_FORMULAS],
+        more_formulas=max(0, len(formulas) - MAX_FORMULAS),
+        method=f"{first.method}: {first.hours:g} hours, {first.counted}" if first else "",
+        day=study.price_date or "the newest day there is, as no trial says when it was",
+    )
+
+
+def _months(rows: list[CostRow]) -> Table | None:
+    if not rows:
+        return None
+    columns = (
+        Column("Configuration"),
+        Column("Basis"),
+        Column("Machines"),
+        Column("$ an hour", numeric=True, hint="Of one machine, without its volumes; of the cluster when stated."),
+        Column("$ a month", numeric=True, hint="Of all machines that count, with their volumes."),
+        Column("Storage", numeric=True, hint="Part of the volumes; none stated: the month is of bare machines."),
+        Column("Break-even", numeric=True, hint="Hours of use a month from which the commitment is cheaper."),
+        Column("Price of"),
+        Column("Source", hint="The id is that of the row in the price book."),
+    )
+    return Table("A month of each configuration", columns, tuple(_month(row) for row in rows), compact=True)
+
+
+def _month(row: CostRow) -> Row:
+    old = row.age_days is not None and row.age_days > OLD_DAYS
+    age = f"{row.age_days:,} days old" if old and row.age_days else ""
+    return Row(
+        (
+            Cell(row.configuration, tone="name"),
+            Cell(row.basis, note=row.terms, tone="name"),
+            Cell(
+                f"{row.machines} {people.TIMES} {row.machine_type}" if row.machine_type else "cluster",
+                note=row.region or "",
+            ),
+            Cell(people.MISSING if row.usd_per_hour is None else f"{row.usd_per_hour:g}"),
+            Cell(people.dollars(row.month_usd)),
+            Cell(people.share(row.storage_share) if row.storage_share else "none stated"),
+            Cell(people.MISSING if row.break_even_hours is None else f"{row.break_even_hours:,.0f} h"),
+            Cell(row.date or people.MISSING, note=age, tone="name warn" if old else "name"),
+            Cell(row.source or people.MISSING, note=row.price_row or ""),
+        )
+    )
+
+
+def _missing(rows: list[CostRow], transfers: list[TransferRow]) -> Table | None:
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        by_reason.setdefault((row.basis, row.reason_missing or ""), []).append(row.configuration)
+    for one in transfers:
+        if one.month_usd is None:
+            by_reason.setdefault(("transfer", one.reason_missing or ""), []).append(one.configuration)
+    if not by_reason:
+        return None
+    columns = (Column("Configuration"), Column("Basis"), Column("Why there is no price"))
+    body = tuple(
+        Row((Cell(", ".join(unique(names))), Cell(basis), Cell(reason))) for (basis, reason), names in by_reason.items()
+    )
+    return Table("What has no price", columns, body, compact=True)
+
+
+def _per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str) -> Table | None:
+    found = book.lookup.price_boards.get((benchmark.benchmark, metric.name, basis), [])
+    if not found:
+        return None
+    scale = book.lookup.scale(benchmark.benchmark, metric)
+    one = "one a second" if scale.unit == "1/s" else f"1 {scale.unit}" if scale.unit else "one"
+    moved = any(row.usd_per_unit_with_transfer is not None for row in found)
+    columns = (
+        Column("Configuration"),
+        Column("Rank", numeric=True, hint="As far as it is certain, per dollar; = marks a tie."),
+        Column(f"$ a month for {one}", numeric=True),
+        Column("Interval", numeric=True, hint="That of the median: the cost is a constant."),
+        *([Column("With transfer", numeric=True, hint="With a month of the measured transfer.")] if moved else []),
+        Column("$ for a million", numeric=True, hint="Operations of machines that are busy all month."),
+        Column("Pareto front", hint="Of cost and median; open: behind by medians, not for certain."),
+        Column("Discount to lead", numeric=True, hint="On its machines alone, to cost as little as the first."),
+        Column("n", numeric=True),
+    )
+    title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis}"
+    rows = [
+        _priced(book, row, scale, moved=moved)
+        for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))
+    ]
+    return Table(title, columns, (Row(group=Link(title, "")), *rows))
+
+
+def _priced(book: Book, row: PricePerformance, scale: people.Scale, *, moved: bool) -> Row:
+    with_transfer = row.usd_per_unit_with_transfer
+    ends = f"{people.money(row.low * scale.divisor)} \N{EN DASH} {people.money(row.high * scale.divisor)}"
+    lead = row.discount_to_lead_percent
+    discount = "none would do" if lead is None else "leads" if lead == 0 else people.percent(lead)
+    rank = book.lookup.ranks.get((row.benchmark, row.metric, "per dollar", row.basis), {}).get(row.configuration)
+    return Row(
+        (
+            Cell(row.configuration, tone="name"),
+            rank_cell(rank),
+            evidence_cell(
+                book,
+                people.money(row.usd_per_unit * scale.divisor),
+                row.trials,
+                f"{row.benchmark} on {row.configuration}",
+                f"{people.dollars(row.month_usd)} a month",
+            ),
+            Cell(people.MISSING, note="one run")
+            if row.n == 1
+            else Cell(ends, note="" if row.coverage >= ENOUGH else f"range, {people.coverage(row.coverage)}"),
+            *(
+                [Cell(people.MISSING if with_transfer is None else people.money(with_transfer * scale.divisor))]
+                if moved
+                else []
+            ),
+            Cell(people.MISSING if row.usd_per_million is None else people.money(row.usd_per_million)),
+            Cell(row.front),
+            Cell(discount),
+            Cell(str(row.n)),
+        )
+    )

@@ -1,0 +1,186 @@
+"""What does not count and why, what the checks refused, every trial, and the sets of trials behind the numbers."""
+
+import shlex
+
+from nephoscope.model.records import VerdictKind
+from nephoscope.model.rows import TrialRow
+from nephoscope.report import format as people
+from nephoscope.report.evidence import folder_link, trial_anchor
+from nephoscope.report.limits import MAX_SETS
+from nephoscope.report.parts import Book, Cell, Column, Row, Table, state_badge, trial_cell, trial_links
+
+
+def counted(trials: list[TrialRow]) -> str:
+    """How many trials count, and what became of the others."""
+    if not trials:
+        return "The study holds no trial."
+    parts = []
+    for words, found in (
+        ("refused by a check", [t for t in trials if t.state == "finished" and t.verdict is VerdictKind.INVALID]),
+        (
+            "with an unknown verdict",
+            [t for t in trials if t.state == "finished" and t.verdict in {VerdictKind.UNKNOWN, None}],
+        ),
+        ("failed", [t for t in trials if t.state == "failed"]),
+        ("interrupted", [t for t in trials if t.state == "interrupted"]),
+        ("running now", [t for t in trials if t.state == "running"]),
+        ("not run", [t for t in trials if t.state == "not run"]),
+        ("planned and not begun", [t for t in trials if t.state == "planned"]),
+    ):
+        if found:
+            parts.append(f"{len(found)} {words}")
+    good = sum(trial.counts for trial in trials)
+    return people.counting(good, len(trials)) + (f"; {', '.join(parts)}." if parts else ".")
+
+
+def exclusions_table(book: Book) -> Table | None:
+    """Trials that do not count, those with the same reason together."""
+    groups: dict[tuple[str, ...], list[TrialRow]] = {}
+    for row in sorted(book.lookup.study.trials, key=lambda row: row.position):
+        if not row.counts:
+            groups.setdefault((row.state, str(row.verdict), row.benchmark, row.configuration, *row.reasons), []).append(
+                row
+            )
+    if not groups:
+        return None
+    columns = (
+        Column("Benchmark"),
+        Column("Configuration"),
+        Column("State"),
+        Column("Why, and what to try"),
+        Column("Trials"),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(found[0].benchmark),
+                Cell(found[0].configuration),
+                Cell(badges=(state_badge(found[0]),)),
+                Cell(lines=tuple(found[0].reasons) or ("no reason was stored",)),
+                Cell(links=trial_links([row.trial for row in found], book.lookup)),
+            )
+        )
+        for found in groups.values()
+    )
+    return Table("Trials that do not count", columns, rows)
+
+
+def checks_table(book: Book) -> Table | None:
+    """Each check, what it refuses and how often it did."""
+    checks = book.lookup.study.checks
+    if not checks:
+        return None
+    columns = (
+        Column("Check"),
+        Column("What it refuses"),
+        Column("Valid", numeric=True),
+        Column("Invalid", numeric=True),
+        Column("Unknown", numeric=True),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(row.check, code=True),
+                Cell(row.text),
+                Cell(people.integer(row.valid)),
+                Cell(people.integer(row.invalid), tone="warn" if row.invalid else ""),
+                Cell(people.integer(row.unknown), tone="warn" if row.unknown else ""),
+            )
+        )
+        for row in checks
+    )
+    return Table("Checks and their verdicts", columns, rows)
+
+
+def trials_table(book: Book) -> Table | None:
+    """Every trial in the order of the plan; its id leads to its raw files."""
+    trials = sorted(book.lookup.study.trials, key=lambda row: row.position)
+    if not trials:
+        return None
+    columns = (
+        Column("Trial", hint="Leads to the folder of the attempt that counts."),
+        Column("Position", numeric=True),
+        Column("Block", numeric=True),
+        Column("Benchmark"),
+        Column("Configuration"),
+        Column("CPUs", numeric=True),
+        Column("State"),
+        Column("Attempts", numeric=True),
+        Column("Started (UTC)"),
+        Column("Lasted", numeric=True),
+        Column("Client CPU", numeric=True),
+        Column("Conditions"),
+    )
+    rows = tuple(_trial(row) for row in trials if row.trial in book.lookup.listed)
+    more = len(trials) - len(rows)
+    note = f"{people.plural(more, 'more trial')} that count stand in trials.csv of bundle.zip." if more else ""
+    return Table("Trials, in the order of the plan", columns, rows, note=note, compact=True)
+
+
+def _trial(row: TrialRow) -> Row:
+    return Row(
+        (
+            Cell(row.trial, href=folder_link(row), code=True, tone="name"),
+            Cell(str(row.position)),
+            Cell(str(row.block)),
+            Cell(row.benchmark, tone="name"),
+            Cell(row.configuration, tone="name"),
+            Cell(people.integer(row.cpus)),
+            Cell(badges=(state_badge(row),)),
+            Cell(str(row.attempts)),
+            Cell(people.moment(row.started_unix_ms).removesuffix(" UTC"), tone="name"),
+            Cell(people.duration(row.duration_s)),
+            Cell(people.share(row.client_cpu_share)),
+            Cell(", ".join(row.conditions), tone="name"),
+        ),
+        anchor=trial_anchor(row.trial),
+    )
+
+
+def evidence_table(book: Book) -> Table | None:
+    """Every set of trials that a number of this report rests on; to be called when all sections have cited theirs."""
+    if not book.evidence.sets:
+        return None
+    columns = (Column("Set"), Column("Behind"), Column("Trials", numeric=True), Column("Which"))
+    rows = tuple(
+        Row(
+            (
+                Cell(found.label),
+                Cell(found.about),
+                Cell(str(len(found.trials))),
+                Cell(links=trial_links(found.trials, book.lookup), tone="values"),
+            ),
+            anchor=found.anchor,
+        )
+        for found in book.evidence.sets.values()
+    )
+    full = "Further numbers have no set here: their trials stand in the column `trials` of their table."
+    note = full if len(rows) == MAX_SETS else ""
+    return Table("Sets of trials behind the numbers", columns, rows, note=note, compact=True)
+
+
+def commands_table(book: Book) -> Table | None:
+    """What ran, once per benchmark and configuration."""
+    commands = book.lookup.study.commands
+    if not commands:
+        return None
+    columns = (
+        Column("Benchmark"),
+        Column("Configuration"),
+        Column("Machine"),
+        Column("Command"),
+        Column("As in trial"),
+    )
+    rows = tuple(
+        Row(
+            (
+                Cell(row.benchmark),
+                Cell(row.configuration),
+                Cell(row.machine),
+                Cell(shlex.join(row.argv), code=True),
+                trial_cell(row.trial, book.lookup),
+            )
+        )
+        for row in commands
+    )
+    return Table("Commands", columns, rows, compact=True)

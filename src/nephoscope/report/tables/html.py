@@ -1,0 +1,83 @@
+"""Rows of tables as HTML. A large report holds a hundred thousand cells, which a template engine takes long over."""
+
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup, escape
+
+from nephoscope.report.packing import pack
+from nephoscope.report.parts import Badge, Cell, Column, Link, Row
+
+MAX_PLAIN_ROWS = 32_768
+"""Characters of folded rows that stand in the page as they are; pages of a few configurations hold no more."""
+
+
+def rows_html(columns: Sequence[Column], rows: Iterable[Row]) -> Markup:
+    """Table rows; every text is escaped."""
+    return Markup("\n").join(Markup(_group(columns, row) if row.group else _row(columns, row)) for row in rows)  # noqa: S704  # escaped below
+
+
+def folded_html(columns: Sequence[Column], rows: Iterable[Row]) -> Markup:
+    """The body of rows that a reader asks for; packed where it is long."""
+    html = rows_html(columns, rows)
+    if len(html) <= MAX_PLAIN_ROWS:
+        return Markup('<tbody class="more">\n{}\n</tbody>').format(html)
+    return Markup('<tbody class="more" data-rows="{}"></tbody>').format(pack(html))
+
+
+def _row(columns: Sequence[Column], row: Row) -> str:
+    anchor = f' id="{escape(row.anchor)}"' if row.anchor else ""
+    skipped = 1 if row.continued else 0
+    cells = (
+        _cell(cell, "td" if index or row.continued else "th", column)
+        for index, (cell, column) in enumerate(zip(row.cells, columns[skipped:], strict=False))
+    )
+    return f"<tr{anchor}>{''.join(cells)}</tr>"
+
+
+def _group(columns: Sequence[Column], row: Row) -> str:
+    head = _link(row.group) if row.group else ""
+    note = f" <small>{escape(row.group_note)}</small>" if row.group_note else ""
+    return (
+        f'<tr class="group"><th scope="rowgroup" colspan="{len(columns)}">'
+        f'<span class="pinned">{head}{note}</span></th></tr>'
+    )
+
+
+def _cell(cell: Cell, tag: str, column: Column) -> str:
+    kinds = " ".join(kind for kind in ("n" if column.numeric else "", cell.tone) if kind)
+    attributes = "".join(
+        (
+            ' scope="row"' if tag == "th" else "",
+            f' rowspan="{cell.span}"' if cell.span > 1 else "",
+            f' class="{kinds}"' if kinds else "",
+            f' title="{escape(cell.title)}"' if cell.title else "",
+        )
+    )
+    return f"<{tag}{attributes}>{_inner(cell)}</{tag}>"
+
+
+def _inner(cell: Cell) -> str:
+    parts = [f'<span class="line">{escape(line)}</span>' for line in cell.lines]
+    parts += [_badge(badge) for badge in cell.badges]
+    parts.append(" ".join(_link(link, "id") for link in cell.links))
+    if cell.text:
+        text = _link(Link(cell.text, cell.href))
+        parts.append(f"<code>{text}</code>" if cell.code else text)
+    if cell.note:
+        parts.append(f"<small>{escape(cell.note)}</small>")
+    return "".join(parts)
+
+
+def _link(link: Link, kind: str = "") -> str:
+    text = escape(link.text)
+    named = f' class="{kind}"' if kind else ""
+    if link.href:
+        return f'<a{named} href="{escape(link.href)}">{text}</a>'
+    return f"<span{named}>{text}</span>" if kind else str(text)
+
+
+def _badge(badge: Badge) -> str:
+    tag, href = ("a", f' href="{escape(badge.href)}"') if badge.href else ("span", "")
+    rest = f' <span class="rest">{escape(badge.rest)}</span>' if badge.rest else ""
+    sign = f'<span class="sign" aria-hidden="true">{badge.sign}</span>'
+    return f'<{tag} class="badge {badge.tone}"{href}>{sign} {escape(badge.word)}{rest}</{tag}>'

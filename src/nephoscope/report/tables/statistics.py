@@ -1,0 +1,257 @@
+"""Tables of statistics: the leaderboard and the metrics of one benchmark."""
+
+from collections.abc import Sequence
+
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import BenchmarkRow, Comparison, RankRow, Statistic
+from nephoscope.report import format as people
+from nephoscope.report.evidence import slug
+from nephoscope.report.limits import MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL
+from nephoscope.report.lookup import headlines
+from nephoscope.report.parts import (
+    MIRROR,
+    Badge,
+    Book,
+    Cell,
+    Column,
+    Link,
+    Row,
+    Table,
+    evidence_cell,
+    trial_links,
+    verdict_badge,
+)
+from nephoscope.report.wording import coverage_note, direction_text, interval_text, metric_title, unit_text
+
+FEW = 4
+"""Up to this many configurations every pair is named; beyond, pairs are counted and shown in a grid."""
+MAX_IN_GRID = 40
+"""With more configurations a grid of pairs is no longer legible; ranks tell as much."""
+STATISTIC_COLUMNS = (
+    Column("Median", numeric=True),
+    Column("Interval of the median", numeric=True),
+    Column("Coverage", numeric=True, hint="Exact, distribution-free. Below 95 % the interval is only the range."),
+    Column("Margin", numeric=True, hint="Half the interval, of the median."),
+)
+
+
+def section_anchor(benchmark: str) -> str:
+    """Of a benchmark's section."""
+    return f"benchmark-{slug(benchmark)}"
+
+
+def comparison_anchor(row: Comparison) -> str:
+    """Of the row of a comparison."""
+    tail = "-per-cpu" if row.per_cpu else ""
+    return f"compare-{slug(row.benchmark)}-{slug(row.metric)}-{slug(row.left)}-{slug(row.right)}{tail}"
+
+
+def grid_anchor(benchmark: str, metric: str) -> str:
+    """Of the grid of all pairs."""
+    return f"pairs-{slug(benchmark)}-{slug(metric)}"
+
+
+def has_grid(book: Book) -> bool:
+    """Whether every pair is drawn: not where each is named, nor where nobody could read it."""
+    return FEW < len(book.lookup.configurations) <= MAX_IN_GRID
+
+
+def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: bool = False) -> tuple[Cell, ...]:
+    """Median, interval, coverage and margin; the median leads to its trials."""
+    about = f"{row.benchmark} on {row.configuration}"
+    low = coverage_note(row)
+    if row.n == 1:
+        note = low if roomy else ""
+        empty = Cell(people.MISSING)
+        median = evidence_cell(book, scale.number(row.median), row.trials, about)
+        return (median, Cell("one value", note=note, tone="warn", title=f"No interval; {low}."), empty, empty)
+    margin = "" if row.margin_percent is None else "±"
+    coverage = people.coverage(row.coverage)
+    return (
+        evidence_cell(book, scale.number(row.median), row.trials, about),
+        Cell(interval_text(row, scale)),
+        Cell(
+            coverage if roomy or not low else f"range, {coverage}",
+            note=low if roomy else "",
+            tone="warn" if low else "",
+            title=f"Below 95 %: only the range of the values; {low}." if low else "",
+        ),
+        Cell(margin + people.percent(row.margin_percent)),
+    )
+
+
+def rank_cell(rank: RankRow | None) -> Cell:
+    """A rank as far as it is certain, with ties marked."""
+    if rank is None:
+        return Cell(people.MISSING)
+    text = str(rank.first) if rank.first == rank.last else f"{rank.first} \N{EN DASH} {rank.last}"
+    few = len(rank.ties) <= FEW // 2
+    note = f"= {', '.join(rank.ties) if few else f'{len(rank.ties)} ties'}" if rank.ties else ""
+    return Cell(text, note=note, title=f"A tie with {', '.join(rank.ties)}" if rank.ties else "")
+
+
+def leaderboard(book: Book) -> Table:
+    """Per headline metric: every configuration with what is known of it, best median first."""
+    rows: list[Row] = []
+    for benchmark in book.lookup.study.benchmarks:
+        for metric in headlines(benchmark):
+            scale = book.lookup.scale(benchmark.benchmark, metric)
+            title = f"{benchmark.benchmark}: {metric_title(metric)}"
+            note = f"{unit_text(scale)}, {direction_text(metric.direction)}"
+            rows.append(Row(group=Link(title, f"#{section_anchor(benchmark.benchmark)}"), group_note=note))
+            rows += [
+                _leader(book, benchmark, metric, name, scale)
+                for name in book.lookup.ranked(benchmark.benchmark, metric)
+            ]
+    columns = (
+        Column("Configuration"),
+        Column(
+            "Rank", numeric=True, hint="1 + number certainly better, to all less number certainly worse; = is a tie."
+        ),
+        *STATISTIC_COLUMNS,
+        Column("n", numeric=True, hint="Replicates that count."),
+        Column("Excluded", numeric=True, hint="Replicates that do not count, whatever the reason."),
+        Column("Per CPU", numeric=True, hint="Median of the values divided by the CPUs of their trial."),
+        Column(
+            "Client CPU",
+            numeric=True,
+            hint="CPU time of a co-located client, of all CPUs of its machine: least to most.",
+        ),
+        Column("Against the others"),
+    )
+    return Table("Headline metrics, best median first", columns, tuple(rows), anchor="leaderboard-table")
+
+
+def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scale: people.Scale) -> Row:
+    lookup = book.lookup
+    row = lookup.statistics.get((benchmark.benchmark, metric.name, False), {}).get(name)
+    if row is None:
+        excluded = len(lookup.trials_of(benchmark.benchmark, name))
+        why = Cell("no valid trial", href="#exclusions", tone="warn")
+        empty = Cell(people.MISSING)
+        return Row((Cell(name), empty, why, empty, empty, empty, Cell("0"), Cell(str(excluded)), empty, empty, empty))
+    return Row(
+        (
+            Cell(name, tone="name"),
+            rank_cell(lookup.ranks.get((benchmark.benchmark, metric.name, "plain", None), {}).get(name)),
+            *statistic_cells(book, row, scale, roomy=True),
+            Cell(str(row.n)),
+            Cell(str(row.n_excluded), href="#exclusions" if row.n_excluded else None),
+            _per_cpu(book, benchmark, metric, name),
+            Cell(client_share(book, benchmark.benchmark, name)),
+            Cell(badges=against(book, benchmark.benchmark, metric, name)),
+        )
+    )
+
+
+def _per_cpu(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str) -> Cell:
+    row = book.lookup.statistics.get((benchmark.benchmark, metric.name, True), {}).get(name)
+    if row is None:
+        return Cell(people.MISSING)
+    scale = book.lookup.scale(benchmark.benchmark, metric, per_cpu=True)
+    note = f"{people.plural(row.cpus, 'CPU')}" if row.cpus else ""
+    return evidence_cell(book, scale.number(row.median), row.trials, f"{row.benchmark} on {name}", note)
+
+
+def client_share(book: Book, benchmark: str, name: str) -> str:
+    """The least and the most that the client took over the trials that count."""
+    rows = book.lookup.trials_of(benchmark, name)
+    shares = [row.client_cpu_share for row in rows if row.counts and row.client_cpu_share is not None]
+    if not shares:
+        return people.MISSING
+    least, most = people.share(min(shares)), people.share(max(shares))
+    return least if least == most else f"{least.removesuffix(' %')} \N{EN DASH} {most}"
+
+
+def against(book: Book, benchmark: str, metric: Metric, name: str) -> tuple[Badge, ...]:
+    """The verdicts on one configuration: each named when few, counted when many."""
+    found = book.lookup.comparisons.get((benchmark, metric.name, False), [])
+    mine = [row for row in found if name in {row.left, row.right}]
+    verdicts = [(row, row.verdict if row.left == name else MIRROR.get(row.verdict, row.verdict)) for row in mine]
+    if len(book.lookup.configurations) <= FEW:
+        return tuple(_named(row, name, verdict_badge(verdict)) for row, verdict in verdicts)
+    link = f"#{grid_anchor(benchmark, metric.name)}" if has_grid(book) else None
+    counted = (
+        [(kind, sum(verdict is kind for _, verdict in verdicts)) for kind in type(mine[0].verdict)] if mine else []
+    )
+    return tuple(verdict_badge(kind, f"\N{MULTIPLICATION SIGN} {count}", link) for kind, count in counted if count)
+
+
+def _named(row: Comparison, name: str, badge: Badge) -> Badge:
+    other = row.right if row.left == name else row.left
+    join = "than" if badge.tone in {"good", "bad"} else "with" if badge.tone == "even" else "against"
+    ratio = f", {people.ratio(row.ratio)}" if row.left == name else ""
+    return Badge(badge.sign, badge.word, badge.tone, f"{join} {other}{ratio}", f"#{comparison_anchor(row)}")
+
+
+def metrics_table(book: Book, benchmark: BenchmarkRow) -> Table | None:
+    """Every metric of a benchmark with everything known of it; headline metrics first."""
+    first = headlines(benchmark)
+    ordered = [*first, *(metric for metric in benchmark.metrics if metric not in first)]
+    rows: list[Row] = []
+    left_out = 0
+    most = min(MAX_METRIC_ROWS, MAX_METRIC_ROWS_IN_ALL // len(book.lookup.study.benchmarks))
+    for metric in ordered:
+        views = (book.lookup.statistics_of(benchmark.benchmark, metric.name, per_cpu=view) for view in (False, True))
+        size = sum(len(found) for found in views)
+        if size and len(rows) + size > most:
+            left_out += 1
+        else:
+            rows += _metric_rows(book, benchmark, metric)
+    if not rows:
+        return None
+    columns = (
+        Column("Metric"),
+        Column("Configuration"),
+        *STATISTIC_COLUMNS,
+        Column("CV", numeric=True, hint="Standard deviation of the mean."),
+        Column("Range", numeric=True, hint="Greatest less least, of the median."),
+        Column("n", numeric=True),
+        Column("Excluded", numeric=True),
+        Column("Flagged", hint="Outliers by modified z-score over 3.5: flagged, never dropped."),
+    )
+    more = f"{people.plural(left_out, 'more metric')} stand in statistics.csv." if left_out else ""
+    return Table(f"All metrics of {benchmark.benchmark}", columns, tuple(rows), note=more, compact=True)
+
+
+def _metric_rows(book: Book, benchmark: BenchmarkRow, metric: Metric) -> list[Row]:
+    rows: list[Row] = []
+    for per_cpu in (False, True):
+        found = book.lookup.statistics_of(benchmark.benchmark, metric.name, per_cpu=per_cpu)
+        if not found:
+            continue
+        scale = book.lookup.scale(benchmark.benchmark, metric, per_cpu=per_cpu)
+        note = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(metric.direction)}"
+        head = Cell(metric_title(metric, per_cpu=per_cpu), note=note, span=len(found))
+        rows.append(Row((head, *_metric_cells(book, found[0], scale))))
+        rows += [Row(_metric_cells(book, row, scale), continued=True) for row in found[1:]]
+    return rows
+
+
+def _metric_cells(book: Book, row: Statistic, scale: people.Scale) -> tuple[Cell, ...]:
+    return (
+        Cell(row.configuration),
+        *statistic_cells(book, row, scale),
+        Cell(people.percent(row.cv_percent)),
+        Cell(people.percent(row.range_percent)),
+        Cell(str(row.n)),
+        Cell(str(row.n_excluded)),
+        Cell(links=trial_links(row.outliers, book.lookup)),
+    )
+
+
+def figure_table(book: Book, caption: str, rows: Sequence[Statistic], scale: people.Scale) -> Table:
+    """The data of a chart of statistics."""
+    columns = (Column("Configuration"), *STATISTIC_COLUMNS, Column("Least", numeric=True), Column("Most", numeric=True))
+    body = tuple(
+        Row(
+            (
+                Cell(row.configuration),
+                *statistic_cells(book, row, scale),
+                Cell(scale.number(row.minimum)),
+                Cell(scale.number(row.maximum)),
+            )
+        )
+        for row in rows
+    )
+    return Table(caption, columns, body, compact=True)

@@ -1,0 +1,154 @@
+"""A raw device is written over when nothing uses it, and never otherwise."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from nephoscope.app.stages import load
+from nephoscope.benchmarks.storage.fio import Fio
+from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
+from nephoscope.benchmarks.storage.raw_device import reason_against, require_unused
+from nephoscope.model.errors import InputError, StudyError
+from nephoscope.model.units import MIB
+from nephoscope.parsers.lsblk import parse_lsblk
+from tests.support.site import raw_of, site_here
+
+DISK: dict[str, Any] = {"name": "sdb", "type": "disk", "size": 1 << 30, "ro": False, "mountpoints": [None]}
+
+
+def reason(**changes: Any) -> str:
+    return reason_against(parse_lsblk(json.dumps({"blockdevices": [DISK | changes]})), "sdb")
+
+
+def test_an_empty_disk_may_be_written_over() -> None:
+    assert reason() == ""
+    assert reason(type="loop", fstype="ext4") == "", "a filesystem that nobody uses: the study named it twice"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"name": "sdc"}, "no such block device"),
+        ({"mountpoints": ["/mnt/data"]}, "mounted at /mnt/data"),
+        ({"mountpoints": [None], "mountpoint": "/"}, "mounted at /"),
+        ({"mountpoints": ["[SWAP]"]}, "swap space"),
+        ({"children": [{"name": "sdb1", "type": "part"}]}, "has partitions"),
+        ({"children": [{"name": "sdb1", "type": "part", "mountpoints": ["/"]}]}, "mounted at /"),
+        ({"children": [{"name": "vg-lv", "type": "lvm"}]}, "held by lvm"),
+        ({"children": [{"name": "md0", "type": "raid1"}]}, "held by raid1"),
+        ({"children": [{"name": "secret", "type": "crypt"}]}, "held by crypt"),
+        ({"type": "part"}, "no whole disk"),
+        ({"type": "rom"}, "no whole disk"),
+        ({"ro": True}, "read-only"),
+        ({"size": 0}, "no size"),
+        ({"size": None}, "no size"),
+        ({"fstype": "LVM2_member"}, "LVM2_member lies on it"),
+        ({"fstype": "swap"}, "swap lies on it"),
+    ],
+)
+def test_a_device_in_use_is_refused(changes: dict[str, Any], said: str) -> None:
+    assert said in reason(**changes)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"raw_device": "/dev/sdb"},
+        {"destroys_data_on": "/dev/sdb"},
+        {"raw_device": "/dev/sdb", "destroys_data_on": "/dev/sdc"},
+        {"raw_device": "/etc/passwd", "destroys_data_on": "/etc/passwd"},
+        {"raw_device": "/dev/../etc/x", "destroys_data_on": "/dev/../etc/x"},
+    ],
+)
+def test_a_device_must_be_named_twice(given: dict[str, str]) -> None:
+    with pytest.raises(ValidationError):
+        FioParameters.model_validate(given)
+
+
+def test_a_study_that_names_it_once_is_told_why() -> None:
+    text = 'name = "s"\nconfigurations = [{ name = "a" }]\n[[benchmarks]]\nuses = "fio"\n'
+    with pytest.raises(StudyError, match=r"parameters: `raw_device` and `destroys_data_on` must name the same device"):
+        load(text + 'parameters.raw_device = "/dev/sdb"\n', "s.toml")
+
+
+def test_a_fake_device_is_refused(tmp_path: Path) -> None:
+    site, _ = site_here(tmp_path)
+    with pytest.raises(InputError, match="no such block device"):
+        asyncio.run(require_unused(site.cluster.database[0], "/dev/null"))
+
+
+@pytest.fixture
+def loop(tmp_path: Path) -> Iterator[str]:
+    image = tmp_path / "image"
+    with image.open("wb") as file:
+        file.truncate(96 * MIB)
+    made = subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True, check=True)
+    device = made.stdout.strip()
+    try:
+        yield device
+    finally:
+        subprocess.run(["losetup", "--detach", device], check=True)
+
+
+ROOT = [
+    pytest.mark.root,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+    pytest.mark.skipif(shutil.which("fio") is None, reason="fio is not installed"),
+]
+
+
+class TestOnALoopDevice:
+    pytestmark = ROOT
+
+    def test_it_is_filled_and_measured(self, tmp_path: Path, loop: str) -> None:
+        site, recorder = site_here(tmp_path)
+        jobs = (
+            FioJob(name="writes", mode="write", block_size_kib=1024, threads=2, apart=True, duration_s=1),
+            FioJob(name="reads", mode="randread", block_size_kib=4, queue_depth=4, duration_s=1),
+        )
+        asked = FioParameters(raw_device=loop, destroys_data_on=loop, jobs=jobs)
+
+        async def trial() -> None:
+            await Fio().prepare(site, asked)
+            await Fio().run(site, asked)
+
+        asyncio.run(trial())
+        assert [name for name, _ in recorder.ran] == ["fio-fill", "fio-writes", "fio-reads"]
+        values = {one.metric: one.value for one in Fio().parse(raw_of(site), asked)}
+        assert values["reads.iops"] > 0
+        assert Fio().observations(raw_of(site), asked).reads[0].files_bytes == 96 * MIB
+        with Path(loop).open("rb") as device:
+            assert any(device.read(4096)), "it was written over"
+
+    @pytest.mark.parametrize("namespace", [False, True])
+    def test_a_mounted_one_is_refused(self, tmp_path: Path, loop: str, namespace: bool) -> None:
+        subprocess.run(["mkfs.ext4", "-q", loop], check=True)
+        place = tmp_path / "place"
+        place.mkdir()
+        mount = ["mount", loop, str(place)]
+        held = None
+        if namespace:
+            argv = ["unshare", "--mount", "sh", "-c", '"$@" && echo mounted && cat', "sh", *mount]
+            held = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+            assert held.stdout is not None
+            assert held.stdout.readline() == b"mounted\n"
+        else:
+            subprocess.run(mount, check=True)
+        site, recorder = site_here(tmp_path)
+        try:
+            with pytest.raises(InputError, match="in use" if namespace else "mounted at"):
+                asyncio.run(Fio().prepare(site, FioParameters(raw_device=loop, destroys_data_on=loop)))
+        finally:
+            if held is not None:
+                held.communicate()
+            else:
+                subprocess.run(["umount", place], check=True)
+        assert recorder.ran == []
