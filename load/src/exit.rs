@@ -1,6 +1,8 @@
 //! How the program ends; the codes are part of its interface.
 
 use crate::target::TargetError;
+use crate::target::postgres::{Address, Dsn};
+use crate::target::resp::Url;
 use crate::workload::DataError;
 use std::fmt;
 
@@ -101,6 +103,45 @@ fn says_data_is_missing(error: &TargetError) -> bool {
 pub fn worst(outcomes: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
     let failures = outcomes.into_iter().filter_map(Result::err);
     failures.reduce(Failure::or_worse).map_or(Ok(()), Err)
+}
+
+/// Nobody answers, or we are not let in.
+#[must_use]
+pub fn cannot_connect(dsn: &Dsn, error: &TargetError) -> Failure {
+    let hint = match error {
+        TargetError::Database { sqlstate, .. } if sqlstate.starts_with("28") => {
+            "; check the user, and the password in PGPASSWORD"
+        }
+        TargetError::Database { sqlstate, .. } if sqlstate == "53300" => {
+            "; raise max_connections or lower \"connections\""
+        }
+        _ => "",
+    };
+    Failure::new(ExitCode::CannotConnect, format!("cannot use {dsn}: {error}{hint}"))
+}
+
+/// Nobody answers, or we are not let in.
+#[must_use]
+pub fn cannot_use(url: &Url, error: &TargetError) -> Failure {
+    let hint = match error {
+        TargetError::Database { sqlstate, .. } if sqlstate == "NOAUTH" || sqlstate == "WRONGPASS" => {
+            "; check the user, and the password in REDISCLI_AUTH"
+        }
+        _ => "",
+    };
+    Failure::new(ExitCode::CannotConnect, format!("cannot use {url}: {error}{hint}"))
+}
+
+/// Nobody answers, or we are not let in, or the cluster is not as it must be.
+#[must_use]
+pub fn cannot_use_node(address: &Address, error: &TargetError) -> Failure {
+    let hint = match error {
+        TargetError::Database { sqlstate, .. } if sqlstate == "NOT_AUTHENTICATED" => {
+            "; this client has no user: switch security off"
+        }
+        _ => "",
+    };
+    Failure::new(ExitCode::CannotConnect, format!("cannot use aerospike://{address}: {error}{hint}"))
 }
 
 impl fmt::Display for Failure {

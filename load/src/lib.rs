@@ -1,42 +1,42 @@
 //! Library of `nephoscope-load`, the load generator of nephoscope.
 //!
-//! A [`spec::Spec`] goes in, JSON lines ([`output`]) come out. [`session`] carries one spec out: it connects, lets
-//! [`loader`] fill tables, [`engine`] drive a [`workload`] against a [`target`], or [`check`] ask whether the data
-//! still makes sense. [`pace`] decides when an operation is due, [`record`] keeps how long it took.
+//! A [`spec::Spec`] goes in, JSON lines ([`output`]) come out. One room a subject; each knows only rooms below it:
 //!
-//! Who may know what: `pace` never reads a clock; `workload` knows neither rate nor histogram; `target` knows no
-//! workload; only `engine` brings them together.
+//! ```text
+//! cli            the command line
+//! session        carries out one spec; merges shards; lists every statement
+//! fill  verify   write rows, and note how far a load is; check what is there (verify borrows fill's sessions)
+//! engine         threads, connections, arrivals: brings a workload, a target and a clock together
+//! record         histograms and counts
+//! output         the lines on stdout            agent   a machine's counters, its CPUs' speed, an emulated network
+//! exit  stop     why and how the program ends
+//! spec           what the program is asked to do
+//! workload       operations, rows, conditions: knows neither rate nor histogram, does no input or output
+//! target         connections and bytes: knows no workload
+//! clock  tell    the time; sentences for people
+//! ```
+//!
+//! `engine::pace` never reads a clock. `testkit` holds servers that only look like ones; only tests and benchmarks build
+//! it (`--features testkit`).
 
 // A closed stderr must not end the program: `tell` is the one way to say something.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 #![cfg_attr(test, allow(clippy::print_stderr))]
 
-pub mod admin;
-pub mod check;
+pub mod agent;
 pub mod cli;
+pub mod clock;
 pub mod engine;
 pub mod exit;
-pub mod fake_target;
-pub mod fingerprint;
-pub mod headline;
-pub mod journal;
-pub mod kernel;
-pub mod keyspace;
-pub mod loader;
-pub mod merge;
-pub mod outcome;
+pub mod fill;
 pub mod output;
-pub mod pace;
 pub mod record;
-pub mod recordset;
-mod rows;
 pub mod session;
 pub mod spec;
-pub mod sql;
-pub mod statistics;
 pub mod stop;
 pub mod target;
-pub mod telemetry;
 pub mod tell;
-pub mod wire;
+#[cfg(feature = "testkit")]
+pub mod testkit;
+pub mod verify;
 pub mod workload;

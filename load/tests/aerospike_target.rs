@@ -3,9 +3,9 @@
 
 mod support;
 
-use nephoscope_load::fake_target::FakeCluster;
 use nephoscope_load::target::TargetError;
 use nephoscope_load::target::aerospike::{Cluster, Connection, Digest, Messages, Place, Set, Write};
+use nephoscope_load::testkit::FakeCluster;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};

@@ -2,9 +2,9 @@
 
 mod support;
 
+use nephoscope_load::target::RowWriter;
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
 use nephoscope_load::target::{Request, Statement, StatementId, TargetError, Value};
-use nephoscope_load::workload::RowWriter;
 use std::time::Duration;
 
 fn statement(name: &'static str, sql: &str) -> Statement {

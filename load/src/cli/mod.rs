@@ -1,19 +1,22 @@
 //! The command line: it builds a spec and wires the parts together; it decides nothing.
 
-mod fake_target;
 mod options;
 mod sql;
 mod workloads;
 
+use crate::agent::kernel;
+use crate::agent::telemetry;
+use crate::agent::wire::{self, Wire};
 use crate::exit::{ExitCode, Failure};
 use crate::output::Output;
 use crate::session;
+use crate::session::merge;
 use crate::spec::Spec;
 use crate::stop::Stop;
-use crate::wire::{self, Wire};
-use crate::{kernel, merge, telemetry, tell};
+use crate::tell;
+#[cfg(feature = "testkit")]
+use crate::testkit::command::{FakeAerospikeArgs, FakeTargetArgs};
 use clap::{Parser, Subcommand};
-use fake_target::{FakeAerospikeArgs, FakeTargetArgs};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sql::SqlArgs;
@@ -56,7 +59,6 @@ Examples:
   nephoscope-load exec < spec.json
   nephoscope-load telemetry --interval-ms 1000
   nephoscope-load kernel --threads 2 --duration-s 10
-  nephoscope-load fake-target --listen 127.0.0.1:6000 --freeze-at-s 3 --freeze-for-s 2
 
 Results are JSON lines on stdout: `started`, an `interval` a second, `finished`. Text for people is on stderr.
 
@@ -90,9 +92,11 @@ enum Command {
     Workload(WorkloadCommand),
     /// Be a server that only looks like PostgreSQL: it answers the workloads null, point-select and tpcc (profile proc)
     /// from memory, as late as it is told. For tests and calibration; prints a JSON line a second, until SIGTERM.
+    #[cfg(feature = "testkit")]
     FakeTarget(FakeTargetArgs),
     /// Be a cluster that only looks like Aerospike: its nodes hold in memory what is written. For tests; prints a JSON
     /// line when they listen, and goes on until SIGTERM.
+    #[cfg(feature = "testkit")]
     FakeAerospike(FakeAerospikeArgs),
     /// Measure this machine's CPUs by a CoreMark-like kernel (a Rust port), where EEMBC's own cannot be had; prints one
     /// JSON line. It is no EEMBC score.
@@ -150,7 +154,9 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             let stop = stop_on_signals()?;
             return Ok(telemetry::run(Duration::from_millis(interval_ms), io::stdout().lock(), &stop));
         }
+        #[cfg(feature = "testkit")]
         Command::FakeTarget(args) => return args.serve(&*stop_on_signals()?),
+        #[cfg(feature = "testkit")]
         Command::FakeAerospike(args) => return args.serve(&*stop_on_signals()?),
         Command::Kernel { threads, duration_s } => {
             return kernel::run(threads, f64::from(duration_s), io::stdout().lock());

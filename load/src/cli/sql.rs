@@ -1,8 +1,8 @@
 //! `sql`: prints statements, and connects to nothing.
 
 use crate::exit::{ExitCode, Failure};
+use crate::session::statements::{self, SqlPart};
 use crate::spec::{Action, PointSelectSpec, Spec, TargetSpec, TpccSpec, WorkloadSpec};
-use crate::sql::{self, SqlPart};
 use crate::target::Dialect;
 use crate::workload::Trips;
 use crate::workload::kv::KvOptions;
@@ -85,7 +85,7 @@ impl SqlArgs {
         let spec = Spec::new(Action::Run, "", self.workload(), self.seed);
         let spec = Spec { target: TargetSpec { dialect: self.dialect, ..spec.target }, ..spec };
         spec.validate_dialect().map_err(|error| Failure::new(ExitCode::BadSpec, error.to_string()))?;
-        let lines = sql::lines(&spec, self.profile.is_none(), self.part, self.names)?;
+        let lines = statements::lines(&spec, self.profile.is_none(), self.part, self.names)?;
         // Whoever closed the pipe has read enough.
         let _ = io::stdout().lock().write_all(lines.as_bytes());
         Ok(ExitCode::Finished)

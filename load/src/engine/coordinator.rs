@@ -1,10 +1,11 @@
 //! Closes an interval each second while the threads drive, and waits for their end.
 
-use super::clock::{Clock, process_cpu_s};
 use super::evidence::{Evidence, Shown};
-use super::{Known, OnInterval, Span, Timeline};
+use super::timeline::{Span, Timeline};
+use crate::clock::{Clock, process_cpu_s};
+use crate::engine::pace::Arrivals;
+use crate::exit::Failure;
 use crate::output::{ClientUse, Interval, Phase};
-use crate::pace::Arrivals;
 use crate::record::{Books, Lanes, Ledger};
 use crate::stop::Stop;
 use crate::workload::Draws;
@@ -18,6 +19,22 @@ const STOP_GRACE: Duration = Duration::from_secs(3);
 /// How often it looks whether somebody asked to stop.
 const LOOK: Duration = Duration::from_millis(50);
 const NS_PER_S: f64 = 1e9;
+
+/// What is known when an interval was closed.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Of the interval.
+    pub books: &'a Books,
+    /// Of the whole action so far.
+    pub ledger: &'a Ledger,
+    /// Length of the measurement interval so far, in seconds.
+    pub measured_s: f64,
+    /// CPU of this process in it, in seconds.
+    pub measured_cpu_s: f64,
+}
+
+/// Receives each closed interval; an error (nobody reads) stops the load.
+pub type OnInterval<'a> = &'a mut dyn FnMut(Interval, Known<'_>) -> Result<(), Failure>;
 
 /// Counts what an open pace offers, by copies of the generators that run ahead of those that drive.
 pub(super) struct Offers {

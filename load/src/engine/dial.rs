@@ -2,7 +2,7 @@
 
 use crate::exit::ExitCode;
 use crate::exit::Failure;
-use crate::outcome::{ErrorClass, classify};
+use crate::output::outcome::{ErrorClass, classify};
 use crate::stop::Stop;
 use crate::target::{Session, TargetError};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,10 +1,8 @@
 //! Sessions of Aerospike that are ready for a workload.
 
 use super::dial::{DialError, Dialer};
-use crate::exit::{ExitCode, Failure};
-use crate::target::TargetError;
+use crate::exit::{Failure, cannot_use_node};
 use crate::target::aerospike::{Connection, Messages, Partitions};
-use crate::target::postgres::Address;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,16 +31,4 @@ impl Dialer for AerospikeDialer {
     fn explain(&self, group: usize, error: DialError) -> Failure {
         cannot_use_node(&self.partitions.nodes()[group], &error.error)
     }
-}
-
-/// Nobody answers, or we are not let in, or the cluster is not as it must be.
-#[must_use]
-pub fn cannot_use_node(address: &Address, error: &TargetError) -> Failure {
-    let hint = match error {
-        TargetError::Database { sqlstate, .. } if sqlstate == "NOT_AUTHENTICATED" => {
-            "; this client has no user: switch security off"
-        }
-        _ => "",
-    };
-    Failure::new(ExitCode::CannotConnect, format!("cannot use aerospike://{address}: {error}{hint}"))
 }

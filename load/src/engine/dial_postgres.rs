@@ -1,9 +1,9 @@
 //! Sessions of the PostgreSQL wire that are ready for a workload.
 
 use super::dial::{DialError, Dialer};
-use crate::exit::{ExitCode, Failure};
+use crate::exit::{ExitCode, Failure, cannot_connect};
+use crate::target::Statement;
 use crate::target::postgres::{Batch, Connection, Dsn, Isolation, PrepareError, Retry, SessionAttributes};
-use crate::target::{Statement, TargetError};
 use std::time::Duration;
 
 /// Opens them.
@@ -63,21 +63,6 @@ impl Dialer for PostgresDialer {
         let missing_data = failure.code == ExitCode::ConsistencyBroken;
         if missing_data { failure } else { Failure::new(ExitCode::CannotConnect, failure.message) }
     }
-}
-
-/// Nobody answers, or we are not let in.
-#[must_use]
-pub fn cannot_connect(dsn: &Dsn, error: &TargetError) -> Failure {
-    let hint = match error {
-        TargetError::Database { sqlstate, .. } if sqlstate.starts_with("28") => {
-            "; check the user, and the password in PGPASSWORD"
-        }
-        TargetError::Database { sqlstate, .. } if sqlstate == "53300" => {
-            "; raise max_connections or lower \"connections\""
-        }
-        _ => "",
-    };
-    Failure::new(ExitCode::CannotConnect, format!("cannot use {dsn}: {error}{hint}"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Sessions of RESP that are ready for a workload.
 
 use super::dial::{DialError, Dialer};
-use crate::exit::{ExitCode, Failure};
-use crate::target::TargetError;
+use crate::exit::{Failure, cannot_use};
 use crate::target::resp::{Commands, Connection, Url};
 use std::time::Duration;
 
@@ -37,16 +36,4 @@ impl Dialer for RespDialer {
     fn explain(&self, group: usize, error: DialError) -> Failure {
         cannot_use(&self.servers[group], &error.error)
     }
-}
-
-/// Nobody answers, or we are not let in.
-#[must_use]
-pub fn cannot_use(url: &Url, error: &TargetError) -> Failure {
-    let hint = match error {
-        TargetError::Database { sqlstate, .. } if sqlstate == "NOAUTH" || sqlstate == "WRONGPASS" => {
-            "; check the user, and the password in REDISCLI_AUTH"
-        }
-        _ => "",
-    };
-    Failure::new(ExitCode::CannotConnect, format!("cannot use {url}: {error}{hint}"))
 }

@@ -1,7 +1,7 @@
 //! The connections of a thread, and the seats on them.
 
-use super::Shared;
 use super::seat::{Desk, Seat};
+use super::shared::Shared;
 use crate::record::Lane;
 use crate::target::Session;
 use crate::workload::Worker;

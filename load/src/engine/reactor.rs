@@ -1,16 +1,16 @@
 //! One thread that drives: an epoll, its connections, its clients. Nothing is shared with other threads but the lane
 //! that the coordinator empties each second.
 
-use super::Shared;
 use super::deferred::Deferred;
 use super::dial::Dialer;
 use super::places::{Place, Places, State};
 use super::redial::{Exchange, Redial};
 use super::roster::Roster;
 use super::seat::{Ended, Next};
+use super::shared::Shared;
+use crate::engine::pace::Arrival;
 use crate::exit::{ExitCode, Failure};
-use crate::outcome::Outcome;
-use crate::pace::Arrival;
+use crate::output::outcome::Outcome;
 use crate::record::Lane;
 use crate::target::Session;
 use crate::workload::{Draws, Waits, Worker};

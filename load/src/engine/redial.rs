@@ -1,7 +1,7 @@
 //! Gets lost connections back without holding up the threads that drive.
 
-use super::Shared;
 use super::dial::{Dial, Dialer, PARALLEL_LOGINS};
+use super::shared::Shared;
 use crate::exit::Failure;
 use crate::target::Session;
 use rustix::event::{EventfdFlags, eventfd};

@@ -1,6 +1,7 @@
 //! Who is due, in the order in which they became due. Pure: it is told the time.
 
-use crate::pace::{Arrival, Arrivals, Share};
+use crate::engine::pace::{Arrival, Arrivals};
+use crate::spec::Share;
 use crate::workload::Waits;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -132,7 +133,7 @@ impl Roster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pace::Pace;
+    use crate::engine::pace::Pace;
     use crate::workload::Draws;
 
     struct Fixed;

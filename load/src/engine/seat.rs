@@ -1,10 +1,10 @@
 //! A place for one operation on a connection: tries, tries again, records. It never waits.
 
-use super::Shared;
+use super::shared::Shared;
+use crate::engine::pace::Arrival;
 use crate::exit::{ExitCode, Failure};
-use crate::outcome::{DATA, ErrorClass, LOST, Outcome, label};
 use crate::output::ErrorKind;
-use crate::pace::Arrival;
+use crate::output::outcome::{DATA, ErrorClass, LOST, Outcome, label};
 use crate::record::{Attempt, Lane, Sample};
 use crate::target::{Poll, Request, Session, TargetError};
 use crate::workload::{DataError, OperationId, Step, Worker};

@@ -1,7 +1,7 @@
 //! One thread's record, swapped out by the coordinator without stopping the thread.
 
-use crate::outcome::Outcome;
 use crate::output::ErrorKind;
+use crate::output::outcome::Outcome;
 use crate::workload::OperationId;
 use std::mem;
 use std::sync::atomic::{AtomicI32, AtomicU64};

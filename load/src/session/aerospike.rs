@@ -4,7 +4,7 @@ use super::Session;
 use super::rows::{Parts, Place};
 use crate::engine::AerospikeDialer;
 use crate::exit::{ExitCode, Failure};
-use crate::recordset::Recordset;
+use crate::fill::recordset::Recordset;
 use crate::spec::{AEROSPIKE_WORKLOADS, Action, WorkloadSpec};
 use crate::target::aerospike::{self, Connection};
 use crate::tell;

@@ -4,7 +4,7 @@ use super::Session;
 use super::rows::{Parts, Place};
 use crate::engine::RespDialer;
 use crate::exit::{ExitCode, Failure};
-use crate::keyspace::Keyspace;
+use crate::fill::keyspace::Keyspace;
 use crate::spec::{RESP_WORKLOADS, WorkloadSpec};
 use crate::target::resp::{Connection, Url};
 use crate::workload::kv::{KvData, KvResp};

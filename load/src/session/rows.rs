@@ -1,12 +1,12 @@
 //! Carries a spec out on a target of keys and values.
 
-use crate::check;
 use crate::engine::Dialer;
 use crate::exit::{ExitCode, Failure, worst};
-use crate::rows::RowStore;
+use crate::fill::rows::RowStore;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec};
 use crate::target::Session;
 use crate::tell;
+use crate::verify::check;
 use crate::workload::{Records, ServerCounter, Workload};
 use std::sync::Arc;
 

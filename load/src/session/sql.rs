@@ -1,17 +1,18 @@
 //! Carries a spec out on a target of the PostgreSQL wire.
 
 use super::Session;
-use crate::admin::Admin;
-use crate::check::{self, Moment};
+use super::registry::{Parts, parts};
 use crate::engine::{Driven, PostgresDialer};
 use crate::exit::{Failure, worst};
-use crate::fingerprint;
-use crate::loader::Loader;
+use crate::fill::admin::Admin;
+use crate::fill::loader::Loader;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec};
-use crate::statistics::Statistics;
 use crate::target::postgres::Connection;
 use crate::tell;
-use crate::workload::{self, Parts, ServerCounter, Workload};
+use crate::verify::check::{self, Moment};
+use crate::verify::fingerprint;
+use crate::verify::statistics::Statistics;
+use crate::workload::{ServerCounter, Workload};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the spec asks for, at this server.
 pub(super) fn act(session: &Session, admin: &Admin) -> Result<(), Failure> {
-    let parts = workload::parts(&session.spec);
+    let parts = parts(&session.spec);
     let connected = admin.connect();
     session.start(connected.as_ref().ok().and_then(|connection| connection.server_version()))?;
     let connection = connected?;
@@ -82,7 +83,7 @@ impl Place<'_> {
         // The data set's own seed, where it keeps one: a run may have had another.
         let stored = self.session.known().constants.get("data_seed").and_then(|seed| u64::try_from(*seed).ok());
         let spec = Spec { seed: stored.unwrap_or(self.session.spec.seed), ..self.session.spec.clone() };
-        let parts = workload::parts(&spec);
+        let parts = parts(&spec);
         let (dialect, connections) = (spec.target.dialect, spec.connections);
         let results =
             fingerprint::compare(parts.dataset.as_ref(), dialect, self.admin, connections, &self.session.stop)?;

@@ -1,7 +1,6 @@
 //! Parameters of the key-value workload.
 
-use super::SpecError;
-use super::validate::require;
+use super::error::{SpecError, require};
 use crate::workload::kv::KvOptions;
 
 /// One byte each, and still 100 GB.

@@ -3,8 +3,10 @@
 //! The field names are a contract with `nephoscope.benchmarks.load_spec`. An unknown key is an error, never
 //! ignored: a misspelt key would silently measure something else.
 
+mod error;
 mod kv;
 mod point_select;
+mod share;
 mod sysbench;
 mod target;
 mod tpcb;
@@ -13,16 +15,17 @@ mod validate;
 mod workload;
 mod ycsb;
 
+pub use crate::workload::ShardSpec;
+pub use error::SpecError;
 pub use point_select::PointSelectSpec;
+pub use share::Share;
 pub use target::{TargetKind, TargetSpec};
 pub use tpcc::{TpccDelivery, TpccSpec, TpccTimestamps, TpccWait};
 pub use validate::{AEROSPIKE_WORKLOADS, RESP_WORKLOADS};
 pub use workload::{NullSpec, WorkloadSpec};
 
-use crate::pace::{Pace, Share};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// One action on one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -117,32 +120,6 @@ pub enum LoadPart {
     Finish,
 }
 
-/// A share of the work: `index` of `count`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ShardSpec {
-    /// From 0.
-    #[serde(default)]
-    pub index: u32,
-    /// At least 1.
-    #[serde(default = "default_connections")]
-    pub count: u32,
-}
-
-impl ShardSpec {
-    /// Whether one generator drives the load alone.
-    #[must_use]
-    pub fn is_whole(self) -> bool {
-        self.count == 1
-    }
-}
-
-impl Default for ShardSpec {
-    fn default() -> Self {
-        Self { index: 0, count: 1 }
-    }
-}
-
 /// The one version of the spec there is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Schema {
@@ -188,16 +165,6 @@ impl Default for PaceSpec {
     }
 }
 
-impl From<PaceSpec> for Pace {
-    fn from(spec: PaceSpec) -> Self {
-        match spec {
-            PaceSpec::Closed {} => Self::Closed,
-            PaceSpec::Constant { rate_per_s } => Self::Constant { rate_per_s },
-            PaceSpec::Poisson { rate_per_s } => Self::Poisson { rate_per_s },
-        }
-    }
-}
-
 /// What is verified after the action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "snake_case")]
@@ -228,18 +195,6 @@ fn default_duration_s() -> f64 {
 fn default_max_retries() -> u32 {
     10
 }
-
-/// What is wrong with a spec, naming the key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpecError(pub String);
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bad spec: {}", self.0)
-    }
-}
-
-impl std::error::Error for SpecError {}
 
 impl Spec {
     /// A spec with the default of everything else.

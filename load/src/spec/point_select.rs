@@ -1,7 +1,6 @@
 //! Parameters of the point-select workload.
 
-use super::SpecError;
-use super::validate::require;
+use super::error::{SpecError, require};
 use clap::Args;
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,6 @@
 //! What must hold of the parameters of sysbench's workloads.
 
-use super::SpecError;
-use super::validate::require;
+use super::error::{SpecError, require};
 
 /// Each is prepared for on every connection.
 const MOST_TABLES: u32 = 1_000;

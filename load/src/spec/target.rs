@@ -1,7 +1,6 @@
 //! Where a spec's load goes.
 
-use super::SpecError;
-use super::validate::require;
+use super::error::{SpecError, require};
 use crate::target::Dialect;
 use crate::target::aerospike::{DEFAULT_SET, Place};
 use crate::target::postgres::{Dsn, Isolation, Retry, redact};

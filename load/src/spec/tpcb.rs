@@ -1,7 +1,6 @@
 //! What must hold of the parameters of pgbench's transaction.
 
-use super::SpecError;
-use super::validate::require;
+use super::error::{SpecError, require};
 use crate::workload::tpcb::TpcbOptions;
 
 /// More accounts have no int4.

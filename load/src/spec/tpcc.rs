@@ -1,7 +1,6 @@
 //! Parameters of TPC-C.
 
-use super::SpecError;
-use super::validate::require;
+use super::error::{SpecError, require};
 use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::terminals::{Mix, TERMINALS};
 use clap::{Args, ValueEnum};

@@ -1,6 +1,7 @@
 //! What must hold of a spec beyond its types.
 
-use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, SpecError, TargetKind, WorkloadSpec};
+use super::error::{SpecError, require};
+use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, TargetKind, WorkloadSpec};
 
 /// Each is a process of the server.
 const MOST_CONNECTIONS: u32 = 10_000;
@@ -21,10 +22,6 @@ pub const RESP_WORKLOADS: &str = "workload.kind: targets of kind resp have kv, y
 
 /// What targets of kind aerospike have.
 pub const AEROSPIKE_WORKLOADS: &str = "workload.kind: targets of kind aerospike have kv, ycsb and null";
-
-pub(super) fn require(holds: bool, message: &str) -> Result<(), SpecError> {
-    if holds { Ok(()) } else { Err(SpecError(message.to_owned())) }
-}
 
 impl Spec {
     /// Checks what types cannot say.

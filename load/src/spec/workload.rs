@@ -1,7 +1,7 @@
 //! With what a target is loaded. Each workload has its parameters in a file of its own; they are its options on the
 //! command line too, and their texts are its help.
 
-use super::SpecError;
+use super::error::SpecError;
 use super::point_select::PointSelectSpec;
 use super::tpcc::TpccSpec;
 use crate::workload::kv::KvOptions;

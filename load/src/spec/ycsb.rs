@@ -1,7 +1,6 @@
 //! What must hold of the parameters of YCSB's core workloads.
 
-use super::SpecError;
-use super::validate::require;
+use super::error::{SpecError, require};
 use crate::workload::ycsb::{MOST_FIELDS, Mix, YcsbOptions};
 
 /// 100 bytes each, and still 10 TB.

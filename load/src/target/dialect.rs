@@ -94,7 +94,7 @@ impl Dialect {
     /// Writes what is only in memory to the disks, so that no run pays for the load.
     pub const CHECKPOINT: &'static str = "CHECKPOINT";
 
-    /// The server's function from a text to 64 bits that [`crate::fingerprint`] computes too.
+    /// The server's function from a text to 64 bits that [`crate::verify::fingerprint`] computes too.
     #[must_use]
     pub fn text_hash(self, text: &str) -> String {
         match self {
@@ -103,7 +103,7 @@ impl Dialect {
         }
     }
 
-    /// Whether the server counts what is done to each table, where [`crate::statistics`] looks for it.
+    /// Whether the server counts what is done to each table, where [`crate::verify::statistics`] looks for it.
     #[must_use]
     pub fn has_table_statistics(self) -> bool {
         self == Self::Postgres

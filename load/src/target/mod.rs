@@ -11,6 +11,7 @@ mod socket;
 pub use dialect::Dialect;
 
 use std::fmt;
+use std::io;
 use std::os::fd::AsFd;
 
 /// What is sent in one exchange. It is reused, so that a warm one allocates nothing.
@@ -142,6 +143,15 @@ pub enum Value<'a> {
         /// How many of them stand behind the point.
         scale: u8,
     },
+}
+
+/// Takes rows, a value at a time (COPY BINARY, or text for a fingerprint).
+pub trait RowWriter {
+    /// Writes one row.
+    ///
+    /// # Errors
+    /// Whatever the sink returned.
+    fn row(&mut self, values: &[Value<'_>]) -> io::Result<()>;
 }
 
 /// Why an exchange failed.

@@ -1,6 +1,6 @@
 //! A data set: tables, and rows that are functions of (seed, table, index).
 
-use crate::target::{Dialect, Value};
+use crate::target::{Dialect, RowWriter};
 use std::io;
 
 /// A table, its columns in the order in which rows are written.
@@ -134,13 +134,4 @@ pub struct Piece {
     pub table: &'static Table,
     /// Which piece of the table (for TPC-C the warehouse; 0 for ITEM).
     pub index: u32,
-}
-
-/// Takes rows, a value at a time (COPY BINARY, or text for a fingerprint).
-pub trait RowWriter {
-    /// Writes one row.
-    ///
-    /// # Errors
-    /// Whatever the sink returned.
-    fn row(&mut self, values: &[Value<'_>]) -> io::Result<()>;
 }

@@ -9,7 +9,7 @@ pub mod kv;
 pub mod null;
 pub mod point_select;
 mod records;
-mod registry;
+mod shard;
 mod statistic;
 mod streams;
 pub mod sysbench;
@@ -18,11 +18,11 @@ pub mod tpcc;
 mod transaction;
 pub mod ycsb;
 
-pub use dataset::{Dataset, Key, NULL_TEXT, Piece, RowWriter, Table, tables};
+pub use dataset::{Dataset, Key, NULL_TEXT, Piece, Table, tables};
 pub use effects::{EFFECTS, Effect, Effects, Times};
 pub use records::{Name, Records};
-pub use registry::{Parts, parts};
-pub use streams::{Streams, below};
+pub use shard::ShardSpec;
+pub use streams::{Streams, below, exponential};
 pub use transaction::Trips;
 
 use crate::target::{Session, Statement, postgres};

@@ -1,5 +1,6 @@
 //! Which node of a cluster is master of which part of a namespace, as nodes tell it.
 
+use super::digest::PARTITIONS;
 use super::place::{Set, read_address};
 use crate::target::TargetError;
 use crate::target::postgres::Address;
@@ -7,8 +8,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::Arc;
 
-/// A namespace is cut into so many parts.
-pub const PARTITIONS: usize = 4_096;
 const PORT: u16 = 3000;
 
 /// The nodes of a cluster, and which of them has which part of the set's namespace.

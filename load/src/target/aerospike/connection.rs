@@ -1,9 +1,9 @@
 //! One session with a node.
 
+use super::INFO;
 use super::message::{Messages, question};
 use super::reply::Reply;
 use super::result::name_of;
-use super::{INFO, discovery};
 use crate::target::link::Link;
 use crate::target::postgres::Address;
 use crate::target::socket::Socket;
@@ -11,6 +11,8 @@ use crate::target::{Poll, Session, TargetError};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+/// What a node calls itself.
+pub(super) const NODE: &str = "node";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A session. It carries one exchange at a time.
@@ -41,7 +43,7 @@ impl Connection {
         let socket = Socket::connect(address, most)?;
         socket.set_timeout(Some(most))?;
         let mut connection = Self { link: Link::new(socket, Reply::default()), sent: 0 };
-        connection.ask(&[discovery::NODE])?;
+        connection.ask(&[NODE])?;
         connection.link.socket.set_timeout(timeout)?;
         Ok(connection)
     }

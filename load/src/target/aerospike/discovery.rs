@@ -1,14 +1,12 @@
 //! Finds the nodes of a cluster by asking some of them.
 
 use super::cluster::{Claim, Partitions, Peer, read_peers, read_services};
-use super::connection::{Connection, info_refusal};
+use super::connection::{Connection, NODE, info_refusal};
 use super::place::Place;
 use crate::target::TargetError;
 use crate::target::postgres::Address;
 use std::time::Duration;
 
-/// What a node calls itself.
-pub(super) const NODE: &str = "node";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A cluster as its nodes told it.

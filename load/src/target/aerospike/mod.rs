@@ -14,9 +14,9 @@ mod place;
 mod reply;
 mod result;
 
-pub use cluster::{PARTITIONS, Partitions};
+pub use cluster::Partitions;
 pub use connection::Connection;
-pub use digest::Digest;
+pub use digest::{Digest, PARTITIONS};
 pub use discovery::Cluster;
 pub use message::{Messages, Write};
 pub use place::{DEFAULT_SET, Place, PlaceError, Set};

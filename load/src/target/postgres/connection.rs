@@ -5,9 +5,9 @@ use super::batch::{
 };
 use super::dsn::Address;
 use super::inbox::is_asynchronous;
-use super::open::Opened;
 use super::reply::{Reply, TransactionStatus};
 use super::startup::Greeting;
+use crate::target::inbox::Inbox;
 use crate::target::link::Link;
 use crate::target::socket::Socket;
 use crate::target::{Dialect, Statement, StatementId, TargetError};
@@ -88,6 +88,13 @@ pub struct Connection {
     greeting: Greeting,
     address: Address,
     connect_timeout: Duration,
+}
+
+/// A session that has logged in.
+pub(super) struct Opened {
+    pub(super) socket: Socket,
+    pub(super) inbox: Inbox,
+    pub(super) greeting: Greeting,
 }
 
 /// Cancels what a session is doing, from outside.

@@ -2,8 +2,8 @@
 
 use super::connection::Connection;
 use super::value::encode_field;
+use crate::target::RowWriter;
 use crate::target::{TargetError, Value};
-use crate::workload::RowWriter;
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::message::frontend;
 use std::io;

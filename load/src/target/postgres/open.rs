@@ -1,8 +1,8 @@
 //! Reaching a server: the hosts of a DSN in their order, each with or without TLS as `sslmode` says.
 
-use super::connection::Connection;
+use super::connection::{Connection, Opened};
 use super::dsn::{Address, Dsn, SessionAttributes, SslMode};
-use super::startup::{self, Greeting};
+use super::startup;
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
 use crate::target::socket::Socket;
@@ -16,13 +16,6 @@ enum Encryption {
     None,
     IfOffered,
     Required,
-}
-
-/// A session that has logged in.
-pub(super) struct Opened {
-    pub(super) socket: Socket,
-    pub(super) inbox: Inbox,
-    pub(super) greeting: Greeting,
 }
 
 impl Connection {

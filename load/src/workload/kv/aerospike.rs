@@ -1,15 +1,13 @@
 //! On Aerospike: a record each, with one bin. An operation is about one record.
 
-use super::plan::{Drawer, KvOptions, Plan};
-use super::resp::write_key;
+use super::names::{BIN, block_of, write_key};
+use super::operations::{OPERATIONS, READ, WRITE};
+use super::options::KvOptions;
+use super::plan::{Drawer, Plan};
 use super::worker::{KvWorker, Verbs};
-use super::{OPERATIONS, READ, WRITE};
-use crate::target::aerospike::{BLOB, Bin, Connection, FOUND, Messages, Partitions, Reply, Write};
+use crate::target::aerospike::{Connection, FOUND, Messages, Partitions, Reply, Write};
 use crate::workload::{AuditLine, DataError, Draws, ServerCounter, Worker, Workload};
 use std::sync::Arc;
-
-/// The bin that holds a row's block of bytes.
-pub const BIN: &str = "v";
 
 /// The workload.
 #[derive(Debug)]
@@ -65,12 +63,6 @@ impl Verbs for Connection {
         let there = reply.result(0) == Some(FOUND) && (!drawer.reads() || block_of(&mut reply.bins(0)).is_some());
         if there { Ok(()) } else { Err(missing(drawer.keys()[0])) }
     }
-}
-
-/// The block of a row, when it is one.
-pub(super) fn block_of<'a>(bins: &mut dyn Iterator<Item = Bin<'a>>) -> Option<&'a [u8]> {
-    let bin = bins.next().filter(|bin| bin.name == BIN.as_bytes() && bin.kind == BLOB)?;
-    bins.next().is_none().then_some(bin.value)
 }
 
 fn missing(key: i64) -> DataError {

@@ -10,25 +10,24 @@
 //! table of the same size.
 
 mod aerospike;
+mod blocks;
 mod data;
+mod names;
+mod operations;
+mod options;
 mod plan;
 mod resp;
 mod sql;
 mod worker;
 
-pub use aerospike::{BIN, KvAerospike};
-pub use data::{Blocks, KvData};
-pub use plan::{Distribution, KvOptions, Writes};
-pub use resp::{KvResp, MARKER, write_key};
+pub use aerospike::KvAerospike;
+pub use blocks::Blocks;
+pub use data::KvData;
+pub use names::{BIN, MARKER, write_key};
+pub use operations::{READ, WRITE};
+pub use options::{Distribution, KvOptions, Writes};
+pub use resp::KvResp;
 pub use sql::Kv;
-
-use crate::workload::OperationId;
-
-/// Reads a batch of rows.
-pub const READ: OperationId = OperationId(0);
-/// Writes a batch of rows.
-pub const WRITE: OperationId = OperationId(1);
-const OPERATIONS: [&str; 2] = ["read", "write"];
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,9 @@
 //! On targets that speak SQL.
 
-use super::plan::{Drawer, KvOptions, Plan, Writes};
+use super::operations::{OPERATIONS, READ, WRITE};
+use super::options::{KvOptions, Writes};
+use super::plan::{Drawer, Plan};
 use super::worker::{KvWorker, Verbs};
-use super::{OPERATIONS, READ, WRITE};
 use crate::target::postgres::{Batch, Connection, Reply};
 use crate::target::{Dialect, Statement, StatementId, Value};
 use crate::workload::{

@@ -1,7 +1,8 @@
 //! The tables `sbtest1` to `sbtestN`, and the rows that are loaded into them.
 
+use crate::target::RowWriter;
 use crate::target::{Dialect, Value};
-use crate::workload::{Condition, Dataset, Key, Piece, RowWriter, Streams, Table, below};
+use crate::workload::{Condition, Dataset, Key, Piece, Streams, Table, below};
 use rand_core::RngCore;
 use std::io;
 

@@ -1,8 +1,9 @@
 //! pgbench's tables, as `pgbench -i` makes them, and what must hold of them.
 
 use super::{ACCOUNTS, TELLERS};
+use crate::target::RowWriter;
 use crate::target::{Dialect, Value};
-use crate::workload::{Condition, Dataset, Key, Piece, RowWriter, Table};
+use crate::workload::{Condition, Dataset, Key, Piece, Table};
 use std::io;
 
 /// Version of the population: raised when there would be other rows.

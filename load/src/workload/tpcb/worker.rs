@@ -1,8 +1,9 @@
 //! The transaction: pgbench's five statements, in its order.
 
-use super::{CLIENT_STREAM, Counts, DEPOSIT, MOST_BINS, MOST_DELTA, Plan};
+use super::plan::{CLIENT_STREAM, Counts, DEPOSIT, MOST_DELTA, Plan};
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Statement, StatementId, Value};
+use crate::workload::keys::MOST_BINS;
 use crate::workload::transaction::{Script, Sender, Trips};
 use crate::workload::{DataError, Draws, OperationId, Step, Tally, Worker, below};
 use std::sync::Arc;

@@ -20,6 +20,7 @@ pub mod audit;
 pub mod conditions;
 pub mod constants;
 pub mod input;
+mod operations;
 pub mod population;
 pub mod profile;
 pub mod random;
@@ -31,7 +32,11 @@ pub mod transactions;
 pub mod waits;
 pub mod worker;
 
-use super::{AuditLine, Condition, Draws, OperationId, ServerCounter, Waits, Worker, Workload};
+pub use operations::{
+    DELIVERY, DELIVERY_DEFERRED, NEW_ORDER, OPERATIONS, OPERATIONS_DEFERRED, ORDER_STATUS, PAYMENT, STOCK_LEVEL,
+};
+
+use super::{AuditLine, Condition, Draws, ServerCounter, Waits, Worker, Workload};
 use crate::target::Statement;
 use constants::{RunConstants, StoredConstants};
 use profile::Profile;
@@ -40,24 +45,6 @@ use tally::Tallies;
 use terminals::{Layout, Mix, Terminals};
 use waits::TpccWaits;
 use worker::{Clock, TpccWorker};
-
-/// Names of the operations.
-pub const OPERATIONS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
-/// The same, and the work of Deliveries that were queued.
-pub const OPERATIONS_DEFERRED: [&str; 6] =
-    ["new_order", "payment", "order_status", "delivery", "stock_level", "delivery_deferred"];
-/// Clause 2.4.
-pub const NEW_ORDER: OperationId = OperationId(0);
-/// Clause 2.5.
-pub const PAYMENT: OperationId = OperationId(1);
-/// Clause 2.6.
-pub const ORDER_STATUS: OperationId = OperationId(2);
-/// Clause 2.7.
-pub const DELIVERY: OperationId = OperationId(3);
-/// The work of a Delivery that its terminal queued (2.7.2).
-pub const DELIVERY_DEFERRED: OperationId = OperationId(5);
-/// Clause 2.8.
-pub const STOCK_LEVEL: OperationId = OperationId(4);
 
 /// How a data set is to be driven.
 #[derive(Debug, Clone, Copy, PartialEq)]

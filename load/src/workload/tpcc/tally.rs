@@ -3,9 +3,9 @@
 
 use super::constants::RunConstants;
 use super::input::{Customer, DeliveryInput, Inputs, NewOrderInput, OrderStatusInput, PaymentInput, UNUSED_ITEM};
+use super::operations::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT};
 use super::population::ITEMS;
 use super::terminals::Layout;
-use super::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT};
 use crate::workload::{Draws, OperationId, Tally};
 use std::collections::BTreeMap;
 

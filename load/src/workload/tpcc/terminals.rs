@@ -13,9 +13,9 @@ use super::constants::RunConstants;
 use super::input::{
     Customer, DeliveryInput, Inputs, Line, OrderStatusInput, PaymentInput, StockLevelInput, UNUSED_ITEM,
 };
+use super::operations::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use super::population::DISTRICTS;
 use super::random::{NonUniform, Purpose, Stream};
-use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use crate::workload::OperationId;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};

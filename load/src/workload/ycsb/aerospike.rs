@@ -4,8 +4,8 @@ use super::data::field_names;
 use super::plan::{Drawer, Plan};
 use super::worker::{Verbs, YcsbWorker};
 use super::{INSERT, OPERATIONS, READ, UPDATE, YcsbOptions};
-use crate::spec::ShardSpec;
 use crate::target::aerospike::{Connection, FOUND, Messages, Partitions, Reply, Write, name_of};
+use crate::workload::ShardSpec;
 use crate::workload::{AuditLine, Draws, OperationId, ServerCounter, Worker, Workload};
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
 //! The records that are loaded, their names, and what is in their fields.
 
 use super::{MOST_FIELDS, YcsbOptions};
+use crate::target::RowWriter;
 use crate::target::aerospike::{Bin, Messages, Write};
 use crate::target::resp::Commands;
 use crate::target::{Dialect, Value};
 use crate::workload::keys::{below, fnv_of};
-use crate::workload::{Condition, Dataset, Key, Name, Piece, Records, RowWriter, Streams, Table};
+use crate::workload::{Condition, Dataset, Key, Name, Piece, Records, Streams, Table};
 use rand_core::RngCore;
 use std::io;
 

@@ -7,7 +7,7 @@ use super::{
     Distribution, INSERT, LONGEST_SCAN, MOST_FIELDS, Mix, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE,
     YcsbOptions,
 };
-use crate::spec::ShardSpec;
+use crate::workload::ShardSpec;
 use crate::workload::keys::{Bins, MOST_BINS, Ranks, Shape, below, scramble};
 use crate::workload::statistic::chi_square;
 use crate::workload::{AuditLine, Draws, Name, OperationId, ServerCounter, Streams};

@@ -4,8 +4,8 @@ use super::data::field_names;
 use super::plan::{Drawer, Plan};
 use super::worker::{Verbs, YcsbWorker};
 use super::{INSERT, OPERATIONS, UPDATE, YcsbOptions};
-use crate::spec::ShardSpec;
 use crate::target::resp::{Answer, Commands, Connection, Reply, Slots};
+use crate::workload::ShardSpec;
 use crate::workload::{AuditLine, Draws, OperationId, ServerCounter, Worker, Workload};
 use std::sync::Arc;
 

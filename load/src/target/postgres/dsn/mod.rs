@@ -1,5 +1,6 @@
 //! Where servers are and who we are: URLs as libpq takes them.
 
+mod error;
 mod escape;
 mod hosts;
 mod parameters;
@@ -12,6 +13,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use error::DsnError;
 pub use escape::redact;
 pub use settings::{ChannelBinding, SessionAttributes, SslMode};
 pub(super) use settings::{RootCertificates, TlsSettings};
@@ -57,18 +59,6 @@ pub struct Dsn {
     tls: TlsClient,
     redacted: String,
 }
-
-/// Why a URL is not one of ours; one sentence, without the password.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DsnError(pub String);
-
-impl fmt::Display for DsnError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for DsnError {}
 
 impl Dsn {
     /// Parses `postgresql://user[:password]@host:port,host:port/database?host=/socket/directory&sslmode=…`.

@@ -1,7 +1,7 @@
 //! The parameters behind the question mark of a URL. All that are not known are refused, because ignoring one (a TLS
 //! mode, a certificate) would change the meaning.
 
-use super::DsnError;
+use super::error::DsnError;
 use super::escape::unescape;
 use super::settings::{ChannelBinding, RootCertificates, SessionAttributes, SslMode, TlsSettings};
 use std::path::PathBuf;

@@ -159,7 +159,7 @@ pub fn judge_counters(results: &[CounterResult]) -> Option<Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Outcome;
+    use crate::output::outcome::Outcome;
     use crate::output::{ErrorKind, Phase};
     use crate::record::{Lanes, Sample};
     use crate::workload::OperationId;

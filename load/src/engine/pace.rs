@@ -6,8 +6,8 @@
 //! client k mod clients, whatever became of the ones before. An arrival that finds no connection free stays in its
 //! generator, which is its queue: a backlog of any length takes no memory, and nothing is ever dropped.
 
-use crate::workload::Streams;
-use rand_core::RngCore;
+use crate::spec::{PaceSpec, Share};
+use crate::workload::{Streams, exponential};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 const NS_PER_S: f64 = 1e9;
@@ -39,49 +39,13 @@ impl Pace {
     }
 }
 
-/// The clients that one thread of one generator serves: every `stride`-th of the run's, from `first` on. Which share a
-/// client belongs to changes neither what it does nor, in the constant pace, when.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Share {
-    /// Its first client.
-    pub first: u32,
-    /// Number of shares in the run.
-    pub stride: u32,
-    /// Clients of the run.
-    pub clients: u32,
-    /// Operations of the run, at most.
-    pub operations: Option<u64>,
-}
-
-impl Share {
-    /// Number of its clients.
-    #[must_use]
-    pub fn len(self) -> u32 {
-        self.clients.saturating_sub(self.first).div_ceil(self.stride)
-    }
-
-    /// Whether it has none.
-    #[must_use]
-    pub fn is_empty(self) -> bool {
-        self.len() == 0
-    }
-
-    /// The number, in the run, of its `index`-th client.
-    #[must_use]
-    pub fn client(self, index: u32) -> u32 {
-        self.first + index * self.stride
-    }
-
-    /// Its own number of one of its clients.
-    #[must_use]
-    pub fn index(self, client: u32) -> u32 {
-        (client - self.first) / self.stride
-    }
-
-    /// Whether the run has this turn of this client: the first `operations` of all turns, in the order of arrivals.
-    #[must_use]
-    pub fn has_turn(self, client: u32, turn: u64) -> bool {
-        self.operations.is_none_or(|operations| turn * u64::from(self.clients) + u64::from(client) < operations)
+impl From<PaceSpec> for Pace {
+    fn from(spec: PaceSpec) -> Self {
+        match spec {
+            PaceSpec::Closed {} => Self::Closed,
+            PaceSpec::Constant { rate_per_s } => Self::Constant { rate_per_s },
+            PaceSpec::Poisson { rate_per_s } => Self::Poisson { rate_per_s },
+        }
     }
 }
 
@@ -150,14 +114,6 @@ impl Iterator for Arrivals {
         }
         Some(Arrival { client, turn, due_ns: due_ns as u64 })
     }
-}
-
-/// Exponential with mean 1.
-#[must_use]
-pub fn exponential(random: &mut impl RngCore) -> f64 {
-    // 53 bits, above 0 and at most 1: its logarithm is finite.
-    let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-    -uniform.ln()
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! The rows of a workload on Aerospike: they are written, checked and counted here, as records of one set, each at the
 //! node that is master of its partition.
 
-use crate::engine::cannot_use_node;
-use crate::exit::{ExitCode, Failure};
-use crate::rows::{Asks, Each, RowStore};
+use crate::exit::{ExitCode, Failure, cannot_use_node};
+use crate::fill::rows::{Asks, Each, RowStore};
 use crate::target::TargetError;
 use crate::target::aerospike::{Cluster, Connection, FOUND, Messages, NOT_FOUND, Place, Reply, Write};
 use crate::target::postgres::Address;

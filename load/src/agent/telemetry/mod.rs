@@ -4,7 +4,7 @@
 pub mod parse;
 pub mod quota;
 
-use crate::engine::{Clock, process_cpu_s};
+use crate::clock::{Clock, process_cpu_s};
 use crate::exit::ExitCode;
 use crate::stop::Stop;
 use parse::{CpuTimes, DiskCounters, NetworkCounters, QuotaPeriods};

@@ -1,9 +1,8 @@
 //! The rows of a workload on Redis and Valkey: they are written, checked and counted here, on one server or on the
 //! masters of a cluster. What admin, loader and check are to targets that speak SQL, this is to targets of RESP.
 
-use crate::engine::cannot_use;
-use crate::exit::{ExitCode, Failure};
-use crate::rows::{Asks, Each, RowStore};
+use crate::exit::{ExitCode, Failure, cannot_use};
+use crate::fill::rows::{Asks, Each, RowStore};
 use crate::target::resp::{Answer, Commands, Connection, Reply, Slots, Url};
 use crate::workload::kv::MARKER;
 use crate::workload::{Records, ServerCounter};

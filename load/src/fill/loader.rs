@@ -1,15 +1,16 @@
 //! Fills the tables: rows by parallel COPY, then what the planner wants to know, then keys and indexes, then what must
 //! come last. What is done is noted in the [`journal`], so that nothing is done twice and nothing is left out.
 
-use crate::admin::Admin;
 use crate::exit::{ExitCode, Failure};
-use crate::journal::{self, Journal};
+use crate::fill::admin::Admin;
+use crate::fill::journal::{self, Journal};
 use crate::output::TableLoad;
 use crate::spec::{LoadPart, LoadSpec, ShardSpec};
 use crate::stop::Stop;
+use crate::target::RowWriter;
 use crate::target::postgres::{Connection, Copied, CopyWriter};
 use crate::target::{Dialect, TargetError, Value};
-use crate::workload::{Dataset, Piece, RowWriter, tables};
+use crate::workload::{Dataset, Piece, tables};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

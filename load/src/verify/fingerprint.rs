@@ -2,14 +2,15 @@
 //! one in SQL, the generator another from the seed, without the server. They are equal right after a load, whatever the
 //! order of the rows, and differ after one changed byte.
 
-use crate::admin::Admin;
 use crate::exit::{ExitCode, Failure};
+use crate::fill::admin::Admin;
 use crate::output::FingerprintResult;
 use crate::stop::Stop;
+use crate::target::RowWriter;
 use crate::target::postgres::Connection;
 use crate::target::{Dialect, Value};
 use crate::workload::keys::fnv1a;
-use crate::workload::{Dataset, NULL_TEXT, RowWriter, Table, tables};
+use crate::workload::{Dataset, NULL_TEXT, Table, tables};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;

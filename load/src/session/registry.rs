@@ -1,19 +1,19 @@
 //! From a spec to a workload: the one place that knows them all.
 
-use super::kv::{Kv, KvData};
-use super::null::Null;
-use super::point_select::PointSelect;
-use super::sysbench::{OltpInsert, OltpReadWrite, SbtestData, Tables};
-use super::tpcb::{Tpcb, TpcbData};
-use super::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
-use super::tpcc::population::{Population, PopulationOptions};
-use super::tpcc::worker::Clock;
-use super::tpcc::{Tpcc, TpccOptions};
-use super::ycsb::{Ycsb, YcsbData};
-use super::{DataError, Dataset, Workload};
 use crate::exit::{ExitCode, Failure};
 use crate::spec::{Spec, TpccDelivery, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec};
 use crate::target::postgres::TextRows;
+use crate::workload::kv::{Kv, KvData};
+use crate::workload::null::Null;
+use crate::workload::point_select::PointSelect;
+use crate::workload::sysbench::{OltpInsert, OltpReadWrite, SbtestData, Tables};
+use crate::workload::tpcb::{Tpcb, TpcbData};
+use crate::workload::tpcc::constants::{STORED_CONSTANTS_QUERY, StoredConstants};
+use crate::workload::tpcc::population::{Population, PopulationOptions};
+use crate::workload::tpcc::worker::Clock;
+use crate::workload::tpcc::{Tpcc, TpccOptions};
+use crate::workload::ycsb::{Ycsb, YcsbData};
+use crate::workload::{DataError, Dataset, Workload};
 use std::sync::Arc;
 
 /// What a spec's workload consists of. The workload itself may depend on constants that are stored with the data

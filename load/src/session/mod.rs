@@ -1,12 +1,12 @@
 //! Carries one spec out, from the first line of output to the last.
 
-use crate::admin::Admin;
-use crate::check;
-use crate::engine::{self, Clock, Dial, Dialer, Driven, Load, Timeline, process_cpu_s, unix_ms};
+use crate::clock::{Clock, process_cpu_s, unix_ms};
+use crate::engine::{self, Dial, Dialer, Driven, Known, Load, Timeline};
 use crate::exit::{ExitCode, Failure, worst};
-use crate::headline;
-use crate::outcome::Outcome;
-use crate::output::{AuditLine, ErrorKind, Finished, Line, Output, SCHEMA, Started};
+use crate::fill::admin::Admin;
+use crate::output::headline;
+use crate::output::outcome::Outcome;
+use crate::output::{AuditLine, ErrorKind, Finished, Interval, Line, Output, Phase, SCHEMA, Started};
 use crate::record::Ledger;
 use crate::spec::{Spec, SpecError, TargetKind};
 use crate::stop::Stop;
@@ -14,6 +14,7 @@ use crate::target::Session as TargetSession;
 use crate::target::aerospike::Place;
 use crate::target::resp::Url;
 use crate::tell;
+use crate::verify::check;
 use crate::workload::{self, Workload};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,9 +22,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 mod aerospike;
+pub mod merge;
+pub mod registry;
 mod resp;
 mod rows;
 mod sql;
+pub mod statements;
 
 /// An open pace of which less than this share was done was not kept.
 const LEAST_KEPT: f64 = 0.99;
@@ -182,7 +186,7 @@ impl Session {
         };
         let driven = engine::run(load, &mut |interval, known| {
             self.count(known.ledger, known.measured_s, known.measured_cpu_s);
-            tell::interval(&interval, known);
+            show_interval(&interval, known);
             self.write(&Line::Interval(interval))
         })?;
         self.count(&driven.ledger, driven.measured_s, driven.measured_cpu_s);
@@ -269,6 +273,19 @@ impl Session {
             Failure::new(ExitCode::Interrupted, message)
         })
     }
+}
+
+/// An interval, for people who watch.
+fn show_interval(interval: &Interval, known: Known<'_>) {
+    let phase = if interval.phase == Phase::Ramp { "ramp" } else { "measure" };
+    let seconds = interval.end_s - interval.start_s;
+    let errors: u64 = interval.errors.iter().map(|error| error.count).sum();
+    tell::progress(&format!(
+        "{:6.0} s {phase}: {:.0} operations/s, slowest p99 of service {:.3} ms, {errors} errors and retries",
+        interval.end_s,
+        known.books.count as f64 / seconds.max(1e-9),
+        known.books.service_p99_ns as f64 / 1e6,
+    ));
 }
 
 /// What to say of a load of which no operation succeeded.

@@ -2,12 +2,14 @@
 
 use crate::target::Value;
 use crate::target::postgres::value::{
-    BPCHAR_OID, INT4_OID, INT8_OID, NUMERIC_OID, TEXT_OID, TIMESTAMP_OID, VARCHAR_OID, VOID_OID, encode_field,
+    BPCHAR_OID, INT4_OID, INT8_OID, NUMERIC_OID, TEXT_OID, VARCHAR_OID, encode_field,
 };
 use crate::workload::tpcc::constants::StoredConstants;
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::message::backend::{DATA_ROW_TAG, ROW_DESCRIPTION_TAG};
 
+const TIMESTAMP_OID: u32 = 1114;
+const VOID_OID: u32 = 2278;
 /// `NoData`, which `postgres_protocol` does not name.
 const NO_DATA_TAG: u8 = b'n';
 /// All values are sent as binary; texts are the same bytes in both formats, and the simple protocol gets only texts.

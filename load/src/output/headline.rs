@@ -1,8 +1,6 @@
 //! The number that a run of TPC-C is quoted by, with what it must not be quoted without. Pure.
 
-use crate::outcome::Outcome;
-use crate::output::{Headline, OperationTotal};
-use crate::record::Ledger;
+use super::Headline;
 use crate::spec::{Spec, TpccWait, WorkloadSpec};
 use crate::workload::tpcc::{DELIVERY_DEFERRED, NEW_ORDER, OPERATIONS, OPERATIONS_DEFERRED};
 
@@ -37,15 +35,6 @@ impl Counts {
             }
         }
         counts
-    }
-}
-
-impl From<&Ledger> for Counts {
-    fn from(ledger: &Ledger) -> Self {
-        let totals = ledger.totals();
-        let total =
-            |total: &OperationTotal| (total.operation, total.outcome != Outcome::Failed, total.measured, total.all);
-        Self::of(totals.iter().map(total), ledger.round_trips())
     }
 }
 
@@ -95,6 +84,8 @@ pub fn sentence(profile: &str, headline: &Headline) -> String {
 mod tests {
     use super::*;
     use crate::output::Phase;
+    use crate::output::outcome::Outcome;
+    use crate::record::Ledger;
     use crate::record::{Lanes, Sample};
 
     fn spec(workload: &str) -> Spec {

@@ -2,16 +2,17 @@
 //! texts come from where they are sent, so that nothing is printed that is not sent, and nothing sent that is not
 //! printed; a test holds a real server's log against it.
 
+use super::registry::{self, Parts};
 use crate::exit::Failure;
-use crate::fingerprint;
-use crate::journal;
-use crate::loader::{self, TRANSACTION};
+use crate::fill::journal;
+use crate::fill::loader::{self, TRANSACTION};
 use crate::spec::{Spec, TpccSpec, WorkloadSpec};
-use crate::statistics;
 use crate::target::Dialect;
 use crate::target::postgres::{Copied, Isolation};
+use crate::verify::fingerprint;
+use crate::verify::statistics;
 use crate::workload::tpcc::profile::Profile;
-use crate::workload::{self, Parts, tables};
+use crate::workload::{self, tables};
 use clap::ValueEnum;
 use std::fmt::Write;
 
@@ -60,7 +61,7 @@ pub fn lines(spec: &Spec, all_profiles: bool, part: Option<SqlPart>, names: bool
 /// # Errors
 /// As [`lines`].
 pub fn statements(spec: &Spec, all_profiles: bool, part: Option<SqlPart>) -> Result<Vec<Named>, Failure> {
-    let parts = workload::parts(spec);
+    let parts = registry::parts(spec);
     let dialect = spec.target.dialect;
     let mut all = Vec::new();
     for each in SqlPart::value_variants() {
@@ -121,7 +122,7 @@ fn run(spec: &Spec, all_profiles: bool) -> Result<Vec<Named>, Failure> {
     all.extend(["COMMIT", "ROLLBACK"].map(|sql| named("end", sql)));
     all.extend(Dialect::RESTART_PROTOCOL.map(|sql| named("retry by savepoint", sql)));
     for profile in if all_profiles { profiles(spec) } else { vec![spec.clone()] } {
-        let workload = workload::parts(&profile).workload_of_fresh_data()?;
+        let workload = registry::parts(&profile).workload_of_fresh_data()?;
         let prepared = workload.prepare().into_iter().map(|sql| named("prepare", sql));
         let sent = workload.statements().iter().map(|statement| named(statement.name, statement.sql.clone()));
         for statement in prepared.chain(sent) {

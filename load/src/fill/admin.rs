@@ -1,8 +1,7 @@
 //! Sessions for set-up and checks. They wait for ever, because an index or a check of a large data set takes its
 //! time; so that nobody else has to, their statements are cancelled when the program is asked to stop.
 
-use crate::engine::cannot_connect;
-use crate::exit::{ExitCode, Failure};
+use crate::exit::{ExitCode, Failure, cannot_connect};
 use crate::stop::Stop;
 use crate::target::postgres::{Canceller, Connection, Dsn};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
-//! `fake-target` and `fake-aerospike`: servers that only look like ones.
+//! `fake-target` and `fake-aerospike`, the commands that serve them.
 
 use crate::exit::{ExitCode, Failure};
-use crate::fake_target::{FakeCluster, FakeTarget, Listen, Plan};
 use crate::stop::Stop;
+use crate::testkit::{FakeCluster, FakeTarget, Listen, Plan};
 use clap::Args;
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use std::time::Duration;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Args)]
-pub(super) struct FakeTargetArgs {
+pub(crate) struct FakeTargetArgs {
     /// ADDRESS:PORT (port 0 takes a free one), or the path of a unix socket, which clients find only as
     /// FOLDER/.s.PGSQL.PORT.
     #[arg(long, default_value = "127.0.0.1:0")]
@@ -37,7 +37,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 }
 
 impl FakeTargetArgs {
-    pub(super) fn serve(self, stop: &Stop) -> Result<ExitCode, Failure> {
+    pub(crate) fn serve(self, stop: &Stop) -> Result<ExitCode, Failure> {
         let listen = if self.listen.starts_with('/') {
             Listen::Unix(PathBuf::from(&self.listen))
         } else {
@@ -53,7 +53,7 @@ impl FakeTargetArgs {
 }
 
 #[derive(Debug, Args)]
-pub(super) struct FakeAerospikeArgs {
+pub(crate) struct FakeAerospikeArgs {
     /// Of the cluster, each on a free port of this machine.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     nodes: u16,
@@ -63,7 +63,7 @@ pub(super) struct FakeAerospikeArgs {
 }
 
 impl FakeAerospikeArgs {
-    pub(super) fn serve(self, stop: &Stop) -> Result<ExitCode, Failure> {
+    pub(crate) fn serve(self, stop: &Stop) -> Result<ExitCode, Failure> {
         let failed = |error: io::Error| Failure::new(ExitCode::BadSpec, format!("no free port: {error}"));
         let cluster = FakeCluster::start(usize::from(self.nodes), &self.namespace).map_err(failed)?;
         let line = serde_json::json!({"event": "listening", "addresses": cluster.addresses()});

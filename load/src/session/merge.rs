@@ -1,12 +1,12 @@
 //! Puts the outputs of several generators that shared one run into one, exactly: histograms are added, not averaged.
 //! Tables say how each key of a line is merged; a key that stands in none is refused, so that none is ever forgotten.
 
-use crate::check;
 use crate::exit::{ExitCode, Failure};
-use crate::headline::{self, Counts};
+use crate::output::headline::{self, Counts};
 use crate::output::{CounterResult, SCHEMA};
 use crate::record::Histogram;
 use crate::spec::{Action, ShardSpec, Spec};
+use crate::verify::check;
 use serde_json::{Map, Value, json};
 
 /// Clocks of machines that take part may differ by so much.

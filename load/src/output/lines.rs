@@ -3,7 +3,7 @@
 //! The structs mirror `nephoscope.benchmarks.load_contract` field by field. Times are seconds since the start of the
 //! action on the monotonic clock, unless a name says otherwise.
 
-use crate::outcome::Outcome;
+use super::outcome::Outcome;
 use crate::spec::Spec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -3,14 +3,12 @@
 //! It stores nothing. It lets everybody in and answers what the workloads `null`, `point_select` and `tpcc` (profile
 //! `proc`) send with rows that look right, each batch after a fixed time, or not at all for a while: what a client
 //! says of such a server can be held against what the server is known to have done. All connections live in one
-//! thread. [`FakeCluster`] looks like Aerospike, and does hold what is written.
+//! thread.
 
-mod aerospike;
 mod answers;
 mod server;
 mod session;
 
-pub use aerospike::{Counts as AerospikeCounts, FakeCluster};
 pub use answers::Answers;
 pub use server::{FakeTarget, Listen, Plan};
 pub use session::{Counts, Session};

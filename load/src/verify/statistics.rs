@@ -151,8 +151,8 @@ fn signed(count: u64) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Outcome;
     use crate::output::ErrorKind;
+    use crate::output::outcome::Outcome;
     use crate::record::{Lanes, Sample};
     use crate::workload::{Effect, OperationId, Tally};
     use std::collections::BTreeMap;
