@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// Largest packet that is passed on; Ethernet's are smaller, a device may join several.
 const PACKET_BYTES: usize = 1 << 16;
 /// Packets under way each way; more are dropped, as by a router whose buffer is full.
-const MOST_UNDER_WAY: usize = 1 << 14;
+const MAX_QUEUED: usize = 1 << 14;
 
 /// What a wire does to packets, each way for itself.
 #[derive(Debug, Clone, Copy)]
@@ -42,7 +42,7 @@ pub fn connect(left: File, right: File, wire: Wire, seed: u64) -> io::Result<()>
 impl Wire {
     /// One way, on this thread and another one.
     fn pass(self, from: File, to: File, seed: u64) {
-        let (queue, due) = sync_channel(MOST_UNDER_WAY);
+        let (queue, due) = sync_channel(MAX_QUEUED);
         let sending = thread::spawn(move || send(&due, to));
         self.take(from, &queue, seed);
         drop(queue);

@@ -7,6 +7,7 @@
 //! without waits, a thread does one epoll_wait for all sockets that are ready, and a read and a write for each: nothing
 //! else calls the kernel. Lost connections come back through helpers ([`redial`]), so that nobody waits for a login.
 
+mod channels;
 mod coordinator;
 mod deferred;
 mod dial;
@@ -16,7 +17,6 @@ mod dial_resp;
 mod evidence;
 mod load;
 pub mod pace;
-mod places;
 mod reactor;
 mod redial;
 mod roster;

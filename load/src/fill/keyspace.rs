@@ -121,7 +121,7 @@ impl RowStore for Keyspace {
 }
 
 impl Asks for Connection {
-    const MOST: usize = 1_000;
+    const MAX_ROWS: usize = 1_000;
 
     fn ask(data: &dyn Records, what: Each, number: u64, commands: &mut Commands) -> u64 {
         match what {

@@ -181,7 +181,7 @@ impl RowStore for Recordset {
 
 impl Asks for Connection {
     /// A node takes a connection's messages one after the other.
-    const MOST: usize = 200;
+    const MAX_ROWS: usize = 200;
 
     fn ask(data: &dyn Records, what: Each, number: u64, messages: &mut Messages) -> u64 {
         match what {

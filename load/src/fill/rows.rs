@@ -15,7 +15,7 @@ use std::thread;
 /// Rows that one thread takes at a time.
 const CHUNK: u64 = 10_000;
 /// Bytes sent before answers are read: a server that answers what we do not read would stop to read what we send.
-const MOST_BYTES: u64 = 256 * 1024;
+const MAX_BYTES: u64 = 256 * 1024;
 
 /// What is asked of many rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub(crate) enum Each {
 /// A session on which something is asked about many rows, many of them at a time.
 pub(crate) trait Asks: Session {
     /// How many are asked about before answers are read.
-    const MOST: usize;
+    const MAX_ROWS: usize;
 
     /// Appends what is asked about a row; the bytes of its values, where they are stored by it.
     fn ask(data: &dyn Records, what: Each, number: u64, request: &mut Self::Request) -> u64;
@@ -59,14 +59,14 @@ struct Line<S: Asks> {
 
 impl<S: Asks> Line<S> {
     fn new(session: S, what: Each, request: S::Request) -> Self {
-        Self { session, what, request, bytes: 0, asked: Vec::with_capacity(S::MOST) }
+        Self { session, what, request, bytes: 0, asked: Vec::with_capacity(S::MAX_ROWS) }
     }
 
     fn ask(&mut self, data: &dyn Records, number: u64, told: &dyn Fn(u64, u64)) -> Result<(), Failure> {
         let stored = S::ask(data, self.what, number, &mut self.request);
         self.asked.push((number, stored));
         self.bytes += stored;
-        if self.asked.len() >= S::MOST || self.bytes >= MOST_BYTES { self.flush(data, told) } else { Ok(()) }
+        if self.asked.len() >= S::MAX_ROWS || self.bytes >= MAX_BYTES { self.flush(data, told) } else { Ok(()) }
     }
 
     /// Sends what was asked, and tells what was answered.

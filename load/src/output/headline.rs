@@ -5,9 +5,9 @@ use crate::spec::{Spec, TpccWait, WorkloadSpec};
 use crate::workload::tpcc::{DELIVERY_DEFERRED, NEW_ORDER, OPERATIONS, OPERATIONS_DEFERRED};
 
 /// The most that the mix 45/43/4/4/4 can reach for a warehouse, in New-Orders per minute.
-const MOST_OF_THE_MIX: f64 = 12.86;
+const MAX_OF_MIX: f64 = 12.86;
 /// The most that the deck of 23 cards can reach: 10 New-Orders of 10 terminals in 476 s.
-const MOST_OF_THE_DECK: f64 = 12.605;
+const MAX_OF_DECK: f64 = 12.605;
 
 /// What a headline is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -55,8 +55,8 @@ pub fn headline(spec: &Spec, counts: &Counts, measured_s: f64) -> Option<Headlin
         new_orders_per_minute,
         round_trips_per_transaction: (transactions > 0).then(|| round_trips as f64 / transactions as f64),
         tpmc,
-        efficiency_of_12_86_percent: efficiency(MOST_OF_THE_MIX),
-        efficiency_of_12_605_percent: efficiency(MOST_OF_THE_DECK),
+        efficiency_of_12_86_percent: efficiency(MAX_OF_MIX),
+        efficiency_of_12_605_percent: efficiency(MAX_OF_DECK),
     })
 }
 
@@ -72,7 +72,7 @@ pub fn sentence(profile: &str, headline: &Headline) -> String {
         (headline.tpmc, headline.efficiency_of_12_86_percent, headline.efficiency_of_12_605_percent)
     {
         text.push_str(&format!(
-            "; tpmC {tpmc:.0}, efficiency {mix:.1} % of {MOST_OF_THE_MIX} and {deck:.1} % of {MOST_OF_THE_DECK} a warehouse"
+            "; tpmC {tpmc:.0}, efficiency {mix:.1} % of {MAX_OF_MIX} and {deck:.1} % of {MAX_OF_DECK} a warehouse"
         ));
     } else {
         text.push_str(", without the specification's wait times: not tpmC");

@@ -10,7 +10,7 @@ use crate::verify::check;
 use serde_json::{Map, Value, json};
 
 /// Clocks of machines that take part may differ by so much.
-const MOST_APART_MS: u64 = 500;
+const MAX_OFFSET_MS: u64 = 500;
 
 type Object = Map<String, Value>;
 /// How each key of an object is merged.
@@ -230,9 +230,9 @@ fn whole(streams: &[Stream]) -> Result<Spec, Failure> {
 fn interval(of_all: &[&Value]) -> Result<Value, Failure> {
     let times = || of_all.iter().filter_map(|line| line["at_unix_ms"].as_u64());
     let apart_ms = times().max().unwrap_or(0) - times().min().unwrap_or(0);
-    if apart_ms > MOST_APART_MS {
+    if apart_ms > MAX_OFFSET_MS {
         return Err(refused(format!(
-            "interval {} of the shards began {apart_ms} ms apart, which is more than {MOST_APART_MS}: let them begin \
+            "interval {} of the shards began {apart_ms} ms apart, which is more than {MAX_OFFSET_MS}: let them begin \
              together (--start-at-unix-ms), and set their clocks",
             of_all[0]["index"]
         )));

@@ -10,7 +10,7 @@ use crate::output::{AuditLine, ErrorKind, Finished, Interval, Line, Output, Phas
 use crate::record::Ledger;
 use crate::spec::{Spec, SpecError, TargetKind};
 use crate::stop::Stop;
-use crate::target::Session as TargetSession;
+use crate::target::Session;
 use crate::target::aerospike::Place;
 use crate::target::resp::Url;
 use crate::tell;
@@ -30,7 +30,7 @@ mod sql;
 pub mod statements;
 
 /// An open pace of which less than this share was done was not kept.
-const LEAST_KEPT: f64 = 0.99;
+const MIN_KEPT: f64 = 0.99;
 /// After an interruption, an action that waits for the server (an index, a check) is left behind after so long.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(50);
@@ -46,7 +46,7 @@ pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
             return ExitCode::BadSpec;
         }
     };
-    let session = Session {
+    let session = Execution {
         spec,
         server,
         output: Arc::clone(output),
@@ -107,7 +107,7 @@ impl Server {
 }
 
 #[derive(Clone)]
-struct Session {
+struct Execution {
     spec: Spec,
     server: Server,
     output: Arc<Output>,
@@ -118,7 +118,7 @@ struct Session {
     known: Arc<Mutex<Finished>>,
 }
 
-impl Session {
+impl Execution {
     fn act(&self) -> Result<(), Failure> {
         match &self.server {
             Server::Sql(admin) => sql::act(self, admin),
@@ -128,7 +128,7 @@ impl Session {
     }
 
     /// Notes what was drawn, judged.
-    fn note_audit<S: TargetSession>(&self, workload: &dyn Workload<S>, driven: &Driven) {
+    fn note_audit<S: Session>(&self, workload: &dyn Workload<S>, driven: &Driven) {
         let line = |line: workload::AuditLine| AuditLine {
             name: line.name,
             observed: line.observed,
@@ -149,7 +149,7 @@ impl Session {
         known.not_sent = Some(offered.not_sent);
         let missed = offered.not_sent + driven.ledger.failed_in_measurement();
         let done = offered.measured.saturating_sub(missed);
-        if done as f64 >= LEAST_KEPT * offered.measured as f64 {
+        if done as f64 >= MIN_KEPT * offered.measured as f64 {
             return Ok(());
         }
         let message = format!(

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// What a spec's workload consists of. The workload itself may depend on constants that are stored with the data
 /// set (TPC-C's C_load), so it is built only when they have been read.
-pub struct Parts {
+pub struct SqlWorkload {
     spec: Spec,
     /// Writes the tables.
     pub dataset: Arc<dyn Dataset>,
@@ -28,7 +28,7 @@ pub struct Parts {
 
 /// Finds the parts of the workload that a spec asks for.
 #[must_use]
-pub fn parts(spec: &Spec) -> Parts {
+pub fn sql_workload(spec: &Spec) -> SqlWorkload {
     let sbtest = |count, rows| Arc::new(SbtestData::new(Tables { count, rows }, spec.seed));
     let (dataset, stored_constants): (Arc<dyn Dataset>, _) = match &spec.workload {
         WorkloadSpec::PointSelect(select) => (sbtest(1, select.rows), None),
@@ -43,11 +43,11 @@ pub fn parts(spec: &Spec) -> Parts {
             (Arc::new(Population::new(options)), Some(STORED_CONSTANTS_QUERY))
         }
     };
-    Parts { spec: spec.clone(), dataset, stored_constants }
+    SqlWorkload { spec: spec.clone(), dataset, stored_constants }
 }
 
-impl Parts {
-    /// Builds the workload. `stored` is the answer to [`Parts::stored_constants`], empty when there is no query.
+impl SqlWorkload {
+    /// Builds the workload. `stored` is the answer to [`SqlWorkload::stored_constants`], empty when there is no query.
     ///
     /// # Errors
     /// [`ExitCode::ConsistencyBroken`] when the data set is not whole, [`ExitCode::BadSpec`] when it is, and the spec
@@ -72,7 +72,7 @@ impl Parts {
     /// Builds the workload as it is on its own data set, without reading it.
     ///
     /// # Errors
-    /// As [`Parts::workload`].
+    /// As [`SqlWorkload::workload`].
     pub fn workload_of_fresh_data(&self) -> Result<Arc<dyn Workload>, Failure> {
         match &self.spec.workload {
             WorkloadSpec::Tpcc(tpcc) => self.tpcc(tpcc, &StoredConstants::new(tpcc.warehouses, self.spec.seed)),

@@ -11,18 +11,18 @@ use crate::workload::{Records, ServerCounter, Workload};
 use std::sync::Arc;
 
 /// What the spec's workload is on such a target: its rows, where it has some, and its operations.
-pub(super) type Parts<S> = (Option<Box<dyn Records>>, Arc<dyn Workload<S>>);
+pub(super) type RowWorkload<S> = (Option<Box<dyn Records>>, Arc<dyn Workload<S>>);
 
 /// Where it is carried out.
-pub(super) struct Place<'a, R> {
-    pub(super) session: &'a super::Session,
+pub(super) struct RowAction<'a, R> {
+    pub(super) session: &'a super::Execution,
     pub(super) spec: &'a Spec,
     pub(super) store: &'a R,
 }
 
-impl<R: RowStore> Place<'_, R> {
+impl<R: RowStore> RowAction<'_, R> {
     /// Does what the spec asks for.
-    pub(super) fn act<D: Dialer>(&self, (data, workload): Parts<D::Session>, dialer: D) -> Result<(), Failure> {
+    pub(super) fn act<D: Dialer>(&self, (data, workload): RowWorkload<D::Session>, dialer: D) -> Result<(), Failure> {
         match (self.spec.action, &data) {
             (Action::Load, Some(data)) => self.load(data.as_ref()),
             (Action::Check, Some(data)) => self.check(data.as_ref(), true, false),

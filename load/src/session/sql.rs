@@ -1,7 +1,7 @@
 //! Carries a spec out on a target of the PostgreSQL wire.
 
-use super::Session;
-use super::registry::{Parts, parts};
+use super::Execution;
+use super::registry::{SqlWorkload, sql_workload};
 use crate::engine::{Driven, PostgresDialer};
 use crate::exit::{Failure, worst};
 use crate::fill::admin::Admin;
@@ -20,16 +20,16 @@ use std::time::Duration;
 const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the spec asks for, at this server.
-pub(super) fn act(session: &Session, admin: &Admin) -> Result<(), Failure> {
-    let parts = parts(&session.spec);
+pub(super) fn act(session: &Execution, admin: &Admin) -> Result<(), Failure> {
+    let parts = sql_workload(&session.spec);
     let connected = admin.connect();
     session.start(connected.as_ref().ok().and_then(|connection| connection.server_version()))?;
     let connection = connected?;
-    let place = Place { session, admin };
+    let action = SqlAction { session, admin };
     match session.spec.action {
-        Action::Load => place.load(&parts, connection),
-        Action::Run => place.run(&parts, connection),
-        Action::Check => place.check(&parts, connection, Moment::Later),
+        Action::Load => action.load(&parts, connection),
+        Action::Run => action.run(&parts, connection),
+        Action::Check => action.check(&parts, connection, Moment::Later),
     }
 }
 
@@ -41,13 +41,13 @@ struct Counted {
     statistics: Option<Statistics>,
 }
 
-struct Place<'a> {
-    session: &'a Session,
+struct SqlAction<'a> {
+    session: &'a Execution,
     admin: &'a Admin,
 }
 
-impl Place<'_> {
-    fn load(&self, parts: &Parts, connection: Connection) -> Result<(), Failure> {
+impl SqlAction<'_> {
+    fn load(&self, parts: &SqlWorkload, connection: Connection) -> Result<(), Failure> {
         let tables = Loader {
             dataset: parts.dataset.as_ref(),
             dialect: self.session.spec.target.dialect,
@@ -65,7 +65,7 @@ impl Place<'_> {
         self.check(parts, connection, Moment::AfterLoad)
     }
 
-    fn check(&self, parts: &Parts, mut connection: Connection, moment: Moment) -> Result<(), Failure> {
+    fn check(&self, parts: &SqlWorkload, mut connection: Connection, moment: Moment) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = match self.session.spec.check {
             CheckSpec::Conditions => self.check_conditions(workload.as_ref(), &mut connection, moment),
@@ -83,7 +83,7 @@ impl Place<'_> {
         // The data set's own seed, where it keeps one: a run may have had another.
         let stored = self.session.known().constants.get("data_seed").and_then(|seed| u64::try_from(*seed).ok());
         let spec = Spec { seed: stored.unwrap_or(self.session.spec.seed), ..self.session.spec.clone() };
-        let parts = parts(&spec);
+        let parts = sql_workload(&spec);
         let (dialect, connections) = (spec.target.dialect, spec.connections);
         let results =
             fingerprint::compare(parts.dataset.as_ref(), dialect, self.admin, connections, &self.session.stop)?;
@@ -92,7 +92,7 @@ impl Place<'_> {
         difference.map_or(Ok(()), Err)
     }
 
-    fn run(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
+    fn run(&self, parts: &SqlWorkload, mut connection: Connection) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = self.session.spec.check == CheckSpec::Conditions;
         for statement in workload.prepare() {
@@ -115,7 +115,7 @@ impl Place<'_> {
     }
 
     /// Reads what the server has counted before the load. No session is left open, which would take one of the server's
-    /// places from the load.
+    /// actions from the load.
     fn count(&self, workload: &dyn Workload, mut connection: Connection) -> Result<Counted, Failure> {
         let Spec { check, connections, ref target, .. } = self.session.spec;
         if check != CheckSpec::Conditions {
@@ -168,7 +168,7 @@ impl Place<'_> {
     }
 
     /// Builds the workload, on the constants that the data set was loaded with.
-    fn workload(&self, parts: &Parts, connection: &mut Connection) -> Result<Arc<dyn Workload>, Failure> {
+    fn workload(&self, parts: &SqlWorkload, connection: &mut Connection) -> Result<Arc<dyn Workload>, Failure> {
         let read = |sql: &str| {
             connection
                 .query(sql)

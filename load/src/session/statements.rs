@@ -2,7 +2,7 @@
 //! texts come from where they are sent, so that nothing is printed that is not sent, and nothing sent that is not
 //! printed; a test holds a real server's log against it.
 
-use super::registry::{self, Parts};
+use super::registry::{self, SqlWorkload};
 use crate::exit::Failure;
 use crate::fill::journal;
 use crate::fill::loader::{self, TRANSACTION};
@@ -61,7 +61,7 @@ pub fn lines(spec: &Spec, all_profiles: bool, part: Option<SqlPart>, names: bool
 /// # Errors
 /// As [`lines`].
 pub fn statements(spec: &Spec, all_profiles: bool, part: Option<SqlPart>) -> Result<Vec<Named>, Failure> {
-    let parts = registry::parts(spec);
+    let parts = registry::sql_workload(spec);
     let dialect = spec.target.dialect;
     let mut all = Vec::new();
     for each in SqlPart::value_variants() {
@@ -82,14 +82,14 @@ fn named(name: impl Into<String>, sql: impl Into<String>) -> Named {
     Named { name: name.into(), sql: sql.into() }
 }
 
-fn schema(parts: &Parts, dialect: Dialect) -> Vec<Named> {
+fn schema(parts: &SqlWorkload, dialect: Dialect) -> Vec<Named> {
     let notes = [journal::DROP, journal::CREATE].map(|sql| named("notes of the load", sql));
     let create = parts.dataset.create(dialect).into_iter().map(|sql| named("create", sql));
     let index = parts.dataset.index(dialect).into_iter().map(|sql| named("index", sql));
     notes.into_iter().chain(create).chain(index).collect()
 }
 
-fn load(parts: &Parts, dialect: Dialect) -> Vec<Named> {
+fn load(parts: &SqlWorkload, dialect: Dialect) -> Vec<Named> {
     let dataset = parts.dataset.as_ref();
     let note = |step: &str| named("note", journal::note_sql(&dataset.identity(), step, Copied::default()));
     let settings = dialect.loading_settings().into_iter().map(|sql| named("session setting", sql));
@@ -122,7 +122,7 @@ fn run(spec: &Spec, all_profiles: bool) -> Result<Vec<Named>, Failure> {
     all.extend(["COMMIT", "ROLLBACK"].map(|sql| named("end", sql)));
     all.extend(Dialect::RESTART_PROTOCOL.map(|sql| named("retry by savepoint", sql)));
     for profile in if all_profiles { profiles(spec) } else { vec![spec.clone()] } {
-        let workload = registry::parts(&profile).workload_of_fresh_data()?;
+        let workload = registry::sql_workload(&profile).workload_of_fresh_data()?;
         let prepared = workload.prepare().into_iter().map(|sql| named("prepare", sql));
         let sent = workload.statements().iter().map(|statement| named(statement.name, statement.sql.clone()));
         for statement in prepared.chain(sent) {
@@ -142,7 +142,7 @@ fn profiles(spec: &Spec) -> Vec<Spec> {
     Profile::ALL.into_iter().filter(|profile| profile.is_of(spec.target.dialect)).map(of).collect()
 }
 
-fn check(parts: &Parts, dialect: Dialect) -> Result<Vec<Named>, Failure> {
+fn check(parts: &SqlWorkload, dialect: Dialect) -> Result<Vec<Named>, Failure> {
     let workload = parts.workload_of_fresh_data()?;
     let constants = parts.stored_constants.map(|sql| named("stored constants", sql));
     let counters = workload.server_counters().into_iter().map(|counter| named(counter.name, counter.sql));

@@ -8,7 +8,7 @@ use crate::target::resp::Url;
 use serde::{Deserialize, Serialize};
 
 /// More operations on one connection wait longer for each other than for the server.
-const MOST_IN_PIPELINE: u32 = 1_024;
+const MAX_PIPELINE: u32 = 1_024;
 
 /// A server, or several that serve one data set. Each kind has its keys; those of others are refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -100,8 +100,8 @@ impl TargetSpec {
     }
 
     pub(super) fn validate(&self) -> Result<(), SpecError> {
-        let pipeline = (1..=MOST_IN_PIPELINE).contains(&self.pipeline);
-        require(pipeline, &format!("target.pipeline: must be 1 to {MOST_IN_PIPELINE}"))?;
+        let pipeline = (1..=MAX_PIPELINE).contains(&self.pipeline);
+        require(pipeline, &format!("target.pipeline: must be 1 to {MAX_PIPELINE}"))?;
         if self.kind != TargetKind::Postgres {
             require(is_default(&self.isolation), "target.isolation: is of targets of kind postgres")?;
             require(is_default(&self.dialect), "target.dialect: is of targets of kind postgres")?;

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 
 /// 100 TB of data.
-const MOST_WAREHOUSES: u32 = 1_000_000;
+const MAX_WAREHOUSES: u32 = 1_000_000;
 
 /// Parameters of TPC-C.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, Args)]
@@ -115,8 +115,8 @@ impl TpccSpec {
     }
 
     pub(super) fn validate(&self) -> Result<(), SpecError> {
-        let warehouses = (1..=MOST_WAREHOUSES).contains(&self.warehouses);
-        require(warehouses, &format!("workload.warehouses: must be 1 to {MOST_WAREHOUSES}"))?;
+        let warehouses = (1..=MAX_WAREHOUSES).contains(&self.warehouses);
+        require(warehouses, &format!("workload.warehouses: must be 1 to {MAX_WAREHOUSES}"))?;
         require(
             (1..=self.warehouses).contains(&self.active()),
             "workload.active_warehouses: must be 1 to the number of warehouses",

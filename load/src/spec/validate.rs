@@ -4,16 +4,16 @@ use super::error::{SpecError, require};
 use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, TargetKind, WorkloadSpec};
 
 /// Each is a process of the server.
-const MOST_CONNECTIONS: u32 = 10_000;
+const MAX_CONNECTIONS: u32 = 10_000;
 /// Each takes a place in a heap here.
-const MOST_WORKERS: u64 = 10_000_000;
-const MOST_THREADS: u32 = 1_024;
+const MAX_WORKERS: u64 = 10_000_000;
+const MAX_THREADS: u32 = 1_024;
 /// What one machine can never offer.
 const HIGHEST_RATE_PER_S: f64 = 1e8;
 /// With its pauses, more takes minutes for one operation.
-const MOST_RETRIES: u32 = 1_000;
+const MAX_RETRIES: u32 = 1_000;
 /// Machines that generate load.
-const MOST_SHARDS: u32 = 10_000;
+const MAX_SHARDS: u32 = 10_000;
 /// A year: longer is a mistake in the unit.
 const LONGEST_S: f64 = 366.0 * 86_400.0;
 
@@ -30,9 +30,9 @@ impl Spec {
     /// [`SpecError`] naming the key.
     pub fn validate(&self) -> Result<(), SpecError> {
         require(self.seed < 1 << 63, "seed: must be below 2^63")?;
-        let connections = (1..=MOST_CONNECTIONS).contains(&self.connections);
-        require(connections, &format!("connections: must be 1 to {MOST_CONNECTIONS}"))?;
-        require(self.max_retries <= MOST_RETRIES, &format!("max_retries: must be at most {MOST_RETRIES}"))?;
+        let connections = (1..=MAX_CONNECTIONS).contains(&self.connections);
+        require(connections, &format!("connections: must be 1 to {MAX_CONNECTIONS}"))?;
+        require(self.max_retries <= MAX_RETRIES, &format!("max_retries: must be at most {MAX_RETRIES}"))?;
         require((0.0..=LONGEST_S).contains(&self.ramp_s), "ramp_s: must be 0 seconds to a year")?;
         let lasts = self.duration_s > 0.0 && self.duration_s <= LONGEST_S;
         require(lasts, "duration_s: must be above 0 seconds, and at most a year")?;
@@ -100,7 +100,7 @@ impl Spec {
 
     fn validate_shares(&self) -> Result<(), SpecError> {
         let ShardSpec { index, count } = self.shard;
-        require((1..=MOST_SHARDS).contains(&count), &format!("shard.count: must be 1 to {MOST_SHARDS}"))?;
+        require((1..=MAX_SHARDS).contains(&count), &format!("shard.count: must be 1 to {MAX_SHARDS}"))?;
         require(index < count, "shard.index: must be below shard.count")?;
         let whole = self.action != Action::Load || count == 1 || self.load.part == LoadPart::Rows;
         require(whole, "load.part: a shard loads rows only: create once, then rows on each, then finish once")?;
@@ -110,10 +110,10 @@ impl Spec {
 
     /// Checks how the load is to be driven.
     fn validate_drive(&self) -> Result<(), SpecError> {
-        let threads = self.threads.is_none_or(|threads| (1..=MOST_THREADS).contains(&threads));
-        require(threads, &format!("threads: must be 1 to {MOST_THREADS}"))?;
-        let workers = self.workers.is_none_or(|workers| workers > 0) && self.clients() <= MOST_WORKERS;
-        require(workers, &format!("workers: must be 1 to {MOST_WORKERS}, of all shards together"))?;
+        let threads = self.threads.is_none_or(|threads| (1..=MAX_THREADS).contains(&threads));
+        require(threads, &format!("threads: must be 1 to {MAX_THREADS}"))?;
+        let workers = self.workers.is_none_or(|workers| workers > 0) && self.clients() <= MAX_WORKERS;
+        require(workers, &format!("workers: must be 1 to {MAX_WORKERS}, of all shards together"))?;
         require(self.operations.is_none_or(|operations| operations > 0), "operations: must be at least 1")?;
         if let PaceSpec::Constant { rate_per_s } | PaceSpec::Poisson { rate_per_s } = self.pace {
             let rate = rate_per_s > 0.0 && rate_per_s <= HIGHEST_RATE_PER_S;

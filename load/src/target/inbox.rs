@@ -6,7 +6,7 @@ use std::ops::Range;
 
 const INITIAL_BYTES: usize = 8 * 1024;
 /// Answers that come together are read together, up to so much: each read is a call of the kernel.
-const MOST_READ_BYTES: usize = 64 * 1024;
+const MAX_READ_BYTES: usize = 64 * 1024;
 
 /// What a read that does not wait came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,7 +74,7 @@ impl Inbox {
         if read < size {
             return Ok(Filled::All);
         }
-        if self.bytes.len() < MOST_READ_BYTES {
+        if self.bytes.len() < MAX_READ_BYTES {
             self.bytes.resize(self.bytes.len() * 2, 0);
         }
         Ok(Filled::PerhapsMore)

@@ -5,4 +5,4 @@ pub(crate) mod command;
 mod postgres;
 
 pub use aerospike::{Counts as AerospikeCounts, FakeCluster};
-pub use postgres::{Answers, Counts, FakeTarget, Listen, Plan, Session};
+pub use postgres::{Answers, Counts, FakeSession, FakeTarget, Listen, Plan};

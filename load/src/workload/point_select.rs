@@ -2,7 +2,7 @@
 //!
 //! The smallest useful operation: it measures the path to the server, the protocol and the cache.
 
-use super::keys::{Bins, MOST_BINS, Ranks, Shape};
+use super::keys::{Bins, MAX_BINS, Ranks, Shape};
 use super::{
     AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, Step, Streams, Tally, Times,
     Worker, Workload, statistic,
@@ -57,7 +57,7 @@ impl Workload for PointSelect {
             bins: self.bins.clone(),
             id: 0,
             id_sum: 0,
-            counts: [0; MOST_BINS],
+            counts: [0; MAX_BINS],
         })
     }
 
@@ -104,7 +104,7 @@ struct PointSelectWorker {
     id: i32,
     id_sum: u64,
     /// Of the rows that were drawn.
-    counts: [u64; MOST_BINS],
+    counts: [u64; MAX_BINS],
 }
 
 impl Worker for PointSelectWorker {

@@ -36,4 +36,4 @@ const MESSAGE: u8 = 3;
 /// Types of values: texts are keys, bytes are what bins hold.
 const STRING: u8 = 3;
 /// The server's own limit of a message (`PROTO_SIZE_MAX`): a greater length means that the stream is out of step.
-const MOST_BYTES: u64 = 128 * 1024 * 1024;
+const MAX_BYTES: u64 = 128 * 1024 * 1024;

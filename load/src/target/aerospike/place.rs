@@ -13,8 +13,8 @@ const DEFAULT_PORT: u16 = 3000;
 /// The set of a spec that names none.
 pub const DEFAULT_SET: &str = "nephoscope";
 /// `AS_ID_NAMESPACE_SZ` and `AS_SET_NAME_MAX_SIZE` of the server, without the byte behind a name.
-const MOST_NAMESPACE_CHARACTERS: usize = 31;
-const MOST_SET_CHARACTERS: usize = 63;
+const MAX_NAMESPACE_CHARACTERS: usize = 31;
+const MAX_SET_CHARACTERS: usize = 63;
 /// Types of fields.
 const NAMESPACE_FIELD: u8 = 0;
 const SET_FIELD: u8 = 1;
@@ -52,8 +52,8 @@ impl Set {
     /// # Errors
     /// [`PlaceError`] for names that no server takes.
     pub fn new(namespace: &str, name: &str) -> Result<Self, PlaceError> {
-        check_name("namespace", namespace, MOST_NAMESPACE_CHARACTERS)?;
-        check_name("set", name, MOST_SET_CHARACTERS)?;
+        check_name("namespace", namespace, MAX_NAMESPACE_CHARACTERS)?;
+        check_name("set", name, MAX_SET_CHARACTERS)?;
         let mut fields = Vec::new();
         write_field(&mut fields, NAMESPACE_FIELD, namespace.as_bytes());
         write_field(&mut fields, SET_FIELD, name.as_bytes());

@@ -1,7 +1,7 @@
 //! What came back, read where it lies in the receive buffer.
 
 use super::result::{EXISTS, FOUND, NOT_FOUND, meaning, name_of};
-use super::{HEADER_BYTES, INFO, MESSAGE_BYTES, MOST_BYTES, VERSION};
+use super::{HEADER_BYTES, INFO, MAX_BYTES, MESSAGE_BYTES, VERSION};
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
 use crate::target::link::Answers;
@@ -118,7 +118,7 @@ fn body_length(bytes: &[u8], kind: u8) -> Result<Option<usize>, TargetError> {
         return Err(out_of_step(&format!("a message of type {found} where type {kind} was due")));
     }
     let length = u64::from_be_bytes(*header) & 0xFFFF_FFFF_FFFF;
-    if length > MOST_BYTES {
+    if length > MAX_BYTES {
         return Err(out_of_step("a length that cannot be"));
     }
     Ok(Some(length as usize))

@@ -3,7 +3,7 @@
 use crate::target::Request;
 
 /// Header and end of a part.
-const MOST_AROUND: usize = 23 + 2;
+const MAX_AROUND: usize = 23 + 2;
 
 /// Commands in order. Reused, so that warm ones allocate nothing.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ impl Commands {
 
     /// Appends a part.
     pub fn part(&mut self, part: &[u8]) -> &mut Self {
-        self.bytes.reserve(MOST_AROUND + part.len());
+        self.bytes.reserve(MAX_AROUND + part.len());
         self.header(b'$', part.len());
         self.bytes.extend_from_slice(part);
         self.bytes.extend_from_slice(b"\r\n");

@@ -20,7 +20,7 @@ const VERSION: u8 = 2;
 const INFO: u8 = 1;
 const MESSAGE: u8 = 3;
 /// As servers have it; also less than what a damaged length would make of memory.
-const MOST_BYTES: usize = 128 * 1024 * 1024;
+const MAX_BYTES: usize = 128 * 1024 * 1024;
 
 /// Nodes of one cluster, in threads of this process.
 pub struct FakeCluster {
@@ -164,7 +164,7 @@ impl Shared {
             client.read_exact(&mut header)?;
             let length = (u64::from_be_bytes(header) & 0xFFFF_FFFF_FFFF) as usize;
             let (VERSION, kind @ (INFO | MESSAGE)) = (header[0], header[1]) else { break };
-            if length > MOST_BYTES {
+            if length > MAX_BYTES {
                 break;
             }
             let mut body = vec![0; length];

@@ -10,7 +10,7 @@ pub(super) const UNAVAILABLE: u8 = 11;
 pub(super) const NAMESPACE: u8 = 20;
 const FORBIDDEN: u8 = 22;
 const NEVER_EXPIRES: u32 = u32::MAX;
-const MOST_NAME_BYTES: usize = 15;
+const MAX_NAME_BYTES: usize = 15;
 
 /// Why nothing was done.
 pub(super) struct Refusal(pub(super) u8);
@@ -110,7 +110,7 @@ fn read_bins(mut bytes: &[u8], operations: u16) -> Result<(Bins<'_>, &[u8]), Ref
         let (operation, rest) = part(bytes)?;
         let [2, kind @ 4, 0, length, named @ ..] = operation else { return Err(Refusal(PARAMETER)) };
         let (name, value) = named.split_at_checked(usize::from(*length)).ok_or(Refusal(PARAMETER))?;
-        if name.is_empty() || name.len() > MOST_NAME_BYTES {
+        if name.is_empty() || name.len() > MAX_NAME_BYTES {
             return Err(Refusal(PARAMETER));
         }
         bins.push((name, *kind, value));

@@ -11,4 +11,4 @@ mod session;
 
 pub use answers::Answers;
 pub use server::{FakeTarget, Listen, Plan};
-pub use session::{Counts, Session};
+pub use session::{Counts, FakeSession};

@@ -1,7 +1,7 @@
 //! The fake target's sockets: an epoll, and a queue of what is to be sent when.
 
 use super::answers::Answers;
-use super::session::{Counts, Session};
+use super::session::{Counts, FakeSession};
 use rustix::buffer::spare_capacity;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
@@ -98,7 +98,7 @@ impl AsFd for Listener {
 
 struct Client {
     socket: OwnedFd,
-    session: Session,
+    session: FakeSession,
     /// Whether epoll tells when it takes more bytes.
     watches_write: bool,
 }
@@ -227,7 +227,7 @@ impl FakeTarget {
             });
             let data = epoll::EventData::new_u64(place as u64);
             epoll::add(&self.epoll, &socket, data, epoll::EventFlags::IN)?;
-            self.clients[place] = Some(Client { socket, session: Session::default(), watches_write: false });
+            self.clients[place] = Some(Client { socket, session: FakeSession::default(), watches_write: false });
         }
     }
 

@@ -15,7 +15,7 @@ const VERSION: &str = "fake-target";
 const CANCEL_REQUEST: u32 = 80_877_102;
 const SSL_REQUEST: u32 = 80_877_103;
 const GSSENC_REQUEST: u32 = 80_877_104;
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// What all sessions have seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct Closed;
 
 /// A session.
 #[derive(Debug, Default)]
-pub struct Session {
+pub struct FakeSession {
     inbox: BytesMut,
     /// To be sent.
     pub outbox: BytesMut,
@@ -52,7 +52,7 @@ struct Portal {
     items: Vec<usize>,
 }
 
-impl Session {
+impl FakeSession {
     /// Takes what the client sent, and writes what there is to say to it.
     ///
     /// # Errors
@@ -75,7 +75,7 @@ impl Session {
         let tag = usize::from(self.logged_in);
         let Some(mut prefix) = self.inbox.get(tag..tag + 4) else { return Ok(None) };
         let length = prefix.get_u32() as usize + tag;
-        if length < 4 + tag || length > MOST_BYTES {
+        if length < 4 + tag || length > MAX_BYTES {
             return Err(Closed);
         }
         Ok((self.inbox.len() >= length).then_some(length))
@@ -280,7 +280,7 @@ mod tests {
 
     /// The tags of what a session answers, to bytes that come in pieces of `size`.
     fn tags(write: impl FnOnce(&mut BytesMut), size: usize) -> String {
-        let (answers, mut session, mut counts) = (Answers::new(1), Session::default(), Counts::default());
+        let (answers, mut session, mut counts) = (Answers::new(1), FakeSession::default(), Counts::default());
         let mut sent = BytesMut::new();
         frontend::startup_message([("user", "u")], &mut sent).unwrap();
         write(&mut sent);
@@ -331,6 +331,6 @@ mod tests {
     #[test]
     fn nonsense_ends_the_session() {
         let (answers, mut counts) = (Answers::new(1), Counts::default());
-        assert_eq!(Session::default().take(b"GET / HTTP/1.1\r\n\r\n", &answers, &mut counts), Err(Closed));
+        assert_eq!(FakeSession::default().take(b"GET / HTTP/1.1\r\n\r\n", &answers, &mut counts), Err(Closed));
     }
 }

@@ -11,7 +11,7 @@ mod sysbench;
 mod uniform;
 mod zipf;
 
-pub use audit::{Bins, MOST_BINS};
+pub use audit::{Bins, MAX_BINS};
 pub use hash::{Order, fnv_of, fnv1a, scramble};
 pub use uniform::below;
 

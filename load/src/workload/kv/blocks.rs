@@ -7,7 +7,7 @@ use rand_core::RngCore;
 /// The purpose of the stream that the pool is drawn from.
 const POOL_STREAM: u64 = 0x6B_76_01;
 /// Of a block, so much is made at a time: the pool stays in a processor's nearest cache.
-const MOST_POOL_BYTES: u32 = 16 << 10;
+const MAX_POOL_BYTES: u32 = 16 << 10;
 
 /// Blocks of random bytes that cannot be compressed: of all of them, no eight bytes come twice but by chance.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl Blocks {
     /// Of a seed, with lengths from `min` to `max`, each as likely as another.
     #[must_use]
     pub fn new(seed: u64, min: u32, max: u32) -> Self {
-        let mut pool = vec![0; max.clamp(1, MOST_POOL_BYTES) as usize];
+        let mut pool = vec![0; max.clamp(1, MAX_POOL_BYTES) as usize];
         Streams::new(seed).stream(POOL_STREAM, 0).fill_bytes(&mut pool);
         Self { pool, min, max }
     }

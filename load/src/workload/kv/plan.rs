@@ -3,7 +3,7 @@
 use super::blocks::Blocks;
 use super::operations::{READ, WRITE};
 use super::options::{Distribution, KvOptions, Writes};
-use crate::workload::keys::{Bins, MOST_BINS, Ranks, Shape, below};
+use crate::workload::keys::{Bins, MAX_BINS, Ranks, Shape, below};
 use crate::workload::{AuditLine, Draws, OperationId, Streams, Tally, statistic};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ const NUMBERS_OF_A_SEED: u32 = 40;
 /// … of so many seeds, so that no number has a sign.
 const SEEDS: u64 = (1 << 23) - 1;
 /// After so many draws of rows that the batch already has, the next row is taken.
-const MOST_REPEATS: u32 = 8;
+const MAX_REPEATS: u32 = 8;
 
 /// What all executors share.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ struct Hand {
     begins: Vec<usize>,
     operations: u64,
     reads: u64,
-    ranks: [u64; MOST_BINS],
+    ranks: [u64; MAX_BINS],
     blocks: Tally,
 }
 
@@ -118,7 +118,7 @@ impl Drawer {
             begins: Vec::with_capacity(batch),
             operations: 0,
             reads: 0,
-            ranks: [0; MOST_BINS],
+            ranks: [0; MAX_BINS],
             blocks: Tally::default(),
         };
         Self { plan, hand }
@@ -201,7 +201,7 @@ impl Hand {
             let mut number = self.draw_row(plan, random);
             while self.keys.contains(&order.key(number)) {
                 repeats += 1;
-                number = if repeats < MOST_REPEATS { self.draw_row(plan, random) } else { (number + 1) % rows };
+                number = if repeats < MAX_REPEATS { self.draw_row(plan, random) } else { (number + 1) % rows };
             }
             self.keys.push(order.key(number));
         }

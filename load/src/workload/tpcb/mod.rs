@@ -14,7 +14,7 @@ use super::transaction::Trips;
 use super::{AuditLine, Condition, Draws, Effect, Effects, ServerCounter, Streams, Times, Worker, Workload, statistic};
 use crate::target::Statement;
 use clap::Args;
-use plan::{DEPOSIT, DRAWN, MEAN_DELTA, MOST_DELTA, Plan};
+use plan::{DEPOSIT, DRAWN, MAX_DELTA, MEAN_DELTA, Plan};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use worker::TpcbWorker;
@@ -72,7 +72,7 @@ impl Workload for Tpcb {
     fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
         let of = |(bins, name): (&Bins, &'static str)| bins.audit(name, draws.bins.get(name));
         let drawn = self.plan.bins.iter().zip(DRAWN).filter(|(_, name)| draws.bins.contains_key(name));
-        let values = f64::from(2 * MOST_DELTA + 1);
+        let values = f64::from(2 * MAX_DELTA + 1);
         let deviation = ((values * values - 1.0) / 12.0).sqrt();
         let delta = draws.tallies.get(MEAN_DELTA).map(|tally| statistic::mean(MEAN_DELTA, *tally, 0.0, deviation));
         drawn.map(of).chain(delta).collect()

@@ -1,11 +1,11 @@
 //! What is drawn for a deposit, and counted.
 
-use crate::workload::keys::{Bins, MOST_BINS, Ranks};
+use crate::workload::keys::{Bins, MAX_BINS, Ranks};
 use crate::workload::{Draws, OperationId, Streams, Tally};
 use std::collections::BTreeMap;
 
 /// A deposit is from -5000 to 5000.
-pub(super) const MOST_DELTA: i32 = 5_000;
+pub(super) const MAX_DELTA: i32 = 5_000;
 
 pub(super) const DEPOSIT: OperationId = OperationId(0);
 /// The purpose of the streams that operations are drawn from.
@@ -26,13 +26,13 @@ pub(super) struct Plan {
 /// Counts of what was drawn.
 #[derive(Debug)]
 pub(super) struct Counts {
-    pub(super) ranks: [[u64; MOST_BINS]; 3],
+    pub(super) ranks: [[u64; MAX_BINS]; 3],
     pub(super) delta: Tally,
 }
 
 impl Counts {
     pub(super) fn draws(&self) -> Draws {
-        let counted = |counts: &[u64; MOST_BINS]| -> BTreeMap<i32, u64> {
+        let counted = |counts: &[u64; MAX_BINS]| -> BTreeMap<i32, u64> {
             counts.iter().zip(0..).filter(|(count, _)| **count > 0).map(|(&count, bin)| (bin, count)).collect()
         };
         let mut draws = Draws::default();

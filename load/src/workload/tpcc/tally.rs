@@ -94,7 +94,7 @@ const DISTRICT_BINS: usize = 0;
 const QUANTITY_BINS: usize = 1;
 const CARRIER_BINS: usize = 2;
 const THRESHOLD_BINS: usize = 3;
-const MOST_BINS: usize = 11;
+const MAX_BINS: usize = 11;
 /// Name of the bins of home warehouses.
 pub const HOMES: &str = "home";
 /// Names of the bins of cards by terminal.
@@ -116,7 +116,7 @@ pub struct Tallies {
     /// Cards of each of the first terminals.
     cards: Vec<[u64; 5]>,
     line_counts: [u64; 11],
-    bins: [[u64; MOST_BINS]; BINNED.len()],
+    bins: [[u64; MAX_BINS]; BINNED.len()],
     homes: BTreeMap<i32, u64>,
     quantities: Vec<Tally>,
 }
@@ -133,7 +133,7 @@ impl Tallies {
             full_rounds: 0,
             cards: vec![[0; 5]; CARD_TERMINALS.min(layout.terminals() * u64::from(layout.clients())) as usize],
             line_counts: [0; 11],
-            bins: [[0; MOST_BINS]; BINNED.len()],
+            bins: [[0; MAX_BINS]; BINNED.len()],
             homes: BTreeMap::new(),
             quantities: vec![Tally::default(); Quantity::ALL.len()],
         }

@@ -34,7 +34,7 @@ const READ_MODIFY_WRITE: OperationId = OperationId(4);
 const OPERATIONS: [&str; 5] = ["read", "update", "insert", "scan", "read_modify_write"];
 
 /// A table of so many columns is prepared for, and no more.
-pub const MOST_FIELDS: usize = 10;
+pub const MAX_FIELDS: usize = 10;
 /// A scan reads from 1 to so many records, each number as likely as another.
 const LONGEST_SCAN: u64 = 100;
 

@@ -12,11 +12,11 @@ use crate::workload::tpcc::population::DISTRICTS;
 use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::statements::Query;
 
-const MOST: usize = DISTRICTS as usize;
+const MAX_DISTRICTS: usize = DISTRICTS as usize;
 
 /// Its statements.
 #[derive(Debug, Clone, Copy)]
-pub enum Part {
+pub enum Task {
     OldestOfDistrict,
     Oldest,
     Sums,
@@ -29,9 +29,9 @@ pub enum Part {
     UpdateCustomers,
     Deliver,
 }
-use Part::*;
+use Task::*;
 
-const CHATTY: Script<Part> = &[
+const CHATTY: Script<Task> = &[
     &[Begin],
     &[Do(OldestOfDistrict)],
     &[Do(Sums)],
@@ -42,7 +42,7 @@ const CHATTY: Script<Part> = &[
     &[Do(UpdateCustomer)],
     &[End],
 ];
-const BATCHED: Script<Part> = &[
+const BATCHED: Script<Task> = &[
     &[Begin],
     &[Do(Oldest)],
     &[Do(Sums)],
@@ -53,25 +53,25 @@ const BATCHED: Script<Part> = &[
     &[End],
 ];
 /// One statement is a transaction of its own.
-const ONE_TRIP: Script<Part> = &[&[Do(Deliver)]];
+const ONE_TRIP: Script<Task> = &[&[Do(Deliver)]];
 
 /// What the latest Delivery did. The arrays hold one entry per order delivered, by district.
 #[derive(Debug, Clone, Default)]
 pub struct Delivery {
     now_micros: i64,
     count: usize,
-    districts: [i32; MOST],
-    orders: [i32; MOST],
-    customers: [i32; MOST],
-    amounts_cents: [i64; MOST],
+    districts: [i32; MAX_DISTRICTS],
+    orders: [i32; MAX_DISTRICTS],
+    customers: [i32; MAX_DISTRICTS],
+    amounts_cents: [i64; MAX_DISTRICTS],
     lines: usize,
 }
 
 impl Transaction for Delivery {
     type Input = DeliveryInput;
-    type Part = Part;
+    type Task = Task;
 
-    fn script(profile: Profile, _input: &DeliveryInput) -> Script<Part> {
+    fn script(profile: Profile, _input: &DeliveryInput) -> Script<Task> {
         match profile {
             Profile::Chatty => CHATTY,
             Profile::Batched => BATCHED,
@@ -84,21 +84,21 @@ impl Transaction for Delivery {
     }
 
     /// When all districts are empty, nothing is left to do.
-    fn due(&self, part: Part, _input: &DeliveryInput) -> usize {
-        match part {
-            OldestOfDistrict => MOST,
+    fn due(&self, task: Task, _input: &DeliveryInput) -> usize {
+        match task {
+            OldestOfDistrict => MAX_DISTRICTS,
             Oldest | Deliver => 1,
             UpdateCustomer => self.count,
             _ => usize::from(self.count > 0),
         }
     }
 
-    fn send(&mut self, part: Part, nth: usize, input: &DeliveryInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, nth: usize, input: &DeliveryInput, out: &mut Outbox<'_>) {
         let (warehouse, carrier) = (Value::I32(input.warehouse), Value::I32(input.carrier));
         let now = Value::TimestampMicros(self.now_micros);
         let districts = Value::I32Array(&self.districts[..self.count]);
         let orders = Value::I32Array(&self.orders[..self.count]);
-        match part {
+        match task {
             OldestOfDistrict => {
                 let district = i32::try_from(nth + 1).expect("ten districts");
                 out.execute(Query::DeliveryOldestOfDistrict, &[warehouse, Value::I32(district)]);
@@ -124,8 +124,8 @@ impl Transaction for Delivery {
         }
     }
 
-    fn read(&mut self, part: Part, nth: usize, _input: &DeliveryInput, answer: Answer<'_>) -> Result<(), DataError> {
-        match part {
+    fn read(&mut self, task: Task, nth: usize, _input: &DeliveryInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match task {
             OldestOfDistrict => self.read_oldest_of_district(nth, answer),
             Oldest => self.read_oldest(answer),
             Sums => self.read_sums(answer),
@@ -144,7 +144,7 @@ impl Delivery {
     /// Districts that had no order to deliver (2.7.4.2: skipped, and counted).
     #[must_use]
     pub fn skipped(&self) -> usize {
-        MOST - self.count
+        MAX_DISTRICTS - self.count
     }
 
     /// Districts, orders, customers and amounts in cents of what was delivered, by district.
@@ -174,7 +174,7 @@ impl Delivery {
 
     fn make_room(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
         self.count = answer.row_count();
-        if self.count > MOST {
+        if self.count > MAX_DISTRICTS {
             return Err(DataError(format!("{} oldest orders in ten districts", self.count)));
         }
         Ok(())

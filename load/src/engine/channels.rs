@@ -1,6 +1,6 @@
 //! The connections of a thread, and the seats on them.
 
-use super::seat::{Desk, Seat};
+use super::seat::{Seat, SeatContext};
 use super::shared::Shared;
 use crate::record::Lane;
 use crate::target::Session;
@@ -8,7 +8,7 @@ use crate::workload::Worker;
 use std::collections::VecDeque;
 
 /// A connection as the loop sees it.
-pub(super) struct Place<S> {
+pub(super) struct Channel<S> {
     /// `None` between losing one and getting the next.
     pub(super) session: Option<S>,
     pub(super) group: usize,
@@ -38,18 +38,18 @@ pub(super) enum State {
     Dialing,
 }
 
-struct Chair<S: Session> {
+struct SeatEntry<S: Session> {
     seat: Seat<S>,
-    place: usize,
+    channel: usize,
     state: State,
     /// Since when it has had nothing to do.
     free_since_ns: u64,
     failed_in_a_row: u32,
 }
 
-pub(super) struct Places<S: Session> {
-    places: Vec<Place<S>>,
-    chairs: Vec<Chair<S>>,
+pub(super) struct Channels<S: Session> {
+    channels: Vec<Channel<S>>,
+    seats: Vec<SeatEntry<S>>,
     /// Free seats by group, the one that has been free longest first.
     free: Vec<VecDeque<usize>>,
     unsent: Vec<usize>,
@@ -57,10 +57,10 @@ pub(super) struct Places<S: Session> {
     came_ns: Option<u64>,
 }
 
-impl<S: Session> Places<S> {
+impl<S: Session> Channels<S> {
     pub(super) fn new(groups: usize) -> Self {
         let free = vec![VecDeque::new(); groups];
-        Self { places: Vec::new(), chairs: Vec::new(), free, unsent: Vec::new(), came_ns: None }
+        Self { channels: Vec::new(), seats: Vec::new(), free, unsent: Vec::new(), came_ns: None }
     }
 
     /// Adds a connection with its seats, all free; its number.
@@ -70,15 +70,15 @@ impl<S: Session> Places<S> {
         session: S,
         seats: impl Iterator<Item = (Box<dyn Worker<S>>, S::Request)>,
     ) -> usize {
-        let place = self.places.len();
+        let channel = self.channels.len();
         for (worker, request) in seats {
-            self.free[group].push_back(self.chairs.len());
+            self.free[group].push_back(self.seats.len());
             let seat = Seat::new(worker, request);
-            self.chairs.push(Chair { seat, place, state: State::Free, free_since_ns: 0, failed_in_a_row: 0 });
+            self.seats.push(SeatEntry { seat, channel, state: State::Free, free_since_ns: 0, failed_in_a_row: 0 });
         }
         let waiting = VecDeque::new();
         let session = Some(session);
-        self.places.push(Place {
+        self.channels.push(Channel {
             session,
             group,
             dialing: false,
@@ -88,7 +88,7 @@ impl<S: Session> Places<S> {
             unsent: false,
             sent_ns: None,
         });
-        place
+        channel
     }
 
     pub(super) fn groups(&self) -> usize {
@@ -96,32 +96,32 @@ impl<S: Session> Places<S> {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.places.len()
+        self.channels.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Place<S>> {
-        self.places.iter()
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Channel<S>> {
+        self.channels.iter()
     }
 
     pub(super) fn workers(&self) -> impl Iterator<Item = &dyn Worker<S>> {
-        self.chairs.iter().map(|chair| chair.seat.worker.as_ref())
+        self.seats.iter().map(|entry| entry.seat.worker.as_ref())
     }
 
-    pub(super) fn get(&self, place: usize) -> &Place<S> {
-        &self.places[place]
+    pub(super) fn get(&self, channel: usize) -> &Channel<S> {
+        &self.channels[channel]
     }
 
-    pub(super) fn get_mut(&mut self, place: usize) -> &mut Place<S> {
-        &mut self.places[place]
+    pub(super) fn get_mut(&mut self, channel: usize) -> &mut Channel<S> {
+        &mut self.channels[channel]
     }
 
-    /// The place of a seat.
-    pub(super) fn place_of(&self, seat: usize) -> usize {
-        self.chairs[seat].place
+    /// The channel of a seat.
+    pub(super) fn channel_of(&self, seat: usize) -> usize {
+        self.seats[seat].channel
     }
 
-    pub(super) fn of(&self, seat: usize) -> &Place<S> {
-        &self.places[self.chairs[seat].place]
+    pub(super) fn of(&self, seat: usize) -> &Channel<S> {
+        &self.channels[self.seats[seat].channel]
     }
 
     /// A seat, and what it works with.
@@ -130,22 +130,25 @@ impl<S: Session> Places<S> {
         seat: usize,
         shared: &'a Shared,
         lane: &'a Lane,
-    ) -> (&'a mut Seat<S>, Desk<'a, S>) {
-        let chair = &mut self.chairs[seat];
-        let Place { session, sent_ns, .. } = &mut self.places[chair.place];
-        (&mut chair.seat, Desk { shared, lane, link: session, sent_ns, came_ns: &mut self.came_ns, together: false })
+    ) -> (&'a mut Seat<S>, SeatContext<'a, S>) {
+        let entry = &mut self.seats[seat];
+        let Channel { session, sent_ns, .. } = &mut self.channels[entry.channel];
+        (
+            &mut entry.seat,
+            SeatContext { shared, lane, link: session, sent_ns, came_ns: &mut self.came_ns, together: false },
+        )
     }
 
     pub(super) fn state(&self, seat: usize) -> State {
-        self.chairs[seat].state
+        self.seats[seat].state
     }
 
     pub(super) fn set(&mut self, seat: usize, state: State) {
-        self.chairs[seat].state = state;
+        self.seats[seat].state = state;
     }
 
     pub(super) fn free_since_ns(&self, seat: usize) -> u64 {
-        self.chairs[seat].free_since_ns
+        self.seats[seat].free_since_ns
     }
 
     pub(super) fn has_free(&self) -> bool {
@@ -159,72 +162,72 @@ impl<S: Session> Places<S> {
     /// Takes the seat that has been free longest.
     pub(super) fn occupy(&mut self, group: usize) -> Option<usize> {
         let seat = self.free[group].pop_front()?;
-        self.chairs[seat].state = State::Busy;
+        self.seats[seat].state = State::Busy;
         Some(seat)
     }
 
     pub(super) fn make_free(&mut self, seat: usize, now_ns: u64) {
-        let chair = &mut self.chairs[seat];
-        if self.places[chair.place].session.is_none() {
-            chair.state = State::Dialing;
+        let entry = &mut self.seats[seat];
+        if self.channels[entry.channel].session.is_none() {
+            entry.state = State::Dialing;
             return;
         }
-        (chair.state, chair.free_since_ns) = (State::Free, now_ns);
-        self.free[self.places[chair.place].group].push_back(seat);
+        (entry.state, entry.free_since_ns) = (State::Free, now_ns);
+        self.free[self.channels[entry.channel].group].push_back(seat);
     }
 
     /// How often operations failed on a seat in a row, before this one.
     pub(super) fn failed(&mut self, seat: usize) -> u32 {
-        let failed = &mut self.chairs[seat].failed_in_a_row;
+        let failed = &mut self.seats[seat].failed_in_a_row;
         *failed += 1;
         *failed - 1
     }
 
     pub(super) fn succeeded(&mut self, seat: usize) {
-        self.chairs[seat].failed_in_a_row = 0;
+        self.seats[seat].failed_in_a_row = 0;
     }
 
     /// Notes that an exchange of this seat has begun.
     pub(super) fn expect(&mut self, seat: usize, scan: u32) {
-        let place = &mut self.places[self.chairs[seat].place];
-        if place.waiting.is_empty() {
-            place.scan = scan;
+        let channel = &mut self.channels[self.seats[seat].channel];
+        if channel.waiting.is_empty() {
+            channel.scan = scan;
         }
-        place.waiting.push_back(seat);
-        if !std::mem::replace(&mut place.unsent, true) {
-            self.unsent.push(self.chairs[seat].place);
+        channel.waiting.push_back(seat);
+        if !std::mem::replace(&mut channel.unsent, true) {
+            self.unsent.push(self.seats[seat].channel);
         }
     }
 
-    /// A place on which exchanges have begun since it was last asked for.
+    /// A channel on which exchanges have begun since it was last asked for.
     pub(super) fn next_unsent(&mut self) -> Option<usize> {
-        let place = self.unsent.pop()?;
-        (self.places[place].unsent, self.places[place].sent_ns) = (false, None);
-        Some(place)
+        let channel = self.unsent.pop()?;
+        (self.channels[channel].unsent, self.channels[channel].sent_ns) = (false, None);
+        Some(channel)
     }
 
     /// Whether epoll must watch for room to write where it did not, or no longer.
-    pub(super) fn wants_other_watch(&self, place: usize) -> bool {
-        let Place { session, waiting, watches_write, .. } = &self.places[place];
-        let wants = |seat: &usize| self.chairs[*seat].seat.wants_write(session.as_ref());
+    pub(super) fn wants_other_watch(&self, channel: usize) -> bool {
+        let Channel { session, waiting, watches_write, .. } = &self.channels[channel];
+        let wants = |seat: &usize| self.seats[*seat].seat.wants_write(session.as_ref());
         session.is_some() && waiting.front().is_some_and(wants) != *watches_write
     }
 
-    /// The seats of a place have no connection any more: nobody is to take a free one. One that rests looks itself, later.
-    pub(super) fn strand(&mut self, place: usize) {
-        self.places[place].session = None;
-        let (chairs, group) = (&mut self.chairs, self.places[place].group);
-        self.free[group].retain(|&seat| chairs[seat].place != place);
-        let idle = |chair: &&mut Chair<S>| chair.place == place && chair.state == State::Free;
-        chairs.iter_mut().filter(idle).for_each(|chair| chair.state = State::Dialing);
+    /// The seats of a channel have no connection any more: nobody is to take a free one. One that rests looks itself, later.
+    pub(super) fn strand(&mut self, channel: usize) {
+        self.channels[channel].session = None;
+        let (seats, group) = (&mut self.seats, self.channels[channel].group);
+        self.free[group].retain(|&seat| seats[seat].channel != channel);
+        let idle = |entry: &&mut SeatEntry<S>| entry.channel == channel && entry.state == State::Free;
+        seats.iter_mut().filter(idle).for_each(|entry| entry.state = State::Dialing);
     }
 
-    /// The place has a connection again: its seats that wait for one are free.
-    pub(super) fn connect(&mut self, place: usize, session: S, now_ns: u64) {
-        let back = &mut self.places[place];
+    /// The channel has a connection again: its seats that wait for one are free.
+    pub(super) fn connect(&mut self, channel: usize, session: S, now_ns: u64) {
+        let back = &mut self.channels[channel];
         (back.session, back.dialing, back.watches_write, back.sent_ns) = (Some(session), false, false, None);
-        for seat in 0..self.chairs.len() {
-            if self.chairs[seat].place == place && self.chairs[seat].state == State::Dialing {
+        for seat in 0..self.seats.len() {
+            if self.seats[seat].channel == channel && self.seats[seat].state == State::Dialing {
                 self.make_free(seat, now_ns);
             }
         }
