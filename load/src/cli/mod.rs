@@ -11,7 +11,7 @@ use crate::exit::{ExitCode, Failure};
 use crate::output::Output;
 use crate::session;
 use crate::session::merge;
-use crate::spec::Spec;
+use crate::spec::{Spec, json_schema};
 use crate::stop::Stop;
 use crate::tell;
 #[cfg(feature = "testkit")]
@@ -108,6 +108,8 @@ enum Command {
         #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=86_400))]
         duration_s: u32,
     },
+    /// Print the JSON Schema of a spec (nephoscope/load-spec/1).
+    Schema,
     /// Put the outputs of all shards of one run into one, on stdout; the exit code is the worst of theirs.
     Merge {
         /// What each shard wrote.
@@ -165,6 +167,11 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Wire { delay_us, jitter_us, loss_percent } => {
             let [delay, jitter] = [delay_us, jitter_us].map(Duration::from_micros);
             return connect(Wire { delay, jitter, loss: loss_percent / 100.0 });
+        }
+        Command::Schema => {
+            // Whoever closed the pipe has read enough.
+            let _ = io::stdout().write_all(json_schema().as_bytes());
+            return Ok(ExitCode::Finished);
         }
         Command::Sql(args) => return args.print(),
         Command::Exec { spec } => read_spec(spec.as_deref())?,

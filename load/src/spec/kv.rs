@@ -1,14 +1,8 @@
 //! Parameters of the key-value workload.
 
 use super::error::{SpecError, require};
-use crate::workload::kv::KvOptions;
+use crate::workload::kv::{KvOptions, MAX_BATCH, MAX_BLOCK_BYTES, MAX_ROWS, MAX_ZIPF_EXPONENT};
 
-/// One byte each, and still 100 GB.
-const MAX_ROWS: u64 = 100_000_000_000;
-/// A statement has at most 65,535 parameters, two a row.
-const MAX_BATCH: u32 = 1_000;
-/// What RESP and PostgreSQL take without further ado.
-const MAX_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
 /// A record of Aerospike fits into a write block of 8 MiB, with its header.
 const MAX_RECORD_BYTES: u32 = 8 * 1024 * 1024 - 4096;
 
@@ -23,7 +17,7 @@ pub(super) fn validate(kv: &KvOptions) -> Result<(), SpecError> {
     require(blocks, &format!("workload.min_block_bytes: must be 1 to {MAX_BLOCK_BYTES}"))?;
     let ordered = kv.min_block_bytes <= kv.max_block_bytes();
     require(ordered, "workload.max_block_bytes: must not be below min_block_bytes")?;
-    let exponent = kv.zipf_exponent > 0.0 && kv.zipf_exponent <= 10.0;
+    let exponent = kv.zipf_exponent > 0.0 && kv.zipf_exponent <= MAX_ZIPF_EXPONENT;
     require(exponent, "workload.zipf_exponent: must be above 0 and at most 10")
 }
 

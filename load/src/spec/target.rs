@@ -1,62 +1,76 @@
 //! Where a spec's load goes.
 
 use super::error::{SpecError, require};
+use super::schema::one_schema_per_kind;
 use crate::target::Dialect;
-use crate::target::aerospike::{DEFAULT_SET, Place};
+use crate::target::aerospike::{DEFAULT_SET, MAX_NAMESPACE_CHARACTERS, Place};
 use crate::target::postgres::{Dsn, Isolation, Retry, redact};
 use crate::target::resp::Url;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// More operations on one connection wait longer for each other than for the server.
 const MAX_PIPELINE: u32 = 1_024;
 
-/// A server, or several that serve one data set. Each kind has its keys; those of others are refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A server, or several that serve one data set. Each kind has its own keys and refuses those of the others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = one_schema_per_kind)]
 pub struct TargetSpec {
-    /// What it speaks.
+    /// Which protocol the server speaks.
     #[serde(default)]
     pub kind: TargetKind,
-    /// PostgreSQL wire and RESP: `postgresql://user@host:port/database`, or `redis://host:port/number`. The password comes
-    /// from `PGPASSWORD`, or from `REDISCLI_AUTH`.
+    /// `postgresql://user@host:port/database` (or `?host=/socket/directory`; sslmode and the like as in libpq), or
+    /// `redis://[user@]host:port/number`, or `unix:///path/of/socket`. The password comes from the environment, `PGPASSWORD`
+    /// or `REDISCLI_AUTH`.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["postgres", "resp"], "x-required" = true))]
     pub dsn: String,
-    /// PostgreSQL wire: how transactions are isolated.
+    /// Isolation level of transactions.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["postgres"], "default" = Isolation::default()))]
     pub isolation: Isolation,
-    /// PostgreSQL wire: which SQL it speaks.
+    /// SQL dialect of the schema, the statements and the checks.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["postgres"], "default" = Dialect::default()))]
     pub dialect: Dialect,
-    /// PostgreSQL wire: how a transaction is tried again.
+    /// How to retry a transaction.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["postgres"], "default" = Retry::default()))]
     pub retry: Retry,
-    /// RESP: how many operations may be under way on one connection.
+    /// Operations in flight on one connection at a time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = MAX_PIPELINE), extend("x-kinds" = ["resp"], "default" = one()))]
     pub pipeline: u32,
-    /// RESP: the server is one of a cluster, whose masters share the keys.
+    /// The server belongs to a cluster, whose masters share connections and keys.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["resp"], "default" = false))]
     pub cluster: bool,
-    /// Aerospike: nodes, `host:port` each, that are asked for the others.
+    /// `host:port` of nodes; they name the others.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(length(min = 1), extend("x-kinds" = ["aerospike"], "x-required" = true))]
     pub hosts: Vec<String>,
-    /// Aerospike: where the set is.
+    /// A namespace that the nodes have.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(length(min = 1, max = MAX_NAMESPACE_CHARACTERS), extend("x-kinds" = ["aerospike"], "x-required" = true))]
     pub namespace: String,
-    /// Aerospike: what all records are in.
+    /// The set that holds all records; a load empties it.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(with = "String", regex(pattern = r"^[^:;/=,\x00-\x20]{1,63}$"))]
+    #[schemars(extend("x-kinds" = ["aerospike"], "default" = DEFAULT_SET))]
     pub set: Option<String>,
 }
 
 /// Kinds of targets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetKind {
-    /// PostgreSQL wire protocol.
+    /// PostgreSQL's wire protocol.
     #[default]
     Postgres,
-    /// Redis and Valkey.
+    /// Redis and Valkey: for kv, ycsb and null, without TLS.
     Resp,
-    /// Aerospike.
+    /// Aerospike: for kv (one row per operation), ycsb (except E) and null, without users and TLS.
     Aerospike,
 }
 

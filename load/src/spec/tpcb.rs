@@ -1,10 +1,7 @@
 //! What must hold of the parameters of pgbench's transaction.
 
 use super::error::{SpecError, require};
-use crate::workload::tpcb::TpcbOptions;
-
-/// More accounts have no int4.
-const MAX_BRANCHES: u32 = 21_000;
+use crate::workload::tpcb::{MAX_BRANCHES, TpcbOptions};
 
 /// Checks what types cannot say.
 pub(super) fn validate(tpcb: &TpcbOptions) -> Result<(), SpecError> {

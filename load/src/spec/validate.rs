@@ -1,21 +1,9 @@
 //! What must hold of a spec beyond its types.
 
 use super::error::{SpecError, require};
+use super::limits::{MAX_CONNECTIONS, MAX_DURATION_S, MAX_RATE_PER_S, MAX_RETRIES, MAX_SEED, MAX_THREADS, MAX_WORKERS};
 use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, TargetKind, WorkloadSpec};
-
-/// Each is a process of the server.
-const MAX_CONNECTIONS: u32 = 10_000;
-/// Each takes a place in a heap here.
-const MAX_WORKERS: u64 = 10_000_000;
-const MAX_THREADS: u32 = 1_024;
-/// What one machine can never offer.
-const HIGHEST_RATE_PER_S: f64 = 1e8;
-/// With its pauses, more takes minutes for one operation.
-const MAX_RETRIES: u32 = 1_000;
-/// Machines that generate load.
-const MAX_SHARDS: u32 = 10_000;
-/// A year: longer is a mistake in the unit.
-const LONGEST_S: f64 = 366.0 * 86_400.0;
+use crate::workload::MAX_SHARDS;
 
 /// What targets of kind resp have.
 pub const RESP_WORKLOADS: &str = "workload.kind: targets of kind resp have kv, ycsb and null";
@@ -29,12 +17,12 @@ impl Spec {
     /// # Errors
     /// [`SpecError`] naming the key.
     pub fn validate(&self) -> Result<(), SpecError> {
-        require(self.seed < 1 << 63, "seed: must be below 2^63")?;
+        require(self.seed <= MAX_SEED, "seed: must be below 2^63")?;
         let connections = (1..=MAX_CONNECTIONS).contains(&self.connections);
         require(connections, &format!("connections: must be 1 to {MAX_CONNECTIONS}"))?;
         require(self.max_retries <= MAX_RETRIES, &format!("max_retries: must be at most {MAX_RETRIES}"))?;
-        require((0.0..=LONGEST_S).contains(&self.ramp_s), "ramp_s: must be 0 seconds to a year")?;
-        let lasts = self.duration_s > 0.0 && self.duration_s <= LONGEST_S;
+        require((0.0..=MAX_DURATION_S).contains(&self.ramp_s), "ramp_s: must be 0 seconds to a year")?;
+        let lasts = self.duration_s > 0.0 && self.duration_s <= MAX_DURATION_S;
         require(lasts, "duration_s: must be above 0 seconds, and at most a year")?;
         self.validate_shares()?;
         self.validate_dialect()?;
@@ -116,12 +104,12 @@ impl Spec {
         require(workers, &format!("workers: must be 1 to {MAX_WORKERS}, of all shards together"))?;
         require(self.operations.is_none_or(|operations| operations > 0), "operations: must be at least 1")?;
         if let PaceSpec::Constant { rate_per_s } | PaceSpec::Poisson { rate_per_s } = self.pace {
-            let rate = rate_per_s > 0.0 && rate_per_s <= HIGHEST_RATE_PER_S;
-            require(rate, &format!("pace.rate_per_s: must be above 0 and at most {HIGHEST_RATE_PER_S}"))?;
+            let rate = rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S;
+            require(rate, &format!("pace.rate_per_s: must be above 0 and at most {MAX_RATE_PER_S}"))?;
             let waits = self.workload.terminals().is_some();
             require(!waits, "pace: arrivals by a schedule and waits of terminals exclude each other")?;
         }
-        let some_time = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
+        let some_time = |seconds: f64| seconds > 0.0 && seconds <= MAX_DURATION_S;
         require(some_time(self.answer_timeout_s), "answer_timeout_s: must be above 0 seconds, and at most a year")?;
         require(some_time(self.reconnect_timeout_s), "reconnect_timeout_s: must be above 0 seconds, and at most a year")
     }

@@ -1,12 +1,7 @@
 //! What must hold of the parameters of YCSB's core workloads.
 
 use super::error::{SpecError, require};
-use crate::workload::ycsb::{MAX_FIELDS, Mix, YcsbOptions};
-
-/// 100 bytes each, and still 10 TB.
-const MAX_ROWS: u64 = 100_000_000_000;
-/// A record of ten is what RESP and PostgreSQL take without further ado.
-const MAX_FIELD_BYTES: u32 = 1024 * 1024;
+use crate::workload::ycsb::{MAX_FIELD_BYTES, MAX_FIELDS, MAX_ROWS, Mix, YcsbOptions};
 
 /// Checks what types cannot say.
 pub(super) fn validate(ycsb: &YcsbOptions) -> Result<(), SpecError> {

@@ -1,16 +1,21 @@
 //! Which part of the work one of several generators does.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A share of the work: `index` of `count`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// Machines that generate one load.
+pub const MAX_SHARDS: u32 = 10_000;
+
+/// The share of the work that this process does: share `index` of `count` equal ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShardSpec {
-    /// From 0.
+    /// Number of this share, from 0.
     #[serde(default)]
     pub index: u32,
-    /// At least 1.
+    /// Number of shares.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = MAX_SHARDS))]
     pub count: u32,
 }
 

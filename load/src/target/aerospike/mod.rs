@@ -19,6 +19,7 @@ pub use connection::Connection;
 pub use digest::{Digest, PARTITIONS};
 pub use discovery::Cluster;
 pub use message::{Messages, Write};
+pub(crate) use place::MAX_NAMESPACE_CHARACTERS;
 pub use place::{DEFAULT_SET, Place, PlaceError, Set};
 pub use reply::{BLOB, Bin, Reply};
 pub use result::{FOUND, NOT_FOUND, name_of};

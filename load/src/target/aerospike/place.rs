@@ -13,7 +13,7 @@ const DEFAULT_PORT: u16 = 3000;
 /// The set of a spec that names none.
 pub const DEFAULT_SET: &str = "nephoscope";
 /// `AS_ID_NAMESPACE_SZ` and `AS_SET_NAME_MAX_SIZE` of the server, without the byte behind a name.
-const MAX_NAMESPACE_CHARACTERS: usize = 31;
+pub(crate) const MAX_NAMESPACE_CHARACTERS: usize = 31;
 const MAX_SET_CHARACTERS: usize = 63;
 /// Types of fields.
 const NAMESPACE_FIELD: u8 = 0;

@@ -16,12 +16,13 @@ use clap::ValueEnum;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, Message};
 use postgres_protocol::message::frontend;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// How transactions are isolated; a spec writes the levels as SQL does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+/// Isolation level of transactions, written as in SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Isolation {
     /// PostgreSQL's own default.
@@ -31,7 +32,7 @@ pub enum Isolation {
     /// Snapshot isolation.
     #[serde(rename = "repeatable read")]
     RepeatableRead,
-    /// Serialisable snapshot isolation; what CockroachDB always does.
+    /// Serializable snapshot isolation; CockroachDB always uses it.
     Serializable,
 }
 

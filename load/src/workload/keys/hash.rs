@@ -1,16 +1,17 @@
 //! In which order numbered items lie among the keys.
 
 use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the number of an item becomes its key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Scattered over all 64-bit keys: neighbours in time are none in the tree.
+    /// Scattered over all 64-bit keys, so that rows written in succession are far apart in the index.
     #[default]
     Hashed,
-    /// The number is the key: new items go to the end.
+    /// The number is the key, so that new rows go to the end of the index.
     Sequential,
 }
 

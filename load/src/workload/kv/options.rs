@@ -2,66 +2,84 @@
 
 use crate::workload::keys::Order;
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which of the loaded rows is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+/// One byte each, and still 100 GB.
+pub const MAX_ROWS: u64 = 100_000_000_000;
+/// A statement has at most 65,535 parameters, two a row.
+pub const MAX_BATCH: u32 = 1_000;
+/// RESP and PostgreSQL take that much in one value.
+pub const MAX_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
+/// With a higher one, row 0 gets nearly all draws.
+pub const MAX_ZIPF_EXPONENT: f64 = 10.0;
+/// Disk to plan for a row with its index entry in PostgreSQL, besides its value: 66 to 70 bytes right after a load.
+const ROW_BYTES: u64 = 80;
+
+/// Which loaded row an operation touches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
-    /// Each as likely as another.
+    /// Every row is equally likely.
     #[default]
     Uniform,
-    /// By Zipf's law: row 0 is the hottest.
+    /// Zipf's law: row 0 is the hottest.
     Zipf,
 }
 
 /// Which rows are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Writes {
-    /// Loaded rows, by the same distribution as reads: the table keeps its size.
+    /// Loaded rows, with the same distribution as reads; the table keeps its size.
     #[default]
     Existing,
-    /// Rows that were not there, as CockroachDB's kv does. A second run on the same table needs another seed.
+    /// New rows, as CockroachDB's kv does. A second run on the same table needs another seed.
     New,
 }
 
 /// Parameters of the workload: keys of a spec, and options on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Args)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct KvOptions {
-    /// Rows that are loaded.
+    /// Rows to load; plan 80 bytes of disk for each, plus its value. Operations read only these.
     #[arg(long)]
+    #[schemars(range(min = 1, max = MAX_ROWS), extend("x-fixture-bytes" = ROW_BYTES))]
     pub rows: u64,
-    /// Of 100 operations, how many read.
+    /// Percentage of operations that read; the others write.
     #[arg(long, default_value_t = default_read_percent())]
     #[serde(default = "default_read_percent")]
+    #[schemars(range(max = 100))]
     pub read_percent: u8,
-    /// Rows of an operation.
+    /// Rows per operation, in one statement.
     #[arg(long, default_value_t = 1)]
+    #[schemars(range(min = 1, max = MAX_BATCH))]
     #[serde(default = "one")]
     pub batch: u32,
-    /// Least length of a value. One byte measures the cost of a request alone.
+    /// Minimum length of a value; 1 measures the cost of the request alone.
+    #[schemars(range(min = 1, max = MAX_BLOCK_BYTES))]
     #[arg(long, default_value_t = 1)]
     #[serde(default = "one")]
     pub min_block_bytes: u32,
-    /// Greatest length of a value; as the least when absent.
+    /// Maximum length of a value; all lengths between are equally likely. Default: the minimum.
+    #[schemars(range(min = 1, max = MAX_BLOCK_BYTES))]
     #[arg(long)]
     #[serde(default)]
     pub max_block_bytes: Option<u32>,
-    /// Which of the loaded rows.
+    /// Distribution of the loaded rows that operations touch.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub distribution: Distribution,
-    /// Of Zipf's law.
+    /// Exponent of Zipf's law.
+    #[schemars(range(max = MAX_ZIPF_EXPONENT), extend("exclusiveMinimum" = 0))]
     #[arg(long, default_value_t = default_zipf_exponent())]
     #[serde(default = "default_zipf_exponent")]
     pub zipf_exponent: f64,
-    /// How rows lie among the keys.
+    /// How row numbers map to keys.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub order: Order,
-    /// Which rows are written.
+    /// Which rows to write.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub writes: Writes,
@@ -96,7 +114,7 @@ impl KvOptions {
         }
     }
 
-    /// Greatest length of a value.
+    /// Maximum length of a value.
     #[must_use]
     pub fn max_block_bytes(&self) -> u32 {
         self.max_block_bytes.unwrap_or(self.min_block_bytes)

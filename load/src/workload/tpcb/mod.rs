@@ -15,6 +15,7 @@ use super::{AuditLine, Condition, Draws, Effect, Effects, ServerCounter, Streams
 use crate::target::Statement;
 use clap::Args;
 use plan::{DEPOSIT, DRAWN, MAX_DELTA, MEAN_DELTA, Plan};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use worker::TpcbWorker;
@@ -23,14 +24,20 @@ use worker::TpcbWorker;
 const TELLERS: u32 = 10;
 /// Accounts of a branch.
 const ACCOUNTS: u32 = 100_000;
+/// The account numbers of more branches are no int4.
+pub const MAX_BRANCHES: u32 = 21_000;
+/// Disk to plan for a branch with its indexes in PostgreSQL, with room to grow.
+const BRANCH_BYTES: u64 = 16_000_000;
+
 /// Parameters of the workload: keys of a spec, and options on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Args)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct TpcbOptions {
-    /// Branches: each has 10 tellers and 100,000 accounts, about 15 MB.
+    /// Branches, each with 10 tellers and 100,000 accounts; plan 16 MB of disk for each.
     #[arg(long)]
+    #[schemars(range(min = 1, max = MAX_BRANCHES), extend("x-fixture-bytes" = BRANCH_BYTES))]
     pub scale: u32,
-    /// How transactions are cut into round trips.
+    /// How to split transactions into round trips.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub profile: Trips,

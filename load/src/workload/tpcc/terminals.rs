@@ -18,20 +18,21 @@ use super::population::DISTRICTS;
 use super::random::{NonUniform, Purpose, Stream};
 use crate::workload::OperationId;
 use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Terminals of a warehouse, at least (clause 4.2.2).
 pub(crate) const TERMINALS: u64 = 10;
 const CARDS: u64 = 23;
 
-/// What terminals do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+/// Which transactions terminals run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Mix {
-    /// The deck of clause 5.2.4.2.
+    /// All five, with the deck of clause 5.2.4.2.
     #[default]
     Standard,
-    /// Nothing but New-Orders: for comparisons with tools that do no more. It is not TPC-C.
+    /// Only New-Orders, for comparison with tools that do no more. This is not TPC-C.
     NewOrder,
 }
 
