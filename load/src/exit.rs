@@ -1,4 +1,4 @@
-//! How the program ends; the codes are part of its interface.
+//! How the program ends. Exit codes are part of its interface.
 
 use crate::target::TargetError;
 use crate::target::postgres::{Address, Dsn};
@@ -14,15 +14,15 @@ pub enum ExitCode {
     Finished = 0,
     /// The spec or the command line is wrong.
     BadSpec = 2,
-    /// The server cannot be reached or refuses us.
+    /// Cannot connect or log in to the server.
     CannotConnect = 3,
-    /// The load was not sent at the rate asked for; the data is complete all the same.
+    /// The load was not sent at the requested rate; the data is complete.
     RateNotKept = 4,
     /// The data contradicts the workload: a condition is broken, a row is missing, a counter disagrees.
     ConsistencyBroken = 5,
-    /// The server went away, or would not do what the action needs.
+    /// The server went away, or refused a command that the action needs.
     TargetLost = 6,
-    /// Stopped by a signal, or nobody reads the output any more.
+    /// Stopped by a signal, or the reader of the output exited.
     Interrupted = 130,
 }
 
@@ -68,7 +68,11 @@ impl Failure {
     #[must_use]
     pub fn target(doing: &str, error: &TargetError) -> Self {
         let code = if says_data_is_missing(error) { ExitCode::ConsistencyBroken } else { ExitCode::TargetLost };
-        let hint = if code == ExitCode::ConsistencyBroken { " (is the data set loaded? action \"load\")" } else { "" };
+        let hint = if code == ExitCode::ConsistencyBroken {
+            " (is the data set loaded? run action \"load\" first)"
+        } else {
+            ""
+        };
         Self::new(code, format!("{doing}: {error}{hint}"))
     }
 
@@ -105,7 +109,7 @@ pub fn worst(outcomes: impl IntoIterator<Item = Result<(), Failure>>) -> Result<
     failures.reduce(Failure::or_worse).map_or(Ok(()), Err)
 }
 
-/// Nobody answers, or we are not let in.
+/// The server cannot be reached, or refuses the login.
 #[must_use]
 pub fn cannot_connect(dsn: &Dsn, error: &TargetError) -> Failure {
     let hint = match error {
@@ -120,7 +124,7 @@ pub fn cannot_connect(dsn: &Dsn, error: &TargetError) -> Failure {
     Failure::new(ExitCode::CannotConnect, format!("cannot use {dsn}: {error}{hint}"))
 }
 
-/// Nobody answers, or we are not let in.
+/// The server cannot be reached, or refuses the login.
 #[must_use]
 pub fn cannot_use(url: &Url, error: &TargetError) -> Failure {
     let hint = match error {
@@ -132,12 +136,12 @@ pub fn cannot_use(url: &Url, error: &TargetError) -> Failure {
     Failure::new(ExitCode::CannotConnect, format!("cannot use {url}: {error}{hint}"))
 }
 
-/// Nobody answers, or we are not let in, or the cluster is not as it must be.
+/// The cluster cannot be reached, refuses the login, or is incomplete.
 #[must_use]
 pub fn cannot_use_node(address: &Address, error: &TargetError) -> Failure {
     let hint = match error {
         TargetError::Database { sqlstate, .. } if sqlstate == "NOT_AUTHENTICATED" => {
-            "; this client has no user: switch security off"
+            "; this client cannot log in: disable security on the cluster"
         }
         _ => "",
     };

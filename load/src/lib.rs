@@ -1,25 +1,30 @@
 //! Library of `nephoscope-load`, the load generator of nephoscope.
 //!
-//! A [`spec::Spec`] goes in, JSON lines ([`output`]) come out. One room a subject; each knows only rooms below it:
+//! A [`spec::Spec`] goes in, JSON lines ([`output`]) come out. There is one room per subject, and a room knows only the
+//! rooms below it in this drawing, which `tests/rooms.rs` checks:
 //!
 //! ```text
-//! cli            the command line
-//! session        carries out one spec; merges shards; lists every statement
-//! fill  verify   write rows, and note how far a load is; check what is there (verify borrows fill's sessions)
-//! engine         threads, connections, arrivals: brings a workload, a target and a clock together
-//! record         histograms and counts
-//! output         the lines on stdout            agent   a machine's counters, its CPUs' speed, an emulated network
-//! exit  stop     why and how the program ends
-//! spec           what the program is asked to do
-//! workload       operations, rows, conditions: knows neither rate nor histogram, does no input or output
-//! target         connections and bytes: knows no workload
-//! clock  tell    the time; sentences for people
+//! cli       the command line
+//! testkit   servers that only look like ones, for tests and benchmarks (feature `testkit`)
+//! session   runs one spec; merges the outputs of shards; lists every SQL statement
+//! verify    whether the data is right: conditions, counters of the server, fingerprints
+//! fill      writes rows, and keeps a journal of the load
+//! engine    threads, connections, arrivals: brings a workload, a target and a clock together
+//! agent     a machine's counters, its CPUs' speed, an emulated network
+//! record    histograms and counts
+//! output    the lines on stdout
+//! stop      one flag that asks every thread to stop
+//! exit      how the program ends, and why
+//! spec      what the program is asked to do
+//! workload  operations, rows, conditions: knows neither rate nor histogram, and does no I/O
+//! target    connections and bytes: knows no workload
+//! clock     the time
+//! tell      messages for people
 //! ```
 //!
-//! `engine::pace` never reads a clock. `testkit` holds servers that only look like ones; only tests and benchmarks build
-//! it (`--features testkit`).
+//! `engine::pace` never reads a clock, so that tables can test it.
 
-// A closed stderr must not end the program: `tell` is the one way to say something.
+// A closed stderr must not end the program: only `tell` writes to it.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 #![cfg_attr(test, allow(clippy::print_stderr))]
 

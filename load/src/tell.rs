@@ -1,4 +1,4 @@
-//! What the program says to people, on stderr. Nobody has to listen: a closed stderr is no reason to fail.
+//! Messages for people, on stderr. A closed stderr is not an error.
 
 use std::io::{self, IsTerminal, Write};
 

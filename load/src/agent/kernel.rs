@@ -36,7 +36,7 @@ pub fn run(threads: u16, seconds: f64, mut sink: impl Write) -> Result<ExitCode,
     let measured = measure(threads, seconds)?;
     let line = serde_json::to_string(&measured).unwrap_or_default();
     writeln!(sink, "{line}")
-        .map_err(|error| Failure::new(ExitCode::Interrupted, format!("the output cannot be written: {error}")))?;
+        .map_err(|error| Failure::new(ExitCode::Interrupted, format!("cannot write the output: {error}")))?;
     Ok(ExitCode::Finished)
 }
 
@@ -98,7 +98,7 @@ fn work(iterations: u32, seconds: f64) -> Option<Worked> {
     }
 }
 
-/// So many that a round takes `ROUND_S` to twice that: long against the set-up of its data, short against the whole.
+/// Chosen so that a round takes `ROUND_S` to twice that: long against the set-up of its data, short against the whole.
 fn iterations_of_a_round() -> u32 {
     let mut iterations = FIRST_ITERATIONS;
     loop {

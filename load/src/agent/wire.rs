@@ -1,5 +1,5 @@
-//! A wire between two zones of an emulated network: packets go on after a while, in their order, or never. The kernel
-//! does it better where it has netem; this one needs nothing of it but a device that gives a packet for each read.
+//! Relays packets between two zones of an emulated network with delay and loss, in order. The kernel does this better where
+//! it has netem; this relay only needs TAP devices, which return one packet per read.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,21 +13,21 @@ use std::time::{Duration, Instant};
 
 /// Largest packet that is passed on; Ethernet's are smaller, a device may join several.
 const PACKET_BYTES: usize = 1 << 16;
-/// Packets under way each way; more are dropped, as by a router whose buffer is full.
+/// Packets in flight each way; more are dropped, as by a router whose buffer is full.
 const MAX_QUEUED: usize = 1 << 14;
 
-/// What a wire does to packets, each way for itself.
+/// What happens to packets, in each direction separately.
 #[derive(Debug, Clone, Copy)]
 pub struct Wire {
-    /// How long a packet is under way.
+    /// How long a packet is in flight.
     pub delay: Duration,
-    /// At most so much more or less, every value as likely; a packet never overtakes the one before.
+    /// At most this much more or less, every value as likely; a packet never overtakes the one before.
     pub jitter: Duration,
-    /// Share of packets that never arrive.
+    /// Share of packets to drop.
     pub loss: f64,
 }
 
-/// Passes packets on between two devices, until one of them is gone.
+/// Relays packets between two devices until one of them is gone.
 ///
 /// # Errors
 /// When a device cannot be used a second time, for writing beside reading.

@@ -14,7 +14,7 @@ pub(super) struct Channel<S> {
     pub(super) group: usize,
     /// Whether another connection was asked for.
     pub(super) dialing: bool,
-    /// Seats whose exchanges are under way, the oldest first.
+    /// Seats whose exchanges are in flight, the oldest first.
     pub(super) waiting: VecDeque<usize>,
     /// The scan before which an answer came, or began to be awaited.
     pub(super) scan: u32,
@@ -22,7 +22,7 @@ pub(super) struct Channel<S> {
     pub(super) watches_write: bool,
     /// Whether it is in the list of those with something to flush.
     unsent: bool,
-    /// When the first of what is to be flushed was begun: all of it travels together.
+    /// When the first of what is to be flushed was started: all of it travels together.
     sent_ns: Option<u64>,
 }
 
@@ -187,7 +187,7 @@ impl<S: Session> Channels<S> {
         self.seats[seat].failed_in_a_row = 0;
     }
 
-    /// Notes that an exchange of this seat has begun.
+    /// Notes that an exchange of this seat has started.
     pub(super) fn expect(&mut self, seat: usize, scan: u32) {
         let channel = &mut self.channels[self.seats[seat].channel];
         if channel.waiting.is_empty() {
@@ -199,7 +199,7 @@ impl<S: Session> Channels<S> {
         }
     }
 
-    /// A channel on which exchanges have begun since it was last asked for.
+    /// A channel on which exchanges have started since it was last asked for.
     pub(super) fn next_unsent(&mut self) -> Option<usize> {
         let channel = self.unsent.pop()?;
         (self.channels[channel].unsent, self.channels[channel].sent_ns) = (false, None);

@@ -14,9 +14,9 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How long operations under way may take once somebody interrupted.
+/// How long operations in flight may take after an interruption.
 const STOP_GRACE: Duration = Duration::from_secs(3);
-/// How often it looks whether somebody asked to stop.
+/// How often it looks whether a stop was requested.
 const LOOK: Duration = Duration::from_millis(50);
 const NS_PER_S: f64 = 1e9;
 
@@ -82,7 +82,7 @@ pub(super) struct Coordinator<'a> {
 }
 
 impl<'a> Coordinator<'a> {
-    /// Of so many threads, each of which sends what it drew when it ends.
+    /// Of this many threads, each of which sends what it drew when it ends.
     pub(super) fn new(
         clock: Clock,
         stop: &'a Stop,
@@ -123,7 +123,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Sleeps; true when somebody asked to stop, or nothing is left to do, before this time.
+    /// Sleeps; true when a stop was requested, or nothing is left to do, before this time.
     fn wait_until(&mut self, deadline: Instant) -> bool {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -191,7 +191,7 @@ impl<'a> Coordinator<'a> {
         (interval, books)
     }
 
-    /// Waits for every operation under way, as long as it takes (the target's timeouts bound it): what follows reads
+    /// Waits for every operation in flight, as long as it takes (the target's timeouts bound it): what follows reads
     /// what they leave behind. Only who interrupted does not want to wait: a short grace. Answers what was drawn.
     pub(super) fn wait_for_threads(&mut self) -> Draws {
         let mut deadline = None;

@@ -1,4 +1,4 @@
-//! Whether the generator itself was the bottleneck: what the kernel tells of its threads and of the machine. Each closing
+//! Whether the generator itself was the bottleneck: what the kernel reports about its threads and about the machine. Each closing
 //! of an interval takes differences.
 
 use crate::agent::telemetry::parse;

@@ -44,15 +44,15 @@ pub struct Load<D: Dialer> {
     pub timeline: Timeline,
     /// When to begin, if not at once.
     pub start_at_unix_ms: Option<u64>,
-    /// How often one operation is tried again.
+    /// How often one operation is retried.
     pub max_retries: u32,
-    /// Makes connections.
+    /// Opens connections.
     pub dial: Dial<D>,
-    /// Watched by everybody.
+    /// Watched by all threads.
     pub stop: Arc<Stop>,
 }
 
-/// What came of it.
+/// The result.
 #[derive(Debug)]
 pub struct Driven {
     /// Counts of the whole action.
@@ -76,7 +76,7 @@ pub struct Offered {
     pub not_sent: u64,
 }
 
-/// Connects, drives the load to its end or until somebody asks to stop, and collects every operation. Why it
+/// Connects, drives the load to its end or until a stop is requested, and collects every operation. Why it
 /// stopped early, if it did, is in `load.stop`.
 ///
 /// # Errors
@@ -214,7 +214,7 @@ fn spawn<D: Dialer>(
         // Nobody listens any more when the coordinator gave up waiting: then the process is ending.
         let _ = done.send(reactor.run());
     };
-    let failure = |error| Failure::new(ExitCode::BadSpec, format!("threads: no thread for one more: {error}"));
+    let failure = |error| Failure::new(ExitCode::BadSpec, format!("threads: cannot start another thread: {error}"));
     thread::Builder::new().name("driver".to_owned()).spawn(drive).map(|_| ()).map_err(failure)
 }
 

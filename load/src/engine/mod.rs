@@ -1,4 +1,4 @@
-//! Drives clients against a target and keeps the books.
+//! Runs clients against a target and records what they did.
 //!
 //! Each thread has an epoll, its own connections and its own clients, and shares nothing with the others while it drives.
 //! Who is due ([`roster`]) takes a free seat of a connection ([`seat`]), or waits for one: that is queue time. A connection
@@ -11,9 +11,6 @@ mod channels;
 mod coordinator;
 mod deferred;
 mod dial;
-mod dial_aerospike;
-mod dial_postgres;
-mod dial_resp;
 mod evidence;
 mod load;
 pub mod pace;
@@ -25,9 +22,6 @@ mod shared;
 mod timeline;
 
 pub use coordinator::{Known, OnInterval};
-pub use dial::{Dial, DialError, Dialer};
-pub use dial_aerospike::AerospikeDialer;
-pub use dial_postgres::PostgresDialer;
-pub use dial_resp::RespDialer;
+pub use dial::{AerospikeDialer, Dial, DialError, Dialer, PostgresDialer, RespDialer};
 pub use load::{Driven, Load, Offered, run};
 pub use timeline::{Span, Timeline};

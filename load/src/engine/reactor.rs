@@ -30,7 +30,7 @@ use std::time::Duration;
 const FIRST_BACK_OFF: Duration = Duration::from_micros(500);
 /// … to here, doubling; each is drawn uniformly below that, so that two which collided do not meet again.
 const LONGEST_BACK_OFF: Duration = Duration::from_millis(50);
-/// Nobody sleeps longer: somebody may have asked to stop.
+/// No thread sleeps longer: a stop may have been requested.
 const LONGEST_WAIT_NS: u64 = 20_000_000;
 /// Less than this before something is due in an open pace, sleeping would be too coarse.
 const SPIN_NS: u64 = 50_000;
@@ -42,7 +42,7 @@ const SCAN_NS: u64 = 250_000_000;
 const EVENTS: usize = 256;
 /// The token of [`Redial`]; smaller ones are channels.
 const WAKE_TOKEN: u64 = u64::MAX;
-const SILENT: &str = "waiting for an answer: the server was silent for longer than the timeout";
+const SILENT: &str = "waiting for an answer: the server did not answer within the timeout";
 const SHARED_LOSS: &str = "the connection was lost while other operations were on it";
 
 pub(super) struct Reactor<D: Dialer> {
@@ -77,7 +77,9 @@ impl<D: Dialer> Reactor<D> {
         waits: Option<Box<dyn Waits>>,
         equipment: Vec<Equipment<D::Session>>,
     ) -> Result<Self, Failure> {
-        let failure = |error: Errno| Failure::new(ExitCode::BadSpec, format!("threads: no epoll: {error}"));
+        let failure = |error: Errno| {
+            Failure::new(ExitCode::BadSpec, format!("threads: cannot create an epoll instance: {error}"))
+        };
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failure)?;
         let redial = Redial::new().map_err(failure)?;
         epoll::add(&epoll, &redial, epoll::EventData::new_u64(WAKE_TOKEN), epoll::EventFlags::IN).map_err(failure)?;
@@ -107,8 +109,8 @@ impl<D: Dialer> Reactor<D> {
         Ok(reactor)
     }
 
-    /// Drives until the end of the load, until nothing is left to do, or until somebody asks to stop, and then carries
-    /// what is under way to its end; answers what was drawn. Damaged data, a target that is lost for good, or a defect
+    /// Drives until the end of the load, until nothing is left to do, or until a stop is requested, and then carries
+    /// what is in flight to its end; answers what was drawn. Damaged data, a target that is lost for good, or a defect
     /// ends the load of everybody.
     pub(super) fn run(mut self) -> Draws {
         if let Err(failure) = self.drive() {
@@ -328,7 +330,7 @@ impl<D: Dialer> Reactor<D> {
         Ok(())
     }
 
-    /// Sends what was begun since the last time, each connection's requests together.
+    /// Sends what was started since the last time, each connection's requests together.
     fn flush(&mut self) -> Result<(), Failure> {
         while let Some(channel) = self.channels.next_unsent() {
             let unsent = self.channels.get_mut(channel);
@@ -417,7 +419,7 @@ impl<D: Dialer> Reactor<D> {
     /// Begins to watch the channel's new connection.
     fn watch(&mut self, channel: usize) -> Result<(), Failure> {
         let Some(session) = self.channels.get_mut(channel).session.as_mut() else { return Ok(()) };
-        session.set_nonblocking().map_err(|error| Failure::target("a connection cannot be used", &error))?;
+        session.set_nonblocking().map_err(|error| Failure::target("cannot use a connection", &error))?;
         let token = epoll::EventData::new_u64(channel as u64);
         epoll::add(&self.epoll, &*session, token, epoll::EventFlags::IN).map_err(watching)
     }
@@ -433,7 +435,7 @@ impl<D: Dialer> Reactor<D> {
 }
 
 fn watching(error: Errno) -> Failure {
-    Failure::new(ExitCode::TargetLost, format!("a connection cannot be watched: {error}"))
+    Failure::new(ExitCode::TargetLost, format!("cannot watch a connection: {error}"))
 }
 
 /// A signal that ends a wait is no failure.

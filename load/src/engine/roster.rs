@@ -13,7 +13,7 @@ pub(super) type Home = Box<dyn Fn(u32, u64) -> usize + Send>;
 /// The clients of one thread. One that waits for its time takes 16 bytes, and 8 for the number of its turn.
 pub(super) struct Roster {
     share: Share,
-    /// Turns begun, by client; only where clients are due because of what they did before.
+    /// Turns started, by client; only where clients are due because of what they did before.
     turns: Vec<u64>,
     /// When clients that type and think are due.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
@@ -25,7 +25,7 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    /// All clients of the share before their first turn, served by so many groups of connections.
+    /// All clients of the share before their first turn, served by this many groups of connections.
     pub(super) fn new(
         share: Share,
         arrivals: Option<Arrivals>,
@@ -124,7 +124,7 @@ impl Roster {
         self.queues.iter().map(VecDeque::len).sum()
     }
 
-    /// Whether nobody will be due any more, unless an operation under way ends.
+    /// Whether nobody will be due any more, unless an operation in flight ends.
     pub(super) fn is_empty(&mut self) -> bool {
         self.queued() == 0 && self.next_due_ns().is_none()
     }

@@ -11,9 +11,9 @@ use crate::workload::{DataError, OperationId, Step, Worker};
 
 /// What comes next for a seat.
 pub(super) enum Next {
-    /// An exchange of it has begun: its answer comes behind those of the exchanges before.
+    /// An exchange of it has started: its answer comes behind those of the exchanges before.
     Wait,
-    /// The operation is to be tried again after a pause; it failed so often before.
+    /// The operation is to be retried after a pause; it failed so often before.
     BackOff(u32),
     /// The operation is over.
     Ended(Ended),
@@ -64,11 +64,11 @@ impl Operation {
     }
 }
 
-/// What an exchange under way is for.
+/// What an exchange in flight is for.
 enum Exchange {
     /// A step of the operation.
     Step,
-    /// Leaving the transaction in which the operation met this error; then it is tried again, or not.
+    /// Leaving the transaction in which the operation met this error; then it is retried, or not.
     Reset { error: String, again: bool },
 }
 
@@ -211,7 +211,7 @@ impl<S: Session> Seat<S> {
         self.operation.in_doubt &= matches!(class, ErrorClass::Lost | ErrorClass::Unknown | ErrorClass::Defect);
         match class {
             ErrorClass::Defect => {
-                let message = format!("client and server misunderstand each other: {error}");
+                let message = format!("client and server disagree on the protocol: {error}");
                 *context.link = None;
                 self.count_error(context, label(error), ErrorKind::Failed);
                 self.end(context, Outcome::Failed, Some(Failure::new(ExitCode::TargetLost, message)))
@@ -222,7 +222,7 @@ impl<S: Session> Seat<S> {
         }
     }
 
-    /// Whether nothing is tried again any more; queued work is done even after the end.
+    /// Whether nothing is retried any more; queued work is done even after the end.
     fn is_over(&self, shared: &Shared) -> bool {
         if self.operation.deferred { shared.stop.requested() } else { shared.is_over(shared.clock.now_ns()) }
     }

@@ -1,5 +1,5 @@
 //! Sessions for set-up and checks. They wait for ever, because an index or a check of a large data set takes its
-//! time; so that nobody else has to, their statements are cancelled when the program is asked to stop.
+//! time; so that no one else has to, their statements are cancelled when the program is asked to stop.
 
 use crate::exit::{ExitCode, Failure, cannot_connect};
 use crate::stop::Stop;
@@ -35,7 +35,7 @@ impl Admin {
     /// Opens a session.
     ///
     /// # Errors
-    /// [`crate::exit::ExitCode::CannotConnect`] when nobody answers or we are not let in.
+    /// [`crate::exit::ExitCode::CannotConnect`] when the server cannot be reached or refuses the login.
     pub fn connect(&self) -> Result<Connection, Failure> {
         let connection = Connection::open(&self.dsn, None).map_err(|error| cannot_connect(&self.dsn, &error))?;
         self.cancellers.lock().unwrap_or_else(PoisonError::into_inner).extend(connection.canceller());
@@ -45,7 +45,7 @@ impl Admin {
     /// Opens a session, trying for a while: the server may be on its way back.
     ///
     /// # Errors
-    /// [`ExitCode::TargetLost`] when it is not back by then, or somebody interrupted.
+    /// [`ExitCode::TargetLost`] when it is not back by then, or on an interruption.
     pub fn connect_again(&self, patience: Duration, stop: &Stop) -> Result<Connection, Failure> {
         let deadline = Instant::now() + patience;
         loop {
@@ -53,7 +53,7 @@ impl Admin {
                 Ok(connection) => return Ok(connection),
                 Err(failure) if stop.interrupted() || Instant::now() >= deadline => {
                     let seconds = patience.as_secs_f64();
-                    let message = format!("nothing could be checked within {seconds} s: {}", failure.message);
+                    let message = format!("the data could not be checked within {seconds} s: {}", failure.message);
                     return Err(Failure::new(ExitCode::TargetLost, message));
                 }
                 Err(_) => thread::sleep(PAUSE),
@@ -65,7 +65,7 @@ impl Admin {
     /// failure.
     ///
     /// # Errors
-    /// That failure, or why somebody asked to stop.
+    /// That failure, or why a stop was requested.
     ///
     /// # Panics
     /// When `work` does.

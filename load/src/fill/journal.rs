@@ -1,5 +1,5 @@
-//! What a load has done so far, kept beside the rows: each step is noted in the transaction that does it, so that a
-//! load that ended early can go on, and several machines can share one.
+//! What a load has done so far, stored beside the rows. The transaction that does a step also notes it, so that an
+//! interrupted load can resume and several machines can share one.
 
 use crate::exit::{ExitCode, Failure};
 use crate::target::TargetError;
@@ -29,22 +29,23 @@ impl Journal {
     /// Reads what was noted about the data set of this name.
     ///
     /// # Errors
-    /// [`ExitCode::BadSpec`] when nothing was begun here, or another data set.
+    /// [`ExitCode::BadSpec`] when nothing was started here, or another data set.
     pub fn read(connection: &mut Connection, data_set: &str) -> Result<Self, Failure> {
         let nothing = || {
-            let message = "there is no load to go on with here: begin one (load, or load with part \"create\")";
+            let message = "there is no load to resume: start one (load, or load with part \"create\")";
             Failure::new(ExitCode::BadSpec, message)
         };
         let rows = match connection.query(READ) {
             Ok(rows) => rows,
             Err(TargetError::Database { sqlstate, .. }) if sqlstate == "42P01" => return Err(nothing()),
-            Err(error) => return Err(Failure::target("the notes of the load cannot be read", &error)),
+            Err(error) => return Err(Failure::target("cannot read the load's journal", &error)),
         };
         let mut done = BTreeMap::new();
         for row in rows {
             let [Some(step), Some(rows), Some(bytes), Some(noted_for)] = row.as_slice() else { return Err(nothing()) };
             if noted_for != data_set {
-                let message = format!("the load begun here is of another data set ({noted_for}), not of {data_set}");
+                let message =
+                    format!("an earlier load here belongs to another data set ({noted_for}), not to {data_set}");
                 return Err(Failure::new(ExitCode::BadSpec, message));
             }
             let number = |text: &str| text.parse::<u64>().unwrap_or_default();

@@ -22,7 +22,7 @@ impl Keyspace {
     /// Finds the servers, of which `url` is one.
     ///
     /// # Errors
-    /// [`ExitCode::CannotConnect`] when nobody answers, or we are not let in, or a cluster is not whole.
+    /// [`ExitCode::CannotConnect`] when the server cannot be reached or refuses the login, or a cluster is not whole.
     pub fn open(url: &Url, cluster: bool) -> Result<Self, Failure> {
         let refused = |error| cannot_use(url, &error);
         let mut connection = Connection::open(url, Some(PATIENCE)).map_err(refused)?;
@@ -82,7 +82,7 @@ impl RowStore for Keyspace {
         let keys = count_keys(&mut connections)?;
         if keys > 0 && !marked {
             let message = format!(
-                "the database holds {keys} keys that no load wrote: choose an empty one (redis://host/NUMBER), or empty it"
+                "the database holds {keys} keys that no load wrote: use an empty database (redis://host/NUMBER), or empty this one"
             );
             return Err(Failure::new(ExitCode::BadSpec, message));
         }
@@ -153,7 +153,7 @@ fn count_keys(connections: &mut [Connection]) -> Result<u64, Failure> {
         match connection.call(&[b"DBSIZE"]).map_err(lost)?.answer(0) {
             Some(Answer::Integer(keys)) => sum += keys as u64,
             other => {
-                return Err(Failure::new(ExitCode::ConsistencyBroken, format!("DBSIZE was answered by {other:?}")));
+                return Err(Failure::new(ExitCode::ConsistencyBroken, format!("the answer to DBSIZE was {other:?}")));
             }
         }
     }
@@ -168,7 +168,7 @@ fn calls_of(stats: &str, command: &str) -> i64 {
 }
 
 fn lost(error: crate::target::TargetError) -> Failure {
-    Failure::target("the database cannot be used", &error)
+    Failure::target("cannot use the database", &error)
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Fills the tables: rows by parallel COPY, then what the planner wants to know, then keys and indexes, then what must
-//! come last. What is done is noted in the [`journal`], so that nothing is done twice and nothing is left out.
+//! Fills the tables: rows by parallel COPY, then statistics for the planner, then keys and indexes, then the rest. The
+//! [`journal`] notes each finished step, so that a resumed load repeats and skips none.
 
 use crate::exit::{ExitCode, Failure};
 use crate::fill::admin::Admin;
@@ -14,7 +14,7 @@ use crate::workload::{Dataset, Piece, tables};
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// A load to carry out.
+/// A load to do.
 pub struct Loader<'a> {
     /// What to write.
     pub dataset: &'a dyn Dataset,
@@ -52,7 +52,7 @@ impl Loader<'_> {
         let pieces = self.dataset.pieces();
         let journal = self.journal()?;
         if journal.done(journal::FINISHED).is_some() {
-            return Err(Failure::new(ExitCode::BadSpec, "the data set is complete: nothing is left to load"));
+            return Err(Failure::new(ExitCode::BadSpec, "the data set is already complete: there is nothing to load"));
         }
         let own = share(pieces.clone(), self.shard);
         if load.part != LoadPart::Finish {
@@ -220,7 +220,7 @@ fn refused(statement: &str, error: &TargetError) -> Failure {
     Failure::new(ExitCode::TargetLost, format!("{shown}: {error}"))
 }
 
-/// Passes rows on until somebody asks to stop.
+/// Passes rows on until a stop is requested.
 struct Stoppable<'a> {
     writer: &'a mut dyn RowWriter,
     stop: &'a Stop,

@@ -32,7 +32,7 @@ impl Recordset {
     /// Finds the nodes.
     ///
     /// # Errors
-    /// [`ExitCode::CannotConnect`] when nobody answers, or we are not let in, or the cluster is not whole.
+    /// [`ExitCode::CannotConnect`] when the server cannot be reached or refuses the login, or the cluster is not whole.
     pub fn open(place: Place) -> Result<Self, Failure> {
         let cluster = find(&place)?;
         Ok(Self { place, cluster })
@@ -85,7 +85,7 @@ impl Recordset {
         let command = format!("truncate:namespace={};set={}", set.namespace(), set.name());
         let answer = connect(&self.nodes()[0])?.ask(&[command.as_str()]).map_err(lost)?.concat();
         if !answer.eq_ignore_ascii_case("ok") {
-            return Err(Failure::new(ExitCode::TargetLost, format!("the set cannot be truncated: {answer}")));
+            return Err(Failure::new(ExitCode::TargetLost, format!("cannot truncate the set: {answer}")));
         }
         let deadline = Instant::now() + TRUNCATION;
         loop {
@@ -93,7 +93,7 @@ impl Recordset {
             match self.count_copies()? {
                 0 => break,
                 left if Instant::now() >= deadline => {
-                    let message = format!("{left} records are left {} s after truncation", TRUNCATION.as_secs());
+                    let message = format!("{left} records remain {} s after the truncation", TRUNCATION.as_secs());
                     return Err(Failure::new(ExitCode::TargetLost, message));
                 }
                 _ => {}
@@ -127,7 +127,7 @@ impl RowStore for Recordset {
         let set = &self.place.set;
         if copies > 0 && !marked {
             let message = format!(
-                "the set {} of {} holds {copies} records that no load wrote: choose an empty one, or truncate it",
+                "the set {} of {} holds {copies} records that no load wrote: use an empty set, or truncate this one",
                 set.name(),
                 set.namespace()
             );
@@ -148,14 +148,14 @@ impl RowStore for Recordset {
         Ok(found.map(|identity| String::from_utf8_lossy(&identity).into_owned()))
     }
 
-    /// Nodes count copies: so many of each record are on different ones.
+    /// Nodes count copies: this many of each record are on different ones.
     fn count(&self) -> Result<u64, Failure> {
         let copies = self.count_copies()?;
         let factors = self.statistics()?;
         let factors = factors.iter().map(|text| value_of(text, "effective_replication_factor"));
         match factors.collect::<Option<Vec<u64>>>().as_deref() {
             Some([factor @ (1..), others @ ..]) if others.iter().all(|other| other == factor) => Ok(copies / factor),
-            _ => Err(Failure::new(ExitCode::TargetLost, "the nodes do not tell one effective_replication_factor")),
+            _ => Err(Failure::new(ExitCode::TargetLost, "the nodes report no common effective_replication_factor")),
         }
     }
 
@@ -172,7 +172,7 @@ impl RowStore for Recordset {
                 Some(own + value_of(text, &format!("from_proxy_{}", counter.sql)).unwrap_or(0))
             };
             let sum = statistics.iter().map(of).sum::<Option<u64>>();
-            let message = || format!("the nodes do not tell client_{}", counter.sql);
+            let message = || format!("the nodes do not report client_{}", counter.sql);
             sum.map(|sum| sum as i64).ok_or_else(|| Failure::new(ExitCode::TargetLost, message()))
         };
         counters.iter().map(calls).collect()
@@ -202,7 +202,7 @@ impl Asks for Connection {
             (Each::Store, Some(FOUND)) => Ok(stored),
             (Each::Measure, Some(FOUND)) => Ok(data.measure_bins(&mut reply.bins(index))),
             (Each::Measure, Some(NOT_FOUND)) => Ok(0),
-            (_, other) => Err(Failure::new(ExitCode::TargetLost, format!("a record was answered by result {other:?}"))),
+            (_, other) => Err(Failure::new(ExitCode::TargetLost, format!("unexpected result {other:?} for a record"))),
         }
     }
 }
@@ -222,7 +222,7 @@ fn value_of(text: &str, name: &str) -> Option<u64> {
 }
 
 fn lost(error: TargetError) -> Failure {
-    Failure::target("the set cannot be used", &error)
+    Failure::target("cannot use the set", &error)
 }
 
 #[cfg(test)]

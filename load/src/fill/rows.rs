@@ -20,9 +20,9 @@ const MAX_BYTES: u64 = 256 * 1024;
 /// What is asked of many rows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Each {
-    /// Write it; what is told is the bytes of its values.
+    /// Write it, and report the bytes of its values.
     Store,
-    /// Tell how much of it is there.
+    /// Report how much of it exists.
     Measure,
 }
 
@@ -40,14 +40,14 @@ pub(crate) trait Asks: Session {
     /// A server's refusal, or a session that is lost.
     fn exchange_rows(&mut self, request: &mut Self::Request) -> Result<&Self::Reply, Failure>;
 
-    /// What the answer to the `index`-th question tells, of a row of which so many bytes were stored.
+    /// What the answer to the `index`-th question reports about a row of which this many bytes were stored.
     ///
     /// # Errors
     /// It answers something else.
     fn told(reply: &Self::Reply, index: usize, what: Each, stored: u64, data: &dyn Records) -> Result<u64, Failure>;
 }
 
-/// A session, and what is under way on it.
+/// A session, and what is in flight on it.
 struct Line<S: Asks> {
     session: S,
     what: Each,
@@ -69,7 +69,7 @@ impl<S: Asks> Line<S> {
         if self.asked.len() >= S::MAX_ROWS || self.bytes >= MAX_BYTES { self.flush(data, told) } else { Ok(()) }
     }
 
-    /// Sends what was asked, and tells what was answered.
+    /// Sends the questions and reports the answers.
     fn flush(&mut self, data: &dyn Records, told: &dyn Fn(u64, u64)) -> Result<(), Failure> {
         if self.asked.is_empty() {
             return Ok(());
@@ -118,7 +118,7 @@ pub(crate) trait RowStore: Sync {
     /// When a server cannot be asked.
     fn identity(&self) -> Result<Option<String>, Failure>;
 
-    /// Asks something about every row of a range on so many threads, and tells of each what was answered.
+    /// Asks something about every row of a range on this many threads, and reports each answer.
     ///
     /// # Errors
     /// A server's refusal; an interruption.
@@ -162,7 +162,10 @@ pub(crate) trait RowStore: Sync {
         let identity = self.identity()?;
         if identity.as_deref() != Some(data.identity().as_str()) {
             let found = identity.unwrap_or_else(|| "nothing".to_owned());
-            let message = format!("the database was made for {found}, not for {}: create it first", data.identity());
+            let message = format!(
+                "the database was created for {found}, not for {}: create it again (part \"create\")",
+                data.identity()
+            );
             return Err(Failure::new(ExitCode::BadSpec, message));
         }
         let bound = |index: u32| (u128::from(data.rows()) * u128::from(index) / u128::from(shard.count)) as u64;
@@ -181,12 +184,12 @@ pub(crate) trait RowStore: Sync {
     fn check_count(&self, data: &dyn Records, only_loaded: bool) -> Result<Vec<ConditionResult>, Failure> {
         let found = self.count()?;
         let expected = data.rows() + 1; // with the note
-        let example = format!("{found} keys, with the note of the load; {expected} were loaded");
+        let example = format!("{found} keys with the load's marker; {expected} were loaded");
         let missing = expected.saturating_sub(found);
-        let mut results = vec![condition(1, "there are at least the rows that were loaded", missing, &example)];
+        let mut results = vec![condition(1, "at least the loaded rows exist", missing, &example)];
         if only_loaded {
             let more = found.saturating_sub(expected);
-            results.push(condition(2, "there are no other rows right after loading", more, &example));
+            results.push(condition(2, "right after loading there are no other rows", more, &example));
         }
         Ok(results)
     }

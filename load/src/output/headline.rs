@@ -72,10 +72,10 @@ pub fn sentence(profile: &str, headline: &Headline) -> String {
         (headline.tpmc, headline.efficiency_of_12_86_percent, headline.efficiency_of_12_605_percent)
     {
         text.push_str(&format!(
-            "; tpmC {tpmc:.0}, efficiency {mix:.1} % of {MAX_OF_MIX} and {deck:.1} % of {MAX_OF_DECK} a warehouse"
+            "; tpmC {tpmc:.0}, efficiency {mix:.1} % of {MAX_OF_MIX} and {deck:.1} % of {MAX_OF_DECK} per warehouse"
         ));
     } else {
-        text.push_str(", without the specification's wait times: not tpmC");
+        text.push_str("; not tpmC, because terminals did not wait as the specification says");
     }
     text
 }

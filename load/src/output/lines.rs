@@ -36,7 +36,7 @@ pub struct Started {
     pub spec: Spec,
     /// Wall clock, milliseconds since the Unix epoch.
     pub at_unix_ms: u64,
-    /// As the server tells it; `None` when it cannot be reached.
+    /// As the server reports it; `None` when it cannot be reached.
     pub server_version: Option<String>,
 }
 
@@ -70,7 +70,7 @@ pub struct OperationInterval {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
-    /// The operation was tried again.
+    /// The operation was retried.
     Retried,
     /// The operation was given up.
     Failed,
@@ -94,9 +94,9 @@ pub struct ErrorCount {
 pub struct ThreadUse {
     /// User + system.
     pub cpu_s: f64,
-    /// Ready to run and not running; `None` where the kernel does not tell.
+    /// Ready to run and not running; `None` where the kernel does not report it.
     pub run_queue_s: Option<f64>,
-    /// How often it had to leave its CPU to somebody else.
+    /// How often it had to give up its CPU.
     pub involuntary_switches: Option<u64>,
 }
 
@@ -113,12 +113,12 @@ pub struct NetworkUse {
     pub dropped_packets: u64,
 }
 
-/// What the generator itself used in one interval, and whether it was late. `None`: nobody could say.
+/// What the generator itself used in one interval, and whether it was late. `None`: unknown.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct ClientUse {
     /// User + system of all threads.
     pub cpu_s: f64,
-    /// Operations under way at the end of the interval.
+    /// Operations in flight at the end of the interval.
     pub in_flight: u64,
     /// Of each thread that drives.
     pub threads: Vec<ThreadUse>,
@@ -235,7 +235,7 @@ pub struct CounterResult {
     /// whatever may be counted there beside what committed.
     pub in_doubt: i64,
     /// `server` lies in `client` to `client + in_doubt`. Of a shard alone: is at least `client`, since the server counts
-    /// the other shards' work, too; once they are merged, the sum is held against both ends.
+    /// the other shards' work, too; once they are merged, the sum is compared with both ends.
     pub agrees: bool,
 }
 

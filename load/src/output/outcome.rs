@@ -35,9 +35,9 @@ impl From<Completion> for Outcome {
 pub enum ErrorClass {
     /// The server asks to try again: serialisation failure, deadlock.
     Retry,
-    /// The session is over, and the operation is never tried again: its commit may have arrived.
+    /// The session is over, and the operation is never retried: its commit may have arrived.
     Lost,
-    /// The session goes on, but the server cannot say what became of the operation: never tried again either.
+    /// The session goes on, but the server cannot say what became of the operation: never retried either.
     Unknown,
     /// The operation failed; the session goes on.
     Fail,

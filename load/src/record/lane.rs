@@ -61,7 +61,7 @@ pub struct Attempt {
 pub struct ErrorEvent {
     /// When, in nanoseconds from the start of the load.
     pub at_ns: u64,
-    /// What was under way.
+    /// What was in flight.
     pub operation: OperationId,
     /// SQLSTATE, or a word in its place: `lost`, `data`, `protocol`.
     pub sqlstate: String,
@@ -89,16 +89,16 @@ pub struct Lane {
     gauges: Gauges,
 }
 
-/// What a thread tells of itself, for everybody to look at at any time.
+/// What a thread reports about itself, readable at any time.
 #[derive(Debug, Default)]
 pub struct Gauges {
     /// The thread's number in the kernel; 0 before it runs.
     pub thread: AtomicI32,
-    /// Operations under way.
+    /// Operations in flight.
     pub in_flight: AtomicU64,
     /// Clients that are due and wait for a connection; of an open pace, those alone that were taken out of the schedule.
     pub queued: AtomicU64,
-    /// Operations begun.
+    /// Operations started.
     pub begun: AtomicU64,
 }
 
@@ -142,7 +142,7 @@ impl Lane {
         log.errors.push(ErrorEvent { at_ns, operation, sqlstate, kind, in_doubt });
     }
 
-    /// What the thread tells of itself.
+    /// What the thread reports about itself.
     #[must_use]
     pub fn gauges(&self) -> &Gauges {
         &self.gauges
@@ -166,7 +166,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// So many empty lanes.
+    /// This many empty lanes.
     #[must_use]
     pub fn new(count: usize) -> Self {
         Self { lanes: (0..count).map(|_| Arc::default()).collect(), spare: Log::default() }

@@ -1,4 +1,4 @@
-//! Carries a spec out on Aerospike.
+//! Runs a spec on Aerospike.
 
 use super::Execution;
 use super::rows::{RowAction, RowWorkload};
@@ -34,7 +34,7 @@ pub(super) fn act(session: &Execution, place: &aerospike::Place) -> Result<(), F
     };
     let outcome = RowAction { session, spec, store: &records }.act(parts, dialer);
     if spec.action == Action::Run && records.has_moved().is_ok_and(|moved| moved) {
-        tell::say("partitions moved between nodes meanwhile: operations on them went to a node that passed them on");
+        tell::say("partitions moved during the run: the old nodes forwarded operations on them");
     }
     outcome
 }

@@ -1,4 +1,4 @@
-//! Carries one spec out, from the first line of output to the last.
+//! Runs one spec, from the first line of output to the last.
 
 use crate::clock::{Clock, process_cpu_s, unix_ms};
 use crate::engine::{self, Dial, Dialer, Driven, Known, Load, Timeline};
@@ -31,7 +31,7 @@ pub mod statements;
 
 /// An open pace of which less than this share was done was not kept.
 const MIN_KEPT: f64 = 0.99;
-/// After an interruption, an action that waits for the server (an index, a check) is left behind after so long.
+/// After an interruption, an action that waits for the server (an index, a check) is abandoned after this long.
 const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_millis(50);
 
@@ -65,7 +65,8 @@ pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
         match ending.recv_timeout(POLL) {
             Ok(code) => return code,
             Err(RecvTimeoutError::Disconnected) => {
-                return watcher.finish(Some(Failure::new(ExitCode::TargetLost, "a defect ended the action")));
+                return watcher
+                    .finish(Some(Failure::new(ExitCode::TargetLost, "the action crashed (a bug in nephoscope-load)")));
             }
             Err(RecvTimeoutError::Timeout) if stop.interrupted() => {
                 let give_up_at = *give_up_at.get_or_insert_with(|| {
@@ -153,7 +154,7 @@ impl Execution {
             return Ok(());
         }
         let message = format!(
-            "the rate was not kept: {} arrivals were due in the measurement, {} were never started and {} failed",
+            "the rate was not kept: of {} operations due in the measurement, {} never started and {} failed",
             offered.measured,
             offered.not_sent,
             missed - offered.not_sent
@@ -269,7 +270,7 @@ impl Execution {
 
     fn write(&self, line: &Line) -> Result<(), Failure> {
         self.output.write(line).map_err(|error| {
-            let message = format!("the output cannot be written (its reader went away?): {error}");
+            let message = format!("cannot write the output (did its reader exit?): {error}");
             Failure::new(ExitCode::Interrupted, message)
         })
     }
@@ -300,7 +301,7 @@ fn nothing_succeeded(known: &Finished) -> Option<String> {
     (failed > 0 && all(false) == 0).then(|| format!("all {failed} operations failed, most of them {common}"))
 }
 
-/// The largest resident set so far; 0 where the kernel does not tell.
+/// The largest resident set so far; 0 where the kernel does not report it.
 fn peak_memory_bytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

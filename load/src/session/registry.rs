@@ -1,4 +1,4 @@
-//! From a spec to a workload: the one place that knows them all.
+//! From a spec to its workload: the only module that knows all workloads.
 
 use crate::exit::{ExitCode, Failure};
 use crate::spec::{Spec, TpccDelivery, TpccSpec, TpccTimestamps, TpccWait, WorkloadSpec};

@@ -1,4 +1,4 @@
-//! Carries a spec out on Redis or Valkey.
+//! Runs a spec on Redis or Valkey.
 
 use super::Execution;
 use super::rows::{RowAction, RowWorkload};

@@ -1,4 +1,4 @@
-//! Carries a spec out on a target of keys and values.
+//! Runs a spec on a target of keys and values.
 
 use crate::engine::Dialer;
 use crate::exit::{ExitCode, Failure, worst};
@@ -67,7 +67,7 @@ impl<R: RowStore> RowAction<'_, R> {
     ) -> Result<(), Failure> {
         let servers = dialer.groups();
         if (self.spec.connections as usize) < servers {
-            let message = format!("connections: must be at least {servers}, one for each server of the cluster");
+            let message = format!("connections: must be at least {servers}, one per server of the cluster");
             return Err(Failure::new(ExitCode::BadSpec, message));
         }
         let checked = self.spec.check == CheckSpec::Conditions;
@@ -90,13 +90,13 @@ impl<R: RowStore> RowAction<'_, R> {
         worst([counted, sound, rate])
     }
 
-    /// The server's counters that can be held against the generator's counts, alone or once its shards are merged.
+    /// The server's counters that can be compared with the generator's counts, alone or once its shards are merged.
     fn counters<S: Session>(&self, workload: &dyn Workload<S>) -> Vec<ServerCounter> {
         let counters = workload.server_counters();
         if counters.is_empty() || self.spec.shard.is_whole() || !R::COUNTS_CHECKS {
             return counters;
         }
-        tell::say("the server's counters are not compared: they also count what the other shards' checks read");
+        tell::say("not comparing the server's counters: they include what the checks of other shards read");
         Vec::new()
     }
 }

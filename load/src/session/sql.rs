@@ -1,4 +1,4 @@
-//! Carries a spec out on a target of the PostgreSQL wire.
+//! Runs a spec on a target of the PostgreSQL wire.
 
 use super::Execution;
 use super::registry::{SqlWorkload, sql_workload};
@@ -16,7 +16,7 @@ use crate::workload::{ServerCounter, Workload};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A server may take so long to come back before its data is looked at.
+/// A server may take this long to come back before its data is checked.
 const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the spec asks for, at this server.
@@ -74,7 +74,7 @@ impl SqlAction<'_> {
         worst([checked, self.compare_fingerprints()])
     }
 
-    /// Compares every table with what its seed makes, if that is asked for.
+    /// Compares every table with what its seed makes, if that is requested.
     fn compare_fingerprints(&self) -> Result<(), Failure> {
         if !self.session.spec.fingerprint {
             return Ok(());
@@ -96,7 +96,7 @@ impl SqlAction<'_> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = self.session.spec.check == CheckSpec::Conditions;
         for statement in workload.prepare() {
-            let failed = |error| Failure::target("the database cannot be prepared for the workload", &error);
+            let failed = |error| Failure::target("cannot prepare the database for the workload", &error);
             connection.query(&statement).map_err(failed)?;
         }
         let counted = self.count(workload.as_ref(), connection)?;
@@ -130,7 +130,7 @@ impl SqlAction<'_> {
         let statistics = match workload.effects().filter(|_| alone) {
             Some(effects) if hosts == 1 => Statistics::begin(&mut self.admin.connect()?, effects)?,
             Some(_) => {
-                tell::say(format_args!("statistics of tables are not compared: {hosts} hosts count each for itself"));
+                tell::say(format_args!("not comparing table statistics: each of the {hosts} hosts counts separately"));
                 None
             }
             None => None,
@@ -170,9 +170,7 @@ impl SqlAction<'_> {
     /// Builds the workload, on the constants that the data set was loaded with.
     fn workload(&self, parts: &SqlWorkload, connection: &mut Connection) -> Result<Arc<dyn Workload>, Failure> {
         let read = |sql: &str| {
-            connection
-                .query(sql)
-                .map_err(|error| Failure::target("the constants of the data set cannot be read", &error))
+            connection.query(sql).map_err(|error| Failure::target("cannot read the constants of the data set", &error))
         };
         let stored = parts.stored_constants.map_or(Ok(Vec::new()), read)?;
         let workload = parts.workload(&stored)?;

@@ -21,13 +21,13 @@ use std::fmt::Write;
 pub enum SqlPart {
     /// Tables, keys, indexes.
     Schema,
-    /// Rows, notes of the load, statistics, constants.
+    /// Rows, the load's journal, statistics, constants.
     Load,
-    /// Sessions, transaction control, operations.
+    /// Session settings, transaction control, operations.
     Run,
     /// Stored constants, counters, conditions, fingerprints.
     Check,
-    /// Settings of the cluster that the 2022 edition of the Cloud Report used: for the user to apply, never sent.
+    /// Cluster settings of the 2022 Cloud Report, for you to apply; the program never sends them.
     Settings,
 }
 
@@ -83,7 +83,7 @@ fn named(name: impl Into<String>, sql: impl Into<String>) -> Named {
 }
 
 fn schema(parts: &SqlWorkload, dialect: Dialect) -> Vec<Named> {
-    let notes = [journal::DROP, journal::CREATE].map(|sql| named("notes of the load", sql));
+    let notes = [journal::DROP, journal::CREATE].map(|sql| named("journal of the load", sql));
     let create = parts.dataset.create(dialect).into_iter().map(|sql| named("create", sql));
     let index = parts.dataset.index(dialect).into_iter().map(|sql| named("index", sql));
     notes.into_iter().chain(create).chain(index).collect()

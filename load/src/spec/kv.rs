@@ -24,5 +24,5 @@ pub(super) fn validate(kv: &KvOptions) -> Result<(), SpecError> {
 /// Checks what a target of Aerospike can do.
 pub(super) fn validate_aerospike(kv: &KvOptions) -> Result<(), SpecError> {
     let fits = kv.max_block_bytes() <= MAX_RECORD_BYTES;
-    require(fits, &format!("workload.max_block_bytes: must be at most {MAX_RECORD_BYTES}, what a record can hold"))
+    require(fits, &format!("workload.max_block_bytes: must be at most {MAX_RECORD_BYTES}, the size of a record"))
 }

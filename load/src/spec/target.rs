@@ -117,24 +117,27 @@ impl TargetSpec {
         let pipeline = (1..=MAX_PIPELINE).contains(&self.pipeline);
         require(pipeline, &format!("target.pipeline: must be 1 to {MAX_PIPELINE}"))?;
         if self.kind != TargetKind::Postgres {
-            require(is_default(&self.isolation), "target.isolation: is of targets of kind postgres")?;
-            require(is_default(&self.dialect), "target.dialect: is of targets of kind postgres")?;
-            require(is_default(&self.retry), "target.retry: is of targets of kind postgres")?;
+            require(is_default(&self.isolation), "target.isolation: only for targets of kind postgres")?;
+            require(is_default(&self.dialect), "target.dialect: only for targets of kind postgres")?;
+            require(is_default(&self.retry), "target.retry: only for targets of kind postgres")?;
         }
         if self.kind != TargetKind::Resp {
-            require(is_one(&self.pipeline), "target.pipeline: is of targets of kind resp")?;
-            require(!self.cluster, "target.cluster: is of targets of kind resp")?;
+            require(is_one(&self.pipeline), "target.pipeline: only for targets of kind resp")?;
+            require(!self.cluster, "target.cluster: only for targets of kind resp")?;
         }
         if self.kind != TargetKind::Aerospike {
-            require(self.hosts.is_empty(), "target.hosts: is of targets of kind aerospike")?;
-            require(self.namespace.is_empty(), "target.namespace: is of targets of kind aerospike")?;
-            require(self.set.is_none(), "target.set: is of targets of kind aerospike")?;
+            require(self.hosts.is_empty(), "target.hosts: only for targets of kind aerospike")?;
+            require(self.namespace.is_empty(), "target.namespace: only for targets of kind aerospike")?;
+            require(self.set.is_none(), "target.set: only for targets of kind aerospike")?;
         }
         match self.kind {
             TargetKind::Postgres => self.dsn().map(|_| ()),
             TargetKind::Resp => self.url().map(|_| ()),
             TargetKind::Aerospike => {
-                require(self.dsn.is_empty(), "target.dsn: is of other targets: name hosts, namespace and set")?;
+                require(
+                    self.dsn.is_empty(),
+                    "target.dsn: not for targets of kind aerospike: give hosts, namespace and set",
+                )?;
                 self.place().map(|_| ())
             }
         }

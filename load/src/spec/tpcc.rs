@@ -96,7 +96,7 @@ pub enum TpccTimestamps {
 }
 
 impl TpccSpec {
-    /// A data set of so many warehouses, and the default of everything else.
+    /// A data set of this many warehouses, and the default of everything else.
     #[must_use]
     pub fn new(warehouses: u32) -> Self {
         Self {
@@ -132,6 +132,6 @@ impl TpccSpec {
         let factor = self.wait_factor > 0.0 && self.wait_factor <= MAX_WAIT_FACTOR;
         require(factor, "workload.wait_factor: must be above 0 and at most 1000")?;
         let useful = self.wait == TpccWait::Spec || self.wait_factor == default_wait_factor();
-        require(useful, "workload.wait_factor: means nothing without \"wait\": \"spec\"")
+        require(useful, "workload.wait_factor: needs \"wait\": \"spec\"")
     }
 }

@@ -6,10 +6,10 @@ use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, TargetKind, WorkloadSpe
 use crate::workload::MAX_SHARDS;
 
 /// What targets of kind resp have.
-pub const RESP_WORKLOADS: &str = "workload.kind: targets of kind resp have kv, ycsb and null";
+pub const RESP_WORKLOADS: &str = "workload.kind: targets of kind resp support kv, ycsb and null";
 
 /// What targets of kind aerospike have.
-pub const AEROSPIKE_WORKLOADS: &str = "workload.kind: targets of kind aerospike have kv, ycsb and null";
+pub const AEROSPIKE_WORKLOADS: &str = "workload.kind: targets of kind aerospike support kv, ycsb and null";
 
 impl Spec {
     /// Checks what types cannot say.
@@ -21,7 +21,7 @@ impl Spec {
         let connections = (1..=MAX_CONNECTIONS).contains(&self.connections);
         require(connections, &format!("connections: must be 1 to {MAX_CONNECTIONS}"))?;
         require(self.max_retries <= MAX_RETRIES, &format!("max_retries: must be at most {MAX_RETRIES}"))?;
-        require((0.0..=MAX_DURATION_S).contains(&self.ramp_s), "ramp_s: must be 0 seconds to a year")?;
+        require((0.0..=MAX_DURATION_S).contains(&self.ramp_s), "ramp_s: must be from 0 seconds to a year")?;
         let lasts = self.duration_s > 0.0 && self.duration_s <= MAX_DURATION_S;
         require(lasts, "duration_s: must be above 0 seconds, and at most a year")?;
         self.validate_shares()?;
@@ -63,9 +63,9 @@ impl Spec {
             _ => return Err(SpecError(RESP_WORKLOADS.to_owned())),
         };
         let one_slot = !self.target.cluster || batch == 1;
-        require(one_slot, "workload.batch: must be 1 on a cluster, whose slots share no command")?;
-        require(!self.load.resume, "load.resume: is of targets of kind postgres")?;
-        require(!self.fingerprint, "fingerprint: is of targets of kind postgres")
+        require(one_slot, "workload.batch: must be 1 on a cluster, where one command cannot span slots")?;
+        require(!self.load.resume, "load.resume: only for targets of kind postgres")?;
+        require(!self.fingerprint, "fingerprint: only for targets of kind postgres")
     }
 
     /// Checks what a target of Aerospike can do.
@@ -75,15 +75,15 @@ impl Spec {
         }
         match &self.workload {
             WorkloadSpec::Kv(kv) => {
-                require(kv.batch == 1, "workload.batch: must be 1, since an operation is about one record")?;
+                require(kv.batch == 1, "workload.batch: must be 1 on targets of kind aerospike")?;
                 super::kv::validate_aerospike(kv)?;
             }
             WorkloadSpec::Null(_) => {}
             WorkloadSpec::Ycsb(ycsb) => super::ycsb::validate_aerospike(ycsb)?,
             _ => return Err(SpecError(AEROSPIKE_WORKLOADS.to_owned())),
         }
-        require(!self.load.resume, "load.resume: is of targets of kind postgres")?;
-        require(!self.fingerprint, "fingerprint: is of targets of kind postgres")
+        require(!self.load.resume, "load.resume: only for targets of kind postgres")?;
+        require(!self.fingerprint, "fingerprint: only for targets of kind postgres")
     }
 
     fn validate_shares(&self) -> Result<(), SpecError> {
@@ -91,9 +91,12 @@ impl Spec {
         require((1..=MAX_SHARDS).contains(&count), &format!("shard.count: must be 1 to {MAX_SHARDS}"))?;
         require(index < count, "shard.index: must be below shard.count")?;
         let whole = self.action != Action::Load || count == 1 || self.load.part == LoadPart::Rows;
-        require(whole, "load.part: a shard loads rows only: create once, then rows on each, then finish once")?;
+        require(
+            whole,
+            "load.part: a shard can only load rows: create once, then load rows on each shard, then finish once",
+        )?;
         let fresh = !self.load.resume || self.load.part == LoadPart::All;
-        require(fresh, "load.resume: only the whole load is resumed; rows and finish always go on where they were")
+        require(fresh, "load.resume: only with part \"all\"; rows and finish always resume")
     }
 
     /// Checks how the load is to be driven.
@@ -107,7 +110,7 @@ impl Spec {
             let rate = rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S;
             require(rate, &format!("pace.rate_per_s: must be above 0 and at most {MAX_RATE_PER_S}"))?;
             let waits = self.workload.terminals().is_some();
-            require(!waits, "pace: arrivals by a schedule and waits of terminals exclude each other")?;
+            require(!waits, "pace: an open pace and the waits of terminals exclude each other")?;
         }
         let some_time = |seconds: f64| seconds > 0.0 && seconds <= MAX_DURATION_S;
         require(some_time(self.answer_timeout_s), "answer_timeout_s: must be above 0 seconds, and at most a year")?;

@@ -15,10 +15,10 @@ pub(super) fn validate(ycsb: &YcsbOptions) -> Result<(), SpecError> {
 
 /// Checks what a target of RESP can do.
 pub(super) fn validate_resp(ycsb: &YcsbOptions) -> Result<(), SpecError> {
-    require(ycsb.mix != Mix::E, "workload.mix: e scans, and hashes have no order: use a target of kind postgres")
+    require(ycsb.mix != Mix::E, "workload.mix: e scans, which needs a target of kind postgres")
 }
 
 /// Checks what a target of Aerospike can do.
 pub(super) fn validate_aerospike(ycsb: &YcsbOptions) -> Result<(), SpecError> {
-    require(ycsb.mix != Mix::E, "workload.mix: e scans, and records have no order: use a target of kind postgres")
+    require(ycsb.mix != Mix::E, "workload.mix: e scans, which needs a target of kind postgres")
 }

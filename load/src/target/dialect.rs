@@ -85,7 +85,7 @@ impl Dialect {
         )
     }
 
-    /// CockroachDB's protocol for transactions that are tried again: after BEGIN, before COMMIT, and instead of ROLLBACK.
+    /// CockroachDB's protocol for transactions that are retried: after BEGIN, before COMMIT, and instead of ROLLBACK.
     pub const RESTART_PROTOCOL: [&'static str; 3] = [
         "SAVEPOINT cockroach_restart",
         "RELEASE SAVEPOINT cockroach_restart",

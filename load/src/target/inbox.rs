@@ -5,7 +5,7 @@ use super::socket::Socket;
 use std::ops::Range;
 
 const INITIAL_BYTES: usize = 8 * 1024;
-/// Answers that come together are read together, up to so much: each read is a call of the kernel.
+/// Answers that come together are read together, up to this much: each read is a call of the kernel.
 const MAX_READ_BYTES: usize = 64 * 1024;
 
 /// What a read that does not wait came to.
@@ -51,7 +51,7 @@ impl Inbox {
         &self.bytes[self.parsed..self.filled]
     }
 
-    /// Takes so many bytes of what is unread; where they lie.
+    /// Takes this many bytes of what is unread; where they lie.
     pub(super) fn take(&mut self, count: usize) -> Range<usize> {
         let taken = self.parsed..self.parsed + count;
         self.parsed = taken.end;

@@ -105,7 +105,7 @@ impl<A: Answers> Link<A> {
         self.expect();
         match self.reply.inbox().try_fill(&mut self.socket)? {
             Filled::Nothing => Ok(()),
-            Filled::All | Filled::PerhapsMore => Err(TargetError::Protocol("an answer to nothing".to_owned())),
+            Filled::All | Filled::PerhapsMore => Err(TargetError::Protocol("an answer without a request".to_owned())),
         }
     }
 

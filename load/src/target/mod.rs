@@ -37,7 +37,7 @@ pub trait Session: AsFd + Send + Sized + 'static {
     fn set_nonblocking(&mut self) -> Result<(), TargetError>;
 
     /// Lets a request that is empty be filled, with the last reply at hand, and at best where it will be sent from. What
-    /// was filled in must be begun at once.
+    /// was filled in must be started at once.
     fn fill<R>(&mut self, request: &mut Self::Request, fill: impl FnOnce(&Self::Reply, &mut Self::Request) -> R) -> R {
         fill(self.reply(), request)
     }
@@ -57,7 +57,7 @@ pub trait Session: AsFd + Send + Sized + 'static {
         Ok(())
     }
 
-    /// Goes on with the exchange of this request, the oldest under way, as far as that goes without waiting.
+    /// Goes on with the exchange of this request, the oldest in flight, as far as that goes without waiting.
     ///
     /// # Errors
     /// [`TargetError::Database`] when the server refuses it, and others when the session is of no more use.

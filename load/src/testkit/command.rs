@@ -13,20 +13,20 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 
 #[derive(Debug, Args)]
 pub(crate) struct FakeTargetArgs {
-    /// ADDRESS:PORT (port 0 takes a free one), or the path of a unix socket, which clients find only as
+    /// ADDRESS:PORT (port 0 selects a free one), or the path of a Unix socket, which clients only find as
     /// FOLDER/.s.PGSQL.PORT.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: String,
-    /// Answer each round trip so many microseconds after it was asked for.
+    /// Microseconds before each round trip is answered.
     #[arg(long, default_value_t = 0)]
     service_us: u64,
-    /// Stop doing anything so long after the first statement …
+    /// Freeze this many seconds after the first statement.
     #[arg(long, requires = "freeze_for_s", value_parser = seconds)]
     freeze_at_s: Option<Duration>,
-    /// … for so long.
+    /// Length of the freeze in seconds.
     #[arg(long, requires = "freeze_at_s", value_parser = seconds)]
     freeze_for_s: Option<Duration>,
-    /// Size of the TPC-C data set that it says it holds.
+    /// Warehouses of the TPC-C data set that it claims to hold.
     #[arg(long, default_value_t = 1)]
     warehouses: u32,
 }
@@ -54,17 +54,17 @@ impl FakeTargetArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct FakeAerospikeArgs {
-    /// Of the cluster, each on a free port of this machine.
+    /// Nodes of the cluster, each on a free port of this machine.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=100))]
     nodes: u16,
-    /// The one that they have.
+    /// The namespace of the nodes.
     #[arg(long, default_value = "test")]
     namespace: String,
 }
 
 impl FakeAerospikeArgs {
     pub(crate) fn serve(self, stop: &Stop) -> Result<ExitCode, Failure> {
-        let failed = |error: io::Error| Failure::new(ExitCode::BadSpec, format!("no free port: {error}"));
+        let failed = |error: io::Error| Failure::new(ExitCode::BadSpec, format!("cannot find a free port: {error}"));
         let cluster = FakeCluster::start(usize::from(self.nodes), &self.namespace).map_err(failed)?;
         let line = serde_json::json!({"event": "listening", "addresses": cluster.addresses()});
         // Who closed the pipe has no need of it.

@@ -1,5 +1,5 @@
-//! Does the data still make sense? Conditions are queries that count violations; counters are what the server
-//! itself counted while the client did.
+//! Whether the data is consistent. Conditions are queries that count violations; counters are
+//! what the server counted while the client counted too.
 
 use crate::exit::{ExitCode, Failure};
 use crate::output::{ConditionResult, CounterResult};
@@ -32,10 +32,10 @@ pub fn conditions(
 }
 
 fn check(connection: &mut Connection, condition: &Condition) -> Result<ConditionResult, Failure> {
-    let doing = || format!("condition {} ({}) could not be checked", condition.number, condition.text);
+    let doing = || format!("could not check condition {} ({})", condition.number, condition.text);
     let rows = connection.query(&condition.sql).map_err(|error| Failure::target(&doing(), &error))?;
     // A check that answers nonsense is not a check that passed.
-    let answer = || Failure::new(ExitCode::ConsistencyBroken, format!("{}: its query answered {rows:?}", doing()));
+    let answer = || Failure::new(ExitCode::ConsistencyBroken, format!("{}: its query returned {rows:?}", doing()));
     let [row] = rows.as_slice() else { return Err(answer()) };
     let [Some(violations), example] = row.as_slice() else { return Err(answer()) };
     let violations: u64 = violations.parse().map_err(|_| answer())?;
@@ -73,10 +73,10 @@ pub fn read_counters(connection: &mut Connection, counters: &[ServerCounter]) ->
 }
 
 fn read_counter(connection: &mut Connection, counter: &ServerCounter) -> Result<i64, Failure> {
-    let doing = format!("counter {} could not be read", counter.name);
+    let doing = format!("could not read counter {}", counter.name);
     let rows = connection.query(&counter.sql).map_err(|error| Failure::target(&doing, &error))?;
     single_number(&rows)
-        .ok_or_else(|| Failure::new(ExitCode::ConsistencyBroken, format!("{doing}: its query answered {rows:?}")))
+        .ok_or_else(|| Failure::new(ExitCode::ConsistencyBroken, format!("{doing}: its query returned {rows:?}")))
 }
 
 fn single_number(rows: &TextRows) -> Option<i64> {
@@ -90,7 +90,7 @@ fn single_number(rows: &TextRows) -> Option<i64> {
 }
 
 /// Compares the server's counts with the client's. An operation whose commit was sent and never answered may have
-/// committed: the server may have counted so many more, and no others; beside other shards, any number more.
+/// committed: the server may have counted this many more, and no others; beside other shards, any number more.
 #[must_use]
 pub fn compare_counters(
     counters: &[ServerCounter],
@@ -147,7 +147,7 @@ pub fn judge_counters(results: &[CounterResult]) -> Option<Failure> {
     Some(Failure::new(
         ExitCode::ConsistencyBroken,
         format!(
-            "counter {} disagrees: the server counted {}, the client {}{} (did anything else write to these tables?)",
+            "counter {} disagrees: the server counted {}, the client {}{} (did another program write to these tables?)",
             wrong.name,
             wrong.server,
             wrong.client,

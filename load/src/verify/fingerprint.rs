@@ -27,7 +27,7 @@ pub struct Fingerprint {
     pub hash: u64,
 }
 
-/// Compares every table with what its seed makes, on so many connections, and cores.
+/// Compares every table with what its seed makes, on this many connections, and cores.
 ///
 /// # Errors
 /// [`ExitCode::ConsistencyBroken`] for a table that is empty or missing: nothing has no fingerprint. When the server
@@ -67,7 +67,7 @@ pub fn judge(results: &[FingerprintResult]) -> Option<Failure> {
     let differs = |result: &&FingerprintResult| (result.rows, &result.hash) != (result.expected_rows, &result.expected);
     let first = results.iter().find(differs)?;
     let message = format!(
-        "table {} is not as it was loaded: {} rows with fingerprint {}, its seed makes {} with {}",
+        "table {} differs from what was loaded: {} rows with fingerprint {}, expected {} rows with {}",
         first.table, first.rows, first.hash, first.expected_rows, first.expected
     );
     Some(Failure::new(ExitCode::ConsistencyBroken, message))
@@ -81,12 +81,12 @@ pub fn sql(table: &Table, dialect: Dialect) -> String {
 }
 
 fn of_server(connection: &mut Connection, table: &Table, dialect: Dialect) -> Result<Fingerprint, Failure> {
-    let doing = format!("the fingerprint of {} could not be taken", table.name);
+    let doing = format!("could not compute the fingerprint of {}", table.name);
     let rows = connection.query(&sql(table, dialect)).map_err(|error| Failure::target(&doing, &error))?;
-    let nothing = || Failure::new(ExitCode::ConsistencyBroken, format!("{doing}: it answered {rows:?}"));
+    let nothing = || Failure::new(ExitCode::ConsistencyBroken, format!("{doing}: the query returned {rows:?}"));
     let [row] = rows.as_slice() else { return Err(nothing()) };
     let [Some(count), Some(sum)] = row.as_slice() else {
-        let message = format!("table {} is empty: nothing has no fingerprint", table.name);
+        let message = format!("table {} is empty, so it has no fingerprint", table.name);
         return Err(Failure::new(ExitCode::ConsistencyBroken, message));
     };
     let (count, sum) = (count.parse(), sum.parse::<i128>());

@@ -1,4 +1,4 @@
-//! PostgreSQL's own statistics of tables (`pg_stat_user_tables`), held against what the generator counted: rows that were
+//! PostgreSQL's own statistics of tables (`pg_stat_user_tables`), compared with what the generator counted: rows that were
 //! written, and scans, so that reads are witnessed, too.
 //!
 //! A session hands in what it counted when it ends, at the latest. So the second reading waits until the load's sessions
@@ -24,7 +24,7 @@ const BEFORE_PATIENCE: Duration = Duration::from_secs(2);
 const AFTER_PATIENCE: Duration = Duration::from_secs(12);
 
 /// The query: the four counts in the order of [`EFFECTS`], and when they began. No row where a table is none (it may be a
-/// view), or where the server counts nothing. After a crash the statistics begin anew, as in another server.
+/// view), or where the server counts nothing. After a crash the statistics begin again, as in another server.
 #[must_use]
 pub fn sql(effects: &Effects) -> String {
     let tables: Vec<String> = effects.tables.iter().map(|table| format!("to_regclass('{table}')")).collect();
@@ -61,13 +61,13 @@ impl Statistics {
     pub fn begin(connection: &mut Connection, effects: Effects) -> Result<Option<Self>, Failure> {
         let before = settled(connection, &effects, BEFORE_PATIENCE)?;
         if before.is_none() {
-            tell::say("the server keeps no statistics of these tables: they are not compared");
+            tell::say("not comparing table statistics: the server does not keep them for these tables");
         }
         Ok(before.map(|before| Self { effects, before }))
     }
 
     /// Compares what was counted since, once the load's sessions are gone. Nothing, said to people, where the server
-    /// began to count anew.
+    /// began to count again.
     ///
     /// # Errors
     /// When the server cannot be asked.
@@ -79,7 +79,7 @@ impl Statistics {
     ) -> Result<Vec<CounterResult>, Failure> {
         let after = settled(connection, &self.effects, AFTER_PATIENCE)?;
         let Some(after) = after.filter(|after| after.since == self.before.since) else {
-            tell::say("the server's statistics began anew meanwhile: they are not compared");
+            tell::say("not comparing table statistics: the server reset them during the run");
             return Ok(Vec::new());
         };
         let grown = std::array::from_fn(|index| after.counts[index] - self.before.counts[index]);
@@ -99,20 +99,21 @@ fn settled(connection: &mut Connection, effects: &Effects, patience: Duration) -
 fn sessions(connection: &mut Connection) -> Result<u64, Failure> {
     let rows = query(connection, SESSIONS)?;
     let found = rows.first().and_then(|row| row.first()?.as_ref()?.parse().ok());
-    found.ok_or_else(|| Failure::new(ExitCode::TargetLost, format!("{SESSIONS} answered {rows:?}")))
+    found.ok_or_else(|| Failure::new(ExitCode::TargetLost, format!("{SESSIONS} returned {rows:?}")))
 }
 
 fn read(connection: &mut Connection, effects: &Effects) -> Result<Option<Reading>, Failure> {
     let rows = query(connection, &sql(effects))?;
     let Some([counts @ .., since]) = rows.first().map(Vec::as_slice) else { return Ok(None) };
     let counts: Vec<i64> = counts.iter().filter_map(|count| count.as_ref()?.parse().ok()).collect();
-    let answered = || Failure::new(ExitCode::TargetLost, format!("the server's statistics answered {rows:?}"));
+    let answered =
+        || Failure::new(ExitCode::TargetLost, format!("the query for the server's statistics returned {rows:?}"));
     let counts = counts.try_into().map_err(|_| answered())?;
     Ok(Some(Reading { counts, since: since.clone().unwrap_or_default() }))
 }
 
 fn query(connection: &mut Connection, sql: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
-    connection.query(sql).map_err(|error| Failure::target("the server's statistics could not be read", &error))
+    connection.query(sql).map_err(|error| Failure::target("could not read the server's statistics", &error))
 }
 
 /// Compares growths with what operations must have done, and may have: attempts that met an error may have done all of

@@ -1,5 +1,5 @@
 //! What is asked of a target. A workload knows inputs, statements and rows; it knows neither rate nor histogram,
-//! and does no input or output itself: a [`Worker`] is a state machine that an engine drives, so that a blocking
+//! and does no I/O itself: a [`Worker`] is a state machine that an engine drives, so that a blocking
 //! engine and an event loop run the same code.
 
 mod dataset;
@@ -184,7 +184,7 @@ pub struct ServerCounter {
     pub sql: String,
     /// The client's count: committed completions of this operation …
     pub operation: OperationId,
-    /// … each of which adds so many.
+    /// … each of which adds this many.
     pub each: u32,
 }
 
@@ -214,9 +214,9 @@ pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     fn retried(&self) -> &'static [&'static str] {
         &[]
     }
-    /// An executor in a run of so many clients.
+    /// An executor in a run of this many clients.
     fn worker(&self, clients: u32) -> Box<dyn Worker<S>>;
-    /// Keying and think times, in a run of so many clients; `None` when a client is due as soon as it can be.
+    /// Keying and think times, in a run of this many clients; `None` when a client is due as soon as it can be.
     fn waits(&self, _clients: u32) -> Option<Box<dyn Waits>> {
         None
     }
@@ -224,7 +224,7 @@ pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     fn part(&self, _clients: u32, client: u32, _turn: u64, parts: usize) -> usize {
         client as usize % parts
     }
-    /// Judges the merged draws of a run of so many clients.
+    /// Judges the merged draws of a run of this many clients.
     fn audit(&self, clients: u32, draws: &Draws) -> Vec<AuditLine>;
     /// Conditions that must hold on the data set; empty when the workload has none.
     fn conditions(&self) -> Vec<Condition> {
@@ -234,7 +234,7 @@ pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     fn server_counters(&self) -> Vec<ServerCounter> {
         Vec::new()
     }
-    /// What operations do to the tables, to be held against the statistics of a server that keeps some.
+    /// What operations do to the tables, to be compared with the statistics of a server that keeps some.
     fn effects(&self) -> Option<Effects> {
         None
     }

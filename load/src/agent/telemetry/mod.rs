@@ -1,5 +1,5 @@
-//! What the machine does while a load is driven: one JSON line of raw counters per interval. Who reads them takes
-//! differences; this program computes none, so that a lost line costs an interval and nothing else.
+//! What the machine does during a load: one JSON line of raw counters per interval. Readers take differences; this program
+//! computes none, so that a lost line costs one interval and nothing else.
 
 pub mod parse;
 pub mod quota;
@@ -38,7 +38,7 @@ struct Reading {
     own_cpu_us: u64,
 }
 
-/// Writes a line every `interval` until somebody asks to stop, the reader or the parent goes away, or stdin (when it
+/// Writes a line every `interval` until a stop is requested, the reader or the parent goes away, or stdin (when it
 /// is a pipe or a socket) is closed.
 pub fn run(interval: Duration, mut sink: impl Write, stop: &Arc<Stop>) -> ExitCode {
     let clock = Clock::start();

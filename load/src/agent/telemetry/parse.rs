@@ -39,7 +39,7 @@ pub struct DiskCounters {
     pub writes: u64,
     /// Sectors of 512 bytes written.
     pub written_sectors: u64,
-    /// Milliseconds with anything under way.
+    /// Milliseconds with anything in flight.
     pub io_ms: u64,
 }
 

@@ -3,7 +3,7 @@
 use super::parse::{QuotaPeriods, cpu_stat_files, quota_periods};
 use std::fs;
 
-/// Where the kernel tells of it.
+/// Where the kernel reports it.
 #[derive(Debug)]
 pub struct Quota {
     /// `None` where groups have none.

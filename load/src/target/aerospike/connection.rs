@@ -28,7 +28,7 @@ impl Connection {
     /// `timeout` while an answer is due counts as lost; `None` waits for ever.
     ///
     /// # Errors
-    /// [`TargetError::Lost`] when nobody answers, [`TargetError::Database`] when the node asks for a user,
+    /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when the node asks for a user,
     /// [`TargetError::Protocol`] when it is none.
     pub fn open(address: &Address, timeout: Option<Duration>) -> Result<Self, TargetError> {
         Self::open_within(address, timeout, CONNECT_TIMEOUT)
@@ -86,7 +86,7 @@ impl Connection {
 pub(super) fn info_refusal(text: &str) -> TargetError {
     let mut parts = text.splitn(3, ':');
     let Some("ERROR" | "FAIL") = parts.next() else {
-        return TargetError::Protocol(format!("{text:?} answers no question"));
+        return TargetError::Protocol(format!("unexpected answer {text:?}"));
     };
     let code = parts.next().unwrap_or_default();
     let sqlstate = code.parse().map_or_else(|_| "ERROR".to_owned(), name_of);

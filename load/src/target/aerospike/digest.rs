@@ -1,6 +1,6 @@
 //! Which record is meant: a server knows a digest of its key, and the partition that the digest is in.
 
-/// A namespace is cut into so many parts.
+/// Partitions of a namespace.
 pub const PARTITIONS: usize = 4_096;
 
 /// RIPEMD-160 of a set's name, the type of a key, and the key.

@@ -39,7 +39,7 @@ pub struct Set {
     name: String,
     /// Both as fields of a message.
     fields: Vec<u8>,
-    /// The hash of a key, begun.
+    /// The hash of a key, in progress.
     begun: Ripemd160,
 }
 
@@ -98,7 +98,7 @@ fn check_name(what: &str, name: &str, most: usize) -> Result<(), PlaceError> {
     let taken = |character: char| !character.is_ascii_graphic() || ":;/=,".contains(character);
     if name.is_empty() || name.len() > most || name.contains(taken) {
         return Err(PlaceError(format!(
-            "{what}: must be 1 to {most} characters of ASCII without spaces and none of : ; / = ,"
+            "{what}: must be 1 to {most} ASCII characters without spaces or any of : ; / = ,"
         )));
     }
     Ok(())
@@ -128,10 +128,10 @@ impl Place {
     /// [`PlaceError`], which begins with the key.
     pub fn new(hosts: &[String], namespace: &str, set: &str) -> Result<Self, PlaceError> {
         if hosts.is_empty() {
-            return Err(PlaceError("hosts: must name at least one HOST:PORT".to_owned()));
+            return Err(PlaceError("hosts: give at least one HOST:PORT".to_owned()));
         }
         let hosts = hosts.iter().map(|host| {
-            read_address(host, DEFAULT_PORT).ok_or_else(|| PlaceError(format!("hosts: {host:?} is no HOST:PORT")))
+            read_address(host, DEFAULT_PORT).ok_or_else(|| PlaceError(format!("hosts: {host:?} is not HOST:PORT")))
         });
         Ok(Self { hosts: hosts.collect::<Result<_, _>>()?, set: Arc::new(Set::new(namespace, set)?) })
     }

@@ -60,13 +60,13 @@ impl Batch {
         Self::default()
     }
 
-    /// An empty batch whose transactions can be tried again so.
+    /// An empty batch whose transactions can be retried so.
     #[must_use]
     pub fn with_retry(retry: Retry) -> Self {
         Self { retry, ..Self::default() }
     }
 
-    /// Makes this the batch that goes back to where the transaction is tried again from.
+    /// Makes this the batch that goes back to where the transaction is retried from.
     pub fn restart(&mut self) {
         match self.retry {
             Retry::Restart => self.abandon(),

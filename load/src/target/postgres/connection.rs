@@ -71,7 +71,7 @@ pub struct PrepareError {
 
 impl fmt::Display for PrepareError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "statement {} cannot be prepared: {}", self.statement, self.error)
+        write!(f, "cannot prepare statement {}: {}", self.statement, self.error)
     }
 }
 
@@ -84,7 +84,7 @@ pub type TextRows = Vec<Vec<Option<String>>>;
 #[derive(Debug)]
 pub struct Connection {
     pub(super) link: Link<Reply>,
-    /// How much of the batch under way the kernel has taken; only of exchanges that do not wait.
+    /// How much of the batch in flight the kernel has taken; only of exchanges that do not wait.
     pub(super) sent: usize,
     greeting: Greeting,
     address: Address,
@@ -315,7 +315,7 @@ impl Connection {
                     return self.read_until_ready(|_| Ok(())).and(Err(error));
                 }
                 tag if is_asynchronous(tag) => {}
-                tag => return Err(TargetError::Protocol(format!("COPY was answered by {:?}", char::from(tag)))),
+                tag => return Err(TargetError::Protocol(format!("the answer to COPY was {:?}", char::from(tag)))),
             }
         }
     }

@@ -59,7 +59,7 @@ impl<'a> CopyWriter<'a> {
         frontend::copy_done(&mut done);
         let rows = self.connection.finish_copy(&done)?;
         if rows != self.copied.rows {
-            return Err(TargetError::Protocol(format!("the server took {rows} rows of {}", self.copied.rows)));
+            return Err(TargetError::Protocol(format!("the server accepted {rows} of {} rows", self.copied.rows)));
         }
         Ok(self.copied)
     }

@@ -13,7 +13,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Begins a command of so many parts, its name included: they must follow by [`Commands::part`].
+    /// Begins a command of this many parts, its name included: they must follow by [`Commands::part`].
     pub fn command(&mut self, parts: usize) -> &mut Self {
         self.count += 1;
         self.header(b'*', parts);

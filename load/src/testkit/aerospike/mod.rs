@@ -41,7 +41,7 @@ struct State {
     /// Of each node.
     counts: Vec<Counts>,
     generation: u64,
-    /// Every so many messages about records, this result.
+    /// The result that answers every n-th message about records, if any.
     refused: Option<(u64, u8)>,
     messages: u64,
     clients: Vec<TcpStream>,
@@ -61,7 +61,7 @@ pub struct Counts {
 }
 
 impl FakeCluster {
-    /// So many nodes on free ports of this machine, with one namespace.
+    /// This many nodes on free ports of this machine, with one namespace.
     ///
     /// # Errors
     /// When there is no free port.
@@ -108,7 +108,7 @@ impl FakeCluster {
         self.shared.state().records.remove(digest).is_some()
     }
 
-    /// From now on, every so many messages about records are answered by this result, and nothing is done.
+    /// From now on, every n-th message about records is answered with this result and has no effect.
     pub fn refuse(&self, every: u64, result: u8) {
         self.shared.state().refused = Some((every, result));
     }

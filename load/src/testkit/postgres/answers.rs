@@ -109,7 +109,7 @@ fn describe(columns: &[u32], out: &mut BytesMut) {
 pub struct Answers(Vec<Answer>);
 
 impl Answers {
-    /// Of a data set of so many warehouses, as it is loaded from seed 1.
+    /// Of a data set of this many warehouses, as it is loaded from seed 1.
     #[must_use]
     pub fn new(warehouses: u32) -> Self {
         let mut all = vec![

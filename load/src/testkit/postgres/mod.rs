@@ -1,8 +1,8 @@
 //! A server that only looks like PostgreSQL: for tests of this program's clocks and counters, and for calibration.
 //!
-//! It stores nothing. It lets everybody in and answers what the workloads `null`, `point_select` and `tpcc` (profile
+//! It stores nothing. It accepts every login and answers what the workloads `null`, `point_select` and `tpcc` (profile
 //! `proc`) send with rows that look right, each batch after a fixed time, or not at all for a while: what a client
-//! says of such a server can be held against what the server is known to have done. All connections live in one
+//! says of such a server can be compared with what the server is known to have done. All connections live in one
 //! thread.
 
 mod answers;

@@ -34,7 +34,7 @@ pub enum Listen {
 /// What it does to its clients.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Plan {
-    /// Each batch is answered so long after it came; batches do not wait for each other.
+    /// Each batch is answered this long after it came; batches do not wait for each other.
     pub service: Duration,
     /// Does nothing at all from the first duration on, counted from the first statement, for the second one.
     pub freeze: Option<(Duration, Duration)>,
@@ -99,7 +99,7 @@ impl AsFd for Listener {
 struct Client {
     socket: OwnedFd,
     session: FakeSession,
-    /// Whether epoll tells when it takes more bytes.
+    /// Whether epoll reports when it takes more bytes.
     watches_write: bool,
 }
 
@@ -119,7 +119,7 @@ pub struct FakeTarget {
 }
 
 impl FakeTarget {
-    /// Listens, for a data set of so many warehouses.
+    /// Listens, for a data set of this many warehouses.
     ///
     /// # Errors
     /// When the address cannot be had.
@@ -253,7 +253,7 @@ impl FakeTarget {
         }
     }
 
-    /// Sends what the socket takes; epoll tells when it takes more.
+    /// Sends what the socket takes; epoll reports when it takes more.
     fn send(&mut self, place: usize) {
         let Some(client) = &mut self.clients[place] else { return };
         while !client.session.outbox.is_empty() {

@@ -47,7 +47,7 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
-/// Where YCSB's scrambled distribution puts this rank, of so many items.
+/// Where YCSB's scrambled distribution puts this rank, of this many items.
 #[must_use]
 pub fn scramble(rank: u64, items: u64) -> u64 {
     fnv_of(rank) % items

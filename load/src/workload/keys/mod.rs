@@ -1,7 +1,7 @@
 //! Which item an operation is about: distributions over ranks, and the order in which ranks lie among the keys.
 //!
 //! A distribution ([`Ranks`]) draws a rank from 0 to `items - 1` and knows its own law exactly, so that what was drawn can
-//! be held against it ([`Bins`]). What rank 0 means is another matter: the hottest row, the newest one, or, scrambled by
+//! be compared with it ([`Bins`]). What rank 0 means is another matter: the hottest row, the newest one, or, scrambled by
 //! a hash, any ([`scramble`], [`Order`]).
 
 mod audit;
@@ -66,7 +66,7 @@ enum Law {
 }
 
 impl Ranks {
-    /// Of this shape over so many items.
+    /// Of this shape over this many items.
     ///
     /// # Panics
     /// With no items, or an exponent outside of the shape's range.

@@ -44,7 +44,7 @@ impl Workload<Connection> for KvAerospike {
         self.plan.audit(draws)
     }
 
-    /// Records that were read and written, as the nodes' statistics of the namespace tell them.
+    /// Records that were read and written, as the nodes' statistics of the namespace report them.
     fn server_counters(&self) -> Vec<ServerCounter> {
         vec![ServerCounter::by_name("read_success", READ), ServerCounter::by_name("write_success", WRITE)]
     }
@@ -66,5 +66,5 @@ impl Verbs for Connection {
 }
 
 fn missing(key: i64) -> DataError {
-    DataError(format!("the record {} is not there, or is no row of kv", String::from_utf8_lossy(&write_key(key))))
+    DataError(format!("the record {} is missing, or not a row of kv", String::from_utf8_lossy(&write_key(key))))
 }

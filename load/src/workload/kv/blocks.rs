@@ -6,7 +6,7 @@ use rand_core::RngCore;
 
 /// The purpose of the stream that the pool is drawn from.
 const POOL_STREAM: u64 = 0x6B_76_01;
-/// Of a block, so much is made at a time: the pool stays in a processor's nearest cache.
+/// Of a block, this much is made at a time: the pool stays in a processor's nearest cache.
 const MAX_POOL_BYTES: u32 = 16 << 10;
 
 /// Blocks of random bytes that cannot be compressed: of all of them, no eight bytes come twice but by chance.

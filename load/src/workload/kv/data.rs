@@ -121,6 +121,6 @@ impl Records for KvData {
     }
 
     fn whole(&self) -> [&'static str; 2] {
-        ["every loaded row is there, with a block of its length", "bytes"]
+        ["every loaded row exists, with a block of the right length", "bytes"]
     }
 }

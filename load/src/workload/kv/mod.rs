@@ -6,7 +6,7 @@
 //!
 //! Differences from CockroachDB's: a draw is a function of (seed, client, turn) and not of a counter that all workers
 //! share; hashed keys come from a permutation of 64 bits instead of SHA-1, so that no two rows have one key; reads are of
-//! loaded rows; and writes go to existing rows unless new ones are asked for, so that a long run or a repeated one finds a
+//! loaded rows; and writes go to existing rows unless new ones are requested, so that a long run or a repeated one finds a
 //! table of the same size.
 
 mod aerospike;

@@ -98,7 +98,7 @@ fn one() -> u32 {
 }
 
 impl KvOptions {
-    /// On so many rows, with the default of everything else.
+    /// On this many rows, with the default of everything else.
     #[must_use]
     pub fn new(rows: u64) -> Self {
         Self {

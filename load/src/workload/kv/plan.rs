@@ -14,11 +14,11 @@ const CLIENT_STREAM: u64 = 0x6B_76_00;
 const READ_SHARE: &str = "read_share";
 const RANKS: &str = "key_ranks";
 const BLOCK_BYTES: &str = "mean_block_bytes";
-/// So many numbers are kept for each seed's new rows …
+/// This many numbers are kept for each seed's new rows …
 const NUMBERS_OF_A_SEED: u32 = 40;
-/// … of so many seeds, so that no number has a sign.
+/// … of this many seeds, so that no number has a sign.
 const SEEDS: u64 = (1 << 23) - 1;
-/// After so many draws of rows that the batch already has, the next row is taken.
+/// After this many draws of rows that the batch already has, the next row is taken.
 const MAX_REPEATS: u32 = 8;
 
 /// What all executors share.
@@ -97,7 +97,7 @@ struct Hand {
     operation: OperationId,
     /// The rows of the operation, in the order of their keys, so that no two operations wait for each other in a circle.
     keys: Vec<i64>,
-    /// What is written into them, one behind the other.
+    /// What is written into them, one after the other.
     written: Vec<u8>,
     /// Where in it each begins.
     begins: Vec<usize>,

@@ -45,7 +45,7 @@ impl Workload<Connection> for KvResp {
         self.plan.audit(draws)
     }
 
-    /// Calls of commands, as INFO commandstats tells them.
+    /// Calls of commands, as INFO commandstats reports them.
     fn server_counters(&self) -> Vec<ServerCounter> {
         let [read, write] = if self.plan.options.batch == 1 { ["get", "set"] } else { ["mget", "mset"] };
         vec![ServerCounter::by_name(read, READ), ServerCounter::by_name(write, WRITE)]
@@ -76,7 +76,7 @@ impl Verbs for Connection {
             return Ok(());
         }
         Err(DataError(format!(
-            "{} of {} rows are there, of those that begin with {}",
+            "only {} of {} rows exist, of those starting with {}",
             there(),
             keys.len(),
             String::from_utf8_lossy(&write_key(keys[0]))

@@ -136,7 +136,7 @@ impl Verbs for Connection {
         match found.count() {
             count if count == keys.len() => Ok(()),
             count => {
-                let message = format!("kv has {count} of the {} rows that begin with key {}", keys.len(), keys[0]);
+                let message = format!("kv has {count} of the {} rows starting with key {}", keys.len(), keys[0]);
                 Err(DataError(message))
             }
         }

@@ -97,7 +97,7 @@ impl Tables {
                 sum(&format!("{rows} - count(*)"), &format!(" WHERE id BETWEEN 1 AND {rows}")),
                 false,
             ),
-            condition(2, "there are no other rows right after loading", sum(&format!("count(*) - {rows}"), ""), true),
+            condition(2, "right after loading there are no other rows", sum(&format!("count(*) - {rows}"), ""), true),
             condition(
                 3,
                 "c and pad are as long as sysbench makes them",

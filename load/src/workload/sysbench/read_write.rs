@@ -163,7 +163,7 @@ struct Hand {
     index_update: RowAddress,
     update: RowAddress,
     updated_c: [u8; C_BYTES],
-    /// Deleted, and inserted anew.
+    /// Deleted, and inserted again.
     replaced: RowAddress,
     k: i32,
     c: [u8; C_BYTES],
@@ -261,13 +261,14 @@ impl Script for Hand {
             // Two rows may have one text, when two runs of one seed drew them for different rows.
             DISTINCT_RANGE => (1..=RANGE_ROWS as usize).contains(&rows),
             INSERT => affected == 1,
-            // None, where another transaction has just deleted the row and inserted it anew.
+            // None, where another transaction has just deleted the row and inserted it again.
             INDEX_UPDATE | UPDATE | DELETE => affected <= 1,
             _ => (self.least_rows(id)..=RANGE_ROWS as usize).contains(&rows),
         };
         let (name, _) = STATEMENTS[kind];
         let table = table + 1;
-        let wrong = || DataError(format!("sbtest{table}: {name} at id {id} met {rows} rows and changed {affected}"));
+        let wrong =
+            || DataError(format!("sbtest{table}: {name} with id {id} found {rows} rows and changed {affected}"));
         right.then_some(()).ok_or_else(wrong)
     }
 }

@@ -96,7 +96,7 @@ impl Script for Deposit {
             _ => reply.affected(execute) == 1,
         };
         let (name, _) = STATEMENTS[statement];
-        let wrong = || DataError(format!("{name} met {} rows, not one: {self:?}", reply.affected(execute)));
+        let wrong = || DataError(format!("{name} found {} rows instead of one: {self:?}", reply.affected(execute)));
         right.then_some(()).ok_or_else(wrong)
     }
 }

@@ -90,7 +90,7 @@ impl Tpcc {
         if stored.warehouses != options.warehouses {
             let plural = if stored.warehouses == 1 { "" } else { "s" };
             return Err(format!(
-                "the data set has {} warehouse{plural}, the spec says {}: ask for {0}, or load it again",
+                "the data set has {} warehouse{plural}, the spec says {}: change the spec to {0}, or load again",
                 stored.warehouses, options.warehouses
             ));
         }
@@ -119,13 +119,13 @@ impl Tpcc {
         Self { defers, ..self }
     }
 
-    /// Which terminals are whose, in a run of so many clients.
+    /// Which terminals are whose, in a run of this many clients.
     #[must_use]
     pub fn layout(&self, clients: u32) -> Layout {
         Layout::new(clients, self.active_warehouses, self.warehouses)
     }
 
-    /// An executor in a run of so many clients, whose inputs and outputs can be seen.
+    /// An executor in a run of this many clients, whose inputs and outputs can be seen.
     #[must_use]
     pub fn tpcc_worker(&self, clients: u32) -> TpccWorker {
         let layout = self.layout(clients);

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub const DECK: [u32; 5] = [10, 10, 1, 1, 1];
 /// Names of the tallies of how often each operation was drawn.
 pub const MIX: [&str; 5] = ["mix_new_order", "mix_payment", "mix_order_status", "mix_delivery", "mix_stock_level"];
-/// Names of the tallies of how often an order had so many lines.
+/// Names of the tallies of how often an order had this many lines.
 pub const LINES: [&str; 11] = [
     "lines_05", "lines_06", "lines_07", "lines_08", "lines_09", "lines_10", "lines_11", "lines_12", "lines_13",
     "lines_14", "lines_15",
@@ -100,7 +100,7 @@ pub const HOMES: &str = "home";
 /// Names of the bins of cards by terminal.
 pub const CARDS: [&str; 5] =
     ["cards_new_order", "cards_payment", "cards_order_status", "cards_delivery", "cards_stock_level"];
-/// Cards of so many terminals are kept: enough to judge, few enough to keep.
+/// Cards of this many terminals are kept: enough to judge, few enough to keep.
 const CARD_TERMINALS: u64 = 1_024;
 
 /// The tallies of one executor. Clients may be served by several: tallies are sums, so that it does not matter.

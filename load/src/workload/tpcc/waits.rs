@@ -128,7 +128,7 @@ mod tests {
         lines.into_iter().filter(|line| line.passed != Some(true)).map(|line| line.name).collect()
     }
 
-    /// So many decks of each of 100 clients.
+    /// This many decks of each of 100 clients.
     fn means_are_those_of_the_specification(decks: u64, factor: f64) {
         let mut waits = waits(100, factor);
         let turns = || (0..100).flat_map(|client| (0..23 * decks).map(move |turn| (client, turn)));

@@ -45,7 +45,7 @@ impl Workload<Connection> for YcsbAerospike {
         self.plan.audit(draws)
     }
 
-    /// Records that were read and written, as the nodes' statistics of the namespace tell them.
+    /// Records that were read and written, as the nodes' statistics of the namespace report them.
     fn server_counters(&self) -> Vec<ServerCounter> {
         self.plan.counters("read_success", "write_success")
     }

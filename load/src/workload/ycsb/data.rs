@@ -194,7 +194,7 @@ impl Records for YcsbData {
     }
 
     fn whole(&self) -> [&'static str; 2] {
-        ["every loaded record is there, with all of its fields", "fields"]
+        ["every loaded record exists, with all of its fields", "fields"]
     }
 }
 

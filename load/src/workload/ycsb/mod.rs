@@ -44,7 +44,7 @@ const RECORD_BYTES: u64 = 120;
 const FIELD_OVERHEAD_BYTES: u64 = 8;
 /// Statements are prepared for a table of at most this many columns.
 pub const MAX_FIELDS: usize = 10;
-/// A scan reads from 1 to so many records, each number as likely as another.
+/// A scan reads from 1 to this many records, each number as likely as another.
 const LONGEST_SCAN: u64 = 100;
 
 /// The core workloads.
@@ -112,7 +112,7 @@ impl Distribution {
         }
     }
 
-    /// How many ranks there are with so many loaded records.
+    /// How many ranks there are with this many loaded records.
     const fn items(self, rows: u64) -> u64 {
         match self {
             Self::Zipfian => SCRAMBLED_ITEMS,
@@ -157,7 +157,7 @@ const fn default_field_bytes() -> u32 {
 }
 
 impl YcsbOptions {
-    /// A core workload on so many records, with the default of everything else.
+    /// A core workload on this many records, with the default of everything else.
     #[must_use]
     pub const fn new(rows: u64, mix: Mix) -> Self {
         Self { rows, mix, distribution: None, fields: default_fields(), field_bytes: default_field_bytes() }

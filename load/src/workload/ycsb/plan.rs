@@ -21,9 +21,9 @@ const RANKS: &str = "record_ranks";
 const RECORDS: &str = "scrambled_records";
 const FIELDS: &str = "fields";
 const SCANS: &str = "scan_lengths";
-/// So many numbers are kept for each seed's new records …
+/// This many numbers are kept for each seed's new records …
 const NUMBERS_OF_A_SEED: u32 = 40;
-/// … of so many seeds, so that no number has a sign.
+/// … of this many seeds, so that no number has a sign.
 const SEEDS: u64 = (1 << 23) - 1;
 
 /// By client and turn, what was chosen before the turn is drawn: the place of a record that will be inserted, or the

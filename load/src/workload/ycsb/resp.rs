@@ -46,7 +46,7 @@ impl Workload<Connection> for YcsbResp {
         self.plan.audit(draws)
     }
 
-    /// Calls of commands, as INFO commandstats tells them.
+    /// Calls of commands, as INFO commandstats reports them.
     fn server_counters(&self) -> Vec<ServerCounter> {
         self.plan.counters("hgetall", "hset")
     }

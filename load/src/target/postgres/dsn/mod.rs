@@ -62,8 +62,8 @@ pub struct Dsn {
 
 impl Dsn {
     /// Parses `postgresql://user[:password]@host:port,host:port/database?host=/socket/directory&sslmode=…`.
-    /// `environment` is asked for libpq's variables (`PGUSER`, `PGPASSWORD`, `PGSSLMODE` …) when the URL does not say,
-    /// and for `HOME`, whose folder `.postgresql` may hold certificates.
+    /// `environment` supplies libpq's variables (`PGUSER`, `PGPASSWORD`, `PGSSLMODE` …) that the URL does not set,
+    /// and `HOME`, whose folder `.postgresql` may hold certificates.
     ///
     /// # Errors
     /// [`DsnError`] for another scheme, a missing user, a bad port, a bad escape or an unknown parameter.
@@ -84,7 +84,7 @@ impl Dsn {
         let user = some(said.user.clone())
             .or(some(Some(unescape(user, "user")?)))
             .or_else(|| environment("PGUSER"))
-            .ok_or_else(|| DsnError("the DSN names no user (postgresql://USER@host/database)".to_owned()))?;
+            .ok_or_else(|| DsnError("the DSN has no user (postgresql://USER@host/database)".to_owned()))?;
         let database = some(said.database.clone()).or(some(Some(unescape(database, "database")?)));
         Ok(Self {
             addresses: hosts::addresses(hosts, said.host.as_deref(), said.port.as_deref())?,
@@ -255,7 +255,7 @@ mod tests {
             ("postgresql://u@h/d?sslcert=/x", "sslkey"),
             ("postgresql://u@h/d?channel_binding=yes", "require"),
             ("postgresql://u@h/d?target_session_attrs=prefer-standby", "read-write"),
-            ("postgresql://u@h/d?load_balance_hosts=random", "in the order"),
+            ("postgresql://u@h/d?load_balance_hosts=random", "in the given order"),
             ("postgresql://u@h/d?passfile=/x", "PGPASSWORD"),
             ("postgresql://u@h/d?conect_timeout=3", "conect_timeout"),
             ("postgresql://u@h/d?connect_timeout=0", "connect_timeout"),

@@ -208,7 +208,7 @@ impl Delivery {
             self.customers[index] = column(row.i32(2), "c_id")?;
             self.amounts_cents[index] = column(row.numeric(3, 2), "sum(ol_amount)")?;
             if column(row.i64(4), "o_ol_cnt")? != column(row.i64(5), "the number of lines")? {
-                return Err(DataError(format!("order {} has not o_ol_cnt lines", self.orders[index])));
+                return Err(DataError(format!("order {} does not have o_ol_cnt lines", self.orders[index])));
             }
         }
         Ok(())
@@ -216,7 +216,7 @@ impl Delivery {
 
     fn place(&self, district: i32) -> Result<usize, DataError> {
         let place = self.districts[..self.count].iter().position(|&known| known == district);
-        place.ok_or_else(|| DataError(format!("district {district} was not asked for")))
+        place.ok_or_else(|| DataError(format!("unexpected district {district}")))
     }
 
     fn check_count(&self, answer: Answer<'_>, what: &str) -> Result<(), DataError> {

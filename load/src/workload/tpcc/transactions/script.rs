@@ -182,7 +182,7 @@ impl<'a> Answer<'a> {
     pub fn middle_row(self, name: &str) -> Result<Row<'a>, DataError> {
         let middle = self.row_count().div_ceil(2).checked_sub(1);
         let row = middle.and_then(|index| self.reply.row(self.execute, index));
-        row.ok_or_else(|| DataError(format!("no customer is called {name}")))
+        row.ok_or_else(|| DataError(format!("there is no customer with last name {name}")))
     }
 
     /// That the statement changed as many rows as it must.

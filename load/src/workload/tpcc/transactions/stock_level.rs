@@ -8,7 +8,7 @@ use crate::workload::tpcc::input::StockLevelInput;
 use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::statements::Query;
 
-/// Orders whose items are looked at.
+/// Orders whose items are counted.
 const ORDERS: i32 = 20;
 
 /// Its statements.

@@ -1,6 +1,6 @@
 //! Sessions of Aerospike that are ready for a workload.
 
-use super::dial::{DialError, Dialer};
+use super::{DialError, Dialer};
 use crate::exit::{Failure, cannot_use_node};
 use crate::target::aerospike::{Connection, Messages, Partitions};
 use std::sync::Arc;

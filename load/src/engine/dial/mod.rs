@@ -1,5 +1,13 @@
 //! How connections are opened, the first time and again.
 
+mod aerospike;
+mod postgres;
+mod resp;
+
+pub use aerospike::AerospikeDialer;
+pub use postgres::PostgresDialer;
+pub use resp::RespDialer;
+
 use crate::exit::ExitCode;
 use crate::exit::Failure;
 use crate::output::outcome::{ErrorClass, classify};
@@ -9,7 +17,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Logging in costs the server a process and the client an expensive hash: so many at a time are fast enough.
+/// Logging in costs the server a process and the client an expensive hash: this many at a time are fast enough.
 pub(super) const PARALLEL_LOGINS: usize = 16;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -29,8 +37,8 @@ pub trait Dialer: Send + Sync + 'static {
         1
     }
 
-    /// Opens a connection of a group, on which a server is lost that is silent for so long when an answer is due. Until it
-    /// is open, each wait for the server is at most `most` long.
+    /// Opens a connection of a group. It counts as lost when an answer takes longer than `answer_timeout`. Until it is open,
+    /// each wait for the server takes at most `most`.
     ///
     /// # Errors
     /// Why there is none.
@@ -76,7 +84,7 @@ impl<D: Dialer> Dial<D> {
         self.dialer.groups()
     }
 
-    /// Opens so many connections, several at a time; connection i is of group i mod [`Dial::groups`].
+    /// Opens this many connections, several at a time; connection i is of group i mod [`Dial::groups`].
     ///
     /// # Errors
     /// The first failure.

@@ -1,6 +1,6 @@
 //! Sessions of the PostgreSQL wire that are ready for a workload.
 
-use super::dial::{DialError, Dialer};
+use super::{DialError, Dialer};
 use crate::exit::{ExitCode, Failure, cannot_connect};
 use crate::target::Statement;
 use crate::target::postgres::{Batch, Connection, Dsn, Isolation, PrepareError, Retry, SessionAttributes};
@@ -13,14 +13,14 @@ pub struct PostgresDialer {
     pub hosts: Vec<Dsn>,
     /// Of explicit transactions and of single statements.
     pub isolation: Isolation,
-    /// How transactions are tried again.
+    /// How transactions are retried.
     pub retry: Retry,
     /// What to prepare.
     pub statements: Vec<Statement>,
 }
 
 impl PostgresDialer {
-    /// The hosts that so many connections are spread over: all of the DSN's, when any of them will do. A DSN that wants
+    /// The hosts that this many connections are spread over: all of the DSN's, when any of them will do. A DSN that wants
     /// a server of a certain kind leads to one host, as libpq has it.
     #[must_use]
     pub fn hosts(dsn: &Dsn, connections: u32) -> Vec<Dsn> {
@@ -59,7 +59,7 @@ impl Dialer for PostgresDialer {
 
     fn explain(&self, group: usize, error: DialError) -> Failure {
         let Some(statement) = error.statement else { return cannot_connect(&self.hosts[group], &error.error) };
-        let failure = Failure::target(&format!("statement {statement} cannot be prepared"), &error.error);
+        let failure = Failure::target(&format!("cannot prepare statement {statement}"), &error.error);
         let missing_data = failure.code == ExitCode::ConsistencyBroken;
         if missing_data { failure } else { Failure::new(ExitCode::CannotConnect, failure.message) }
     }

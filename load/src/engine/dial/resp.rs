@@ -1,6 +1,6 @@
 //! Sessions of RESP that are ready for a workload.
 
-use super::dial::{DialError, Dialer};
+use super::{DialError, Dialer};
 use crate::exit::{Failure, cannot_use};
 use crate::target::resp::{Commands, Connection, Url};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct RespDialer {
     /// One server, or the masters of a cluster: each serves a group of connections.
     pub servers: Vec<Url>,
-    /// How many operations are under way on a connection at a time, at most.
+    /// How many operations are in flight on a connection at a time, at most.
     pub pipeline: usize,
 }
 
