@@ -1,4 +1,4 @@
-//! The only place where time is read while load is driven.
+//! The clock. During a load, only this module reads the time.
 
 use rustix::time::{ClockId, clock_gettime};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

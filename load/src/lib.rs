@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! cli       the command line
-//! testkit   servers that only look like ones, for tests and benchmarks (feature `testkit`)
+//! testkit   fake servers for tests and benchmarks (feature `testkit`)
 //! session   runs one spec; merges the outputs of shards; lists every SQL statement
 //! verify    whether the data is right: conditions, counters of the server, fingerprints
 //! fill      writes rows, and keeps a journal of the load

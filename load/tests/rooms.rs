@@ -14,11 +14,11 @@ fn drawn() -> Vec<String> {
     lines.filter_map(|line| line.split_ascii_whitespace().next()).map(str::to_owned).collect()
 }
 
-/// The Rust files of a room: one file, or a folder.
+/// The Rust files of a room without its tests: one file, or a folder.
 fn files(path: &Path, found: &mut Vec<String>) {
     if path.is_dir() {
         fs::read_dir(path).unwrap().for_each(|entry| files(&entry.unwrap().path(), found));
-    } else if path.is_file() && path.extension().is_some_and(|extension| extension == "rs") {
+    } else if path.is_file() && path.file_name().is_some_and(|name| name != "tests.rs") {
         found.push(fs::read_to_string(path).unwrap());
     }
 }

@@ -1,5 +1,5 @@
-//! Relays packets between two zones of an emulated network with delay and loss, in order. The kernel does this better where
-//! it has netem; this relay only needs TAP devices, which return one packet per read.
+//! Relays packets between two zones of an emulated network with delay and loss, in order. The kernel does this better
+//! where it has netem; this relay only needs TAP devices, which return one packet per read.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,4 +1,4 @@
-//! The command line: it builds a spec and wires the parts together; it decides nothing.
+//! The command line: builds a spec and wires the parts together.
 
 mod options;
 mod sql;
@@ -90,16 +90,16 @@ enum Command {
     },
     #[command(flatten)]
     Workload(WorkloadCommand),
-    /// Imitate a PostgreSQL server until SIGTERM, for tests and calibration: answers the workloads null, point-select and tpcc
-    /// (profile proc) from memory, after a fixed time. Prints a JSON line per second.
+    /// Imitate a PostgreSQL server until SIGTERM, for tests and calibration: answers the workloads null, point-select
+    /// and tpcc (profile proc) from memory, after a fixed time. Prints a JSON line per second.
     #[cfg(feature = "testkit")]
     FakeTarget(FakeTargetArgs),
-    /// Imitate an Aerospike cluster until SIGTERM, for tests: nodes keep written records in memory. Prints a JSON line once the
-    /// nodes listen.
+    /// Imitate an Aerospike cluster until SIGTERM, for tests: nodes keep written records in memory. Prints a JSON line
+    /// once the nodes listen.
     #[cfg(feature = "testkit")]
     FakeAerospike(FakeAerospikeArgs),
-    /// Measure this machine's CPUs with a CoreMark-like kernel (a Rust port), where EEMBC's original is not available. Prints
-    /// one JSON line, which is not an EEMBC score.
+    /// Measure this machine's CPUs with a CoreMark-like kernel (a Rust port), where EEMBC's original is not available.
+    /// Prints one JSON line, which is not an EEMBC score.
     Kernel {
         /// Parallel threads; each runs the whole kernel.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
@@ -124,8 +124,8 @@ enum Command {
         #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..))]
         interval_ms: u64,
     },
-    /// Relay packets between TAP devices with delay and loss, in both directions, until a device is gone. The devices are
-    /// stdin and stdout. For emulated hosts.
+    /// Relay packets between TAP devices with delay and loss, in both directions, until a device is gone. The devices
+    /// are stdin and stdout. For emulated hosts.
     Wire {
         /// Delay of each packet in microseconds.
         #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=60_000_000))]

@@ -7,8 +7,9 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(super) struct CommonArgs {
-    /// postgresql://user@host:port/database (or ?host=/socket/directory), with the password in PGPASSWORD. For kv and ycsb
-    /// also redis://host:port/number, with the password in REDISCLI_AUTH, or aerospike://host:port,host:port/namespace/set.
+    /// postgresql://user@host:port/database (or ?host=/socket/directory), with the password in PGPASSWORD. For kv and
+    /// ycsb also redis://host:port/number, with the password in REDISCLI_AUTH, or
+    /// aerospike://host:port,host:port/namespace/set.
     #[arg(long)]
     dsn: String,
     /// Seed of data and operations; equal seeds give equal ones.
@@ -38,8 +39,8 @@ impl CommonArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct LoadArgs {
-    /// Part of the load. To load from several machines: `create` once, then `rows` on each with its own --shard, then `finish`
-    /// once.
+    /// Part of the load. To load from several machines: `create` once, then `rows` on each with its own --shard, then
+    /// `finish` once.
     #[arg(long, value_enum, default_value_t)]
     part: LoadPart,
     /// Resume an earlier load of the same data set where it stopped, instead of dropping its tables.
@@ -91,15 +92,15 @@ pub(super) struct DriveArgs {
     /// Operations in flight on one connection to redis://... at a time.
     #[arg(long, default_value_t = 1)]
     pipeline: u32,
-    /// When operations start: when the client's last one ended (closed), or on a schedule with --rate-per-s, whether or not
-    /// earlier operations have ended.
+    /// When operations start: when the client's last one ended (closed), or on a schedule with --rate-per-s, whether or
+    /// not earlier operations have ended.
     #[arg(long, value_enum, default_value_t = PaceArg::Closed)]
     pace: PaceArg,
     /// Operations per second of all shards together.
     #[arg(long, required_if_eq_any([("pace", "constant"), ("pace", "poisson")]))]
     rate_per_s: Option<f64>,
-    /// Concurrent clients. Default: connections times --pipeline; with --wait spec, 10 per active warehouse. A client that is
-    /// due takes a free connection or queues for one.
+    /// Concurrent clients. Default: connections times --pipeline; with --wait spec, 10 per active warehouse. A client
+    /// that is due takes a free connection or queues for one.
     #[arg(long)]
     workers: Option<u32>,
     /// Threads of the generator. Default: one for every 8 connections, at most one per CPU.

@@ -1,4 +1,4 @@
-//! The commands of the workloads: what to do, with what.
+//! The commands of the workloads.
 
 use super::options::{CommonArgs, DataArgs, DriveArgs, LoadArgs};
 use crate::spec::{Action, NullSpec, PointSelectSpec, Spec, TpccSpec, WorkloadSpec};
@@ -25,11 +25,12 @@ pub(super) enum WorkloadCommand {
     /// Deposit money in an account through a teller of a branch (pgbench's default transaction, "TPC-B (sort of)").
     #[command(subcommand)]
     Tpcb(ActionCommand<TpcbOptions>),
-    /// Read and write rows by key (CockroachDB's kv0 to kv100), on servers with PostgreSQL's protocol, Redis and Valkey (--dsn
-    /// redis://...), and Aerospike (--dsn aerospike://...).
+    /// Read and write rows by key (CockroachDB's kv0 to kv100), on servers with PostgreSQL's protocol, Redis and Valkey
+    /// (--dsn redis://...), and Aerospike (--dsn aerospike://...).
     #[command(subcommand)]
     Kv(ActionCommand<KvOptions>),
-    /// YCSB's core workloads A to F, on servers with PostgreSQL's protocol, and all but E on Redis, Valkey and Aerospike.
+    /// YCSB's core workloads A to F, on servers with PostgreSQL's protocol, and all but E on Redis, Valkey and
+    /// Aerospike.
     #[command(subcommand)]
     Ycsb(ActionCommand<YcsbOptions>),
     /// Empty round trips, one Sync each: an upper bound for the rate of any workload.

@@ -213,7 +213,8 @@ impl<S: Session> Channels<S> {
         session.is_some() && waiting.front().is_some_and(wants) != *watches_write
     }
 
-    /// The seats of a channel have no connection any more: nobody is to take a free one. One that rests looks itself, later.
+    /// The seats of a channel have no connection any more: nobody is to take a free one. One that rests looks itself,
+    /// later.
     pub(super) fn strand(&mut self, channel: usize) {
         self.channels[channel].session = None;
         let (seats, group) = (&mut self.seats, self.channels[channel].group);

@@ -1,4 +1,4 @@
-//! Closes an interval each second while the threads drive, and waits for their end.
+//! Closes an interval every second while the threads run, then waits for them.
 
 use super::evidence::{Evidence, Shown};
 use super::timeline::{Span, Timeline};

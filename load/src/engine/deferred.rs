@@ -1,4 +1,4 @@
-//! Work that clients only queued: who queued what when, and how much of it was done.
+//! Work that clients queued for later, and how much of it was done.
 
 use crate::engine::pace::Arrival;
 use crate::output::outcome::Outcome;

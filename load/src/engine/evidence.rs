@@ -1,5 +1,5 @@
-//! Whether the generator itself was the bottleneck: what the kernel reports about its threads and about the machine. Each closing
-//! of an interval takes differences.
+//! Whether the generator itself was the bottleneck: what the kernel reports about its threads and about the machine.
+//! Each closing of an interval takes differences.
 
 use crate::agent::telemetry::parse;
 use crate::agent::telemetry::quota::Quota;

@@ -1,11 +1,12 @@
 //! Runs clients against a target and records what they did.
 //!
-//! Each thread has an epoll, its own connections and its own clients, and shares nothing with the others while it drives.
-//! Who is due ([`roster`]) takes a free seat of a connection ([`seat`]), or waits for one: that is queue time. A connection
-//! has one seat, or several where its target takes several requests at a time ([`Dialer::depth`]); a seat carries one
-//! operation, whose worker ([`crate::workload::Worker`]) turns replies into requests. In the closed pace
-//! without waits, a thread does one epoll_wait for all sockets that are ready, and a read and a write for each: nothing
-//! else calls the kernel. Lost connections come back through helpers ([`redial`]), so that nobody waits for a login.
+//! Each thread has an epoll, its own connections and its own clients, and shares nothing with the others while it
+//! drives. A client that is due ([`roster`]) takes a free seat of a connection ([`seat`]), or waits for one: that is
+//! queue time. A connection has one seat, or several where its target takes several requests at a time
+//! ([`Dialer::depth`]); a seat carries one operation, whose worker ([`crate::workload::Worker`]) turns replies into
+//! requests. In the closed pace without waits, a thread does one epoll_wait for all sockets that are ready, and a read
+//! and a write for each: nothing else calls the kernel. Lost connections come back through helpers ([`redial`]), so
+//! that nobody waits for a login.
 
 mod channels;
 mod coordinator;

@@ -1,5 +1,5 @@
-//! One thread that drives: an epoll, its connections, its clients. Nothing is shared with other threads but the lane
-//! that the coordinator empties each second.
+//! One thread of a load: an epoll instance, its connections, its clients. It shares nothing with other threads except
+//! the lane, which the coordinator empties every second.
 
 use super::channels::{Channel, Channels, State};
 use super::deferred::Deferred;
@@ -40,7 +40,7 @@ const QUEUED_GRACE_NS: u64 = 2_000_000_000;
 /// How often answers that do not come are looked for.
 const SCAN_NS: u64 = 250_000_000;
 const EVENTS: usize = 256;
-/// The token of [`Redial`]; smaller ones are channels.
+/// The epoll token that says that a lost connection is back; smaller tokens are channels.
 const WAKE_TOKEN: u64 = u64::MAX;
 const SILENT: &str = "waiting for an answer: the server did not answer within the timeout";
 const SHARED_LOSS: &str = "the connection was lost while other operations were on it";
@@ -210,7 +210,8 @@ impl<D: Dialer> Reactor<D> {
         stop.requested() && (!stop.interrupted() || self.gives_up_ns.is_some_and(|at_ns| now_ns >= at_ns))
     }
 
-    /// Whether work is queued for which there is, or will be, a connection: after the end, a lost one does not come back.
+    /// Whether work is queued for which there is, or will be, a connection: after the end, a lost one does not come
+    /// back.
     fn can_do_deferred(&self) -> bool {
         let is_served = |channel: &Channel<D::Session>| !channel.dialing && !self.deferred.is_empty(channel.group);
         self.channels.iter().any(is_served)

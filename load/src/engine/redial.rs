@@ -1,4 +1,4 @@
-//! Gets lost connections back without holding up the threads that drive.
+//! Reconnects lost connections without blocking the threads of the load.
 
 use super::dial::{Dial, Dialer, PARALLEL_LOGINS};
 use super::shared::Shared;

@@ -1,4 +1,4 @@
-//! Who is due, in the order in which they became due. Pure: it is told the time.
+//! Which clients are due, in the order in which they became due. Pure: the caller passes the time.
 
 use crate::engine::pace::{Arrival, Arrivals};
 use crate::spec::Share;

@@ -1,4 +1,4 @@
-//! A seat: room for one operation on a connection: tries, tries again, records. It never waits.
+//! A seat: room for one operation on a connection. It tries, retries and records the operation, and never waits.
 
 use super::shared::Shared;
 use crate::engine::pace::Arrival;

@@ -1,5 +1,5 @@
-//! Sessions for set-up and checks. They wait for ever, because an index or a check of a large data set takes its
-//! time; so that no one else has to, their statements are cancelled when the program is asked to stop.
+//! Sessions for set-up and checks. They wait without a timeout, because an index or a check of a large data set takes
+//! long. When the program is asked to stop, it cancels their statements.
 
 use crate::exit::{ExitCode, Failure, cannot_connect};
 use crate::stop::Stop;

@@ -1,5 +1,4 @@
-//! The rows of a workload on Redis and Valkey: they are written, checked and counted here, on one server or on the
-//! masters of a cluster. What admin, loader and check are to targets that speak SQL, this is to targets of RESP.
+//! Writes, checks and counts the rows of a workload on Redis and Valkey, on one server or on the masters of a cluster.
 
 use crate::exit::{ExitCode, Failure, cannot_use};
 use crate::fill::rows::{Asks, Each, RowStore};

@@ -1,5 +1,5 @@
-//! The rows of a workload on Aerospike: they are written, checked and counted here, as records of one set, each at the
-//! node that is master of its partition.
+//! Writes, checks and counts the rows of a workload on Aerospike, as records of one set, each at its partition's
+//! master.
 
 use crate::exit::{ExitCode, Failure, cannot_use_node};
 use crate::fill::rows::{Asks, Each, RowStore};

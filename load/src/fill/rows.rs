@@ -1,5 +1,4 @@
-//! The rows of a workload on a target of keys and values. What admin, loader and check are to targets that speak SQL, a
-//! [`RowStore`] is to these.
+//! The rows of a workload on a key-value target: a [`RowStore`] writes, checks and counts them.
 
 use crate::exit::{ExitCode, Failure};
 use crate::output::{ConditionResult, TableLoad};

@@ -1,4 +1,4 @@
-//! The number that a run of TPC-C is quoted by, with what it must not be quoted without. Pure.
+//! The number that a run of TPC-C is quoted by, and what must be quoted with it. Pure.
 
 use super::Headline;
 use crate::spec::{Spec, TpccWait, WorkloadSpec};

@@ -1,4 +1,4 @@
-//! What the program says: JSON lines on stdout, `nephoscope/load-output/1`.
+//! JSON lines on stdout, `nephoscope/load-output/1`.
 //!
 //! The structs mirror `nephoscope.benchmarks.load_contract` field by field. Times are seconds since the start of the
 //! action on the monotonic clock, unless a name says otherwise.
@@ -234,8 +234,8 @@ pub struct CounterResult {
     /// How much more it may have: operations whose commit was sent and never answered, and of the server's statistics
     /// whatever may be counted there beside what committed.
     pub in_doubt: i64,
-    /// `server` lies in `client` to `client + in_doubt`. Of a shard alone: is at least `client`, since the server counts
-    /// the other shards' work, too; once they are merged, the sum is compared with both ends.
+    /// `server` lies in `client` to `client + in_doubt`. Of a shard alone: is at least `client`, since the server
+    /// counts the other shards' work, too; once they are merged, the sum is compared with both ends.
     pub agrees: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the program says: JSON lines on stdout, and the words of their fields.
+//! The program's output: JSON lines on stdout.
 
 pub mod headline;
 mod lines;

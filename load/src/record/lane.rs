@@ -96,16 +96,17 @@ pub struct Gauges {
     pub thread: AtomicI32,
     /// Operations in flight.
     pub in_flight: AtomicU64,
-    /// Clients that are due and wait for a connection; of an open pace, those alone that were taken out of the schedule.
+    /// Clients that are due and wait for a connection; of an open pace, those alone that were taken out of the
+    /// schedule.
     pub queued: AtomicU64,
     /// Operations started.
     pub begun: AtomicU64,
 }
 
 impl Lane {
-    /// Records what `sample` makes of the time at which it ended: the one in `known`, which the last one here had, or what
-    /// `clock` tells. The clock is read while the lane is held, and again once the lane was emptied: so whatever ended
-    /// before the coordinator empties the lane is in it.
+    /// Records what `sample` makes of the time at which it ended: the one in `known`, which the last one here had, or
+    /// what `clock` tells. The clock is read while the lane is held, and again once the lane was emptied: so whatever
+    /// ended before the coordinator empties the lane is in it.
     pub fn record(
         &self,
         known: &mut Option<u64>,

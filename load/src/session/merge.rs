@@ -1,5 +1,5 @@
-//! Merges the outputs of several generators that shared one run, exactly: histograms are added, not averaged. Tables say
-//! how to merge each key of a line; an unknown key is an error, so that none is ever forgotten.
+//! Merges the outputs of several generators that shared one run, exactly: histograms are added, not averaged. Tables
+//! say how to merge each key of a line; an unknown key is an error, so that none is ever forgotten.
 
 use crate::exit::{ExitCode, Failure};
 use crate::output::headline::{self, Counts};

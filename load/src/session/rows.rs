@@ -1,4 +1,4 @@
-//! Runs a spec on a target of keys and values.
+//! Runs a spec on a key-value target.
 
 use crate::engine::Dialer;
 use crate::exit::{ExitCode, Failure, worst};

@@ -1,4 +1,4 @@
-//! Runs a spec on a target of the PostgreSQL wire.
+//! Runs a spec on a target with PostgreSQL's protocol.
 
 use super::Execution;
 use super::registry::{SqlWorkload, sql_workload};

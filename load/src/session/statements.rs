@@ -1,6 +1,5 @@
-//! Every statement that can be sent, for reading, for other tools, and for holding against a server's grammar. The
-//! texts come from where they are sent, so that nothing is printed that is not sent, and nothing sent that is not
-//! printed; a test holds a real server's log against it.
+//! Lists every SQL statement that the program can send: for readers, for other tools, and for checks against a server's
+//! grammar. The texts come from the code that sends them; a test compares the list with a real server's log.
 
 use super::registry::{self, SqlWorkload};
 use crate::exit::Failure;

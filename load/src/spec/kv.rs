@@ -1,4 +1,4 @@
-//! Parameters of the key-value workload.
+//! Validates the parameters of the key-value workload.
 
 use super::error::{SpecError, require};
 use crate::workload::kv::{KvOptions, MAX_BATCH, MAX_BLOCK_BYTES, MAX_ROWS, MAX_ZIPF_EXPONENT};

@@ -1,7 +1,8 @@
 //! What the program is asked to do: a JSON document, `nephoscope/load-spec/1`.
 //!
-//! These structs are the one declaration of the format: `nephoscope-load schema` prints their JSON Schema, and the Python
-//! models are tested against it. An unknown key is an error, because a misspelt key would silently measure something else.
+//! These structs are the one declaration of the format: `nephoscope-load schema` prints their JSON Schema, and the
+//! Python models are tested against it. An unknown key is an error, because a misspelt key would silently measure
+//! something else.
 
 mod error;
 mod kv;
@@ -59,8 +60,8 @@ pub struct Spec {
     /// Pin thread i to the i-th CPU of the affinity mask.
     #[serde(default)]
     pub pin: bool,
-    /// Concurrent clients (terminals) of this generator. Default: 10 per active warehouse for tpcc with wait = spec, else
-    /// connections times the target's pipeline. A client that is due and finds no free connection queues for one.
+    /// Concurrent clients (terminals) of this generator. Default: 10 per active warehouse for tpcc with wait = spec,
+    /// else connections times the target's pipeline. A client that is due and finds no free connection queues for one.
     #[serde(default)]
     #[schemars(range(min = 1, max = MAX_WORKERS))]
     pub workers: Option<u32>,
@@ -79,8 +80,8 @@ pub struct Spec {
     #[serde(default)]
     #[schemars(range(min = 1))]
     pub operations: Option<u64>,
-    /// When the load starts, in milliseconds since the Unix epoch, so that several generators start together. Default: at
-    /// once.
+    /// When the load starts, in milliseconds since the Unix epoch, so that several generators start together. Default:
+    /// at once.
     #[serde(default)]
     pub start_at_unix_ms: Option<u64>,
     /// Seconds without an answer after which a connection counts as lost.
@@ -101,7 +102,8 @@ pub struct Spec {
     /// Which part of a load to do, and whether to resume one.
     #[serde(default)]
     pub load: LoadSpec,
-    /// After a load, or in a check: compare every table with what its seed produces. Only a freshly loaded data set passes.
+    /// After a load, or in a check: compare every table with what its seed produces. Only a freshly loaded data set
+    /// passes.
     #[serde(default)]
     pub fingerprint: bool,
     /// Which share of the work this process does.
@@ -263,8 +265,8 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Clients of the run, all shards together: by default as many as operations can be under way on the connections, but
-    /// with waits one a terminal.
+    /// Clients of the run, all shards together: by default as many as operations can be under way on the connections,
+    /// but with waits one a terminal.
     fn clients(&self) -> u64 {
         let each = |clients: u32| u64::from(clients) * u64::from(self.shard.count);
         match (self.workers, self.workload.terminals()) {

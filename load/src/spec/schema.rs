@@ -1,9 +1,10 @@
 //! The JSON Schema of a spec, written from the structs that read it.
 
 use super::Spec;
+use schemars::Schema;
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, Schema};
-use serde_json::{Map, Value, json};
+use schemars::transform::RecursiveTransform;
+use serde_json::{Value, json};
 
 /// The schema, as text with a newline at its end. Keys are sorted, so that equal specs have equal texts.
 ///
@@ -14,7 +15,9 @@ use serde_json::{Map, Value, json};
 /// Never: a schema is JSON.
 #[must_use]
 pub fn json_schema() -> String {
-    let settings = SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
+    let settings = SchemaSettings::draft2020_12()
+        .with(|settings| settings.inline_subschemas = true)
+        .with_transform(RecursiveTransform(describe_in_one_line));
     let mut schema = settings.into_generator().into_root_schema_for::<Spec>();
     schema.insert("$id".to_owned(), json!("urn:nephoscope:load-spec-1"));
     let mut text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
@@ -22,40 +25,11 @@ pub fn json_schema() -> String {
     text
 }
 
-/// Makes the schema of a target a choice of one schema per kind: `x-kinds` of a property names the kinds that have it,
-/// `x-required` says that they need it.
-pub(super) fn one_schema_per_kind(schema: &mut Schema) {
-    let Some(Value::Object(properties)) = schema.remove("properties") else { return };
-    let kinds = super::TargetKind::json_schema(&mut schemars::SchemaGenerator::default());
-    let kinds = kinds.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
-    schema.remove("type");
-    schema.remove("additionalProperties");
-    schema.insert("oneOf".to_owned(), kinds.iter().map(|kind| of_kind(kind, &properties)).collect());
-}
-
-fn of_kind(kind: &Value, properties: &Map<String, Value>) -> Value {
-    let is_default = properties["kind"]["default"] == kind["const"];
-    let mut own = json!({"kind": {"type": "string", "const": kind["const"]}});
-    let mut required = if is_default { vec![] } else { vec!["kind"] };
-    if is_default {
-        own["kind"]["default"] = kind["const"].clone();
+/// Where a comment breaks its lines is no part of the schema.
+fn describe_in_one_line(schema: &mut Schema) {
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = description.replace('\n', " ");
     }
-    for (name, property) in properties {
-        let Some(Value::Array(kinds)) = property.get("x-kinds") else { continue };
-        if !kinds.contains(&kind["const"]) {
-            continue;
-        }
-        let mut property = property.clone();
-        let keywords = property.as_object_mut().expect("a property's schema is an object");
-        keywords.remove("x-kinds");
-        if keywords.remove("x-required").is_some() {
-            required.push(name);
-        }
-        own[name] = property;
-    }
-    let description = &kind["description"];
-    json!({"type": "object", "description": description, "properties": own, "required": required,
-           "additionalProperties": false})
 }
 
 #[cfg(test)]

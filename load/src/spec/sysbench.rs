@@ -1,4 +1,4 @@
-//! What must hold of the parameters of sysbench's workloads.
+//! Validates the parameters of sysbench's workloads.
 
 use super::error::{SpecError, require};
 use crate::workload::sysbench::{MAX_ROWS, MAX_TABLES};

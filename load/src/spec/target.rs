@@ -1,13 +1,13 @@
-//! Where a spec's load goes.
+//! The target of a spec.
 
 use super::error::{SpecError, require};
-use super::schema::one_schema_per_kind;
 use crate::target::Dialect;
 use crate::target::aerospike::{DEFAULT_SET, MAX_NAMESPACE_CHARACTERS, Place};
 use crate::target::postgres::{Dsn, Isolation, Retry, redact};
 use crate::target::resp::Url;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 /// More operations on one connection wait longer for each other than for the server.
 const MAX_PIPELINE: u32 = 1_024;
@@ -21,8 +21,8 @@ pub struct TargetSpec {
     #[serde(default)]
     pub kind: TargetKind,
     /// `postgresql://user@host:port/database` (or `?host=/socket/directory`; sslmode and the like as in libpq), or
-    /// `redis://[user@]host:port/number`, or `unix:///path/of/socket`. The password comes from the environment, `PGPASSWORD`
-    /// or `REDISCLI_AUTH`.
+    /// `redis://[user@]host:port/number`, or `unix:///path/of/socket`. The password comes from the environment,
+    /// `PGPASSWORD` or `REDISCLI_AUTH`.
     #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(extend("x-kinds" = ["postgres", "resp"], "x-required" = true))]
     pub dsn: String,
@@ -59,6 +59,42 @@ pub struct TargetSpec {
     #[schemars(with = "String", regex(pattern = r"^[^:;/=,\x00-\x20]{1,63}$"))]
     #[schemars(extend("x-kinds" = ["aerospike"], "default" = DEFAULT_SET))]
     pub set: Option<String>,
+}
+
+/// Makes the schema of a target a choice of one schema per kind: `x-kinds` of a property names the kinds that have it,
+/// `x-required` says that they need it.
+fn one_schema_per_kind(schema: &mut Schema) {
+    let Some(Value::Object(properties)) = schema.remove("properties") else { return };
+    let kinds = TargetKind::json_schema(&mut SchemaGenerator::default());
+    let kinds = kinds.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
+    schema.remove("type");
+    schema.remove("additionalProperties");
+    schema.insert("oneOf".to_owned(), kinds.iter().map(|kind| of_kind(kind, &properties)).collect());
+}
+
+fn of_kind(kind: &Value, properties: &Map<String, Value>) -> Value {
+    let is_default = properties["kind"]["default"] == kind["const"];
+    let mut own = json!({"kind": {"type": "string", "const": kind["const"]}});
+    let mut required = if is_default { vec![] } else { vec!["kind"] };
+    if is_default {
+        own["kind"]["default"] = kind["const"].clone();
+    }
+    for (name, property) in properties {
+        let Some(Value::Array(kinds)) = property.get("x-kinds") else { continue };
+        if !kinds.contains(&kind["const"]) {
+            continue;
+        }
+        let mut property = property.clone();
+        let keywords = property.as_object_mut().expect("a property's schema is an object");
+        keywords.remove("x-kinds");
+        if keywords.remove("x-required").is_some() {
+            required.push(name);
+        }
+        own[name] = property;
+    }
+    let description = &kind["description"];
+    json!({"type": "object", "description": description, "properties": own, "required": required,
+           "additionalProperties": false})
 }
 
 /// Kinds of targets.

@@ -1,4 +1,4 @@
-//! What must hold of the parameters of pgbench's transaction.
+//! Validates the parameters of pgbench's transaction.
 
 use super::error::{SpecError, require};
 use crate::workload::tpcb::{MAX_BRANCHES, TpcbOptions};

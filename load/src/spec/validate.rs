@@ -1,4 +1,4 @@
-//! What must hold of a spec beyond its types.
+//! Validates a spec beyond its types.
 
 use super::error::{SpecError, require};
 use super::limits::{MAX_CONNECTIONS, MAX_DURATION_S, MAX_RATE_PER_S, MAX_RETRIES, MAX_SEED, MAX_THREADS, MAX_WORKERS};

@@ -1,5 +1,5 @@
-//! With what a target is loaded. Each workload has its parameters in a file of its own; they are its options on the
-//! command line too, and their texts are its help.
+//! The workload of a spec. Each workload has its parameters in its own file; they are also its options on the command
+//! line, and their comments are its help.
 
 use super::error::SpecError;
 use super::point_select::PointSelectSpec;

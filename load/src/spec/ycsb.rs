@@ -1,4 +1,4 @@
-//! What must hold of the parameters of YCSB's core workloads.
+//! Validates the parameters of YCSB's core workloads.
 
 use super::error::{SpecError, require};
 use crate::workload::ycsb::{MAX_FIELD_BYTES, MAX_FIELDS, MAX_ROWS, Mix, YcsbOptions};

@@ -1,7 +1,7 @@
 //! What differs between servers of the PostgreSQL wire. One text serves all of them wherever it can.
 //!
-//! Nothing here was run against CockroachDB or YugabyteDB. The statements for CockroachDB were parsed once with its public
-//! grammar; types, functions and settings are unproven there.
+//! Nothing here was run against CockroachDB or YugabyteDB. The statements for CockroachDB were parsed once with its
+//! public grammar; types, functions and settings are unproven there.
 
 use clap::ValueEnum;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! A socket with the answers that come on it: what every protocol does with bytes, whatever they say.
+//! A socket and the answers that arrive on it: what all protocols have in common.
 
 use super::inbox::{Filled, Inbox};
 use super::socket::Socket;

@@ -1,4 +1,4 @@
-//! Servers that only look like ones, for tests and calibration. The shipped program is built without them.
+//! Fake servers for tests and calibration. The shipped program is built without them.
 
 mod aerospike;
 pub(crate) mod command;

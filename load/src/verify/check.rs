@@ -1,5 +1,5 @@
-//! Whether the data is consistent. Conditions are queries that count violations; counters are
-//! what the server counted while the client counted too.
+//! Whether the data is consistent. Conditions are queries that count violations; counters are what the server counted
+//! itself.
 
 use crate::exit::{ExitCode, Failure};
 use crate::output::{ConditionResult, CounterResult};
@@ -114,8 +114,8 @@ fn compared(name: &str, (before, after): (i64, i64), client: i64, in_doubt: i64)
     CounterResult { name: name.to_owned(), before: Some(before), after: Some(after), server, client, in_doubt, agrees }
 }
 
-/// The counters of one load that several shards drove, against what all of them counted. Each reads before it begins and
-/// after it ended, and counters only grow: the lowest of the first readings was taken before any of them began, the
+/// The counters of one load that several shards drove, against what all of them counted. Each reads before it begins
+/// and after it ended, and counters only grow: the lowest of the first readings was taken before any of them began, the
 /// highest of the last ones after all had ended. A counter that one of them did not read twice is left out.
 #[must_use]
 pub fn merge_counters(of_shards: &[Vec<CounterResult>]) -> Vec<CounterResult> {

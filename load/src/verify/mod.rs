@@ -1,4 +1,4 @@
-//! Whether the data still makes sense: conditions, counters of the server, fingerprints of tables.
+//! Whether the data is right: conditions, counters of the server, fingerprints of tables.
 
 pub mod check;
 pub mod fingerprint;

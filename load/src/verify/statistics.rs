@@ -1,8 +1,8 @@
-//! PostgreSQL's own statistics of tables (`pg_stat_user_tables`), compared with what the generator counted: rows that were
-//! written, and scans, so that reads are witnessed, too.
+//! Compares PostgreSQL's table statistics (`pg_stat_user_tables`) with what the generator counted: written rows, and
+//! scans, so that there is evidence of reads too.
 //!
-//! A session hands in what it counted when it ends, at the latest. So the second reading waits until the load's sessions
-//! are gone. Nothing is sent while the load runs.
+//! A session hands in what it counted when it ends, at the latest. So the second reading waits until the load's
+//! sessions are gone. Nothing is sent while the load runs.
 
 use crate::exit::{ExitCode, Failure};
 use crate::output::CounterResult;
@@ -23,8 +23,8 @@ const BEFORE_PATIENCE: Duration = Duration::from_secs(2);
 /// … as may the load's; those that a pooler keeps open hand in after 10 s without work (PostgreSQL 15 and later).
 const AFTER_PATIENCE: Duration = Duration::from_secs(12);
 
-/// The query: the four counts in the order of [`EFFECTS`], and when they began. No row where a table is none (it may be a
-/// view), or where the server counts nothing. After a crash the statistics begin again, as in another server.
+/// The query: the four counts in the order of [`EFFECTS`], and when they began. No row where a table is none (it may be
+/// a view), or where the server counts nothing. After a crash the statistics begin again, as in another server.
 #[must_use]
 pub fn sql(effects: &Effects) -> String {
     let tables: Vec<String> = effects.tables.iter().map(|table| format!("to_regclass('{table}')")).collect();

@@ -74,8 +74,8 @@ impl Table {
         format!("COPY {} ({}) FROM STDIN WITH BINARY", self.name, names.join(", "))
     }
 
-    /// An expression: one row as text, its values joined by `|`. Bytes are hexadecimal, times are microseconds since 1970, whatever the
-    /// session's style of dates.
+    /// An expression: one row as text, its values joined by `|`. Bytes are hexadecimal, times are microseconds since
+    /// 1970, whatever the session's style of dates.
     #[must_use]
     pub fn text_sql(&self) -> String {
         let value = |(name, kind): &(&str, &str)| {

@@ -1,6 +1,6 @@
-//! What is asked of a target. A workload knows inputs, statements and rows; it knows neither rate nor histogram,
-//! and does no I/O itself: a [`Worker`] is a state machine that an engine drives, so that a blocking
-//! engine and an event loop run the same code.
+//! What a target is asked to do. A workload knows inputs, statements and rows, but neither rate nor histogram, and does
+//! no I/O: a [`Worker`] is a state machine that an engine drives, so that a blocking engine and an event loop run the
+//! same code.
 
 mod dataset;
 mod effects;
@@ -54,8 +54,8 @@ pub enum Completion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataError(pub String);
 
-/// An executor of operations on a kind of session, one at a time. Clients (who is due, and how often each was) are the engine's: a worker
-/// serves whichever it is told.
+/// Executes operations on a kind of session, one at a time. The engine decides which client is due; a worker serves
+/// any.
 pub trait Worker<S: Session = postgres::Connection>: Send {
     /// Draws an operation and all of its inputs, as functions of (seed, client, turn) alone: it does not matter which
     /// executor serves a client, nor what it drew before. A client's turns count from 0.

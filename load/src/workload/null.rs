@@ -1,5 +1,6 @@
-//! Nothing but round trips: one empty `Sync` each, on RESP one PING, on Aerospike one question. It measures what the generator, the wire and the server's protocol can
-//! do without any query, so that a rate measured otherwise can be compared with it.
+//! Nothing but round trips: one empty `Sync` each, on RESP one PING, on Aerospike one question. It measures what the
+//! generator, the wire and the server's protocol can do without any query, so that a rate measured otherwise can be
+//! compared with it.
 
 use super::{AuditLine, Completion, DataError, Dataset, Draws, OperationId, Piece, Step, Worker, Workload};
 use crate::target::aerospike::{self, Messages};

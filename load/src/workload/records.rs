@@ -1,4 +1,4 @@
-//! Data sets on targets of keys and values: each row is written by one command, under a name.
+//! Data sets on key-value targets: one command writes one row under a name.
 
 use super::Dataset;
 use crate::target::aerospike::{Bin, Messages};

@@ -1,4 +1,4 @@
-//! Which part of the work one of several generators does.
+//! Which share of the work one of several generators does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! What the machine does during a load: one JSON line of raw counters per interval. Readers take differences; this program
-//! computes none, so that a lost line costs one interval and nothing else.
+//! What the machine does during a load: one JSON line of raw counters per interval. Readers take differences; this
+//! program computes none, so that a lost line costs one interval and nothing else.
 
 pub mod parse;
 pub mod quota;

@@ -1,5 +1,5 @@
-//! Counters of the kernel's text files under `/proc`. Pure: text in, numbers out. A line that makes no sense is left
-//! out, never guessed: missing is not 0.
+//! Counters from the kernel's text files under `/proc`. Pure: text in, numbers out. A damaged line is left out, because
+//! a missing number is not 0.
 
 use serde::Serialize;
 
@@ -147,7 +147,8 @@ pub fn retransmitted_segments(text: &str) -> Option<u64> {
     lines.next()?.split_ascii_whitespace().nth(place)?.parse().ok()
 }
 
-/// Where `cpu.stat` of this process's group may lie, by `/proc/self/cgroup`: version 2 and 1, and as a container sees it.
+/// Where `cpu.stat` of this process's group may lie, by `/proc/self/cgroup`: version 2 and 1, and as a container sees
+/// it.
 #[must_use]
 pub fn cpu_stat_files(cgroup: &str) -> Vec<String> {
     let mut files = Vec::new();

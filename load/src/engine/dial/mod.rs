@@ -1,4 +1,4 @@
-//! How connections are opened, the first time and again.
+//! Opening connections, and opening them again.
 
 mod aerospike;
 mod postgres;
@@ -37,8 +37,8 @@ pub trait Dialer: Send + Sync + 'static {
         1
     }
 
-    /// Opens a connection of a group. It counts as lost when an answer takes longer than `answer_timeout`. Until it is open,
-    /// each wait for the server takes at most `most`.
+    /// Opens a connection of a group. It counts as lost when an answer takes longer than `answer_timeout`. Until it is
+    /// open, each wait for the server takes at most `most`.
     ///
     /// # Errors
     /// Why there is none.

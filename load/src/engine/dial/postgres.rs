@@ -20,8 +20,8 @@ pub struct PostgresDialer {
 }
 
 impl PostgresDialer {
-    /// The hosts that this many connections are spread over: all of the DSN's, when any of them will do. A DSN that wants
-    /// a server of a certain kind leads to one host, as libpq has it.
+    /// The hosts that this many connections are spread over: all of the DSN's, when any of them will do. A DSN that
+    /// wants a server of a certain kind leads to one host, as libpq has it.
     #[must_use]
     pub fn hosts(dsn: &Dsn, connections: u32) -> Vec<Dsn> {
         match dsn.session_attributes() {

@@ -1,4 +1,4 @@
-//! Which node of a cluster is master of which part of a namespace, as nodes tell it.
+//! Which node of a cluster is the master of which partition, as the nodes report it.
 
 use super::digest::PARTITIONS;
 use super::place::{Set, read_address};

@@ -1,9 +1,9 @@
 //! Aerospike's wire protocol: records of bins, read and written one at a time, each at the node that is master of its
 //! partition.
 //!
-//! The layout is that of `proto.h` in aerospike/aerospike-server, the meaning that of the official clients. It is a small
-//! part of it: single records and info; no batch, scan, query or user function, no TLS and no user. A message has no
-//! number of its own: a connection's messages are answered one after the other, in their order.
+//! The layout is that of `proto.h` in aerospike/aerospike-server, the meaning that of the official clients. It is a
+//! small part of it: single records and info; no batch, scan, query or user function, no TLS and no user. A message has
+//! no number of its own: a connection's messages are answered one after the other, in their order.
 
 mod cluster;
 mod connection;

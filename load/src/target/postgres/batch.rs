@@ -38,8 +38,8 @@ pub enum Retry {
     /// ROLLBACK, then BEGIN again.
     #[default]
     Restart,
-    /// CockroachDB's protocol: SAVEPOINT cockroach_restart after BEGIN, ROLLBACK TO it, RELEASE before COMMIT; they take no
-    /// round trips of their own. The transaction keeps its priority.
+    /// CockroachDB's protocol: SAVEPOINT cockroach_restart after BEGIN, ROLLBACK TO it, RELEASE before COMMIT; they
+    /// take no round trips of their own. The transaction keeps its priority.
     Savepoint,
 }
 

@@ -146,8 +146,8 @@ impl Answers for Reply {
         self.answers.is_empty() && self.rows.is_empty()
     }
 
-    /// The first error ends the commands (the server skips the rest up to `Sync`), but the answer is read to its end, so
-    /// that the connection stays usable.
+    /// The first error ends the commands (the server skips the rest up to `Sync`), but the answer is read to its end,
+    /// so that the connection stays usable.
     fn parse(&mut self, commands: &[Command]) -> Result<Option<Result<(), TargetError>>, TargetError> {
         while let Some(frame) = self.inbox.cut()? {
             if frame.tag == backend::READY_FOR_QUERY_TAG {

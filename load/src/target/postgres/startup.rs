@@ -135,7 +135,8 @@ impl Login<'_> {
     }
 
     fn password(&self, wanted: &str) -> Result<String, TargetError> {
-        // A man in the middle would ask for the password itself: so a client that requires the binding does not send it.
+        // A man in the middle would ask for the password itself: so a client that requires the binding does not send
+        // it.
         if self.wanted() == Wanted::Require && !self.bound {
             return Err(unbound(&format!("the server requires {wanted}")));
         }

@@ -53,7 +53,8 @@ impl Commands {
         &mut self.bytes
     }
 
-    /// Kind, digits, end of line. Short ones are of a length that the compiler knows: there are several in each command.
+    /// Kind, digits, end of line. Short ones are of a length that the compiler knows: there are several in each
+    /// command.
     fn header(&mut self, kind: u8, number: usize) {
         let digit = |place: usize| b'0' + (number / place % 10) as u8;
         match number {

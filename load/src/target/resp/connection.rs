@@ -24,8 +24,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects, logs in and chooses the database. Afterwards a server that is silent for `timeout` while an answer is due
-    /// counts as lost; `None` waits for ever.
+    /// Connects, logs in and chooses the database. Afterwards a server that is silent for `timeout` while an answer is
+    /// due counts as lost; `None` waits for ever.
     ///
     /// # Errors
     /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when the server refuses us.

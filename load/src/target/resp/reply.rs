@@ -5,8 +5,8 @@ use crate::target::inbox::Inbox;
 use crate::target::link::Answers;
 use std::ops::Range;
 
-/// No answer of a benchmark is larger (Redis itself allows strings of 512 MB): a greater length means that the stream is
-/// out of step.
+/// No answer of a benchmark is larger (Redis itself allows strings of 512 MB): a greater length means that the stream
+/// is out of step.
 const MAX_BYTES: usize = 512 * 1024 * 1024;
 /// Arrays in arrays in arrays: no command used here has more.
 const DEEPEST: u32 = 8;

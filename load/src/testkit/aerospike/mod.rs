@@ -1,8 +1,9 @@
-//! Nodes that only look like Aerospike: for tests of its target without a server.
+//! A fake Aerospike cluster: tests the target without a server.
 //!
 //! They hold records in memory, know who is master of which partition, and refuse what is not laid out as the protocol
-//! says, with the result that a server would use. What is written to a node that is not master is refused, where a server
-//! would pass it on, so that a test sees it. They neither copy records (they say they do, to be counted) nor forget any.
+//! says, with the result that a server would use. What is written to a node that is not master is refused, where a
+//! server would pass it on, so that a test sees it. They neither copy records (they say they do, to be counted) nor
+//! forget any.
 
 mod info;
 mod record;

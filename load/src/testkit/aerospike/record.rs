@@ -1,5 +1,5 @@
-//! Messages about records, as a server reads and writes them: told apart from the target's own code, so that one
-//! mistake is not made twice.
+//! Messages about records, as a server reads and writes them: written separately from the target's code, so
+//! that one mistake is not made twice.
 
 use crate::target::aerospike::Digest;
 

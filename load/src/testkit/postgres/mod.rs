@@ -1,4 +1,4 @@
-//! A server that only looks like PostgreSQL: for tests of this program's clocks and counters, and for calibration.
+//! A fake PostgreSQL server, for calibration and for tests of this program's clocks and counters.
 //!
 //! It stores nothing. It accepts every login and answers what the workloads `null`, `point_select` and `tpcc` (profile
 //! `proc`) send with rows that look right, each batch after a fixed time, or not at all for a while: what a client

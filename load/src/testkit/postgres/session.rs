@@ -261,8 +261,8 @@ fn take_u16(body: &mut &[u8]) -> Result<u16, Closed> {
     Ok(u16::from_be_bytes(*number))
 }
 
-/// How many elements of an int4[] are items of stock: all but the one that a New-Order is rolled back for. 0 for what is
-/// no such array.
+/// How many elements of an int4[] are items of stock: all but the one that a New-Order is rolled back for. 0 for what
+/// is no such array.
 fn items_that_exist(bytes: &[u8]) -> usize {
     const HEADER_BYTES: usize = 20;
     const ELEMENT_BYTES: usize = 8;

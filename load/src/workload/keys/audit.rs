@@ -1,4 +1,4 @@
-//! Holds what was drawn against the distribution it should have come from.
+//! Compares draws with the distribution that they should have come from.
 
 use super::Ranks;
 use crate::workload::AuditLine;

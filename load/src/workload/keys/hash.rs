@@ -1,4 +1,4 @@
-//! In which order numbered items lie among the keys.
+//! How the numbers of items map to keys.
 
 use clap::ValueEnum;
 use schemars::JsonSchema;

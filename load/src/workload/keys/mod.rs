@@ -1,8 +1,8 @@
 //! Which item an operation is about: distributions over ranks, and the order in which ranks lie among the keys.
 //!
-//! A distribution ([`Ranks`]) draws a rank from 0 to `items - 1` and knows its own law exactly, so that what was drawn can
-//! be compared with it ([`Bins`]). What rank 0 means is another matter: the hottest row, the newest one, or, scrambled by
-//! a hash, any ([`scramble`], [`Order`]).
+//! A distribution ([`Ranks`]) draws a rank from 0 to `items - 1` and knows its own law exactly, so that what was drawn
+//! can be compared with it ([`Bins`]). What rank 0 means is another matter: the hottest row, the newest one, or,
+//! scrambled by a hash, any ([`scramble`], [`Order`]).
 
 mod audit;
 mod gray;

@@ -1,4 +1,4 @@
-//! On Aerospike: a record each, with one bin. An operation is about one record.
+//! On Aerospike: one record with one bin per row, and one record per operation.
 
 use super::names::{BIN, block_of, write_key};
 use super::operations::{OPERATIONS, READ, WRITE};

@@ -95,7 +95,8 @@ pub(super) struct Drawer {
 struct Hand {
     clients: u32,
     operation: OperationId,
-    /// The rows of the operation, in the order of their keys, so that no two operations wait for each other in a circle.
+    /// The rows of the operation, in the order of their keys, so that no two operations wait for each other in a
+    /// circle.
     keys: Vec<i64>,
     /// What is written into them, one after the other.
     written: Vec<u8>,

@@ -1,4 +1,4 @@
-//! On Redis and Valkey: a string a row, by GET and SET, or MGET and MSET where an operation has several rows.
+//! On Redis and Valkey: one string per row, with GET and SET, or MGET and MSET for operations on several rows.
 
 use super::names::write_key;
 use super::operations::{OPERATIONS, READ, WRITE};

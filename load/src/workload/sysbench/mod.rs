@@ -1,11 +1,11 @@
 //! sysbench's OLTP workloads on its tables `sbtest1` to `sbtestN`: `oltp_insert` and `oltp_read_write`. Its
 //! `oltp_point_select` is [`super::point_select`].
 //!
-//! Nothing has a default here that decides what is measured: released versions of sysbench draw rows by `special`, later
-//! ones by `uniform`, so that a number without its distribution says little.
+//! Nothing has a default here that decides what is measured: released versions of sysbench draw rows by `special`,
+//! later ones by `uniform`, so that a number without its distribution says little.
 //!
-//! Differences from sysbench's: a draw is a function of (seed, client, turn); `oltp_insert` is prepared and binary, where
-//! sysbench sends a text each time; numbers `k` of loaded rows are uniform whatever the distribution of the run.
+//! Differences from sysbench's: a draw is a function of (seed, client, turn); `oltp_insert` is prepared and binary,
+//! where sysbench sends a text each time; numbers `k` of loaded rows are uniform whatever the distribution of the run.
 
 mod data;
 mod draw;

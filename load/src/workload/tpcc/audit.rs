@@ -144,8 +144,8 @@ fn c_delta(constants: &RunConstants) -> AuditLine {
     }
 }
 
-/// Every 23 operations of a terminal are a whole deck: of n of them, each kind came as often as n / 23 decks hold it, and
-/// as the open deck may.
+/// Every 23 operations of a terminal are a whole deck: of n of them, each kind came as often as n / 23 decks hold it,
+/// and as the open deck may.
 fn exact_decks(draws: &Draws) -> AuditLine {
     let cards = |kind: usize, terminal: i32| -> u64 {
         draws.bins.get(CARDS[kind]).and_then(|bins| bins.get(&terminal)).copied().unwrap_or(0)
@@ -231,8 +231,8 @@ fn mix(draws: &Draws) -> Vec<AuditLine> {
     MIX.iter().zip(&DECK).map(line).collect()
 }
 
-/// Deliveries that found a district empty: must be reported when more than 1 % (or more than one) of them did (2.7.4.2).
-/// That is a count of what happened, not a sample: no standard errors.
+/// Deliveries that found a district empty: must be reported when more than 1 % (or more than one) of them did
+/// (2.7.4.2). That is a count of what happened, not a sample: no standard errors.
 fn skipped(tally: Tally) -> AuditLine {
     let observed = mean(tally);
     let passed = (tally.draws >= 100).then_some(observed <= 0.01 || tally.sum <= 1.0);

@@ -7,14 +7,15 @@
 //! | `pipelined` | 1 | 1 | 1 | 1 | 1 | 1.00 |
 //! | `proc` | 1 | 1 | 1 | 1 | 1 | 1.00 |
 //!
-//! BEGIN, COMMIT and ROLLBACK are round trips of their own in the first two. The mean is that of 23 cards: for `batched`
-//! (10 x 11 + 10 x 6.6 + 5 + 8 + 4) / 23 = 8.39. A New-Order that must be rolled back does all its work first, as clause 2.4.2.3 demands, and so
-//! costs as much as any other (in `chatty` one less: the line that finds no item has no stock).
+//! BEGIN, COMMIT and ROLLBACK are round trips of their own in the first two. The mean is that of 23 cards: for
+//! `batched` (10 x 11 + 10 x 6.6 + 5 + 8 + 4) / 23 = 8.39. A New-Order that must be rolled back does all its work
+//! first, as clause 2.4.2.3 demands, and so costs as much as any other (in `chatty` one less: the line that finds no
+//! item has no stock).
 //!
 //! What differs from the letter of the specification: no screens and no think times (a pace of its own would add
-//! them), Delivery inline unless it is asked to be queued, an item drawn twice for one order is drawn again, a client may serve
-//! several terminals in turn (see [`terminals`]), and after ten terminals of a warehouse the districts of Stock-Level
-//! repeat.
+//! them), Delivery inline unless it is asked to be queued, an item drawn twice for one order is drawn again, a client
+//! may serve several terminals in turn (see [`terminals`]), and after ten terminals of a warehouse the districts of
+//! Stock-Level repeat.
 
 pub mod audit;
 pub mod conditions;

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How TPC-C transactions are split into round trips. All four profiles draw the same inputs, take locks in the same order
-/// and leave the same rows. Never compare numbers of different profiles.
+/// How TPC-C transactions are split into round trips. All four profiles draw the same inputs, take locks in the same
+/// order and leave the same rows. Never compare numbers of different profiles.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema, ValueEnum,
 )]

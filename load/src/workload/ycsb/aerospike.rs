@@ -17,8 +17,8 @@ pub struct YcsbAerospike {
 }
 
 impl YcsbAerospike {
-    /// With these options (of a core workload that does not scan), on the nodes of a cluster; `shard` is the part of this
-    /// process in the run.
+    /// With these options (of a core workload that does not scan), on the nodes of a cluster; `shard` is the part of
+    /// this process in the run.
     #[must_use]
     pub fn new(options: YcsbOptions, seed: u64, shard: ShardSpec, partitions: Partitions) -> Self {
         Self { plan: Arc::new(Plan::new(options, seed, shard)), partitions }

@@ -1,11 +1,11 @@
-//! YCSB's core workloads A to F on its table: records of a key and some fields, on targets that speak SQL, and but for E
-//! on RESP, a hash each, and on Aerospike, a record of as many bins each.
+//! YCSB's core workloads A to F on its table: records of a key and some fields, on targets that speak SQL, and but for
+//! E on RESP, a hash each, and on Aerospike, a record of as many bins each.
 //!
 //! What is YCSB's own: the names of the records (`user` and a hash of the number), the scrambled distribution with its
 //! 10^10 items, `latest`, and that an update writes one field of several. What differs: draws come from (seed, client,
-//! turn); `latest` spans as many records as were loaded and does not widen with each new one; a scrambled rank falls on a
-//! loaded record, and on none that is only expected; the records of a second run's inserts are other ones under another
-//! seed.
+//! turn); `latest` spans as many records as were loaded and does not widen with each new one; a scrambled rank falls on
+//! a loaded record, and on none that is only expected; the records of a second run's inserts are other ones under
+//! another seed.
 
 mod aerospike;
 mod data;

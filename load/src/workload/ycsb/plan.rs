@@ -115,7 +115,8 @@ impl Plan {
         lock(self.ahead.get()?).remove(&(client, turn))
     }
 
-    /// What a server that counts by name must have counted. Two operations of F read, so that only its writes are counted.
+    /// What a server that counts by name must have counted. Two operations of F read, so that only its writes are
+    /// counted.
     pub(super) fn counters(&self, read: &'static str, write: &'static str) -> Vec<ServerCounter> {
         let (writes, reads) = match self.options.mix {
             Mix::F => (READ_MODIFY_WRITE, false),

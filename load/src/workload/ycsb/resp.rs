@@ -18,8 +18,8 @@ pub struct YcsbResp {
 }
 
 impl YcsbResp {
-    /// With these options (of a core workload that does not scan), on one server or, by its slots, on a cluster; `shard` is
-    /// the part of this process in the run.
+    /// With these options (of a core workload that does not scan), on one server or, by its slots, on a cluster;
+    /// `shard` is the part of this process in the run.
     #[must_use]
     pub fn new(options: YcsbOptions, seed: u64, shard: ShardSpec, slots: Option<Slots>) -> Self {
         Self { plan: Arc::new(Plan::new(options, seed, shard)), slots }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 /// Of the ranks below, each has a record that is looked up: they take a third of the draws.
 const HOT: u64 = 4_096;
-/// Of the ranks from here on there are this many, each so rare, that a hash spreads them evenly: they take a fifth. Ranks
-/// between are not counted: too many to look up, too few to be even in a run of 10^9 operations.
+/// Of the ranks from here on there are this many, each so rare, that a hash spreads them evenly: they take a fifth.
+/// Ranks between are not counted: too many to look up, too few to be even in a run of 10^9 operations.
 const RARE: u64 = 100_000_000;
 
 /// Which share of the counted ranks each range of records has.

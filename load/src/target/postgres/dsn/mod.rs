@@ -1,4 +1,4 @@
-//! Where servers are and who we are: URLs as libpq takes them.
+//! Servers and logins, as libpq's URLs name them.
 
 mod error;
 mod escape;

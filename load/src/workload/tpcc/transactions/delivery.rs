@@ -1,7 +1,7 @@
 //! Delivery (clause 2.7): all ten districts in one database transaction.
 //!
-//! The clause queues it and measures the queueing. Inline, as in all tools compared, its time is that of the work itself;
-//! deferred, the work is an operation of its own.
+//! The clause queues it and measures the queueing. Inline, as in all tools compared, its time is that of the work
+//! itself; deferred, the work is an operation of its own.
 
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
 use super::{column, money};

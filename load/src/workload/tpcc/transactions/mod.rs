@@ -1,5 +1,5 @@
-//! The five transactions, each with its script in every profile. When they start again they forget all they read and use the
-//! same inputs.
+//! The five transactions, each with its script in every profile. When they start again they forget all they read and
+//! use the same inputs.
 
 mod delivery;
 mod new_order;
