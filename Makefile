@@ -27,7 +27,7 @@ SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lo
 # of pytest, whose longest tests come first. Pytest is seen as it goes; of cargo only what failed.
 define TESTS
 mkdir -p build; echo "== pytest, and beside it cargo test, which writes build/cargo-test.txt"; \
-(cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --quiet --no-fail-fast $(1)) >build/cargo-test.txt 2>&1 & \
+(cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --features testkit --quiet --no-fail-fast $(1)) >build/cargo-test.txt 2>&1 & \
 cargo=$$!; trap 'kill $$cargo 2>/dev/null || true' EXIT; \
 pytest=0; $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(2) $(PYTEST) || pytest=$$?; \
 rust=0; wait $$cargo || rust=$$?; \
@@ -65,7 +65,8 @@ lint-python: setup-dev
 
 lint-rust:
 	cd load && cargo fmt --check
-	cd load && cargo clippy --locked --quiet --all-targets -- -D warnings
+	cd load && cargo clippy --locked --quiet --all-targets --features testkit -- -D warnings
+	cd load && cargo clippy --locked --quiet -- -D warnings
 
 bench: tools setup-dev ## the tool's own speed, against its peers where they are installed
 	@for program in bench/*.py; do \

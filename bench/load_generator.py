@@ -72,7 +72,8 @@ def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
 
 def build() -> tuple[Path, Path]:
     """Our two programs, from this checkout."""
-    words = ["cargo", "build", "--release", "--locked", "--quiet", "--bin", "nephoscope-load", "--example", "floor"]
+    words = ["cargo", "build", "--release", "--locked", "--quiet", "--features", "testkit"]
+    words += ["--bin", "nephoscope-load", "--example", "floor"]  # with the fake target
     checked(run([*words, "--manifest-path", str(ROOT / "load" / "Cargo.toml")]), "cargo build")
     built = ROOT / "load" / "target" / "release"
     return built / "nephoscope-load", built / "examples" / "floor"

@@ -1,6 +1,8 @@
-//! How the program ends; the codes are part of its interface.
+//! How the program ends. Exit codes are part of its interface.
 
 use crate::target::TargetError;
+use crate::target::postgres::{Address, Dsn};
+use crate::target::resp::Url;
 use crate::workload::DataError;
 use std::fmt;
 
@@ -12,15 +14,15 @@ pub enum ExitCode {
     Finished = 0,
     /// The spec or the command line is wrong.
     BadSpec = 2,
-    /// The server cannot be reached or refuses us.
+    /// Cannot connect or log in to the server.
     CannotConnect = 3,
-    /// The load was not sent at the rate asked for; the data is complete all the same.
+    /// The load was not sent at the requested rate; the data is complete.
     RateNotKept = 4,
     /// The data contradicts the workload: a condition is broken, a row is missing, a counter disagrees.
     ConsistencyBroken = 5,
-    /// The server went away, or would not do what the action needs.
+    /// The server went away, or refused a command that the action needs.
     TargetLost = 6,
-    /// Stopped by a signal, or nobody reads the output any more.
+    /// Stopped by a signal, or the reader of the output exited.
     Interrupted = 130,
 }
 
@@ -66,7 +68,11 @@ impl Failure {
     #[must_use]
     pub fn target(doing: &str, error: &TargetError) -> Self {
         let code = if says_data_is_missing(error) { ExitCode::ConsistencyBroken } else { ExitCode::TargetLost };
-        let hint = if code == ExitCode::ConsistencyBroken { " (is the data set loaded? action \"load\")" } else { "" };
+        let hint = if code == ExitCode::ConsistencyBroken {
+            " (is the data set loaded? run action \"load\" first)"
+        } else {
+            ""
+        };
         Self::new(code, format!("{doing}: {error}{hint}"))
     }
 
@@ -101,6 +107,45 @@ fn says_data_is_missing(error: &TargetError) -> bool {
 pub fn worst(outcomes: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
     let failures = outcomes.into_iter().filter_map(Result::err);
     failures.reduce(Failure::or_worse).map_or(Ok(()), Err)
+}
+
+/// The server cannot be reached, or refuses the login.
+#[must_use]
+pub fn cannot_connect(dsn: &Dsn, error: &TargetError) -> Failure {
+    let hint = match error {
+        TargetError::Database { sqlstate, .. } if sqlstate.starts_with("28") => {
+            "; check the user, and the password in PGPASSWORD"
+        }
+        TargetError::Database { sqlstate, .. } if sqlstate == "53300" => {
+            "; raise max_connections or lower \"connections\""
+        }
+        _ => "",
+    };
+    Failure::new(ExitCode::CannotConnect, format!("cannot use {dsn}: {error}{hint}"))
+}
+
+/// The server cannot be reached, or refuses the login.
+#[must_use]
+pub fn cannot_use(url: &Url, error: &TargetError) -> Failure {
+    let hint = match error {
+        TargetError::Database { sqlstate, .. } if sqlstate == "NOAUTH" || sqlstate == "WRONGPASS" => {
+            "; check the user, and the password in REDISCLI_AUTH"
+        }
+        _ => "",
+    };
+    Failure::new(ExitCode::CannotConnect, format!("cannot use {url}: {error}{hint}"))
+}
+
+/// The cluster cannot be reached, refuses the login, or is incomplete.
+#[must_use]
+pub fn cannot_use_node(address: &Address, error: &TargetError) -> Failure {
+    let hint = match error {
+        TargetError::Database { sqlstate, .. } if sqlstate == "NOT_AUTHENTICATED" => {
+            "; this client cannot log in: disable security on the cluster"
+        }
+        _ => "",
+    };
+    Failure::new(ExitCode::CannotConnect, format!("cannot use aerospike://{address}: {error}{hint}"))
 }
 
 impl fmt::Display for Failure {

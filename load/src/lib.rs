@@ -1,42 +1,47 @@
 //! Library of `nephoscope-load`, the load generator of nephoscope.
 //!
-//! A [`spec::Spec`] goes in, JSON lines ([`output`]) come out. [`session`] carries one spec out: it connects, lets
-//! [`loader`] fill tables, [`engine`] drive a [`workload`] against a [`target`], or [`check`] ask whether the data
-//! still makes sense. [`pace`] decides when an operation is due, [`record`] keeps how long it took.
+//! A [`spec::Spec`] goes in, JSON lines ([`output`]) come out. There is one room per subject, and a room knows only the
+//! rooms below it in this drawing, which `tests/rooms.rs` checks:
 //!
-//! Who may know what: `pace` never reads a clock; `workload` knows neither rate nor histogram; `target` knows no
-//! workload; only `engine` brings them together.
+//! ```text
+//! cli       the command line
+//! testkit   fake servers for tests and benchmarks (feature `testkit`)
+//! session   runs one spec; merges the outputs of shards; lists every SQL statement
+//! verify    whether the data is right: conditions, counters of the server, fingerprints
+//! fill      writes rows, and keeps a journal of the load
+//! engine    threads, connections, arrivals: brings a workload, a target and a clock together
+//! agent     a machine's counters, its CPUs' speed, an emulated network
+//! record    histograms and counts
+//! output    the lines on stdout
+//! stop      one flag that asks every thread to stop
+//! exit      how the program ends, and why
+//! spec      what the program is asked to do
+//! workload  operations, rows, conditions: knows neither rate nor histogram, and does no I/O
+//! target    connections and bytes: knows no workload
+//! clock     the time
+//! tell      messages for people
+//! ```
+//!
+//! `engine::pace` never reads a clock, so that tables can test it.
 
-// A closed stderr must not end the program: `tell` is the one way to say something.
+// A closed stderr must not end the program: only `tell` writes to it.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 #![cfg_attr(test, allow(clippy::print_stderr))]
 
-pub mod admin;
-pub mod check;
+pub mod agent;
 pub mod cli;
+pub mod clock;
 pub mod engine;
 pub mod exit;
-pub mod fake_target;
-pub mod fingerprint;
-pub mod headline;
-pub mod journal;
-pub mod kernel;
-pub mod keyspace;
-pub mod loader;
-pub mod merge;
-pub mod outcome;
+pub mod fill;
 pub mod output;
-pub mod pace;
 pub mod record;
-pub mod recordset;
-mod rows;
 pub mod session;
 pub mod spec;
-pub mod sql;
-pub mod statistics;
 pub mod stop;
 pub mod target;
-pub mod telemetry;
 pub mod tell;
-pub mod wire;
+#[cfg(feature = "testkit")]
+pub mod testkit;
+pub mod verify;
 pub mod workload;

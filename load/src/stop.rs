@@ -1,4 +1,4 @@
-//! One flag that everybody watches: why the program should stop, if it should.
+//! One flag that all threads watch: whether the program should stop, and why.
 
 use crate::exit::{ExitCode, Failure};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +47,7 @@ impl Stop {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Sleeps until `deadline`, or until somebody asks to stop: then true.
+    /// Sleeps until `deadline`, or until a stop is requested: then true.
     #[must_use]
     pub fn wait_until(&self, deadline: Instant) -> bool {
         let mut reason = self.reason.lock().unwrap_or_else(PoisonError::into_inner);

@@ -3,9 +3,9 @@
 
 mod support;
 
-use nephoscope_load::fake_target::FakeCluster;
 use nephoscope_load::target::TargetError;
 use nephoscope_load::target::aerospike::{Cluster, Connection, Digest, Messages, Place, Set, Write};
+use nephoscope_load::testkit::FakeCluster;
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
@@ -155,13 +155,13 @@ fn what_no_load_wrote_is_never_deleted_and_a_missing_record_is_found() {
     let mut run = kv(&cluster, "run");
     (run["workload"]["read_percent"], run["workload"]["rows"]) = (json!(100), json!(3_000));
     let broken = exec(&run).expect(5);
-    assert!(broken.message().contains("is not there"), "{}", broken.message());
+    assert!(broken.message().contains("is missing, or not a row of kv"), "{}", broken.message());
     let other = exec(&{
         let mut rows = ycsb(&cluster, "load", "a");
         rows["load"] = json!({"part": "rows"});
         rows
     });
-    assert!(other.expect(2).message().contains("create it first"));
+    assert!(other.expect(2).message().contains("create it again"));
 }
 
 /// The key of a loaded row.

@@ -150,7 +150,7 @@ fn damage_is_found() {
     let broken = exec(&spec("check", &dsn, insert())).expect(5);
     assert!(broken.message().contains("condition 1") && broken.message().contains("sbtest1: 1001"));
     let broken = exec(&spec("run", &dsn, read_write(json!({})))).expect(5);
-    assert!(broken.message().contains("point_select at id"), "{}", broken.message());
+    assert!(broken.message().contains("point_select with id"), "{}", broken.message());
     let unknown = exec(&spec("check", &dsn, with(&insert(), json!({"tables": 3})))).expect(5);
     assert!(unknown.message().contains("sbtest3"), "{}", unknown.message());
 }

@@ -2,9 +2,9 @@
 
 mod support;
 
+use nephoscope_load::target::RowWriter;
 use nephoscope_load::target::postgres::{Batch, Connection, CopyWriter, Isolation};
 use nephoscope_load::target::{Request, Statement, StatementId, TargetError, Value};
-use nephoscope_load::workload::RowWriter;
 use std::time::Duration;
 
 fn statement(name: &'static str, sql: &str) -> Statement {
@@ -207,7 +207,7 @@ fn silence_and_death_are_a_lost_connection() {
     let Some(mut server) = support::server() else { return };
     let mut connection = Connection::open(&server.parsed(), Some(Duration::from_millis(300))).unwrap();
     let silent = connection.query("SELECT pg_sleep(5)").unwrap_err();
-    assert!(matches!(&silent, TargetError::Lost(why) if why.contains("silent")), "{silent}");
+    assert!(matches!(&silent, TargetError::Lost(why) if why.contains("did not answer")), "{silent}");
 
     let mut victim = server.connect();
     let mut admin = server.connect();

@@ -132,7 +132,7 @@ fn logins_are_bound_to_the_channel_where_that_is_required() {
     }
     for (user, query, expected) in [
         (USER, "sslmode=disable&channel_binding=require", "not encrypted"),
-        ("trusted", "sslmode=require&channel_binding=require", "let us in without it"),
+        ("trusted", "sslmode=require&channel_binding=require", "accepted the login without it"),
         ("old", "sslmode=require&channel_binding=require", "MD5"),
     ] {
         let why = refusal(open(user, query));
@@ -179,7 +179,7 @@ fn a_server_without_tls_is_refused_only_where_tls_is_required() {
     for mode in ["disable", "allow", "prefer"] {
         assert!(!open(&url(mode)).unwrap().is_encrypted(), "{mode}");
     }
-    assert!(refusal(open(&url("require"))).contains("speaks no TLS"));
+    assert!(refusal(open(&url("require"))).contains("does not support TLS"));
 }
 
 #[test]

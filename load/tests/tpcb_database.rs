@@ -57,5 +57,5 @@ fn deposits_are_counted_and_what_does_not_add_up_is_found() {
         assert!(broken.message().contains(numbers), "{damage}: {}", broken.message());
     }
     let lost = exec(&spec("run", &dsn, tpcb("chatty"))).expect(5);
-    assert!(lost.message().contains("update_teller met 0 rows"), "{}", lost.message());
+    assert!(lost.message().contains("update_teller found 0 rows"), "{}", lost.message());
 }

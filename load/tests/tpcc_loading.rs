@@ -63,7 +63,7 @@ fn every_table_has_a_fingerprint(whole: &Ended) {
 fn nothing_to_go_on_with(server: &Server) {
     for steps in [load("all", true), load("rows", false), load("finish", false)] {
         let refused = exec(&tpcc(server, "load", json!({"load": steps}))).expect(2);
-        assert!(refused.message().contains("no load to go on with"), "{}", refused.message());
+        assert!(refused.message().contains("no load to resume"), "{}", refused.message());
     }
 }
 

@@ -1,9 +1,10 @@
 //! The initial population in memory: cardinalities and rules of clauses 4.2.2 and 4.3.3.1, for two warehouses.
 
+use nephoscope_load::target::RowWriter;
 use nephoscope_load::target::Value;
 use nephoscope_load::workload::tpcc::population::{Population, PopulationOptions};
 use nephoscope_load::workload::tpcc::random::last_name;
-use nephoscope_load::workload::{Dataset, Piece, RowWriter};
+use nephoscope_load::workload::{Dataset, Piece};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
 

@@ -93,7 +93,7 @@ fn every_core_workload_runs_on_postgresql_and_is_counted() {
     assert!(broken.message().contains("condition 3") && broken.message().contains("user6284781860667377211"));
     server.connect().query("DELETE FROM usertable").unwrap();
     let broken = exec(&ycsb("run", &target, "a")).expect(5);
-    assert!(broken.message().contains("met 0 records"), "{}", broken.message());
+    assert!(broken.message().contains("found 0 records"), "{}", broken.message());
 }
 
 #[test]
@@ -125,5 +125,5 @@ fn those_without_scans_run_on_redis_and_are_counted() {
     assert!(broken.message().contains("user6284781860667377211 has 9 fields"), "{}", broken.message());
     connection.call(&[b"FLUSHDB"]).unwrap();
     let broken = exec(&ycsb("run", &target, "c")).expect(5);
-    assert!(broken.message().contains("met 0 fields"), "{}", broken.message());
+    assert!(broken.message().contains("found 0 fields"), "{}", broken.message());
 }

@@ -1,19 +1,22 @@
-//! The command line: it builds a spec and wires the parts together; it decides nothing.
+//! The command line: builds a spec and wires the parts together.
 
-mod fake_target;
 mod options;
 mod sql;
 mod workloads;
 
+use crate::agent::kernel;
+use crate::agent::telemetry;
+use crate::agent::wire::{self, Wire};
 use crate::exit::{ExitCode, Failure};
 use crate::output::Output;
 use crate::session;
-use crate::spec::Spec;
+use crate::session::merge;
+use crate::spec::{Spec, json_schema};
 use crate::stop::Stop;
-use crate::wire::{self, Wire};
-use crate::{kernel, merge, telemetry, tell};
+use crate::tell;
+#[cfg(feature = "testkit")]
+use crate::testkit::command::{FakeAerospikeArgs, FakeTargetArgs};
 use clap::{Parser, Subcommand};
-use fake_target::{FakeAerospikeArgs, FakeTargetArgs};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use sql::SqlArgs;
@@ -56,21 +59,20 @@ Examples:
   nephoscope-load exec < spec.json
   nephoscope-load telemetry --interval-ms 1000
   nephoscope-load kernel --threads 2 --duration-s 10
-  nephoscope-load fake-target --listen 127.0.0.1:6000 --freeze-at-s 3 --freeze-for-s 2
 
-Results are JSON lines on stdout: `started`, an `interval` a second, `finished`. Text for people is on stderr.
+Results are JSON lines on stdout: `started`, one `interval` per second, `finished`. Messages for people go to stderr.
 
 Exit codes:
   0    finished
   2    the spec or the command line is wrong
-  3    the server cannot be reached, or refuses us
-  4    the rate asked for was not kept (the data is complete)
+  3    cannot connect or log in to the server
+  4    the requested rate was not kept (the data is complete)
   5    the data is inconsistent: a condition is broken, a row is missing, a counter disagrees
-  6    the server went away, or would not do what was asked
+  6    the server went away, or refused a required command
   130  interrupted";
 
-/// Loads a database correctly and says exactly what happened: fills tables, drives a workload with exact latency
-/// histograms, and checks that the data still makes sense afterwards.
+/// Load generator for databases: fills tables, runs a workload with exact latency histograms, and then checks that the
+/// data is consistent.
 #[derive(Debug, Parser)]
 #[command(name = "nephoscope-load", version, after_help = EXAMPLES)]
 struct Cli {
@@ -80,7 +82,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Carry out a JSON spec (nephoscope/load-spec/1) from stdin or a file.
+    /// Run a JSON spec (nephoscope/load-spec/1) from stdin or a file.
     Exec {
         /// Read the spec from this file instead of stdin.
         #[arg(long)]
@@ -88,46 +90,50 @@ enum Command {
     },
     #[command(flatten)]
     Workload(WorkloadCommand),
-    /// Be a server that only looks like PostgreSQL: it answers the workloads null, point-select and tpcc (profile proc)
-    /// from memory, as late as it is told. For tests and calibration; prints a JSON line a second, until SIGTERM.
+    /// Imitate a PostgreSQL server until SIGTERM, for tests and calibration: answers the workloads null, point-select
+    /// and tpcc (profile proc) from memory, after a fixed time. Prints a JSON line per second.
+    #[cfg(feature = "testkit")]
     FakeTarget(FakeTargetArgs),
-    /// Be a cluster that only looks like Aerospike: its nodes hold in memory what is written. For tests; prints a JSON
-    /// line when they listen, and goes on until SIGTERM.
+    /// Imitate an Aerospike cluster until SIGTERM, for tests: nodes keep written records in memory. Prints a JSON line
+    /// once the nodes listen.
+    #[cfg(feature = "testkit")]
     FakeAerospike(FakeAerospikeArgs),
-    /// Measure this machine's CPUs by a CoreMark-like kernel (a Rust port), where EEMBC's own cannot be had; prints one
-    /// JSON line. It is no EEMBC score.
+    /// Measure this machine's CPUs with a CoreMark-like kernel (a Rust port), where EEMBC's original is not available.
+    /// Prints one JSON line, which is not an EEMBC score.
     Kernel {
-        /// At once; each runs the whole kernel.
+        /// Parallel threads; each runs the whole kernel.
         #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
         threads: u16,
-        /// At least this long: the round that is under way is finished.
+        /// Minimum duration in seconds; the last round runs to its end.
         #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=86_400))]
         duration_s: u32,
     },
-    /// Put the outputs of all shards of one run into one, on stdout; the exit code is the worst of theirs.
+    /// Print the JSON Schema of a spec (nephoscope/load-spec/1).
+    Schema,
+    /// Merge the outputs of all shards of one run and print the result. The exit code is the worst of the shards'.
     Merge {
-        /// What each shard wrote.
+        /// Output files, one per shard.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Print every statement that can be sent, one a line: nothing is connected to.
+    /// Print every SQL statement that the program can send, one per line, without connecting to a server.
     Sql(SqlArgs),
-    /// Print counters of this machine (CPU, disks, network) as JSON lines, until SIGTERM or a closed stdin.
+    /// Print this machine's counters (CPU, disks, network) as JSON lines until SIGTERM or the end of stdin.
     Telemetry {
-        /// Milliseconds between two lines.
+        /// Milliseconds between lines.
         #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..))]
         interval_ms: u64,
     },
-    /// Be a wire between stdin and stdout, both of them devices that give a packet for each read (a TAP): each way
-    /// packets are late or lost. For emulated hosts; until a device is gone.
+    /// Relay packets between TAP devices with delay and loss, in both directions, until a device is gone. The devices
+    /// are stdin and stdout. For emulated hosts.
     Wire {
-        /// How long a packet is under way.
+        /// Delay of each packet in microseconds.
         #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=60_000_000))]
         delay_us: u64,
-        /// At most so much more or less.
+        /// Maximum deviation from the delay, uniformly distributed, in microseconds.
         #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=60_000_000))]
         jitter_us: u64,
-        /// Percent of packets that never arrive.
+        /// Percentage of packets to drop.
         #[arg(long, default_value_t = 0.0)]
         loss_percent: f64,
     },
@@ -150,7 +156,9 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
             let stop = stop_on_signals()?;
             return Ok(telemetry::run(Duration::from_millis(interval_ms), io::stdout().lock(), &stop));
         }
+        #[cfg(feature = "testkit")]
         Command::FakeTarget(args) => return args.serve(&*stop_on_signals()?),
+        #[cfg(feature = "testkit")]
         Command::FakeAerospike(args) => return args.serve(&*stop_on_signals()?),
         Command::Kernel { threads, duration_s } => {
             return kernel::run(threads, f64::from(duration_s), io::stdout().lock());
@@ -159,6 +167,11 @@ fn dispatch(command: Command) -> Result<ExitCode, Failure> {
         Command::Wire { delay_us, jitter_us, loss_percent } => {
             let [delay, jitter] = [delay_us, jitter_us].map(Duration::from_micros);
             return connect(Wire { delay, jitter, loss: loss_percent / 100.0 });
+        }
+        Command::Schema => {
+            // Whoever closed the pipe has read enough.
+            let _ = io::stdout().write_all(json_schema().as_bytes());
+            return Ok(ExitCode::Finished);
         }
         Command::Sql(args) => return args.print(),
         Command::Exec { spec } => read_spec(spec.as_deref())?,
@@ -177,7 +190,7 @@ fn print_merged(files: &[PathBuf]) -> Result<ExitCode, Failure> {
     let merged = merge::merge(&files.iter().map(read).collect::<Result<Vec<_>, _>>()?)?;
     let mut stdout = io::stdout().lock();
     let written = merged.lines.iter().try_for_each(|line| writeln!(stdout, "{line}"));
-    written.map_err(|error| Failure::new(ExitCode::Interrupted, format!("the output cannot be written: {error}")))?;
+    written.map_err(|error| Failure::new(ExitCode::Interrupted, format!("cannot write the output: {error}")))?;
     Ok(merged.code)
 }
 
@@ -188,7 +201,7 @@ fn connect(wire: Wire) -> Result<ExitCode, Failure> {
         (Ok(left), Ok(right)) => wire::connect(left.into(), right.into(), wire, u64::from(process::id())),
         (Err(error), _) | (_, Err(error)) => Err(error),
     };
-    let failed = |error| Failure::new(ExitCode::BadSpec, format!("stdin and stdout are no devices: {error}"));
+    let failed = |error| Failure::new(ExitCode::BadSpec, format!("stdin and stdout must be TAP devices: {error}"));
     passed.map(|()| ExitCode::Finished).map_err(failed)
 }
 
@@ -219,7 +232,7 @@ fn validated(spec: Spec) -> Result<Spec, Failure> {
 fn stop_on_signals() -> Result<Arc<Stop>, Failure> {
     let stop = Arc::new(Stop::default());
     let mut signals = Signals::new([SIGINT, SIGTERM])
-        .map_err(|error| Failure::new(ExitCode::BadSpec, format!("signals cannot be watched: {error}")))?;
+        .map_err(|error| Failure::new(ExitCode::BadSpec, format!("cannot handle signals: {error}")))?;
     let watched = Arc::clone(&stop);
     thread::spawn(move || {
         for count in signals.forever().scan(0_u32, |count, _| Some(std::mem::replace(count, *count + 1))) {

@@ -7,23 +7,24 @@ use clap::{Args, ValueEnum};
 
 #[derive(Debug, Args)]
 pub(super) struct CommonArgs {
-    /// postgresql://user@host:port/database, or ?host=/socket/directory; the password comes from PGPASSWORD. For kv and ycsb
-    /// also redis://host:port/number; the password comes from REDISCLI_AUTH. Or aerospike://host:port,host:port/namespace/set.
+    /// postgresql://user@host:port/database (or ?host=/socket/directory), with the password in PGPASSWORD. For kv and
+    /// ycsb also redis://host:port/number, with the password in REDISCLI_AUTH, or
+    /// aerospike://host:port,host:port/namespace/set.
     #[arg(long)]
     dsn: String,
-    /// Data and operations are functions of it.
+    /// Seed of data and operations; equal seeds give equal ones.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Sessions; when loading, parallel COPY streams.
+    /// Connections to the server; for a load, parallel COPY streams.
     #[arg(long, default_value_t = 1)]
     connections: u32,
-    /// What is verified afterwards.
+    /// What to verify afterwards.
     #[arg(long, value_enum, default_value_t)]
     check: CheckSpec,
-    /// Whose SQL the server speaks.
+    /// SQL dialect of the server.
     #[arg(long, value_enum, default_value_t)]
     dialect: Dialect,
-    /// The server at redis://... is one of a cluster, whose masters share the keys.
+    /// The server at redis://... belongs to a cluster, whose masters share the keys.
     #[arg(long)]
     cluster: bool,
 }
@@ -38,13 +39,14 @@ impl CommonArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct LoadArgs {
-    /// Several machines share a load: `create` once, then `rows` on each with its own --shard, then `finish` once.
+    /// Part of the load. To load from several machines: `create` once, then `rows` on each with its own --shard, then
+    /// `finish` once.
     #[arg(long, value_enum, default_value_t)]
     part: LoadPart,
-    /// Go on where an earlier load of the same data set ended, instead of dropping its tables.
+    /// Resume an earlier load of the same data set where it stopped, instead of dropping its tables.
     #[arg(long)]
     resume: bool,
-    /// Whose rows `--part rows` writes: I/N is share I of N, from 0.
+    /// Share of the rows that `--part rows` writes: share I of N, from 0.
     #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = parse_shard)]
     shard: ShardSpec,
 }
@@ -58,7 +60,7 @@ impl LoadArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct DataArgs {
-    /// Compare every table with what its seed makes; it holds only right after a load.
+    /// Compare every table with what its seed produces. Only a freshly loaded data set passes.
     #[arg(long)]
     fingerprint: bool,
 }
@@ -72,54 +74,54 @@ impl DataArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct DriveArgs {
-    /// Length of the measurement interval, in seconds.
+    /// Seconds of the measurement.
     #[arg(long, default_value_t = 10.0)]
     duration_s: f64,
-    /// Driven before it and not measured, in seconds.
+    /// Seconds of load before the measurement starts.
     #[arg(long, default_value_t = 0.0)]
     ramp_s: f64,
-    /// How often one operation is tried again after a serialisation failure or a deadlock.
+    /// Retries of one operation after a serialization failure or a deadlock.
     #[arg(long, default_value_t = 10)]
     max_retries: u32,
-    /// Isolation level of the transactions.
+    /// Isolation level of transactions.
     #[arg(long, value_enum, default_value_t)]
     isolation: Isolation,
-    /// How a transaction is tried again: anew, or from CockroachDB's savepoint.
+    /// How to retry a transaction.
     #[arg(long, value_enum, default_value_t)]
     retry: Retry,
-    /// How many operations may be under way on one connection to redis://...
+    /// Operations in flight on one connection to redis://... at a time.
     #[arg(long, default_value_t = 1)]
     pipeline: u32,
-    /// When operations are due: each when the one before ended, or by a schedule (with --rate-per-s), whatever became of
-    /// the ones before.
+    /// When operations start: when the client's last one ended (closed), or on a schedule with --rate-per-s, whether or
+    /// not earlier operations have ended.
     #[arg(long, value_enum, default_value_t = PaceArg::Closed)]
     pace: PaceArg,
-    /// Arrivals per second, of all shards together.
+    /// Operations per second of all shards together.
     #[arg(long, required_if_eq_any([("pace", "constant"), ("pace", "poisson")]))]
     rate_per_s: Option<f64>,
-    /// Concurrent clients; as many as connections (times --pipeline) by default, with --wait spec ten for each active warehouse. A client
-    /// that is due takes a free connection, or queues for one.
+    /// Concurrent clients. Default: connections times --pipeline; with --wait spec, 10 per active warehouse. A client
+    /// that is due takes a free connection or queues for one.
     #[arg(long)]
     workers: Option<u32>,
-    /// Threads that drive; by default as many as there are CPUs, but no more than one for 8 connections.
+    /// Threads of the generator. Default: one for every 8 connections, at most one per CPU.
     #[arg(long)]
     threads: Option<u32>,
-    /// Keep each thread on a CPU of its own.
+    /// Pin each thread to its own CPU.
     #[arg(long)]
     pin: bool,
-    /// Stop after so many operations, of all shards together.
+    /// Stop after this many operations of all shards together.
     #[arg(long)]
     operations: Option<u64>,
-    /// Drive part I of a load that N generators share (I from 0); `merge` puts their outputs together.
+    /// Run share I of N of the load, from 0; `merge` merges the outputs.
     #[arg(long, value_name = "I/N", value_parser = parse_shard, default_value = "0/1")]
     shard: ShardSpec,
-    /// Begin at this time, in milliseconds since the Unix epoch.
+    /// When to start the load, in milliseconds since the Unix epoch. Default: at once.
     #[arg(long)]
     start_at_unix_ms: Option<u64>,
-    /// A server that owes an answer for longer is lost, in seconds.
+    /// Seconds without an answer after which a connection counts as lost.
     #[arg(long, default_value_t = 60.0)]
     answer_timeout_s: f64,
-    /// Give up when a lost connection is not back after so long, in seconds.
+    /// Seconds to reconnect a lost connection before the load gives up.
     #[arg(long, default_value_t = 5.0)]
     reconnect_timeout_s: f64,
 }
@@ -167,5 +169,5 @@ fn parse_shard(text: &str) -> Result<ShardSpec, String> {
         let (index, count) = text.split_once('/')?;
         Some(ShardSpec { index: index.parse().ok()?, count: count.parse().ok()? })
     };
-    parse().ok_or_else(|| "must be I/N, for example 0/4".to_owned())
+    parse().ok_or_else(|| "must be I/N with I from 0, for example 0/4".to_owned())
 }

@@ -1,8 +1,8 @@
 //! `sql`: prints statements, and connects to nothing.
 
 use crate::exit::{ExitCode, Failure};
+use crate::session::statements::{self, SqlPart};
 use crate::spec::{Action, PointSelectSpec, Spec, TargetSpec, TpccSpec, WorkloadSpec};
-use crate::sql::{self, SqlPart};
 use crate::target::Dialect;
 use crate::workload::Trips;
 use crate::workload::kv::KvOptions;
@@ -15,19 +15,19 @@ use std::io::{self, Write};
 
 #[derive(Debug, Args)]
 pub(super) struct SqlArgs {
-    /// Whose statements.
+    /// The workload whose statements to print.
     #[arg(long, value_enum)]
     workload: SqlWorkload,
-    /// Whose SQL.
+    /// SQL dialect of the server.
     #[arg(long, value_enum, default_value_t)]
     dialect: Dialect,
-    /// Only of this profile of TPC-C; all that the dialect has when absent.
+    /// Profile of TPC-C. Default: all profiles of the dialect.
     #[arg(long, value_enum)]
     profile: Option<Profile>,
-    /// Size of the data set, which conditions and constants hold.
+    /// Warehouses of tpcc; conditions and constants contain the number.
     #[arg(long, default_value_t = 1)]
     warehouses: u32,
-    /// Rows of a table of workloads other than tpcc.
+    /// Rows per table of workloads other than tpcc.
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u32).range(1..))]
     rows: u32,
     /// Branches of tpcb.
@@ -36,16 +36,16 @@ pub(super) struct SqlArgs {
     /// Tables of oltp-insert and oltp-read-write.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     tables: u32,
-    /// Rows of an operation of kv.
+    /// Rows per operation of kv.
     #[arg(long, default_value_t = 1)]
     batch: u32,
-    /// Of the data set, which constants and notes hold.
+    /// Seed of the data set; constants and the journal contain it.
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Only these; `settings` are for the user to apply, and never sent.
+    /// Group of statements. Default: all.
     #[arg(long, value_enum)]
     part: Option<SqlPart>,
-    /// Say behind each statement what it is.
+    /// Add a comment to each statement that says what it is.
     #[arg(long)]
     names: bool,
 }
@@ -85,7 +85,7 @@ impl SqlArgs {
         let spec = Spec::new(Action::Run, "", self.workload(), self.seed);
         let spec = Spec { target: TargetSpec { dialect: self.dialect, ..spec.target }, ..spec };
         spec.validate_dialect().map_err(|error| Failure::new(ExitCode::BadSpec, error.to_string()))?;
-        let lines = sql::lines(&spec, self.profile.is_none(), self.part, self.names)?;
+        let lines = statements::lines(&spec, self.profile.is_none(), self.part, self.names)?;
         // Whoever closed the pipe has read enough.
         let _ = io::stdout().lock().write_all(lines.as_bytes());
         Ok(ExitCode::Finished)

@@ -1,4 +1,4 @@
-//! The commands of the workloads: what to do, with what.
+//! The commands of the workloads.
 
 use super::options::{CommonArgs, DataArgs, DriveArgs, LoadArgs};
 use crate::spec::{Action, NullSpec, PointSelectSpec, Spec, TpccSpec, WorkloadSpec};
@@ -10,29 +10,30 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum WorkloadCommand {
-    /// TPC-C 5.11: orders of a wholesale supplier.
+    /// TPC-C 5.11: order processing of a wholesale supplier.
     #[command(subcommand)]
     Tpcc(ActionCommand<TpccSpec>),
-    /// One row by its primary key, uniform over the table (sysbench oltp_point_select).
+    /// Read one row by its primary key, uniformly distributed over the table (sysbench oltp_point_select).
     #[command(subcommand)]
     PointSelect(ActionCommand<PointSelectSpec>),
-    /// A new row of random numbers and texts (sysbench oltp_insert).
+    /// Insert one row of random numbers and texts (sysbench oltp_insert).
     #[command(subcommand)]
     OltpInsert(ActionCommand<OltpInsertOptions>),
-    /// A transaction of 14 statements that read and 4 that write (sysbench oltp_read_write).
+    /// Run transactions of 14 reads and 4 writes (sysbench oltp_read_write).
     #[command(subcommand)]
     OltpReadWrite(ActionCommand<OltpReadWriteOptions>),
-    /// A deposit for an account, by a teller, at a branch (pgbench's default transaction, "TPC-B (sort of)").
+    /// Deposit money in an account through a teller of a branch (pgbench's default transaction, "TPC-B (sort of)").
     #[command(subcommand)]
     Tpcb(ActionCommand<TpcbOptions>),
-    /// Rows of a key and a block of bytes, read and written by key (CockroachDB's kv0 to kv100), on PostgreSQL's wire or,
-    /// with --dsn redis://..., on Redis and Valkey, or, with --dsn aerospike://..., on Aerospike.
+    /// Read and write rows by key (CockroachDB's kv0 to kv100), on servers with PostgreSQL's protocol, Redis and Valkey
+    /// (--dsn redis://...), and Aerospike (--dsn aerospike://...).
     #[command(subcommand)]
     Kv(ActionCommand<KvOptions>),
-    /// YCSB's core workloads A to F, on PostgreSQL's wire or, but for E, on Redis and Valkey, and on Aerospike.
+    /// YCSB's core workloads A to F, on servers with PostgreSQL's protocol, and all but E on Redis, Valkey and
+    /// Aerospike.
     #[command(subcommand)]
     Ycsb(ActionCommand<YcsbOptions>),
-    /// Round trips and nothing else: one empty Sync each. What it reaches is the most that any workload could.
+    /// Empty round trips, one Sync each: an upper bound for the rate of any workload.
     #[command(subcommand)]
     Null(NullCommand),
 }
@@ -54,7 +55,7 @@ impl WorkloadCommand {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum ActionCommand<W: Args> {
-    /// Create and fill the tables (dropping older ones), then check them.
+    /// Create and fill the tables, dropping old ones, then check them.
     Load {
         #[command(flatten)]
         workload: W,
@@ -65,7 +66,7 @@ pub(super) enum ActionCommand<W: Args> {
         #[command(flatten)]
         data: DataArgs,
     },
-    /// Drive the workload, then check the tables.
+    /// Run the workload, then check the tables.
     Run {
         #[command(flatten)]
         workload: W,
@@ -87,7 +88,7 @@ pub(super) enum ActionCommand<W: Args> {
 
 #[derive(Debug, Subcommand)]
 pub(super) enum NullCommand {
-    /// Drive it; there is nothing to load or check.
+    /// Run it; there is nothing to load or check.
     Run {
         #[command(flatten)]
         common: CommonArgs,

@@ -1,10 +1,11 @@
-//! Closes an interval each second while the threads drive, and waits for their end.
+//! Closes an interval every second while the threads run, then waits for them.
 
-use super::clock::{Clock, process_cpu_s};
 use super::evidence::{Evidence, Shown};
-use super::{Known, OnInterval, Span, Timeline};
+use super::timeline::{Span, Timeline};
+use crate::clock::{Clock, process_cpu_s};
+use crate::engine::pace::Arrivals;
+use crate::exit::Failure;
 use crate::output::{ClientUse, Interval, Phase};
-use crate::pace::Arrivals;
 use crate::record::{Books, Lanes, Ledger};
 use crate::stop::Stop;
 use crate::workload::Draws;
@@ -13,11 +14,27 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// How long operations under way may take once somebody interrupted.
+/// How long operations in flight may take after an interruption.
 const STOP_GRACE: Duration = Duration::from_secs(3);
-/// How often it looks whether somebody asked to stop.
+/// How often it looks whether a stop was requested.
 const LOOK: Duration = Duration::from_millis(50);
 const NS_PER_S: f64 = 1e9;
+
+/// What is known when an interval was closed.
+#[derive(Debug, Clone, Copy)]
+pub struct Known<'a> {
+    /// Of the interval.
+    pub books: &'a Books,
+    /// Of the whole action so far.
+    pub ledger: &'a Ledger,
+    /// Length of the measurement interval so far, in seconds.
+    pub measured_s: f64,
+    /// CPU of this process in it, in seconds.
+    pub measured_cpu_s: f64,
+}
+
+/// Receives each closed interval; an error (nobody reads) stops the load.
+pub type OnInterval<'a> = &'a mut dyn FnMut(Interval, Known<'_>) -> Result<(), Failure>;
 
 /// Counts what an open pace offers, by copies of the generators that run ahead of those that drive.
 pub(super) struct Offers {
@@ -65,7 +82,7 @@ pub(super) struct Coordinator<'a> {
 }
 
 impl<'a> Coordinator<'a> {
-    /// Of so many threads, each of which sends what it drew when it ends.
+    /// Of this many threads, each of which sends what it drew when it ends.
     pub(super) fn new(
         clock: Clock,
         stop: &'a Stop,
@@ -106,7 +123,7 @@ impl<'a> Coordinator<'a> {
         }
     }
 
-    /// Sleeps; true when somebody asked to stop, or nothing is left to do, before this time.
+    /// Sleeps; true when a stop was requested, or nothing is left to do, before this time.
     fn wait_until(&mut self, deadline: Instant) -> bool {
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -174,7 +191,7 @@ impl<'a> Coordinator<'a> {
         (interval, books)
     }
 
-    /// Waits for every operation under way, as long as it takes (the target's timeouts bound it): what follows reads
+    /// Waits for every operation in flight, as long as it takes (the target's timeouts bound it): what follows reads
     /// what they leave behind. Only who interrupted does not want to wait: a short grace. Answers what was drawn.
     pub(super) fn wait_for_threads(&mut self) -> Draws {
         let mut deadline = None;

@@ -1,7 +1,7 @@
-//! Work that clients only queued: who queued what when, and how much of it was done.
+//! Work that clients queued for later, and how much of it was done.
 
-use crate::outcome::Outcome;
-use crate::pace::Arrival;
+use crate::engine::pace::Arrival;
+use crate::output::outcome::Outcome;
 use crate::workload::{DEFERRED_DONE, DEFERRED_S, DEFERRED_WITHIN_80_S, Draws, Tally};
 use std::collections::VecDeque;
 

@@ -1,9 +1,9 @@
-//! Whether the generator itself was the bottleneck: what the kernel tells of its threads and of the machine. Each closing
-//! of an interval takes differences.
+//! Whether the generator itself was the bottleneck: what the kernel reports about its threads and about the machine.
+//! Each closing of an interval takes differences.
 
+use crate::agent::telemetry::parse;
+use crate::agent::telemetry::quota::Quota;
 use crate::output::{NetworkUse, ThreadUse};
-use crate::telemetry::parse;
-use crate::telemetry::quota::Quota;
 use std::fs;
 
 /// Reads the kernel's counters and remembers them.

@@ -1,16 +1,16 @@
-//! One thread that drives: an epoll, its connections, its clients. Nothing is shared with other threads but the lane
-//! that the coordinator empties each second.
+//! One thread of a load: an epoll instance, its connections, its clients. It shares nothing with other threads except
+//! the lane, which the coordinator empties every second.
 
-use super::Shared;
+use super::channels::{Channel, Channels, State};
 use super::deferred::Deferred;
 use super::dial::Dialer;
-use super::places::{Place, Places, State};
 use super::redial::{Exchange, Redial};
 use super::roster::Roster;
 use super::seat::{Ended, Next};
+use super::shared::Shared;
+use crate::engine::pace::Arrival;
 use crate::exit::{ExitCode, Failure};
-use crate::outcome::Outcome;
-use crate::pace::Arrival;
+use crate::output::outcome::Outcome;
 use crate::record::Lane;
 use crate::target::Session;
 use crate::workload::{Draws, Waits, Worker};
@@ -30,7 +30,7 @@ use std::time::Duration;
 const FIRST_BACK_OFF: Duration = Duration::from_micros(500);
 /// … to here, doubling; each is drawn uniformly below that, so that two which collided do not meet again.
 const LONGEST_BACK_OFF: Duration = Duration::from_millis(50);
-/// Nobody sleeps longer: somebody may have asked to stop.
+/// No thread sleeps longer: a stop may have been requested.
 const LONGEST_WAIT_NS: u64 = 20_000_000;
 /// Less than this before something is due in an open pace, sleeping would be too coarse.
 const SPIN_NS: u64 = 50_000;
@@ -40,9 +40,9 @@ const QUEUED_GRACE_NS: u64 = 2_000_000_000;
 /// How often answers that do not come are looked for.
 const SCAN_NS: u64 = 250_000_000;
 const EVENTS: usize = 256;
-/// The token of [`Redial`]; smaller ones are places.
-const BELL: u64 = u64::MAX;
-const SILENT: &str = "waiting for an answer: the server was silent for longer than the timeout";
+/// The epoll token that says that a lost connection is back; smaller tokens are channels.
+const WAKE_TOKEN: u64 = u64::MAX;
+const SILENT: &str = "waiting for an answer: the server did not answer within the timeout";
 const SHARED_LOSS: &str = "the connection was lost while other operations were on it";
 
 pub(super) struct Reactor<D: Dialer> {
@@ -51,7 +51,7 @@ pub(super) struct Reactor<D: Dialer> {
     lane: Arc<Lane>,
     roster: Roster,
     waits: Option<Box<dyn Waits>>,
-    places: Places<D::Session>,
+    channels: Channels<D::Session>,
     busy: usize,
     /// When seats that pause go on.
     pauses: BinaryHeap<Reverse<(u64, usize)>>,
@@ -77,10 +77,12 @@ impl<D: Dialer> Reactor<D> {
         waits: Option<Box<dyn Waits>>,
         equipment: Vec<Equipment<D::Session>>,
     ) -> Result<Self, Failure> {
-        let failure = |error: Errno| Failure::new(ExitCode::BadSpec, format!("threads: no epoll: {error}"));
+        let failure = |error: Errno| {
+            Failure::new(ExitCode::BadSpec, format!("threads: cannot create an epoll instance: {error}"))
+        };
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failure)?;
         let redial = Redial::new().map_err(failure)?;
-        epoll::add(&epoll, &redial, epoll::EventData::new_u64(BELL), epoll::EventFlags::IN).map_err(failure)?;
+        epoll::add(&epoll, &redial, epoll::EventData::new_u64(WAKE_TOKEN), epoll::EventFlags::IN).map_err(failure)?;
         let groups = exchange.dial.groups();
         let mut reactor = Self {
             exchange: Arc::clone(exchange),
@@ -88,7 +90,7 @@ impl<D: Dialer> Reactor<D> {
             lane,
             roster,
             waits,
-            places: Places::new(groups),
+            channels: Channels::new(groups),
             busy: 0,
             pauses: BinaryHeap::new(),
             deferred: Deferred::new(groups),
@@ -101,14 +103,14 @@ impl<D: Dialer> Reactor<D> {
         };
         for (group, session, workers) in equipment {
             let seats = workers.into_iter().map(|worker| (worker, exchange.dial.dialer.request()));
-            let place = reactor.places.add(group, session, seats);
-            reactor.watch(place)?;
+            let channel = reactor.channels.add(group, session, seats);
+            reactor.watch(channel)?;
         }
         Ok(reactor)
     }
 
-    /// Drives until the end of the load, until nothing is left to do, or until somebody asks to stop, and then carries
-    /// what is under way to its end; answers what was drawn. Damaged data, a target that is lost for good, or a defect
+    /// Drives until the end of the load, until nothing is left to do, or until a stop is requested, and then carries
+    /// what is in flight to its end; answers what was drawn. Damaged data, a target that is lost for good, or a defect
     /// ends the load of everybody.
     pub(super) fn run(mut self) -> Draws {
         if let Err(failure) = self.drive() {
@@ -116,7 +118,7 @@ impl<D: Dialer> Reactor<D> {
         }
         self.tell();
         let mut draws = Draws::default();
-        self.places.workers().for_each(|worker| draws.merge(&worker.draws()));
+        self.channels.workers().for_each(|worker| draws.merge(&worker.draws()));
         self.waits.iter().for_each(|waits| draws.merge(&waits.draws()));
         draws.merge(&self.deferred.draws());
         draws
@@ -166,21 +168,21 @@ impl<D: Dialer> Reactor<D> {
 
     /// Gives free seats to whoever is due.
     fn dispatch(&mut self, now_ns: u64) -> Result<(), Failure> {
-        for group in 0..self.places.groups() {
-            while let Some(index) = self.places.longest_free(group) {
+        for group in 0..self.channels.groups() {
+            while let Some(index) = self.channels.longest_free(group) {
                 let Some(arrival) = self.roster.next(group, now_ns) else { break };
                 // Who became due by an operation's end may be due after the end of the load.
                 if arrival.due_ns >= self.shared.end_ns {
                     continue;
                 }
-                self.places.occupy(group);
+                self.channels.occupy(group);
                 self.busy += 1;
                 // The one that has been free longest: if it was not free then, nobody was.
-                let unhindered = self.places.free_since_ns(index) <= arrival.due_ns;
+                let unhindered = self.channels.free_since_ns(index) <= arrival.due_ns;
                 let begun = &self.lane.gauges().begun;
                 begun.store(begun.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-                let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
-                let next = seat.start(&mut desk, arrival, unhindered);
+                let (seat, mut context) = self.channels.seat(index, &self.shared, &self.lane);
+                let next = seat.start(&mut context, arrival, unhindered);
                 self.follow(index, next)?;
             }
         }
@@ -189,13 +191,13 @@ impl<D: Dialer> Reactor<D> {
 
     /// Gives connections that nobody due wants to work that was queued, even after the end of the load.
     fn dispatch_deferred(&mut self) -> Result<(), Failure> {
-        for group in 0..self.places.groups() {
+        for group in 0..self.channels.groups() {
             while !self.deferred.is_empty(group) {
-                let Some(index) = self.places.occupy(group) else { break };
+                let Some(index) = self.channels.occupy(group) else { break };
                 let Some(arrival) = self.deferred.next(group) else { break };
                 self.busy += 1;
-                let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
-                let next = seat.start_deferred(&mut desk, arrival);
+                let (seat, mut context) = self.channels.seat(index, &self.shared, &self.lane);
+                let next = seat.start_deferred(&mut context, arrival);
                 self.follow(index, next)?;
             }
         }
@@ -208,17 +210,18 @@ impl<D: Dialer> Reactor<D> {
         stop.requested() && (!stop.interrupted() || self.gives_up_ns.is_some_and(|at_ns| now_ns >= at_ns))
     }
 
-    /// Whether work is queued for which there is, or will be, a connection: after the end, a lost one does not come back.
+    /// Whether work is queued for which there is, or will be, a connection: after the end, a lost one does not come
+    /// back.
     fn can_do_deferred(&self) -> bool {
-        let is_served = |place: &Place<D::Session>| !place.dialing && !self.deferred.is_empty(place.group);
-        self.places.iter().any(is_served)
+        let is_served = |channel: &Channel<D::Session>| !channel.dialing && !self.deferred.is_empty(channel.group);
+        self.channels.iter().any(is_served)
     }
 
     /// Does what comes next for a seat.
     fn follow(&mut self, index: usize, next: Next) -> Result<(), Failure> {
         match next {
             Next::Wait => {
-                self.places.expect(index, self.scan);
+                self.channels.expect(index, self.scan);
                 Ok(())
             }
             Next::BackOff(failed) => {
@@ -237,10 +240,10 @@ impl<D: Dialer> Reactor<D> {
         let mut rest_ns = 0;
         if outcome == Outcome::Failed {
             // A server that refuses everything is not to be asked as fast as it can refuse.
-            let failed = self.places.failed(index);
+            let failed = self.channels.failed(index);
             rest_ns = self.back_off_ns(failed);
         } else {
-            self.places.succeeded(index);
+            self.channels.succeeded(index);
         }
         if deferred {
             self.deferred.done(arrival, at_ns, outcome);
@@ -250,17 +253,17 @@ impl<D: Dialer> Reactor<D> {
             self.roster.done(arrival.client, due_ns, rest_ns + pause_ns == 0);
         }
         if queues {
-            self.deferred.queue(self.places.of(index).group, Arrival { due_ns: at_ns, ..arrival });
+            self.deferred.queue(self.channels.of(index).group, Arrival { due_ns: at_ns, ..arrival });
         }
-        if self.places.of(index).session.is_none() {
-            let place = self.places.place_of(index);
-            self.places.set(index, State::Dialing);
-            self.lose(place)?;
+        if self.channels.of(index).session.is_none() {
+            let channel = self.channels.channel_of(index);
+            self.channels.set(index, State::Dialing);
+            self.lose(channel)?;
         } else if rest_ns > 0 {
-            self.places.set(index, State::Resting);
+            self.channels.set(index, State::Resting);
             self.pauses.push(Reverse((at_ns + rest_ns, index)));
         } else {
-            self.places.make_free(index, at_ns);
+            self.channels.make_free(index, at_ns);
         }
         // The others' operations come to their end all the same.
         fatal.into_iter().for_each(|failure| self.shared.stop.request(failure));
@@ -268,16 +271,16 @@ impl<D: Dialer> Reactor<D> {
     }
 
     /// Ends what else was on a connection that is gone, and asks for another.
-    fn lose(&mut self, place: usize) -> Result<(), Failure> {
-        self.places.strand(place);
-        while let Some(index) = self.places.get_mut(place).waiting.pop_front() {
-            let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
-            let next = seat.give_up(&mut desk, SHARED_LOSS);
+    fn lose(&mut self, channel: usize) -> Result<(), Failure> {
+        self.channels.strand(channel);
+        while let Some(index) = self.channels.get_mut(channel).waiting.pop_front() {
+            let (seat, mut context) = self.channels.seat(index, &self.shared, &self.lane);
+            let next = seat.give_up(&mut context, SHARED_LOSS);
             self.follow(index, next)?;
         }
-        let lost = self.places.get_mut(place);
+        let lost = self.channels.get_mut(channel);
         if !std::mem::replace(&mut lost.dialing, true) {
-            self.redial.request(&self.exchange, lost.group, place);
+            self.redial.request(&self.exchange, lost.group, channel);
         }
         Ok(())
     }
@@ -293,13 +296,13 @@ impl<D: Dialer> Reactor<D> {
                 break;
             }
             self.pauses.pop();
-            match self.places.state(index) {
+            match self.channels.state(index) {
                 State::Busy => {
-                    let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
-                    let next = seat.attempt(&mut desk);
+                    let (seat, mut context) = self.channels.seat(index, &self.shared, &self.lane);
+                    let next = seat.attempt(&mut context);
                     self.follow(index, next)?;
                 }
-                State::Resting => self.places.make_free(index, now_ns),
+                State::Resting => self.channels.make_free(index, now_ns),
                 State::Free | State::Dialing => {}
             }
         }
@@ -314,30 +317,30 @@ impl<D: Dialer> Reactor<D> {
         self.next_scan_ns = now_ns + SCAN_NS;
         self.scan += 1;
         let patience = (self.exchange.dial.answer_timeout.as_nanos() / u128::from(SCAN_NS)) as u32 + 1;
-        for place in 0..self.places.len() {
-            let waits_since = self.places.get(place).scan;
+        for channel in 0..self.channels.len() {
+            let waits_since = self.channels.get(channel).scan;
             if self.scan - waits_since <= patience {
                 continue;
             }
-            if let Some(index) = self.places.get_mut(place).waiting.pop_front() {
-                let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
-                let next = seat.give_up(&mut desk, SILENT);
+            if let Some(index) = self.channels.get_mut(channel).waiting.pop_front() {
+                let (seat, mut context) = self.channels.seat(index, &self.shared, &self.lane);
+                let next = seat.give_up(&mut context, SILENT);
                 self.follow(index, next)?;
             }
         }
         Ok(())
     }
 
-    /// Sends what was begun since the last time, each connection's requests together.
+    /// Sends what was started since the last time, each connection's requests together.
     fn flush(&mut self) -> Result<(), Failure> {
-        while let Some(place) = self.places.next_unsent() {
-            let unsent = self.places.get_mut(place);
+        while let Some(channel) = self.channels.next_unsent() {
+            let unsent = self.channels.get_mut(channel);
             let Some(session) = unsent.session.as_mut() else { continue };
             if session.flush().is_err() {
                 unsent.session = None;
-                self.lose(place)?;
-            } else if self.places.wants_other_watch(place) {
-                self.watch_again(place)?;
+                self.lose(channel)?;
+            } else if self.channels.wants_other_watch(channel) {
+                self.watch_again(channel)?;
             }
         }
         Ok(())
@@ -346,7 +349,7 @@ impl<D: Dialer> Reactor<D> {
     /// Waits for sockets until the next thing is due.
     fn wait(&mut self, over: bool, events: &mut Vec<epoll::Event>) -> Result<(), Failure> {
         let pause = self.pauses.peek().map(|Reverse((until_ns, _))| *until_ns);
-        let due = if !over && self.places.has_free() { self.roster.next_due_ns() } else { None };
+        let due = if !over && self.channels.has_free() { self.roster.next_due_ns() } else { None };
         let mut left_ns = LONGEST_WAIT_NS;
         if let Some(next_ns) = pause.into_iter().chain(due).min() {
             left_ns = next_ns.saturating_sub(self.shared.clock.now_ns()).min(LONGEST_WAIT_NS);
@@ -369,43 +372,43 @@ impl<D: Dialer> Reactor<D> {
     /// Goes on where something came.
     fn hear(&mut self, event: &epoll::Event) -> Result<(), Failure> {
         let token = event.data.u64();
-        if token == BELL {
+        if token == WAKE_TOKEN {
             return self.seat_the_redialed();
         }
-        let place = token as usize;
-        if self.places.get(place).waiting.is_empty() {
+        let channel = token as usize;
+        if self.channels.get(channel).waiting.is_empty() {
             // Nobody asked: the server said something in general, or farewell.
-            let said = self.places.get_mut(place).session.as_mut().map(Session::listen);
+            let said = self.channels.get_mut(channel).session.as_mut().map(Session::listen);
             if matches!(said, Some(Err(_))) {
-                self.places.get_mut(place).session = None;
-                self.lose(place)?;
+                self.channels.get_mut(channel).session = None;
+                self.lose(channel)?;
             }
             return Ok(());
         }
-        self.advance(place)
+        self.advance(channel)
     }
 
     /// Takes the answers that are there, in the order of the exchanges.
-    fn advance(&mut self, place: usize) -> Result<(), Failure> {
-        while let Some(&index) = self.places.get(place).waiting.front() {
-            let (seat, mut desk) = self.places.seat(index, &self.shared, &self.lane);
-            let Some(next) = seat.advance(&mut desk) else { break };
+    fn advance(&mut self, channel: usize) -> Result<(), Failure> {
+        while let Some(&index) = self.channels.get(channel).waiting.front() {
+            let (seat, mut context) = self.channels.seat(index, &self.shared, &self.lane);
+            let Some(next) = seat.advance(&mut context) else { break };
             let scan = self.scan;
-            let heard = self.places.get_mut(place);
+            let heard = self.channels.get_mut(channel);
             heard.scan = scan;
             heard.waiting.pop_front();
             self.follow(index, next)?;
         }
-        if self.places.wants_other_watch(place) { self.watch_again(place) } else { Ok(()) }
+        if self.channels.wants_other_watch(channel) { self.watch_again(channel) } else { Ok(()) }
     }
 
     fn seat_the_redialed(&mut self) -> Result<(), Failure> {
         let redialed: Vec<_> = self.redial.take().collect();
-        for (place, outcome) in redialed {
+        for (channel, outcome) in redialed {
             match outcome {
                 Ok(Some(session)) => {
-                    self.places.connect(place, session, self.shared.clock.now_ns());
-                    self.watch(place)?;
+                    self.channels.connect(channel, session, self.shared.clock.now_ns());
+                    self.watch(channel)?;
                 }
                 Ok(None) => {}
                 Err(failure) => self.shared.stop.request(failure),
@@ -414,26 +417,26 @@ impl<D: Dialer> Reactor<D> {
         Ok(())
     }
 
-    /// Begins to watch the place's new connection.
-    fn watch(&mut self, place: usize) -> Result<(), Failure> {
-        let Some(session) = self.places.get_mut(place).session.as_mut() else { return Ok(()) };
-        session.set_nonblocking().map_err(|error| Failure::target("a connection cannot be used", &error))?;
-        let token = epoll::EventData::new_u64(place as u64);
+    /// Begins to watch the channel's new connection.
+    fn watch(&mut self, channel: usize) -> Result<(), Failure> {
+        let Some(session) = self.channels.get_mut(channel).session.as_mut() else { return Ok(()) };
+        session.set_nonblocking().map_err(|error| Failure::target("cannot use a connection", &error))?;
+        let token = epoll::EventData::new_u64(channel as u64);
         epoll::add(&self.epoll, &*session, token, epoll::EventFlags::IN).map_err(watching)
     }
 
-    fn watch_again(&mut self, place: usize) -> Result<(), Failure> {
-        let watched = self.places.get_mut(place);
+    fn watch_again(&mut self, channel: usize) -> Result<(), Failure> {
+        let watched = self.channels.get_mut(channel);
         watched.watches_write = !watched.watches_write;
         let write = if watched.watches_write { epoll::EventFlags::OUT } else { epoll::EventFlags::empty() };
         let Some(session) = watched.session.as_ref() else { return Ok(()) };
-        let token = epoll::EventData::new_u64(place as u64);
+        let token = epoll::EventData::new_u64(channel as u64);
         epoll::modify(&self.epoll, session, token, epoll::EventFlags::IN | write).map_err(watching)
     }
 }
 
 fn watching(error: Errno) -> Failure {
-    Failure::new(ExitCode::TargetLost, format!("a connection cannot be watched: {error}"))
+    Failure::new(ExitCode::TargetLost, format!("cannot watch a connection: {error}"))
 }
 
 /// A signal that ends a wait is no failure.

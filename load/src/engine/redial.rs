@@ -1,7 +1,7 @@
-//! Gets lost connections back without holding up the threads that drive.
+//! Reconnects lost connections without blocking the threads of the load.
 
-use super::Shared;
 use super::dial::{Dial, Dialer, PARALLEL_LOGINS};
+use super::shared::Shared;
 use crate::exit::Failure;
 use crate::target::Session;
 use rustix::event::{EventfdFlags, eventfd};
@@ -12,7 +12,7 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// The connection that a place lost, back again; `None` when nobody needs it any more.
+/// The connection that a channel lost, back again; `None` when nobody needs it any more.
 pub(super) type Redialed<S> = (usize, Result<Option<S>, Failure>);
 
 /// What all threads ask for connections.
@@ -30,9 +30,9 @@ struct Waiting<S> {
 
 struct Request<S> {
     group: usize,
-    place: usize,
+    channel: usize,
     give: Sender<Redialed<S>>,
-    bell: Arc<OwnedFd>,
+    wake: Arc<OwnedFd>,
 }
 
 impl<D: Dialer> Exchange<D> {
@@ -53,19 +53,19 @@ impl<D: Dialer> Exchange<D> {
             waiting.helpers -= usize::from(next.is_none());
             next
         };
-        while let Some(Request { group, place, give, bell }) = next() {
+        while let Some(Request { group, channel, give, wake }) = next() {
             let shared = &self.shared;
             let outcome = self.dial.reopen(group, &shared.stop, shared.clock.instant(shared.end_ns));
             // Nobody listens any more when the thread has come to its end.
-            let _ = give.send((place, outcome));
-            let _ = rustix::io::write(&bell, &1_u64.to_ne_bytes());
+            let _ = give.send((channel, outcome));
+            let _ = rustix::io::write(&wake, &1_u64.to_ne_bytes());
         }
     }
 }
 
 /// Where a driving thread asks for connections and gets them. Its file descriptor becomes readable when one is there.
 pub(super) struct Redial<S> {
-    bell: Arc<OwnedFd>,
+    wake: Arc<OwnedFd>,
     give: Sender<Redialed<S>>,
     take: Receiver<Redialed<S>>,
 }
@@ -73,13 +73,13 @@ pub(super) struct Redial<S> {
 impl<S: Session> Redial<S> {
     pub(super) fn new() -> Result<Self, Errno> {
         let (give, take) = mpsc::channel();
-        let bell = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
-        Ok(Self { bell, give, take })
+        let wake = Arc::new(eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?);
+        Ok(Self { wake, give, take })
     }
 
     /// Asks for another connection of this group.
-    pub(super) fn request<D: Dialer<Session = S>>(&self, exchange: &Arc<Exchange<D>>, group: usize, place: usize) {
-        let request = Request { group, place, give: self.give.clone(), bell: Arc::clone(&self.bell) };
+    pub(super) fn request<D: Dialer<Session = S>>(&self, exchange: &Arc<Exchange<D>>, group: usize, channel: usize) {
+        let request = Request { group, channel, give: self.give.clone(), wake: Arc::clone(&self.wake) };
         let mut waiting = exchange.waiting();
         waiting.requests.push_back(request);
         if waiting.helpers < PARALLEL_LOGINS {
@@ -89,16 +89,16 @@ impl<S: Session> Redial<S> {
         }
     }
 
-    /// What came since the bell rang.
+    /// What came since the wake rang.
     pub(super) fn take(&self) -> impl Iterator<Item = Redialed<S>> + '_ {
         let mut count = [0; 8];
-        let _ = rustix::io::read(&self.bell, &mut count);
+        let _ = rustix::io::read(&self.wake, &mut count);
         self.take.try_iter()
     }
 }
 
 impl<S> AsFd for Redial<S> {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.bell.as_fd()
+        self.wake.as_fd()
     }
 }

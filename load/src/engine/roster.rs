@@ -1,6 +1,7 @@
-//! Who is due, in the order in which they became due. Pure: it is told the time.
+//! Which clients are due, in the order in which they became due. Pure: the caller passes the time.
 
-use crate::pace::{Arrival, Arrivals, Share};
+use crate::engine::pace::{Arrival, Arrivals};
+use crate::spec::Share;
 use crate::workload::Waits;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -12,7 +13,7 @@ pub(super) type Home = Box<dyn Fn(u32, u64) -> usize + Send>;
 /// The clients of one thread. One that waits for its time takes 16 bytes, and 8 for the number of its turn.
 pub(super) struct Roster {
     share: Share,
-    /// Turns begun, by client; only where clients are due because of what they did before.
+    /// Turns started, by client; only where clients are due because of what they did before.
     turns: Vec<u64>,
     /// When clients that type and think are due.
     timers: BinaryHeap<Reverse<(u64, u32)>>,
@@ -24,7 +25,7 @@ pub(super) struct Roster {
 }
 
 impl Roster {
-    /// All clients of the share before their first turn, served by so many groups of connections.
+    /// All clients of the share before their first turn, served by this many groups of connections.
     pub(super) fn new(
         share: Share,
         arrivals: Option<Arrivals>,
@@ -123,7 +124,7 @@ impl Roster {
         self.queues.iter().map(VecDeque::len).sum()
     }
 
-    /// Whether nobody will be due any more, unless an operation under way ends.
+    /// Whether nobody will be due any more, unless an operation in flight ends.
     pub(super) fn is_empty(&mut self) -> bool {
         self.queued() == 0 && self.next_due_ns().is_none()
     }
@@ -132,7 +133,7 @@ impl Roster {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pace::Pace;
+    use crate::engine::pace::Pace;
     use crate::workload::Draws;
 
     struct Fixed;

@@ -1,19 +1,19 @@
-//! A place for one operation on a connection: tries, tries again, records. It never waits.
+//! A seat: room for one operation on a connection. It tries, retries and records the operation, and never waits.
 
-use super::Shared;
+use super::shared::Shared;
+use crate::engine::pace::Arrival;
 use crate::exit::{ExitCode, Failure};
-use crate::outcome::{DATA, ErrorClass, LOST, Outcome, label};
 use crate::output::ErrorKind;
-use crate::pace::Arrival;
+use crate::output::outcome::{DATA, ErrorClass, LOST, Outcome, label};
 use crate::record::{Attempt, Lane, Sample};
 use crate::target::{Poll, Request, Session, TargetError};
 use crate::workload::{DataError, OperationId, Step, Worker};
 
 /// What comes next for a seat.
 pub(super) enum Next {
-    /// An exchange of it has begun: its answer comes behind those of the exchanges before.
+    /// An exchange of it has started: its answer comes behind those of the exchanges before.
     Wait,
-    /// The operation is to be tried again after a pause; it failed so often before.
+    /// The operation is to be retried after a pause; it failed so often before.
     BackOff(u32),
     /// The operation is over.
     Ended(Ended),
@@ -64,16 +64,16 @@ impl Operation {
     }
 }
 
-/// What an exchange under way is for.
+/// What an exchange in flight is for.
 enum Exchange {
     /// A step of the operation.
     Step,
-    /// Leaving the transaction in which the operation met this error; then it is tried again, or not.
+    /// Leaving the transaction in which the operation met this error; then it is retried, or not.
     Reset { error: String, again: bool },
 }
 
 /// What a seat works with, and does not own.
-pub(super) struct Desk<'a, S: Session> {
+pub(super) struct SeatContext<'a, S: Session> {
     pub(super) shared: &'a Shared,
     pub(super) lane: &'a Lane,
     /// The connection, which other seats may share; `None` between losing one and getting the next.
@@ -105,133 +105,133 @@ impl<S: Session> Seat<S> {
     }
 
     /// Draws and begins an operation; `unhindered` when it waited for nobody but this program.
-    pub(super) fn start(&mut self, desk: &mut Desk<'_, S>, arrival: Arrival, unhindered: bool) -> Next {
+    pub(super) fn start(&mut self, context: &mut SeatContext<'_, S>, arrival: Arrival, unhindered: bool) -> Next {
         let id = self.worker.draw(arrival.client, arrival.turn);
-        self.operate(desk, Operation { unhindered, ..Operation::of(id, arrival) })
+        self.operate(context, Operation { unhindered, ..Operation::of(id, arrival) })
     }
 
     /// Begins the work that a client's turn queued at the time at which this arrival is due.
-    pub(super) fn start_deferred(&mut self, desk: &mut Desk<'_, S>, arrival: Arrival) -> Next {
+    pub(super) fn start_deferred(&mut self, context: &mut SeatContext<'_, S>, arrival: Arrival) -> Next {
         let id = self.worker.draw_deferred(arrival.client, arrival.turn);
-        self.operate(desk, Operation { deferred: true, ..Operation::of(id, arrival) })
+        self.operate(context, Operation { deferred: true, ..Operation::of(id, arrival) })
     }
 
-    fn operate(&mut self, desk: &mut Desk<'_, S>, operation: Operation) -> Next {
+    fn operate(&mut self, context: &mut SeatContext<'_, S>, operation: Operation) -> Next {
         self.operation = operation;
-        self.attempt(desk)
+        self.attempt(context)
     }
 
     /// Begins an attempt of the drawn operation.
-    pub(super) fn attempt(&mut self, desk: &mut Desk<'_, S>) -> Next {
+    pub(super) fn attempt(&mut self, context: &mut SeatContext<'_, S>) -> Next {
         self.operation.in_doubt = false;
         self.operation.attempt_sent_ns = None;
-        self.step(desk, false)
+        self.step(context, false)
     }
 
     /// Does what the worker wants next, at the beginning or after an answer.
-    fn step(&mut self, desk: &mut Desk<'_, S>, answered: bool) -> Next {
+    fn step(&mut self, context: &mut SeatContext<'_, S>, answered: bool) -> Next {
         self.request.clear();
         let Self { worker, request, .. } = self;
-        let step = match desk.link.as_mut() {
+        let step = match context.link.as_mut() {
             Some(session) => session.fill(request, |reply, request| worker.step(answered.then_some(reply), request)),
             None => worker.step(None, request),
         };
-        self.take(desk, step)
+        self.take(context, step)
     }
 
-    fn take(&mut self, desk: &mut Desk<'_, S>, step: Result<Step, DataError>) -> Next {
+    fn take(&mut self, context: &mut SeatContext<'_, S>, step: Result<Step, DataError>) -> Next {
         match step {
-            Ok(Step::Send) => self.send(desk),
-            Ok(Step::Done(completion)) => self.end(desk, completion.into(), None),
+            Ok(Step::Send) => self.send(context),
+            Ok(Step::Done(completion)) => self.end(context, completion.into(), None),
             Err(error) => {
-                *desk.link = None;
-                self.count_error(desk, DATA.to_owned(), ErrorKind::Failed);
-                self.end(desk, Outcome::Failed, Some(Failure::data(&error)))
+                *context.link = None;
+                self.count_error(context, DATA.to_owned(), ErrorKind::Failed);
+                self.end(context, Outcome::Failed, Some(Failure::data(&error)))
             }
         }
     }
 
-    fn send(&mut self, desk: &mut Desk<'_, S>) -> Next {
-        let Some(session) = desk.link.as_mut() else {
-            return self.interrupted(desk, TargetError::Lost("no connection".to_owned()));
+    fn send(&mut self, context: &mut SeatContext<'_, S>) -> Next {
+        let Some(session) = context.link.as_mut() else {
+            return self.interrupted(context, TargetError::Lost("no connection".to_owned()));
         };
         if self.operation.attempt_sent_ns.is_none() {
-            let now_ns = *desk.sent_ns.get_or_insert_with(|| desk.shared.clock.now_ns());
+            let now_ns = *context.sent_ns.get_or_insert_with(|| context.shared.clock.now_ns());
             self.operation.attempt_sent_ns = Some(now_ns);
             self.operation.sent_ns.get_or_insert(now_ns);
         }
         self.operation.round_trips += 1;
         self.operation.in_doubt = session.commits(&self.request);
         if let Err(error) = session.begin(&mut self.request) {
-            return self.interrupted(desk, error);
+            return self.interrupted(context, error);
         }
         self.exchange = Some(Exchange::Step);
         Next::Wait
     }
 
     /// Goes on when the socket is ready; `None` while its answer is not there.
-    pub(super) fn advance(&mut self, desk: &mut Desk<'_, S>) -> Option<Next> {
-        let session = desk.link.as_mut()?;
+    pub(super) fn advance(&mut self, context: &mut SeatContext<'_, S>) -> Option<Next> {
+        let session = context.link.as_mut()?;
         let outcome = match session.advance(&self.request) {
             Ok(Poll::Pending) => return None,
             Ok(Poll::Ready { together }) => {
-                desk.together = together;
+                context.together = together;
                 Ok(())
             }
             Err(error) => Err(error),
         };
-        if !desk.together {
-            *desk.came_ns = None;
+        if !context.together {
+            *context.came_ns = None;
         }
         Some(match (self.exchange.take(), outcome) {
-            (Some(Exchange::Reset { error, again }), outcome) => self.was_reset(desk, error, again, outcome.is_ok()),
-            (_, Err(error)) => self.interrupted(desk, error),
+            (Some(Exchange::Reset { error, again }), outcome) => self.was_reset(context, error, again, outcome.is_ok()),
+            (_, Err(error)) => self.interrupted(context, error),
             (_, Ok(())) => {
                 self.operation.in_doubt = false;
-                self.step(desk, true)
+                self.step(context, true)
             }
         })
     }
 
     /// Gives up waiting for an answer, for this reason.
-    pub(super) fn give_up(&mut self, desk: &mut Desk<'_, S>, why: &str) -> Next {
+    pub(super) fn give_up(&mut self, context: &mut SeatContext<'_, S>, why: &str) -> Next {
         match self.exchange.take() {
-            Some(Exchange::Reset { error, again }) => self.was_reset(desk, error, again, false),
-            _ => self.interrupted(desk, TargetError::Lost(why.to_owned())),
+            Some(Exchange::Reset { error, again }) => self.was_reset(context, error, again, false),
+            _ => self.interrupted(context, TargetError::Lost(why.to_owned())),
         }
     }
 
     /// The attempt met an error: makes the connection usable again, or drops it.
-    fn interrupted(&mut self, desk: &mut Desk<'_, S>, error: TargetError) -> Next {
-        let class = desk.shared.classify(&error);
+    fn interrupted(&mut self, context: &mut SeatContext<'_, S>, error: TargetError) -> Next {
+        let class = context.shared.classify(&error);
         let again = class == ErrorClass::Retry
-            && self.operation.retries < desk.shared.max_retries
-            && !self.is_over(desk.shared);
+            && self.operation.retries < context.shared.max_retries
+            && !self.is_over(context.shared);
         // A server that tells an error has undone the operation before, unless it says that it does not know.
         self.operation.in_doubt &= matches!(class, ErrorClass::Lost | ErrorClass::Unknown | ErrorClass::Defect);
         match class {
             ErrorClass::Defect => {
-                let message = format!("client and server misunderstand each other: {error}");
-                *desk.link = None;
-                self.count_error(desk, label(error), ErrorKind::Failed);
-                self.end(desk, Outcome::Failed, Some(Failure::new(ExitCode::TargetLost, message)))
+                let message = format!("client and server disagree on the protocol: {error}");
+                *context.link = None;
+                self.count_error(context, label(error), ErrorKind::Failed);
+                self.end(context, Outcome::Failed, Some(Failure::new(ExitCode::TargetLost, message)))
             }
             // Under whatever SQLSTATE a server says farewell, the connection is lost.
-            ErrorClass::Lost => self.was_reset(desk, LOST.to_owned(), false, false),
-            ErrorClass::Retry | ErrorClass::Unknown | ErrorClass::Fail => self.reset(desk, label(error), again),
+            ErrorClass::Lost => self.was_reset(context, LOST.to_owned(), false, false),
+            ErrorClass::Retry | ErrorClass::Unknown | ErrorClass::Fail => self.reset(context, label(error), again),
         }
     }
 
-    /// Whether nothing is tried again any more; queued work is done even after the end.
+    /// Whether nothing is retried any more; queued work is done even after the end.
     fn is_over(&self, shared: &Shared) -> bool {
         if self.operation.deferred { shared.stop.requested() } else { shared.is_over(shared.clock.now_ns()) }
     }
 
     /// Leaves a failed or open transaction, so that the next batch starts afresh.
-    fn reset(&mut self, desk: &mut Desk<'_, S>, error: String, again: bool) -> Next {
-        let Some(session) = desk.link.as_mut() else { return self.was_reset(desk, error, again, false) };
+    fn reset(&mut self, context: &mut SeatContext<'_, S>, error: String, again: bool) -> Next {
+        let Some(session) = context.link.as_mut() else { return self.was_reset(context, error, again, false) };
         if !session.leave(&mut self.request, again) {
-            return self.was_reset(desk, error, again, true);
+            return self.was_reset(context, error, again, true);
         }
         self.operation.round_trips += 1;
         match session.begin(&mut self.request) {
@@ -239,48 +239,48 @@ impl<S: Session> Seat<S> {
                 self.exchange = Some(Exchange::Reset { error, again });
                 Next::Wait
             }
-            Err(_) => self.was_reset(desk, error, again, false),
+            Err(_) => self.was_reset(context, error, again, false),
         }
     }
 
     /// Counts the error, and tries again or ends. When the session goes only while it is reset, nothing more is in
     /// doubt, and the error keeps its own name.
-    fn was_reset(&mut self, desk: &mut Desk<'_, S>, error: String, again: bool, usable: bool) -> Next {
+    fn was_reset(&mut self, context: &mut SeatContext<'_, S>, error: String, again: bool, usable: bool) -> Next {
         if !usable {
-            *desk.link = None;
+            *context.link = None;
         }
         let goes_on = again && usable;
-        self.count_error(desk, error, if goes_on { ErrorKind::Retried } else { ErrorKind::Failed });
+        self.count_error(context, error, if goes_on { ErrorKind::Retried } else { ErrorKind::Failed });
         if !goes_on {
-            return self.end(desk, Outcome::Failed, None);
+            return self.end(context, Outcome::Failed, None);
         }
-        self.record_attempt(desk);
+        self.record_attempt(context);
         self.operation.retries += 1;
         Next::BackOff(self.operation.retries - 1)
     }
 
-    fn count_error(&self, desk: &Desk<'_, S>, name: String, kind: ErrorKind) {
-        desk.lane.error(|| desk.shared.clock.now_ns(), self.operation.id, name, kind, self.operation.in_doubt);
+    fn count_error(&self, context: &SeatContext<'_, S>, name: String, kind: ErrorKind) {
+        context.lane.error(|| context.shared.clock.now_ns(), self.operation.id, name, kind, self.operation.in_doubt);
     }
 
-    fn record_attempt(&self, desk: &Desk<'_, S>) {
+    fn record_attempt(&self, context: &SeatContext<'_, S>) {
         let Some(sent_ns) = self.operation.attempt_sent_ns else { return };
         let operation = self.operation.id;
         let attempt = |ended_ns| Attempt { ended_ns, service_ns: ended_ns - sent_ns, operation };
-        desk.lane.attempt(|| desk.shared.clock.now_ns(), attempt);
+        context.lane.attempt(|| context.shared.clock.now_ns(), attempt);
     }
 
-    fn end(&mut self, desk: &mut Desk<'_, S>, outcome: Outcome, fatal: Option<Failure>) -> Next {
+    fn end(&mut self, context: &mut SeatContext<'_, S>, outcome: Outcome, fatal: Option<Failure>) -> Next {
         let operation = &self.operation;
         if operation.retries > 0 {
-            self.record_attempt(desk);
+            self.record_attempt(context);
         }
-        if !desk.together {
-            *desk.came_ns = None;
+        if !context.together {
+            *context.came_ns = None;
         }
-        let sample = desk.lane.record(
-            desk.came_ns,
-            || desk.shared.clock.now_ns(),
+        let sample = context.lane.record(
+            context.came_ns,
+            || context.shared.clock.now_ns(),
             |ended_ns| {
                 // An operation that never needed the server was served in no time, after queueing for all of it.
                 let sent_ns = operation.sent_ns.unwrap_or(ended_ns);

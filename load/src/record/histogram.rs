@@ -82,7 +82,7 @@ impl Histogram {
     #[must_use]
     pub fn encode(&self) -> String {
         let mut bytes = Vec::new();
-        // The serializer keeps a scratch buffer of 100 KiB; making it anew three times a second an operation is cheap.
+        // The serializer keeps a scratch buffer of 100 KiB; making it again three times a second an operation is cheap.
         let written = V2DeflateSerializer::new().serialize(&self.inside, &mut bytes);
         written.expect("writing to memory does not fail");
         STANDARD.encode(bytes)

@@ -1,7 +1,7 @@
 //! One thread's record, swapped out by the coordinator without stopping the thread.
 
-use crate::outcome::Outcome;
 use crate::output::ErrorKind;
+use crate::output::outcome::Outcome;
 use crate::workload::OperationId;
 use std::mem;
 use std::sync::atomic::{AtomicI32, AtomicU64};
@@ -61,7 +61,7 @@ pub struct Attempt {
 pub struct ErrorEvent {
     /// When, in nanoseconds from the start of the load.
     pub at_ns: u64,
-    /// What was under way.
+    /// What was in flight.
     pub operation: OperationId,
     /// SQLSTATE, or a word in its place: `lost`, `data`, `protocol`.
     pub sqlstate: String,
@@ -89,23 +89,24 @@ pub struct Lane {
     gauges: Gauges,
 }
 
-/// What a thread tells of itself, for everybody to look at at any time.
+/// What a thread reports about itself, readable at any time.
 #[derive(Debug, Default)]
 pub struct Gauges {
     /// The thread's number in the kernel; 0 before it runs.
     pub thread: AtomicI32,
-    /// Operations under way.
+    /// Operations in flight.
     pub in_flight: AtomicU64,
-    /// Clients that are due and wait for a connection; of an open pace, those alone that were taken out of the schedule.
+    /// Clients that are due and wait for a connection; of an open pace, those alone that were taken out of the
+    /// schedule.
     pub queued: AtomicU64,
-    /// Operations begun.
+    /// Operations started.
     pub begun: AtomicU64,
 }
 
 impl Lane {
-    /// Records what `sample` makes of the time at which it ended: the one in `known`, which the last one here had, or what
-    /// `clock` tells. The clock is read while the lane is held, and again once the lane was emptied: so whatever ended
-    /// before the coordinator empties the lane is in it.
+    /// Records what `sample` makes of the time at which it ended: the one in `known`, which the last one here had, or
+    /// what `clock` tells. The clock is read while the lane is held, and again once the lane was emptied: so whatever
+    /// ended before the coordinator empties the lane is in it.
     pub fn record(
         &self,
         known: &mut Option<u64>,
@@ -142,7 +143,7 @@ impl Lane {
         log.errors.push(ErrorEvent { at_ns, operation, sqlstate, kind, in_doubt });
     }
 
-    /// What the thread tells of itself.
+    /// What the thread reports about itself.
     #[must_use]
     pub fn gauges(&self) -> &Gauges {
         &self.gauges
@@ -166,7 +167,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// So many empty lanes.
+    /// This many empty lanes.
     #[must_use]
     pub fn new(count: usize) -> Self {
         Self { lanes: (0..count).map(|_| Arc::default()).collect(), spare: Log::default() }

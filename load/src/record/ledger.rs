@@ -2,7 +2,8 @@
 
 use super::histogram::{Histogram, Quantile};
 use super::lane::{Attempt, ErrorEvent, Lanes, Sample};
-use crate::outcome::Outcome;
+use crate::output::headline::Counts;
+use crate::output::outcome::Outcome;
 use crate::output::{
     AttemptInterval, ErrorCount, ErrorKind, Histograms, OperationInterval, OperationTotal, Phase, RoundTrips,
 };
@@ -308,6 +309,15 @@ impl Ledger {
 
     fn name(&self, operation: OperationId) -> &'static str {
         self.operations[usize::from(operation.0)]
+    }
+}
+
+impl From<&Ledger> for Counts {
+    fn from(ledger: &Ledger) -> Self {
+        let totals = ledger.totals();
+        let total =
+            |total: &OperationTotal| (total.operation, total.outcome != Outcome::Failed, total.measured, total.all);
+        Self::of(totals.iter().map(total), ledger.round_trips())
     }
 }
 

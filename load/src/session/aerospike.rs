@@ -1,10 +1,10 @@
-//! Carries a spec out on Aerospike.
+//! Runs a spec on Aerospike.
 
-use super::Session;
-use super::rows::{Parts, Place};
+use super::Execution;
+use super::rows::{RowAction, RowWorkload};
 use crate::engine::AerospikeDialer;
 use crate::exit::{ExitCode, Failure};
-use crate::recordset::Recordset;
+use crate::fill::recordset::Recordset;
 use crate::spec::{AEROSPIKE_WORKLOADS, Action, WorkloadSpec};
 use crate::target::aerospike::{self, Connection};
 use crate::tell;
@@ -14,14 +14,14 @@ use crate::workload::ycsb::{YcsbAerospike, YcsbData};
 use std::sync::Arc;
 
 /// What the spec asks for, at these nodes.
-pub(super) fn act(session: &Session, place: &aerospike::Place) -> Result<(), Failure> {
+pub(super) fn act(session: &Execution, place: &aerospike::Place) -> Result<(), Failure> {
     let spec = &session.spec;
     let opened = Recordset::open(place.clone());
     session.start(opened.as_ref().ok().map(|opened| opened.cluster().version.as_str()))?;
     let records = opened?;
     let (seed, partitions) = (spec.seed, records.cluster().partitions.clone());
     let dialer = AerospikeDialer { partitions: partitions.clone() };
-    let parts: Parts<Connection> = match &spec.workload {
+    let parts: RowWorkload<Connection> = match &spec.workload {
         WorkloadSpec::Null(_) => (None, Arc::new(Null)),
         WorkloadSpec::Kv(options) => {
             (Some(Box::new(KvData::new(*options, seed))), Arc::new(KvAerospike::new(*options, seed, partitions)))
@@ -32,9 +32,9 @@ pub(super) fn act(session: &Session, place: &aerospike::Place) -> Result<(), Fai
         }
         _ => return Err(Failure::new(ExitCode::BadSpec, AEROSPIKE_WORKLOADS)),
     };
-    let outcome = Place { session, spec, store: &records }.act(parts, dialer);
+    let outcome = RowAction { session, spec, store: &records }.act(parts, dialer);
     if spec.action == Action::Run && records.has_moved().is_ok_and(|moved| moved) {
-        tell::say("partitions moved between nodes meanwhile: operations on them went to a node that passed them on");
+        tell::say("partitions moved during the run: the old nodes forwarded operations on them");
     }
     outcome
 }

@@ -1,10 +1,10 @@
-//! Carries a spec out on Redis or Valkey.
+//! Runs a spec on Redis or Valkey.
 
-use super::Session;
-use super::rows::{Parts, Place};
+use super::Execution;
+use super::rows::{RowAction, RowWorkload};
 use crate::engine::RespDialer;
 use crate::exit::{ExitCode, Failure};
-use crate::keyspace::Keyspace;
+use crate::fill::keyspace::Keyspace;
 use crate::spec::{RESP_WORKLOADS, WorkloadSpec};
 use crate::target::resp::{Connection, Url};
 use crate::workload::kv::{KvData, KvResp};
@@ -13,13 +13,13 @@ use crate::workload::ycsb::{YcsbData, YcsbResp};
 use std::sync::Arc;
 
 /// What the spec asks for, at this server.
-pub(super) fn act(session: &Session, url: &Url) -> Result<(), Failure> {
+pub(super) fn act(session: &Execution, url: &Url) -> Result<(), Failure> {
     let spec = &session.spec;
     let opened = Keyspace::open(url, spec.target.cluster);
     session.start(opened.as_ref().ok().and_then(Keyspace::version))?;
     let keyspace = opened?;
     let (seed, slots) = (spec.seed, keyspace.slots().cloned());
-    let parts: Parts<Connection> = match &spec.workload {
+    let parts: RowWorkload<Connection> = match &spec.workload {
         WorkloadSpec::Null(_) => (None, Arc::new(Null)),
         WorkloadSpec::Kv(options) => {
             (Some(Box::new(KvData::new(*options, seed))), Arc::new(KvResp::new(*options, seed, slots)))
@@ -31,5 +31,5 @@ pub(super) fn act(session: &Session, url: &Url) -> Result<(), Failure> {
         _ => return Err(Failure::new(ExitCode::BadSpec, RESP_WORKLOADS)),
     };
     let dialer = RespDialer { servers: keyspace.servers().to_vec(), pipeline: spec.target.pipeline as usize };
-    Place { session, spec, store: &keyspace }.act(parts, dialer)
+    RowAction { session, spec, store: &keyspace }.act(parts, dialer)
 }

@@ -1,28 +1,28 @@
-//! Carries a spec out on a target of keys and values.
+//! Runs a spec on a key-value target.
 
-use crate::check;
 use crate::engine::Dialer;
 use crate::exit::{ExitCode, Failure, worst};
-use crate::rows::RowStore;
+use crate::fill::rows::RowStore;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec};
 use crate::target::Session;
 use crate::tell;
+use crate::verify::check;
 use crate::workload::{Records, ServerCounter, Workload};
 use std::sync::Arc;
 
 /// What the spec's workload is on such a target: its rows, where it has some, and its operations.
-pub(super) type Parts<S> = (Option<Box<dyn Records>>, Arc<dyn Workload<S>>);
+pub(super) type RowWorkload<S> = (Option<Box<dyn Records>>, Arc<dyn Workload<S>>);
 
 /// Where it is carried out.
-pub(super) struct Place<'a, R> {
-    pub(super) session: &'a super::Session,
+pub(super) struct RowAction<'a, R> {
+    pub(super) session: &'a super::Execution,
     pub(super) spec: &'a Spec,
     pub(super) store: &'a R,
 }
 
-impl<R: RowStore> Place<'_, R> {
+impl<R: RowStore> RowAction<'_, R> {
     /// Does what the spec asks for.
-    pub(super) fn act<D: Dialer>(&self, (data, workload): Parts<D::Session>, dialer: D) -> Result<(), Failure> {
+    pub(super) fn act<D: Dialer>(&self, (data, workload): RowWorkload<D::Session>, dialer: D) -> Result<(), Failure> {
         match (self.spec.action, &data) {
             (Action::Load, Some(data)) => self.load(data.as_ref()),
             (Action::Check, Some(data)) => self.check(data.as_ref(), true, false),
@@ -67,7 +67,7 @@ impl<R: RowStore> Place<'_, R> {
     ) -> Result<(), Failure> {
         let servers = dialer.groups();
         if (self.spec.connections as usize) < servers {
-            let message = format!("connections: must be at least {servers}, one for each server of the cluster");
+            let message = format!("connections: must be at least {servers}, one per server of the cluster");
             return Err(Failure::new(ExitCode::BadSpec, message));
         }
         let checked = self.spec.check == CheckSpec::Conditions;
@@ -90,13 +90,13 @@ impl<R: RowStore> Place<'_, R> {
         worst([counted, sound, rate])
     }
 
-    /// The server's counters that can be held against the generator's counts, alone or once its shards are merged.
+    /// The server's counters that can be compared with the generator's counts, alone or once its shards are merged.
     fn counters<S: Session>(&self, workload: &dyn Workload<S>) -> Vec<ServerCounter> {
         let counters = workload.server_counters();
         if counters.is_empty() || self.spec.shard.is_whole() || !R::COUNTS_CHECKS {
             return counters;
         }
-        tell::say("the server's counters are not compared: they also count what the other shards' checks read");
+        tell::say("not comparing the server's counters: they include what the checks of other shards read");
         Vec::new()
     }
 }

@@ -1,34 +1,35 @@
-//! Carries a spec out on a target of the PostgreSQL wire.
+//! Runs a spec on a target with PostgreSQL's protocol.
 
-use super::Session;
-use crate::admin::Admin;
-use crate::check::{self, Moment};
+use super::Execution;
+use super::registry::{SqlWorkload, sql_workload};
 use crate::engine::{Driven, PostgresDialer};
 use crate::exit::{Failure, worst};
-use crate::fingerprint;
-use crate::loader::Loader;
+use crate::fill::admin::Admin;
+use crate::fill::loader::Loader;
 use crate::spec::{Action, CheckSpec, LoadPart, Spec};
-use crate::statistics::Statistics;
 use crate::target::postgres::Connection;
 use crate::tell;
-use crate::workload::{self, Parts, ServerCounter, Workload};
+use crate::verify::check::{self, Moment};
+use crate::verify::fingerprint;
+use crate::verify::statistics::Statistics;
+use crate::workload::{ServerCounter, Workload};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A server may take so long to come back before its data is looked at.
+/// A server may take this long to come back before its data is checked.
 const COME_BACK_TIMEOUT: Duration = Duration::from_secs(15);
 
 /// What the spec asks for, at this server.
-pub(super) fn act(session: &Session, admin: &Admin) -> Result<(), Failure> {
-    let parts = workload::parts(&session.spec);
+pub(super) fn act(session: &Execution, admin: &Admin) -> Result<(), Failure> {
+    let parts = sql_workload(&session.spec);
     let connected = admin.connect();
     session.start(connected.as_ref().ok().and_then(|connection| connection.server_version()))?;
     let connection = connected?;
-    let place = Place { session, admin };
+    let action = SqlAction { session, admin };
     match session.spec.action {
-        Action::Load => place.load(&parts, connection),
-        Action::Run => place.run(&parts, connection),
-        Action::Check => place.check(&parts, connection, Moment::Later),
+        Action::Load => action.load(&parts, connection),
+        Action::Run => action.run(&parts, connection),
+        Action::Check => action.check(&parts, connection, Moment::Later),
     }
 }
 
@@ -40,13 +41,13 @@ struct Counted {
     statistics: Option<Statistics>,
 }
 
-struct Place<'a> {
-    session: &'a Session,
+struct SqlAction<'a> {
+    session: &'a Execution,
     admin: &'a Admin,
 }
 
-impl Place<'_> {
-    fn load(&self, parts: &Parts, connection: Connection) -> Result<(), Failure> {
+impl SqlAction<'_> {
+    fn load(&self, parts: &SqlWorkload, connection: Connection) -> Result<(), Failure> {
         let tables = Loader {
             dataset: parts.dataset.as_ref(),
             dialect: self.session.spec.target.dialect,
@@ -64,7 +65,7 @@ impl Place<'_> {
         self.check(parts, connection, Moment::AfterLoad)
     }
 
-    fn check(&self, parts: &Parts, mut connection: Connection, moment: Moment) -> Result<(), Failure> {
+    fn check(&self, parts: &SqlWorkload, mut connection: Connection, moment: Moment) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = match self.session.spec.check {
             CheckSpec::Conditions => self.check_conditions(workload.as_ref(), &mut connection, moment),
@@ -73,7 +74,7 @@ impl Place<'_> {
         worst([checked, self.compare_fingerprints()])
     }
 
-    /// Compares every table with what its seed makes, if that is asked for.
+    /// Compares every table with what its seed makes, if that is requested.
     fn compare_fingerprints(&self) -> Result<(), Failure> {
         if !self.session.spec.fingerprint {
             return Ok(());
@@ -82,7 +83,7 @@ impl Place<'_> {
         // The data set's own seed, where it keeps one: a run may have had another.
         let stored = self.session.known().constants.get("data_seed").and_then(|seed| u64::try_from(*seed).ok());
         let spec = Spec { seed: stored.unwrap_or(self.session.spec.seed), ..self.session.spec.clone() };
-        let parts = workload::parts(&spec);
+        let parts = sql_workload(&spec);
         let (dialect, connections) = (spec.target.dialect, spec.connections);
         let results =
             fingerprint::compare(parts.dataset.as_ref(), dialect, self.admin, connections, &self.session.stop)?;
@@ -91,11 +92,11 @@ impl Place<'_> {
         difference.map_or(Ok(()), Err)
     }
 
-    fn run(&self, parts: &Parts, mut connection: Connection) -> Result<(), Failure> {
+    fn run(&self, parts: &SqlWorkload, mut connection: Connection) -> Result<(), Failure> {
         let workload = self.workload(parts, &mut connection)?;
         let checked = self.session.spec.check == CheckSpec::Conditions;
         for statement in workload.prepare() {
-            let failed = |error| Failure::target("the database cannot be prepared for the workload", &error);
+            let failed = |error| Failure::target("cannot prepare the database for the workload", &error);
             connection.query(&statement).map_err(failed)?;
         }
         let counted = self.count(workload.as_ref(), connection)?;
@@ -114,7 +115,7 @@ impl Place<'_> {
     }
 
     /// Reads what the server has counted before the load. No session is left open, which would take one of the server's
-    /// places from the load.
+    /// actions from the load.
     fn count(&self, workload: &dyn Workload, mut connection: Connection) -> Result<Counted, Failure> {
         let Spec { check, connections, ref target, .. } = self.session.spec;
         if check != CheckSpec::Conditions {
@@ -129,7 +130,7 @@ impl Place<'_> {
         let statistics = match workload.effects().filter(|_| alone) {
             Some(effects) if hosts == 1 => Statistics::begin(&mut self.admin.connect()?, effects)?,
             Some(_) => {
-                tell::say(format_args!("statistics of tables are not compared: {hosts} hosts count each for itself"));
+                tell::say(format_args!("not comparing table statistics: each of the {hosts} hosts counts separately"));
                 None
             }
             None => None,
@@ -167,11 +168,9 @@ impl Place<'_> {
     }
 
     /// Builds the workload, on the constants that the data set was loaded with.
-    fn workload(&self, parts: &Parts, connection: &mut Connection) -> Result<Arc<dyn Workload>, Failure> {
+    fn workload(&self, parts: &SqlWorkload, connection: &mut Connection) -> Result<Arc<dyn Workload>, Failure> {
         let read = |sql: &str| {
-            connection
-                .query(sql)
-                .map_err(|error| Failure::target("the constants of the data set cannot be read", &error))
+            connection.query(sql).map_err(|error| Failure::target("cannot read the constants of the data set", &error))
         };
         let stored = parts.stored_constants.map_or(Ok(Vec::new()), read)?;
         let workload = parts.workload(&stored)?;

@@ -1,35 +1,28 @@
-//! Parameters of the key-value workload.
+//! Validates the parameters of the key-value workload.
 
-use super::SpecError;
-use super::validate::require;
-use crate::workload::kv::KvOptions;
+use super::error::{SpecError, require};
+use crate::workload::kv::{KvOptions, MAX_BATCH, MAX_BLOCK_BYTES, MAX_ROWS, MAX_ZIPF_EXPONENT};
 
-/// One byte each, and still 100 GB.
-const MOST_ROWS: u64 = 100_000_000_000;
-/// A statement has at most 65,535 parameters, two a row.
-const MOST_IN_BATCH: u32 = 1_000;
-/// What RESP and PostgreSQL take without further ado.
-const MOST_BLOCK_BYTES: u32 = 16 * 1024 * 1024;
 /// A record of Aerospike fits into a write block of 8 MiB, with its header.
-const MOST_RECORD_BYTES: u32 = 8 * 1024 * 1024 - 4096;
+const MAX_RECORD_BYTES: u32 = 8 * 1024 * 1024 - 4096;
 
 /// Checks what types cannot say.
 pub(super) fn validate(kv: &KvOptions) -> Result<(), SpecError> {
-    let rows = (1..=MOST_ROWS).contains(&kv.rows);
-    require(rows, &format!("workload.rows: must be 1 to {MOST_ROWS}"))?;
+    let rows = (1..=MAX_ROWS).contains(&kv.rows);
+    require(rows, &format!("workload.rows: must be 1 to {MAX_ROWS}"))?;
     require(kv.read_percent <= 100, "workload.read_percent: must be 0 to 100")?;
-    let batch = (1..=MOST_IN_BATCH).contains(&kv.batch) && u64::from(kv.batch) <= kv.rows;
-    require(batch, &format!("workload.batch: must be 1 to {MOST_IN_BATCH}, and at most the number of rows"))?;
-    let blocks = kv.min_block_bytes >= 1 && kv.max_block_bytes() <= MOST_BLOCK_BYTES;
-    require(blocks, &format!("workload.min_block_bytes: must be 1 to {MOST_BLOCK_BYTES}"))?;
+    let batch = (1..=MAX_BATCH).contains(&kv.batch) && u64::from(kv.batch) <= kv.rows;
+    require(batch, &format!("workload.batch: must be 1 to {MAX_BATCH}, and at most the number of rows"))?;
+    let blocks = kv.min_block_bytes >= 1 && kv.max_block_bytes() <= MAX_BLOCK_BYTES;
+    require(blocks, &format!("workload.min_block_bytes: must be 1 to {MAX_BLOCK_BYTES}"))?;
     let ordered = kv.min_block_bytes <= kv.max_block_bytes();
     require(ordered, "workload.max_block_bytes: must not be below min_block_bytes")?;
-    let exponent = kv.zipf_exponent > 0.0 && kv.zipf_exponent <= 10.0;
+    let exponent = kv.zipf_exponent > 0.0 && kv.zipf_exponent <= MAX_ZIPF_EXPONENT;
     require(exponent, "workload.zipf_exponent: must be above 0 and at most 10")
 }
 
 /// Checks what a target of Aerospike can do.
 pub(super) fn validate_aerospike(kv: &KvOptions) -> Result<(), SpecError> {
-    let fits = kv.max_block_bytes() <= MOST_RECORD_BYTES;
-    require(fits, &format!("workload.max_block_bytes: must be at most {MOST_RECORD_BYTES}, what a record can hold"))
+    let fits = kv.max_block_bytes() <= MAX_RECORD_BYTES;
+    require(fits, &format!("workload.max_block_bytes: must be at most {MAX_RECORD_BYTES}, the size of a record"))
 }

@@ -1,10 +1,15 @@
 //! What the program is asked to do: a JSON document, `nephoscope/load-spec/1`.
 //!
-//! The field names are a contract with `nephoscope.benchmarks.load.spec`. An unknown key is an error, never
-//! ignored: a misspelt key would silently measure something else.
+//! These structs are the one declaration of the format: `nephoscope-load schema` prints their JSON Schema, and the
+//! Python models are tested against it. An unknown key is an error, because a misspelt key would silently measure
+//! something else.
 
+mod error;
 mod kv;
+mod limits;
 mod point_select;
+mod schema;
+mod share;
 mod sysbench;
 mod target;
 mod tpcb;
@@ -13,19 +18,23 @@ mod validate;
 mod workload;
 mod ycsb;
 
+pub use crate::workload::ShardSpec;
+pub use error::SpecError;
 pub use point_select::PointSelectSpec;
+pub use schema::json_schema;
+pub use share::Share;
 pub use target::{TargetKind, TargetSpec};
 pub use tpcc::{TpccDelivery, TpccSpec, TpccTimestamps, TpccWait};
 pub use validate::{AEROSPIKE_WORKLOADS, RESP_WORKLOADS};
 pub use workload::{NullSpec, WorkloadSpec};
 
-use crate::pace::{Pace, Share};
 use clap::ValueEnum;
+use limits::{MAX_CONNECTIONS, MAX_DURATION_S, MAX_RATE_PER_S, MAX_RETRIES, MAX_SEED, MAX_THREADS, MAX_WORKERS};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::fmt;
 
 /// One action on one target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spec {
     /// Name and version of this format.
@@ -33,118 +42,105 @@ pub struct Spec {
     pub schema: Schema,
     /// What to do.
     pub action: Action,
-    /// Where.
+    /// The server, or the cluster.
     pub target: TargetSpec,
-    /// With what.
+    /// The workload and its data set.
     pub workload: WorkloadSpec,
-    /// Data and operations are functions of (seed, index).
+    /// Data and operations are functions of the seed and their index.
+    #[schemars(range(max = MAX_SEED))]
     pub seed: u64,
-    /// Sessions; when loading, parallel COPY streams.
+    /// Connections to the server; for a load, parallel COPY streams.
     #[serde(default = "default_connections")]
+    #[schemars(range(min = 1, max = MAX_CONNECTIONS))]
     pub connections: u32,
-    /// Threads that drive; as many as the CPUs allow and the connections need when absent.
+    /// Threads of the generator. Default: one for every 8 connections, at most one per CPU.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_THREADS))]
     pub threads: Option<u32>,
-    /// Whether thread i stays on the i-th CPU of the affinity mask.
+    /// Pin thread i to the i-th CPU of the affinity mask.
     #[serde(default)]
     pub pin: bool,
-    /// Concurrent clients of this generator; see [`Spec::share`] for the default.
+    /// Concurrent clients (terminals) of this generator. Default: 10 per active warehouse for tpcc with wait = spec,
+    /// else connections times the target's pipeline. A client that is due and finds no free connection queues for one.
     #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_WORKERS))]
     pub workers: Option<u32>,
-    /// When operations are due.
+    /// When operations start.
     #[serde(default)]
     pub pace: PaceSpec,
-    /// Driven but not measured, in seconds.
+    /// Seconds of load before the measurement starts.
     #[serde(default)]
+    #[schemars(range(min = 0.0, max = MAX_DURATION_S))]
     pub ramp_s: f64,
-    /// The measurement interval, in seconds.
+    /// Seconds of the measurement.
     #[serde(default = "default_duration_s")]
+    #[schemars(range(max = MAX_DURATION_S), extend("exclusiveMinimum" = 0))]
     pub duration_s: f64,
-    /// Stop after so many operations (of all shards together), besides the duration.
+    /// Stop after this many operations of all shards together, even before the duration ends.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     pub operations: Option<u64>,
-    /// When several generators begin together, in milliseconds since the Unix epoch.
+    /// When the load starts, in milliseconds since the Unix epoch, so that several generators start together. Default:
+    /// at once.
     #[serde(default)]
     pub start_at_unix_ms: Option<u64>,
-    /// A server that is silent for so long while an operation waits is lost, in seconds.
+    /// Seconds without an answer after which a connection counts as lost.
     #[serde(default = "default_answer_timeout_s")]
+    #[schemars(range(max = MAX_DURATION_S), extend("exclusiveMinimum" = 0))]
     pub answer_timeout_s: f64,
-    /// A lost connection may take so long to come back before the load gives up, in seconds.
+    /// Seconds to reconnect a lost connection before the load gives up.
     #[serde(default = "default_reconnect_timeout_s")]
+    #[schemars(range(max = MAX_DURATION_S), extend("exclusiveMinimum" = 0))]
     pub reconnect_timeout_s: f64,
-    /// How often one operation is tried again after 40001 and 40P01.
+    /// Retries of one operation after SQLSTATE 40001 or 40P01, with the same inputs.
     #[serde(default = "default_max_retries")]
+    #[schemars(range(max = MAX_RETRIES))]
     pub max_retries: u32,
-    /// What is verified after the action.
+    /// What to verify after the action.
     #[serde(default)]
     pub check: CheckSpec,
-    /// Which part of a load is done, and whether one is taken up again.
+    /// Which part of a load to do, and whether to resume one.
     #[serde(default)]
     pub load: LoadSpec,
-    /// After a load, or in a check: compare every table with what its seed makes. It holds only right after a load.
+    /// After a load, or in a check: compare every table with what its seed produces. Only a freshly loaded data set
+    /// passes.
     #[serde(default)]
     pub fingerprint: bool,
-    /// Which share of the work is this process's.
+    /// Which share of the work this process does.
     #[serde(default)]
     pub shard: ShardSpec,
 }
 
-/// How a load is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// How to do a load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadSpec {
-    /// Which part of it.
+    /// Which part of the load.
     #[serde(default)]
     pub part: LoadPart,
-    /// Leave what an earlier load of the same data set wrote, and go on behind it.
+    /// Continue an earlier load of the same data set where it stopped; only with part = all.
     #[serde(default)]
     pub resume: bool,
 }
 
-/// Parts of a load, in their order. Several processes share one: one creates, each writes its shard's rows, one
+/// Parts of a load, in order. Several processes can share a load: one creates, each writes the rows of its shard, one
 /// finishes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadPart {
     /// All of them.
     #[default]
     All,
-    /// Empty tables, older ones dropped.
+    /// Drop old tables and create empty ones.
     Create,
-    /// The rows of this process's shard that are not there yet.
+    /// Write the missing rows of this process's shard.
     Rows,
-    /// Once every shard has written its rows: statistics, keys, indexes, constants, checks.
+    /// After every shard wrote its rows: statistics, keys, indexes, constants, checks.
     Finish,
 }
 
-/// A share of the work: `index` of `count`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ShardSpec {
-    /// From 0.
-    #[serde(default)]
-    pub index: u32,
-    /// At least 1.
-    #[serde(default = "default_connections")]
-    pub count: u32,
-}
-
-impl ShardSpec {
-    /// Whether one generator drives the load alone.
-    #[must_use]
-    pub fn is_whole(self) -> bool {
-        self.count == 1
-    }
-}
-
-impl Default for ShardSpec {
-    fn default() -> Self {
-        Self { index: 0, count: 1 }
-    }
-}
-
-/// The one version of the spec there is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// The only version of the spec.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum Schema {
     /// Version 1.
     #[default]
@@ -153,31 +149,33 @@ pub enum Schema {
 }
 
 /// What to do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
     /// Create and fill the tables, then check.
     Load,
     /// Drive the workload, then check.
     Run,
-    /// Only the consistency conditions.
+    /// Only check the data set.
     Check,
 }
 
-/// When operations are due.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// When operations start.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum PaceSpec {
-    /// Each worker starts its next operation when its last one ended.
+    /// Each client starts its next operation when its last one ended.
     Closed {},
-    /// At equal distances, whatever became of the ones before.
+    /// At equal intervals, whether or not earlier operations have ended.
     Constant {
-        /// Of all shards together.
+        /// Operations per second of all shards together.
+        #[schemars(range(max = MAX_RATE_PER_S), extend("exclusiveMinimum" = 0))]
         rate_per_s: f64,
     },
-    /// At random, with exponential distances, whatever became of the ones before.
+    /// At random, exponentially distributed intervals, whether or not earlier operations have ended.
     Poisson {
-        /// Of all shards together.
+        /// Operations per second of all shards together.
+        #[schemars(range(max = MAX_RATE_PER_S), extend("exclusiveMinimum" = 0))]
         rate_per_s: f64,
     },
 }
@@ -188,23 +186,13 @@ impl Default for PaceSpec {
     }
 }
 
-impl From<PaceSpec> for Pace {
-    fn from(spec: PaceSpec) -> Self {
-        match spec {
-            PaceSpec::Closed {} => Self::Closed,
-            PaceSpec::Constant { rate_per_s } => Self::Constant { rate_per_s },
-            PaceSpec::Poisson { rate_per_s } => Self::Poisson { rate_per_s },
-        }
-    }
-}
-
-/// What is verified after the action.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+/// What to verify after the action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckSpec {
     /// Nothing.
     None,
-    /// The workload's conditions and the server's counters.
+    /// The consistency conditions of the workload, and the counters of the server.
     #[default]
     Conditions,
 }
@@ -228,18 +216,6 @@ fn default_duration_s() -> f64 {
 fn default_max_retries() -> u32 {
     10
 }
-
-/// What is wrong with a spec, naming the key.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SpecError(pub String);
-
-impl fmt::Display for SpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "bad spec: {}", self.0)
-    }
-}
-
-impl std::error::Error for SpecError {}
 
 impl Spec {
     /// A spec with the default of everything else.
@@ -289,8 +265,8 @@ impl Spec {
         Ok(spec)
     }
 
-    /// Clients of the run, all shards together: by default as many as operations can be under way on the connections, but
-    /// with waits one a terminal.
+    /// Clients of the run, all shards together: by default as many as operations can be under way on the connections,
+    /// but with waits one a terminal.
     fn clients(&self) -> u64 {
         let each = |clients: u32| u64::from(clients) * u64::from(self.shard.count);
         match (self.workers, self.workload.terminals()) {

@@ -1,15 +1,12 @@
-//! What must hold of the parameters of sysbench's workloads.
+//! Validates the parameters of sysbench's workloads.
 
-use super::SpecError;
-use super::validate::require;
-
-/// Each is prepared for on every connection.
-const MOST_TABLES: u32 = 1_000;
+use super::error::{SpecError, require};
+use crate::workload::sysbench::{MAX_ROWS, MAX_TABLES};
 
 /// Checks what types cannot say.
 pub(super) fn validate(tables: u32, rows: u32) -> Result<(), SpecError> {
-    let count = (1..=MOST_TABLES).contains(&tables);
-    require(count, &format!("workload.tables: must be 1 to {MOST_TABLES}"))?;
-    let fits = (1..=i32::MAX as u32).contains(&rows);
+    let count = (1..=MAX_TABLES).contains(&tables);
+    require(count, &format!("workload.tables: must be 1 to {MAX_TABLES}"))?;
+    let fits = (1..=MAX_ROWS).contains(&rows);
     require(fits, "workload.rows: must be 1 to 2147483647 (the id is an int4)")
 }

@@ -1,63 +1,112 @@
-//! Where a spec's load goes.
+//! The target of a spec.
 
-use super::SpecError;
-use super::validate::require;
+use super::error::{SpecError, require};
 use crate::target::Dialect;
-use crate::target::aerospike::{DEFAULT_SET, Place};
+use crate::target::aerospike::{DEFAULT_SET, MAX_NAMESPACE_CHARACTERS, Place};
 use crate::target::postgres::{Dsn, Isolation, Retry, redact};
 use crate::target::resp::Url;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 /// More operations on one connection wait longer for each other than for the server.
-const MOST_IN_PIPELINE: u32 = 1_024;
+const MAX_PIPELINE: u32 = 1_024;
 
-/// A server, or several that serve one data set. Each kind has its keys; those of others are refused.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A server, or several that serve one data set. Each kind has its own keys and refuses those of the others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(transform = one_schema_per_kind)]
 pub struct TargetSpec {
-    /// What it speaks.
+    /// Which protocol the server speaks.
     #[serde(default)]
     pub kind: TargetKind,
-    /// PostgreSQL wire and RESP: `postgresql://user@host:port/database`, or `redis://host:port/number`. The password comes
-    /// from `PGPASSWORD`, or from `REDISCLI_AUTH`.
+    /// `postgresql://user@host:port/database` (or `?host=/socket/directory`; sslmode and the like as in libpq), or
+    /// `redis://[user@]host:port/number`, or `unix:///path/of/socket`. The password comes from the environment,
+    /// `PGPASSWORD` or `REDISCLI_AUTH`.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["postgres", "resp"], "x-required" = true))]
     pub dsn: String,
-    /// PostgreSQL wire: how transactions are isolated.
+    /// Isolation level of transactions.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["postgres"], "default" = Isolation::default()))]
     pub isolation: Isolation,
-    /// PostgreSQL wire: which SQL it speaks.
+    /// SQL dialect of the schema, the statements and the checks.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["postgres"], "default" = Dialect::default()))]
     pub dialect: Dialect,
-    /// PostgreSQL wire: how a transaction is tried again.
+    /// How to retry a transaction.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["postgres"], "default" = Retry::default()))]
     pub retry: Retry,
-    /// RESP: how many operations may be under way on one connection.
+    /// Operations in flight on one connection at a time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = MAX_PIPELINE), extend("x-kinds" = ["resp"], "default" = one()))]
     pub pipeline: u32,
-    /// RESP: the server is one of a cluster, whose masters share the keys.
+    /// The server belongs to a cluster, whose masters share connections and keys.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(extend("x-kinds" = ["resp"], "default" = false))]
     pub cluster: bool,
-    /// Aerospike: nodes, `host:port` each, that are asked for the others.
+    /// `host:port` of nodes; they name the others.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(length(min = 1), extend("x-kinds" = ["aerospike"], "x-required" = true))]
     pub hosts: Vec<String>,
-    /// Aerospike: where the set is.
+    /// A namespace that the nodes have.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(length(min = 1, max = MAX_NAMESPACE_CHARACTERS), extend("x-kinds" = ["aerospike"], "x-required" = true))]
     pub namespace: String,
-    /// Aerospike: what all records are in.
+    /// The set that holds all records; a load empties it.
     #[serde(default, skip_serializing_if = "is_default")]
+    #[schemars(with = "String", regex(pattern = r"^[^:;/=,\x00-\x20]{1,63}$"))]
+    #[schemars(extend("x-kinds" = ["aerospike"], "default" = DEFAULT_SET))]
     pub set: Option<String>,
 }
 
+/// Makes the schema of a target a choice of one schema per kind: `x-kinds` of a property names the kinds that have it,
+/// `x-required` says that they need it.
+fn one_schema_per_kind(schema: &mut Schema) {
+    let Some(Value::Object(properties)) = schema.remove("properties") else { return };
+    let kinds = TargetKind::json_schema(&mut SchemaGenerator::default());
+    let kinds = kinds.get("oneOf").and_then(Value::as_array).cloned().unwrap_or_default();
+    schema.remove("type");
+    schema.remove("additionalProperties");
+    schema.insert("oneOf".to_owned(), kinds.iter().map(|kind| of_kind(kind, &properties)).collect());
+}
+
+fn of_kind(kind: &Value, properties: &Map<String, Value>) -> Value {
+    let is_default = properties["kind"]["default"] == kind["const"];
+    let mut own = json!({"kind": {"type": "string", "const": kind["const"]}});
+    let mut required = if is_default { vec![] } else { vec!["kind"] };
+    if is_default {
+        own["kind"]["default"] = kind["const"].clone();
+    }
+    for (name, property) in properties {
+        let Some(Value::Array(kinds)) = property.get("x-kinds") else { continue };
+        if !kinds.contains(&kind["const"]) {
+            continue;
+        }
+        let mut property = property.clone();
+        let keywords = property.as_object_mut().expect("a property's schema is an object");
+        keywords.remove("x-kinds");
+        if keywords.remove("x-required").is_some() {
+            required.push(name);
+        }
+        own[name] = property;
+    }
+    let description = &kind["description"];
+    json!({"type": "object", "description": description, "properties": own, "required": required,
+           "additionalProperties": false})
+}
+
 /// Kinds of targets.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TargetKind {
-    /// PostgreSQL wire protocol.
+    /// PostgreSQL's wire protocol.
     #[default]
     Postgres,
-    /// Redis and Valkey.
+    /// Redis and Valkey: for kv, ycsb and null, without TLS.
     Resp,
-    /// Aerospike.
+    /// Aerospike: for kv (one row per operation), ycsb (except E) and null, without users and TLS.
     Aerospike,
 }
 
@@ -101,27 +150,30 @@ impl TargetSpec {
     }
 
     pub(super) fn validate(&self) -> Result<(), SpecError> {
-        let pipeline = (1..=MOST_IN_PIPELINE).contains(&self.pipeline);
-        require(pipeline, &format!("target.pipeline: must be 1 to {MOST_IN_PIPELINE}"))?;
+        let pipeline = (1..=MAX_PIPELINE).contains(&self.pipeline);
+        require(pipeline, &format!("target.pipeline: must be 1 to {MAX_PIPELINE}"))?;
         if self.kind != TargetKind::Postgres {
-            require(is_default(&self.isolation), "target.isolation: is of targets of kind postgres")?;
-            require(is_default(&self.dialect), "target.dialect: is of targets of kind postgres")?;
-            require(is_default(&self.retry), "target.retry: is of targets of kind postgres")?;
+            require(is_default(&self.isolation), "target.isolation: only for targets of kind postgres")?;
+            require(is_default(&self.dialect), "target.dialect: only for targets of kind postgres")?;
+            require(is_default(&self.retry), "target.retry: only for targets of kind postgres")?;
         }
         if self.kind != TargetKind::Resp {
-            require(is_one(&self.pipeline), "target.pipeline: is of targets of kind resp")?;
-            require(!self.cluster, "target.cluster: is of targets of kind resp")?;
+            require(is_one(&self.pipeline), "target.pipeline: only for targets of kind resp")?;
+            require(!self.cluster, "target.cluster: only for targets of kind resp")?;
         }
         if self.kind != TargetKind::Aerospike {
-            require(self.hosts.is_empty(), "target.hosts: is of targets of kind aerospike")?;
-            require(self.namespace.is_empty(), "target.namespace: is of targets of kind aerospike")?;
-            require(self.set.is_none(), "target.set: is of targets of kind aerospike")?;
+            require(self.hosts.is_empty(), "target.hosts: only for targets of kind aerospike")?;
+            require(self.namespace.is_empty(), "target.namespace: only for targets of kind aerospike")?;
+            require(self.set.is_none(), "target.set: only for targets of kind aerospike")?;
         }
         match self.kind {
             TargetKind::Postgres => self.dsn().map(|_| ()),
             TargetKind::Resp => self.url().map(|_| ()),
             TargetKind::Aerospike => {
-                require(self.dsn.is_empty(), "target.dsn: is of other targets: name hosts, namespace and set")?;
+                require(
+                    self.dsn.is_empty(),
+                    "target.dsn: not for targets of kind aerospike: give hosts, namespace and set",
+                )?;
                 self.place().map(|_| ())
             }
         }

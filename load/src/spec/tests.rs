@@ -113,14 +113,14 @@ fn an_aerospike_target_is_hosts_a_namespace_and_a_set() {
         ("/target/pipeline", json!(2), "target.pipeline"),
         ("/target/cluster", json!(true), "target.cluster"),
         ("/target/dsn", json!("redis://h"), "target.dsn"),
-        ("/target/hosts", json!([]), "target.hosts: must name"),
+        ("/target/hosts", json!([]), "target.hosts: give"),
         ("/target/hosts", json!(["h:x"]), "target.hosts"),
         ("/target/namespace", json!("a:b"), "target.namespace"),
         ("/target/set", json!(""), "target.set: must be 1 to 63"),
         ("/workload/batch", json!(2), "workload.batch: must be 1"),
         ("/workload/min_block_bytes", json!(9_000_000), "workload.max_block_bytes"),
         ("/workload", json!({"kind": "ycsb", "rows": 9, "mix": "e"}), "workload.mix: e scans"),
-        ("/workload", json!({"kind": "tpcb", "scale": 1}), "targets of kind aerospike have kv"),
+        ("/workload", json!({"kind": "tpcb", "scale": 1}), "targets of kind aerospike support kv"),
         ("/load", json!({"resume": true}), "load.resume"),
         ("/fingerprint", json!(true), "fingerprint"),
     ] {
@@ -131,7 +131,7 @@ fn an_aerospike_target_is_hosts_a_namespace_and_a_set() {
         assert!(message.contains(expected), "{key}: {message}");
     }
     let other = with("/target", json!({"dsn": "postgresql://u@h/d", "hosts": ["h"]}));
-    assert!(Spec::parse(&other).unwrap_err().to_string().contains("target.hosts: is of targets of kind aerospike"));
+    assert!(Spec::parse(&other).unwrap_err().to_string().contains("target.hosts: only for targets of kind aerospike"));
 }
 
 #[test]
@@ -184,8 +184,11 @@ fn what_is_wrong_is_named() {
         (with("/workload", oltp(1_001, 9)), "workload.tables"),
         (with("/workload", oltp(1, 0)), "workload.rows"),
         (with("/workload", json!({"kind": "tpcb", "scale": 0})), "workload.scale: must be 1 to 21000"),
-        (with("/target/pipeline", json!(2)), "target.pipeline: is of targets of kind resp"),
-        (with("/target", json!({"kind": "resp", "dsn": "redis://h"})), "workload.kind: targets of kind resp have kv"),
+        (with("/target/pipeline", json!(2)), "target.pipeline: only for targets of kind resp"),
+        (
+            with("/target", json!({"kind": "resp", "dsn": "redis://h"})),
+            "workload.kind: targets of kind resp support kv",
+        ),
         (with("/schema", json!("nephoscope/load-spec/2")), "load-spec/2"),
         (with("/action", json!("jump")), "action"),
         (with("/connections", json!(0)), "connections"),

@@ -1,14 +1,10 @@
-//! What must hold of the parameters of pgbench's transaction.
+//! Validates the parameters of pgbench's transaction.
 
-use super::SpecError;
-use super::validate::require;
-use crate::workload::tpcb::TpcbOptions;
-
-/// More accounts have no int4.
-const MOST_BRANCHES: u32 = 21_000;
+use super::error::{SpecError, require};
+use crate::workload::tpcb::{MAX_BRANCHES, TpcbOptions};
 
 /// Checks what types cannot say.
 pub(super) fn validate(tpcb: &TpcbOptions) -> Result<(), SpecError> {
-    let scale = (1..=MOST_BRANCHES).contains(&tpcb.scale);
-    require(scale, &format!("workload.scale: must be 1 to {MOST_BRANCHES} (an account is an int4)"))
+    let scale = (1..=MAX_BRANCHES).contains(&tpcb.scale);
+    require(scale, &format!("workload.scale: must be 1 to {MAX_BRANCHES} (an account is an int4)"))
 }

@@ -1,30 +1,15 @@
-//! What must hold of a spec beyond its types.
+//! Validates a spec beyond its types.
 
-use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, SpecError, TargetKind, WorkloadSpec};
-
-/// Each is a process of the server.
-const MOST_CONNECTIONS: u32 = 10_000;
-/// Each takes a place in a heap here.
-const MOST_WORKERS: u64 = 10_000_000;
-const MOST_THREADS: u32 = 1_024;
-/// What one machine can never offer.
-const HIGHEST_RATE_PER_S: f64 = 1e8;
-/// With its pauses, more takes minutes for one operation.
-const MOST_RETRIES: u32 = 1_000;
-/// Machines that generate load.
-const MOST_SHARDS: u32 = 10_000;
-/// A year: longer is a mistake in the unit.
-const LONGEST_S: f64 = 366.0 * 86_400.0;
+use super::error::{SpecError, require};
+use super::limits::{MAX_CONNECTIONS, MAX_DURATION_S, MAX_RATE_PER_S, MAX_RETRIES, MAX_SEED, MAX_THREADS, MAX_WORKERS};
+use super::{Action, LoadPart, PaceSpec, ShardSpec, Spec, TargetKind, WorkloadSpec};
+use crate::workload::MAX_SHARDS;
 
 /// What targets of kind resp have.
-pub const RESP_WORKLOADS: &str = "workload.kind: targets of kind resp have kv, ycsb and null";
+pub const RESP_WORKLOADS: &str = "workload.kind: targets of kind resp support kv, ycsb and null";
 
 /// What targets of kind aerospike have.
-pub const AEROSPIKE_WORKLOADS: &str = "workload.kind: targets of kind aerospike have kv, ycsb and null";
-
-pub(super) fn require(holds: bool, message: &str) -> Result<(), SpecError> {
-    if holds { Ok(()) } else { Err(SpecError(message.to_owned())) }
-}
+pub const AEROSPIKE_WORKLOADS: &str = "workload.kind: targets of kind aerospike support kv, ycsb and null";
 
 impl Spec {
     /// Checks what types cannot say.
@@ -32,12 +17,12 @@ impl Spec {
     /// # Errors
     /// [`SpecError`] naming the key.
     pub fn validate(&self) -> Result<(), SpecError> {
-        require(self.seed < 1 << 63, "seed: must be below 2^63")?;
-        let connections = (1..=MOST_CONNECTIONS).contains(&self.connections);
-        require(connections, &format!("connections: must be 1 to {MOST_CONNECTIONS}"))?;
-        require(self.max_retries <= MOST_RETRIES, &format!("max_retries: must be at most {MOST_RETRIES}"))?;
-        require((0.0..=LONGEST_S).contains(&self.ramp_s), "ramp_s: must be 0 seconds to a year")?;
-        let lasts = self.duration_s > 0.0 && self.duration_s <= LONGEST_S;
+        require(self.seed <= MAX_SEED, "seed: must be below 2^63")?;
+        let connections = (1..=MAX_CONNECTIONS).contains(&self.connections);
+        require(connections, &format!("connections: must be 1 to {MAX_CONNECTIONS}"))?;
+        require(self.max_retries <= MAX_RETRIES, &format!("max_retries: must be at most {MAX_RETRIES}"))?;
+        require((0.0..=MAX_DURATION_S).contains(&self.ramp_s), "ramp_s: must be from 0 seconds to a year")?;
+        let lasts = self.duration_s > 0.0 && self.duration_s <= MAX_DURATION_S;
         require(lasts, "duration_s: must be above 0 seconds, and at most a year")?;
         self.validate_shares()?;
         self.validate_dialect()?;
@@ -78,9 +63,9 @@ impl Spec {
             _ => return Err(SpecError(RESP_WORKLOADS.to_owned())),
         };
         let one_slot = !self.target.cluster || batch == 1;
-        require(one_slot, "workload.batch: must be 1 on a cluster, whose slots share no command")?;
-        require(!self.load.resume, "load.resume: is of targets of kind postgres")?;
-        require(!self.fingerprint, "fingerprint: is of targets of kind postgres")
+        require(one_slot, "workload.batch: must be 1 on a cluster, where one command cannot span slots")?;
+        require(!self.load.resume, "load.resume: only for targets of kind postgres")?;
+        require(!self.fingerprint, "fingerprint: only for targets of kind postgres")
     }
 
     /// Checks what a target of Aerospike can do.
@@ -90,41 +75,44 @@ impl Spec {
         }
         match &self.workload {
             WorkloadSpec::Kv(kv) => {
-                require(kv.batch == 1, "workload.batch: must be 1, since an operation is about one record")?;
+                require(kv.batch == 1, "workload.batch: must be 1 on targets of kind aerospike")?;
                 super::kv::validate_aerospike(kv)?;
             }
             WorkloadSpec::Null(_) => {}
             WorkloadSpec::Ycsb(ycsb) => super::ycsb::validate_aerospike(ycsb)?,
             _ => return Err(SpecError(AEROSPIKE_WORKLOADS.to_owned())),
         }
-        require(!self.load.resume, "load.resume: is of targets of kind postgres")?;
-        require(!self.fingerprint, "fingerprint: is of targets of kind postgres")
+        require(!self.load.resume, "load.resume: only for targets of kind postgres")?;
+        require(!self.fingerprint, "fingerprint: only for targets of kind postgres")
     }
 
     fn validate_shares(&self) -> Result<(), SpecError> {
         let ShardSpec { index, count } = self.shard;
-        require((1..=MOST_SHARDS).contains(&count), &format!("shard.count: must be 1 to {MOST_SHARDS}"))?;
+        require((1..=MAX_SHARDS).contains(&count), &format!("shard.count: must be 1 to {MAX_SHARDS}"))?;
         require(index < count, "shard.index: must be below shard.count")?;
         let whole = self.action != Action::Load || count == 1 || self.load.part == LoadPart::Rows;
-        require(whole, "load.part: a shard loads rows only: create once, then rows on each, then finish once")?;
+        require(
+            whole,
+            "load.part: a shard can only load rows: create once, then load rows on each shard, then finish once",
+        )?;
         let fresh = !self.load.resume || self.load.part == LoadPart::All;
-        require(fresh, "load.resume: only the whole load is resumed; rows and finish always go on where they were")
+        require(fresh, "load.resume: only with part \"all\"; rows and finish always resume")
     }
 
     /// Checks how the load is to be driven.
     fn validate_drive(&self) -> Result<(), SpecError> {
-        let threads = self.threads.is_none_or(|threads| (1..=MOST_THREADS).contains(&threads));
-        require(threads, &format!("threads: must be 1 to {MOST_THREADS}"))?;
-        let workers = self.workers.is_none_or(|workers| workers > 0) && self.clients() <= MOST_WORKERS;
-        require(workers, &format!("workers: must be 1 to {MOST_WORKERS}, of all shards together"))?;
+        let threads = self.threads.is_none_or(|threads| (1..=MAX_THREADS).contains(&threads));
+        require(threads, &format!("threads: must be 1 to {MAX_THREADS}"))?;
+        let workers = self.workers.is_none_or(|workers| workers > 0) && self.clients() <= MAX_WORKERS;
+        require(workers, &format!("workers: must be 1 to {MAX_WORKERS}, of all shards together"))?;
         require(self.operations.is_none_or(|operations| operations > 0), "operations: must be at least 1")?;
         if let PaceSpec::Constant { rate_per_s } | PaceSpec::Poisson { rate_per_s } = self.pace {
-            let rate = rate_per_s > 0.0 && rate_per_s <= HIGHEST_RATE_PER_S;
-            require(rate, &format!("pace.rate_per_s: must be above 0 and at most {HIGHEST_RATE_PER_S}"))?;
+            let rate = rate_per_s > 0.0 && rate_per_s <= MAX_RATE_PER_S;
+            require(rate, &format!("pace.rate_per_s: must be above 0 and at most {MAX_RATE_PER_S}"))?;
             let waits = self.workload.terminals().is_some();
-            require(!waits, "pace: arrivals by a schedule and waits of terminals exclude each other")?;
+            require(!waits, "pace: an open pace and the waits of terminals exclude each other")?;
         }
-        let some_time = |seconds: f64| seconds > 0.0 && seconds <= LONGEST_S;
+        let some_time = |seconds: f64| seconds > 0.0 && seconds <= MAX_DURATION_S;
         require(some_time(self.answer_timeout_s), "answer_timeout_s: must be above 0 seconds, and at most a year")?;
         require(some_time(self.reconnect_timeout_s), "reconnect_timeout_s: must be above 0 seconds, and at most a year")
     }

@@ -1,7 +1,7 @@
-//! With what a target is loaded. Each workload has its parameters in a file of its own; they are its options on the
-//! command line too, and their texts are its help.
+//! The workload of a spec. Each workload has its parameters in its own file; they are also its options on the command
+//! line, and their comments are its help.
 
-use super::SpecError;
+use super::error::SpecError;
 use super::point_select::PointSelectSpec;
 use super::tpcc::TpccSpec;
 use crate::workload::kv::KvOptions;
@@ -9,34 +9,35 @@ use crate::workload::sysbench::{OltpInsertOptions, OltpReadWriteOptions};
 use crate::workload::tpcb::TpcbOptions;
 use crate::workload::ycsb::YcsbOptions;
 use clap::Args;
+use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// With what to load the target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The workload and its parameters.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum WorkloadSpec {
     /// TPC-C 5.11.
     Tpcc(TpccSpec),
-    /// One row by its primary key.
+    /// One row by its primary key per operation (sysbench oltp_point_select).
     PointSelect(PointSelectSpec),
-    /// A new row.
+    /// One new row per operation (sysbench oltp_insert).
     OltpInsert(OltpInsertOptions),
-    /// A transaction of reads and writes.
+    /// A transaction of 14 reads and 4 writes (sysbench oltp_read_write).
     OltpReadWrite(OltpReadWriteOptions),
-    /// A deposit at a bank.
+    /// A deposit at a bank (pgbench's default transaction).
     Tpcb(TpcbOptions),
-    /// Rows of a key and a block of bytes.
+    /// Rows of a key and a block of bytes, read and written by key (CockroachDB's kv).
     Kv(KvOptions),
     /// YCSB's core workloads.
     Ycsb(YcsbOptions),
-    /// Nothing at all, a round trip each.
+    /// Empty round trips without a data set.
     Null(NullSpec),
 }
 
 /// Parameters of the null workload: there are none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Args)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct NullSpec {}
 

@@ -1,30 +1,24 @@
-//! What must hold of the parameters of YCSB's core workloads.
+//! Validates the parameters of YCSB's core workloads.
 
-use super::SpecError;
-use super::validate::require;
-use crate::workload::ycsb::{MOST_FIELDS, Mix, YcsbOptions};
-
-/// 100 bytes each, and still 10 TB.
-const MOST_ROWS: u64 = 100_000_000_000;
-/// A record of ten is what RESP and PostgreSQL take without further ado.
-const MOST_FIELD_BYTES: u32 = 1024 * 1024;
+use super::error::{SpecError, require};
+use crate::workload::ycsb::{MAX_FIELD_BYTES, MAX_FIELDS, MAX_ROWS, Mix, YcsbOptions};
 
 /// Checks what types cannot say.
 pub(super) fn validate(ycsb: &YcsbOptions) -> Result<(), SpecError> {
-    let rows = (1..=MOST_ROWS).contains(&ycsb.rows);
-    require(rows, &format!("workload.rows: must be 1 to {MOST_ROWS}"))?;
-    let fields = (1..=MOST_FIELDS).contains(&(ycsb.fields as usize));
-    require(fields, &format!("workload.fields: must be 1 to {MOST_FIELDS}"))?;
-    let bytes = (1..=MOST_FIELD_BYTES).contains(&ycsb.field_bytes);
-    require(bytes, &format!("workload.field_bytes: must be 1 to {MOST_FIELD_BYTES}"))
+    let rows = (1..=MAX_ROWS).contains(&ycsb.rows);
+    require(rows, &format!("workload.rows: must be 1 to {MAX_ROWS}"))?;
+    let fields = (1..=MAX_FIELDS).contains(&(ycsb.fields as usize));
+    require(fields, &format!("workload.fields: must be 1 to {MAX_FIELDS}"))?;
+    let bytes = (1..=MAX_FIELD_BYTES).contains(&ycsb.field_bytes);
+    require(bytes, &format!("workload.field_bytes: must be 1 to {MAX_FIELD_BYTES}"))
 }
 
 /// Checks what a target of RESP can do.
 pub(super) fn validate_resp(ycsb: &YcsbOptions) -> Result<(), SpecError> {
-    require(ycsb.mix != Mix::E, "workload.mix: e scans, and hashes have no order: use a target of kind postgres")
+    require(ycsb.mix != Mix::E, "workload.mix: e scans, which needs a target of kind postgres")
 }
 
 /// Checks what a target of Aerospike can do.
 pub(super) fn validate_aerospike(ycsb: &YcsbOptions) -> Result<(), SpecError> {
-    require(ycsb.mix != Mix::E, "workload.mix: e scans, and records have no order: use a target of kind postgres")
+    require(ycsb.mix != Mix::E, "workload.mix: e scans, which needs a target of kind postgres")
 }

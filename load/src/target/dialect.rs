@@ -1,13 +1,14 @@
 //! What differs between servers of the PostgreSQL wire. One text serves all of them wherever it can.
 //!
-//! Nothing here was run against CockroachDB or YugabyteDB. The statements for CockroachDB were parsed once with its public
-//! grammar; types, functions and settings are unproven there.
+//! Nothing here was run against CockroachDB or YugabyteDB. The statements for CockroachDB were parsed once with its
+//! public grammar; types, functions and settings are unproven there.
 
 use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which SQL a server speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Dialect {
     /// PostgreSQL 15 and later.
@@ -84,7 +85,7 @@ impl Dialect {
         )
     }
 
-    /// CockroachDB's protocol for transactions that are tried again: after BEGIN, before COMMIT, and instead of ROLLBACK.
+    /// CockroachDB's protocol for transactions that are retried: after BEGIN, before COMMIT, and instead of ROLLBACK.
     pub const RESTART_PROTOCOL: [&'static str; 3] = [
         "SAVEPOINT cockroach_restart",
         "RELEASE SAVEPOINT cockroach_restart",
@@ -94,7 +95,7 @@ impl Dialect {
     /// Writes what is only in memory to the disks, so that no run pays for the load.
     pub const CHECKPOINT: &'static str = "CHECKPOINT";
 
-    /// The server's function from a text to 64 bits that [`crate::fingerprint`] computes too.
+    /// The server's function from a text to 64 bits that [`crate::verify::fingerprint`] computes too.
     #[must_use]
     pub fn text_hash(self, text: &str) -> String {
         match self {
@@ -103,7 +104,7 @@ impl Dialect {
         }
     }
 
-    /// Whether the server counts what is done to each table, where [`crate::statistics`] looks for it.
+    /// Whether the server counts what is done to each table, where [`crate::verify::statistics`] looks for it.
     #[must_use]
     pub fn has_table_statistics(self) -> bool {
         self == Self::Postgres

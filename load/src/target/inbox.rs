@@ -5,8 +5,8 @@ use super::socket::Socket;
 use std::ops::Range;
 
 const INITIAL_BYTES: usize = 8 * 1024;
-/// Answers that come together are read together, up to so much: each read is a call of the kernel.
-const MOST_READ_BYTES: usize = 64 * 1024;
+/// Answers that come together are read together, up to this much: each read is a call of the kernel.
+const MAX_READ_BYTES: usize = 64 * 1024;
 
 /// What a read that does not wait came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl Inbox {
         &self.bytes[self.parsed..self.filled]
     }
 
-    /// Takes so many bytes of what is unread; where they lie.
+    /// Takes this many bytes of what is unread; where they lie.
     pub(super) fn take(&mut self, count: usize) -> Range<usize> {
         let taken = self.parsed..self.parsed + count;
         self.parsed = taken.end;
@@ -74,7 +74,7 @@ impl Inbox {
         if read < size {
             return Ok(Filled::All);
         }
-        if self.bytes.len() < MOST_READ_BYTES {
+        if self.bytes.len() < MAX_READ_BYTES {
             self.bytes.resize(self.bytes.len() * 2, 0);
         }
         Ok(Filled::PerhapsMore)

@@ -1,4 +1,4 @@
-//! A socket with the answers that come on it: what every protocol does with bytes, whatever they say.
+//! A socket and the answers that arrive on it: what all protocols have in common.
 
 use super::inbox::{Filled, Inbox};
 use super::socket::Socket;
@@ -105,7 +105,7 @@ impl<A: Answers> Link<A> {
         self.expect();
         match self.reply.inbox().try_fill(&mut self.socket)? {
             Filled::Nothing => Ok(()),
-            Filled::All | Filled::PerhapsMore => Err(TargetError::Protocol("an answer to nothing".to_owned())),
+            Filled::All | Filled::PerhapsMore => Err(TargetError::Protocol("an answer without a request".to_owned())),
         }
     }
 

@@ -1,4 +1,4 @@
-//! What load is sent to. A target knows connections and bytes; it knows no workload, no pace, no histogram.
+//! What load is sent to. A target knows connections and bytes, but no workload, pace or histogram.
 
 pub mod aerospike;
 mod dialect;
@@ -11,6 +11,7 @@ mod socket;
 pub use dialect::Dialect;
 
 use std::fmt;
+use std::io;
 use std::os::fd::AsFd;
 
 /// What is sent in one exchange. It is reused, so that a warm one allocates nothing.
@@ -21,8 +22,8 @@ pub trait Request: Send {
 
 /// A session with a server that does not wait: an engine watches its socket, and calls when something can go on.
 ///
-/// Exchanges are answered in the order in which they began. Where a target takes several at a time, an engine that sends
-/// several requests before it asks for the first answer has them on the way together.
+/// Exchanges are answered in the order in which they began. Where a target takes several at a time, an engine that
+/// sends several requests before it asks for the first answer has them on the way together.
 pub trait Session: AsFd + Send + Sized + 'static {
     /// What is sent.
     type Request: Request;
@@ -35,8 +36,8 @@ pub trait Session: AsFd + Send + Sized + 'static {
     /// [`TargetError::Lost`].
     fn set_nonblocking(&mut self) -> Result<(), TargetError>;
 
-    /// Lets a request that is empty be filled, with the last reply at hand, and at best where it will be sent from. What
-    /// was filled in must be begun at once.
+    /// Lets a request that is empty be filled, with the last reply at hand, and at best where it will be sent from.
+    /// What was filled in must be started at once.
     fn fill<R>(&mut self, request: &mut Self::Request, fill: impl FnOnce(&Self::Reply, &mut Self::Request) -> R) -> R {
         fill(self.reply(), request)
     }
@@ -56,7 +57,7 @@ pub trait Session: AsFd + Send + Sized + 'static {
         Ok(())
     }
 
-    /// Goes on with the exchange of this request, the oldest under way, as far as that goes without waiting.
+    /// Goes on with the exchange of this request, the oldest in flight, as far as that goes without waiting.
     ///
     /// # Errors
     /// [`TargetError::Database`] when the server refuses it, and others when the session is of no more use.
@@ -142,6 +143,15 @@ pub enum Value<'a> {
         /// How many of them stand behind the point.
         scale: u8,
     },
+}
+
+/// Takes rows, a value at a time (COPY BINARY, or text for a fingerprint).
+pub trait RowWriter {
+    /// Writes one row.
+    ///
+    /// # Errors
+    /// Whatever the sink returned.
+    fn row(&mut self, values: &[Value<'_>]) -> io::Result<()>;
 }
 
 /// Why an exchange failed.

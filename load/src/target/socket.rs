@@ -15,7 +15,7 @@ const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 /// … and this many times, before it gives the connection up.
 const KEEPALIVE_PROBES: u32 = 3;
-/// Bytes on the way that nobody acknowledges for so long end the connection too: keep-alive asks only when nothing is
+/// Bytes on the way that nobody acknowledges for this long end the connection too: keep-alive asks only when nothing is
 /// under way. The kernel's own patience is a quarter of an hour.
 const UNACKNOWLEDGED_MS: u32 = 60_000;
 const RECEIVING: &str = "waiting for an answer";
@@ -132,7 +132,7 @@ impl Socket {
         }
     }
 
-    /// One read, begun again where a signal cut it short.
+    /// One read, started again where a signal cut it short.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         loop {
             let read = match self {
@@ -173,7 +173,7 @@ fn lost(doing: &str, error: &io::Error) -> TargetError {
     match error.kind() {
         // A socket timeout is reported as EAGAIN.
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            TargetError::Lost(format!("{doing}: the server was silent for longer than the timeout"))
+            TargetError::Lost(format!("{doing}: the server did not answer within the timeout"))
         }
         _ => TargetError::Lost(format!("{doing}: {error}")),
     }
@@ -181,7 +181,7 @@ fn lost(doing: &str, error: &io::Error) -> TargetError {
 
 fn connect_tcp(host: &str, port: u16, timeout: Duration) -> io::Result<TcpStream> {
     let deadline = Instant::now() + timeout;
-    let mut last = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
+    let mut last = io::Error::new(io::ErrorKind::NotFound, "the host name has no address");
     for address in (host, port).to_socket_addrs()? {
         let left = deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {

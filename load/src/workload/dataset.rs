@@ -1,6 +1,6 @@
 //! A data set: tables, and rows that are functions of (seed, table, index).
 
-use crate::target::{Dialect, Value};
+use crate::target::{Dialect, RowWriter};
 use std::io;
 
 /// A table, its columns in the order in which rows are written.
@@ -74,8 +74,8 @@ impl Table {
         format!("COPY {} ({}) FROM STDIN WITH BINARY", self.name, names.join(", "))
     }
 
-    /// An expression: one row as text, its values joined by `|`. Bytes are hexadecimal, times are microseconds since 1970, whatever the
-    /// session's style of dates.
+    /// An expression: one row as text, its values joined by `|`. Bytes are hexadecimal, times are microseconds since
+    /// 1970, whatever the session's style of dates.
     #[must_use]
     pub fn text_sql(&self) -> String {
         let value = |(name, kind): &(&str, &str)| {
@@ -134,13 +134,4 @@ pub struct Piece {
     pub table: &'static Table,
     /// Which piece of the table (for TPC-C the warehouse; 0 for ITEM).
     pub index: u32,
-}
-
-/// Takes rows, a value at a time (COPY BINARY, or text for a fingerprint).
-pub trait RowWriter {
-    /// Writes one row.
-    ///
-    /// # Errors
-    /// Whatever the sink returned.
-    fn row(&mut self, values: &[Value<'_>]) -> io::Result<()>;
 }

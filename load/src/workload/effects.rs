@@ -3,12 +3,12 @@
 use super::OperationId;
 
 /// How often an operation that committed did something. It may be more often than `least` where the server decides: by
-/// its plan, or since it begins anew after waiting for somebody else.
+/// its plan, or since it begins again after waiting for somebody else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     /// Every time.
     pub least: u32,
-    /// At most; `None`: nobody can say.
+    /// At most; `None`: unknown.
     pub most: Option<u32>,
 }
 

@@ -1,6 +1,6 @@
-//! What is asked of a target. A workload knows inputs, statements and rows; it knows neither rate nor histogram,
-//! and does no input or output itself: a [`Worker`] is a state machine that an engine drives, so that a blocking
-//! engine and an event loop run the same code.
+//! What a target is asked to do. A workload knows inputs, statements and rows, but neither rate nor histogram, and does
+//! no I/O: a [`Worker`] is a state machine that an engine drives, so that a blocking engine and an event loop run the
+//! same code.
 
 mod dataset;
 mod effects;
@@ -9,7 +9,7 @@ pub mod kv;
 pub mod null;
 pub mod point_select;
 mod records;
-mod registry;
+mod shard;
 mod statistic;
 mod streams;
 pub mod sysbench;
@@ -18,11 +18,11 @@ pub mod tpcc;
 mod transaction;
 pub mod ycsb;
 
-pub use dataset::{Dataset, Key, NULL_TEXT, Piece, RowWriter, Table, tables};
+pub use dataset::{Dataset, Key, NULL_TEXT, Piece, Table, tables};
 pub use effects::{EFFECTS, Effect, Effects, Times};
 pub use records::{Name, Records};
-pub use registry::{Parts, parts};
-pub use streams::{Streams, below};
+pub use shard::{MAX_SHARDS, ShardSpec};
+pub use streams::{Streams, below, exponential};
 pub use transaction::Trips;
 
 use crate::target::{Session, Statement, postgres};
@@ -54,8 +54,8 @@ pub enum Completion {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataError(pub String);
 
-/// An executor of operations on a kind of session, one at a time. Clients (who is due, and how often each was) are the engine's: a worker
-/// serves whichever it is told.
+/// Executes operations on a kind of session, one at a time. The engine decides which client is due; a worker serves
+/// any.
 pub trait Worker<S: Session = postgres::Connection>: Send {
     /// Draws an operation and all of its inputs, as functions of (seed, client, turn) alone: it does not matter which
     /// executor serves a client, nor what it drew before. A client's turns count from 0.
@@ -184,7 +184,7 @@ pub struct ServerCounter {
     pub sql: String,
     /// The client's count: committed completions of this operation …
     pub operation: OperationId,
-    /// … each of which adds so many.
+    /// … each of which adds this many.
     pub each: u32,
 }
 
@@ -214,9 +214,9 @@ pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     fn retried(&self) -> &'static [&'static str] {
         &[]
     }
-    /// An executor in a run of so many clients.
+    /// An executor in a run of this many clients.
     fn worker(&self, clients: u32) -> Box<dyn Worker<S>>;
-    /// Keying and think times, in a run of so many clients; `None` when a client is due as soon as it can be.
+    /// Keying and think times, in a run of this many clients; `None` when a client is due as soon as it can be.
     fn waits(&self, _clients: u32) -> Option<Box<dyn Waits>> {
         None
     }
@@ -224,7 +224,7 @@ pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     fn part(&self, _clients: u32, client: u32, _turn: u64, parts: usize) -> usize {
         client as usize % parts
     }
-    /// Judges the merged draws of a run of so many clients.
+    /// Judges the merged draws of a run of this many clients.
     fn audit(&self, clients: u32, draws: &Draws) -> Vec<AuditLine>;
     /// Conditions that must hold on the data set; empty when the workload has none.
     fn conditions(&self) -> Vec<Condition> {
@@ -234,7 +234,7 @@ pub trait Workload<S: Session = postgres::Connection>: Send + Sync {
     fn server_counters(&self) -> Vec<ServerCounter> {
         Vec::new()
     }
-    /// What operations do to the tables, to be held against the statistics of a server that keeps some.
+    /// What operations do to the tables, to be compared with the statistics of a server that keeps some.
     fn effects(&self) -> Option<Effects> {
         None
     }

@@ -1,11 +1,12 @@
-//! Nothing but round trips: one empty `Sync` each, on RESP one PING, on Aerospike one question. It measures what the generator, the wire and the server's protocol can
-//! do without any query, so that a rate measured otherwise can be held against it.
+//! Nothing but round trips: one empty `Sync` each, on RESP one PING, on Aerospike one question. It measures what the
+//! generator, the wire and the server's protocol can do without any query, so that a rate measured otherwise can be
+//! compared with it.
 
-use super::{AuditLine, Completion, DataError, Dataset, Draws, OperationId, Piece, RowWriter, Step, Worker, Workload};
-use crate::target::Dialect;
+use super::{AuditLine, Completion, DataError, Dataset, Draws, OperationId, Piece, Step, Worker, Workload};
 use crate::target::aerospike::{self, Messages};
 use crate::target::postgres::{Batch, Reply};
 use crate::target::resp::{self, Commands};
+use crate::target::{Dialect, RowWriter};
 use std::io;
 
 /// The workload, and its data set of no tables.

@@ -2,7 +2,7 @@
 //!
 //! The smallest useful operation: it measures the path to the server, the protocol and the cache.
 
-use super::keys::{Bins, MOST_BINS, Ranks, Shape};
+use super::keys::{Bins, MAX_BINS, Ranks, Shape};
 use super::{
     AuditLine, Completion, Condition, DataError, Draws, Effect, Effects, OperationId, Step, Streams, Tally, Times,
     Worker, Workload, statistic,
@@ -57,7 +57,7 @@ impl Workload for PointSelect {
             bins: self.bins.clone(),
             id: 0,
             id_sum: 0,
-            counts: [0; MOST_BINS],
+            counts: [0; MAX_BINS],
         })
     }
 
@@ -74,7 +74,7 @@ impl Workload for PointSelect {
         vec![
             Condition {
                 number: 1,
-                text: "sbtest1 has as many rows as the workload says",
+                text: "sbtest1 has as many rows as the spec says",
                 sql: format!("SELECT abs(count(*) - {rows})::int8, count(*)::text || ' rows, not {rows}' FROM sbtest1"),
                 only_after_load: false,
             },
@@ -104,7 +104,7 @@ struct PointSelectWorker {
     id: i32,
     id_sum: u64,
     /// Of the rows that were drawn.
-    counts: [u64; MOST_BINS],
+    counts: [u64; MAX_BINS],
 }
 
 impl Worker for PointSelectWorker {
@@ -125,7 +125,9 @@ impl Worker for PointSelectWorker {
         };
         match reply.row(0, 0).and_then(|row| row.text(0)) {
             Some(_) if reply.row_count(0) == 1 => Ok(Step::Done(Completion::Committed)),
-            _ => Err(DataError(format!("sbtest1 has {} rows of id {}, or one without c", reply.row_count(0), self.id))),
+            _ => {
+                Err(DataError(format!("sbtest1 has {} rows with id {}, or one without c", reply.row_count(0), self.id)))
+            }
         }
     }
 
@@ -144,7 +146,7 @@ impl Worker for PointSelectWorker {
 mod tests {
     use super::*;
 
-    /// The audit of 999 rows, of which so many draws of each of 4 clients are of this shape.
+    /// The audit of 999 rows, of which this many draws of each of 4 clients are of this shape.
     fn audit(does: Shape, turns: u64) -> Vec<AuditLine> {
         let mut workload = PointSelect::new(999, 7);
         workload.ranks = Ranks::new(does, 999);

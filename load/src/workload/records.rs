@@ -1,16 +1,16 @@
-//! Data sets on targets of keys and values: each row is written by one command, under a name.
+//! Data sets on key-value targets: one command writes one row under a name.
 
 use super::Dataset;
 use crate::target::aerospike::{Bin, Messages};
 use crate::target::resp::Commands;
 
 /// `user` and 20 digits.
-const MOST_BYTES: usize = 24;
+const MAX_BYTES: usize = 24;
 
 /// The name of a row, held without another allocation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name {
-    bytes: [u8; MOST_BYTES],
+    bytes: [u8; MAX_BYTES],
     length: usize,
 }
 
@@ -21,7 +21,7 @@ impl Name {
     /// With more than 24.
     #[must_use]
     pub fn of(text: &[u8]) -> Self {
-        let mut bytes = [0; MOST_BYTES];
+        let mut bytes = [0; MAX_BYTES];
         bytes[..text.len()].copy_from_slice(text);
         Self { bytes, length: text.len() }
     }

@@ -48,6 +48,14 @@ pub fn below(random: &mut impl RngCore, bound: u32) -> u32 {
     }
 }
 
+/// Exponential with mean 1.
+#[must_use]
+pub fn exponential(random: &mut impl RngCore) -> f64 {
+    // 53 bits, above 0 and at most 1: its logarithm is finite.
+    let uniform = ((random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+    -uniform.ln()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

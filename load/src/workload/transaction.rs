@@ -4,18 +4,19 @@
 use super::{Completion, DataError, Step};
 use crate::target::postgres::{Batch, Reply};
 use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// How such a transaction is cut into round trips. Both send the same statements in the same order; numbers of the two
-/// must not be compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+/// How such a transaction is split into round trips. Both send the same statements in the same order. Never compare
+/// numbers of the two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Trips {
-    /// One statement a round trip, BEGIN and COMMIT included: what sysbench and pgbench do.
+    /// One statement per round trip, as sysbench and pgbench do; BEGIN and COMMIT are round trips too.
     #[default]
     Chatty,
-    /// The whole transaction in one.
+    /// The whole transaction in one round trip.
     Pipelined,
 }
 

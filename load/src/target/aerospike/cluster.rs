@@ -1,5 +1,6 @@
-//! Which node of a cluster is master of which part of a namespace, as nodes tell it.
+//! Which node of a cluster is the master of which partition, as the nodes report it.
 
+use super::digest::PARTITIONS;
 use super::place::{Set, read_address};
 use crate::target::TargetError;
 use crate::target::postgres::Address;
@@ -7,8 +8,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use std::sync::Arc;
 
-/// A namespace is cut into so many parts.
-pub const PARTITIONS: usize = 4_096;
 const PORT: u16 = 3000;
 
 /// The nodes of a cluster, and which of them has which part of the set's namespace.
@@ -32,7 +31,7 @@ impl Partitions {
             let mut masters = claims.filter(|((_, claim), _)| Some(claim.regime) == newest);
             *master = masters.next().map(|(_, index)| index);
             if masters.next().is_some() {
-                let why = format!("two nodes say that they are master of partition {partition} of {}", set.namespace());
+                let why = format!("two nodes claim to be the master of partition {partition} of {}", set.namespace());
                 return Err(moving(&why));
             }
         }
@@ -64,7 +63,7 @@ impl Partitions {
 }
 
 fn moving(why: &str) -> TargetError {
-    TargetError::Refused(format!("{why}: wait until the cluster is whole and its migrations are over"))
+    TargetError::Refused(format!("{why}: wait until the cluster is complete and its migrations have ended"))
 }
 
 /// What a node says that it is master of.
@@ -83,7 +82,7 @@ impl Claim {
 
     /// From what `replicas` answers: `namespace:regime,count,masters,others …;namespace: …`.
     pub(super) fn read(replicas: &str, namespace: &str) -> Result<Self, TargetError> {
-        let unreadable = || TargetError::Protocol(format!("replicas cannot be read: {:?}", shortened(replicas)));
+        let unreadable = || TargetError::Protocol(format!("cannot read the replicas: {:?}", shortened(replicas)));
         let named = |text: &str| text.split_once(':').is_some_and(|(name, _)| name == namespace);
         let Some(own) = replicas.split(';').find(|text| named(text)) else {
             return Err(TargetError::Refused(format!("the node has no namespace {namespace:?}")));

@@ -1,9 +1,9 @@
 //! One session with a node.
 
+use super::INFO;
 use super::message::{Messages, question};
 use super::reply::Reply;
 use super::result::name_of;
-use super::{INFO, discovery};
 use crate::target::link::Link;
 use crate::target::postgres::Address;
 use crate::target::socket::Socket;
@@ -11,6 +11,8 @@ use crate::target::{Poll, Session, TargetError};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
+/// What a node calls itself.
+pub(super) const NODE: &str = "node";
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A session. It carries one exchange at a time.
@@ -26,7 +28,7 @@ impl Connection {
     /// `timeout` while an answer is due counts as lost; `None` waits for ever.
     ///
     /// # Errors
-    /// [`TargetError::Lost`] when nobody answers, [`TargetError::Database`] when the node asks for a user,
+    /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when the node asks for a user,
     /// [`TargetError::Protocol`] when it is none.
     pub fn open(address: &Address, timeout: Option<Duration>) -> Result<Self, TargetError> {
         Self::open_within(address, timeout, CONNECT_TIMEOUT)
@@ -41,7 +43,7 @@ impl Connection {
         let socket = Socket::connect(address, most)?;
         socket.set_timeout(Some(most))?;
         let mut connection = Self { link: Link::new(socket, Reply::default()), sent: 0 };
-        connection.ask(&[discovery::NODE])?;
+        connection.ask(&[NODE])?;
         connection.link.socket.set_timeout(timeout)?;
         Ok(connection)
     }
@@ -84,7 +86,7 @@ impl Connection {
 pub(super) fn info_refusal(text: &str) -> TargetError {
     let mut parts = text.splitn(3, ':');
     let Some("ERROR" | "FAIL") = parts.next() else {
-        return TargetError::Protocol(format!("{text:?} answers no question"));
+        return TargetError::Protocol(format!("unexpected answer {text:?}"));
     };
     let code = parts.next().unwrap_or_default();
     let sqlstate = code.parse().map_or_else(|_| "ERROR".to_owned(), name_of);

@@ -1,6 +1,7 @@
 //! Which record is meant: a server knows a digest of its key, and the partition that the digest is in.
 
-use super::cluster::PARTITIONS;
+/// Partitions of a namespace.
+pub const PARTITIONS: usize = 4_096;
 
 /// RIPEMD-160 of a set's name, the type of a key, and the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,14 +1,12 @@
 //! Finds the nodes of a cluster by asking some of them.
 
 use super::cluster::{Claim, Partitions, Peer, read_peers, read_services};
-use super::connection::{Connection, info_refusal};
+use super::connection::{Connection, NODE, info_refusal};
 use super::place::Place;
 use crate::target::TargetError;
 use crate::target::postgres::Address;
 use std::time::Duration;
 
-/// What a node calls itself.
-pub(super) const NODE: &str = "node";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A cluster as its nodes told it.
@@ -83,7 +81,7 @@ impl Node {
             match Self::ask(address, namespace) {
                 Ok(node) if peer.name.is_empty() || node.name == peer.name => return Ok(node),
                 Ok(node) => {
-                    let why = format!("{} answers where {} was expected", node.name, peer.name);
+                    let why = format!("{} answers instead of {}", node.name, peer.name);
                     first_error.get_or_insert((address.clone(), TargetError::Refused(why)));
                 }
                 Err(error) => {
@@ -111,7 +109,7 @@ impl Node {
             // A server older than 3.10 has no peers.
             None => read_services(&connection.ask(&["services"])?.concat()),
         };
-        let peers = peers.ok_or_else(|| TargetError::Protocol("peers cannot be read".to_owned()))?;
+        let peers = peers.ok_or_else(|| TargetError::Protocol("cannot read the peers".to_owned()))?;
         let claim = Claim::read(&replicas, namespace)?;
         Ok(Self { name, address: address.clone(), version, generation, claim, peers })
     }

@@ -1,9 +1,9 @@
 //! Aerospike's wire protocol: records of bins, read and written one at a time, each at the node that is master of its
 //! partition.
 //!
-//! The layout is that of `proto.h` in aerospike/aerospike-server, the meaning that of the official clients. It is a small
-//! part of it: single records and info; no batch, scan, query or user function, no TLS and no user. A message has no
-//! number of its own: a connection's messages are answered one after the other, in their order.
+//! The layout is that of `proto.h` in aerospike/aerospike-server, the meaning that of the official clients. It is a
+//! small part of it: single records and info; no batch, scan, query or user function, no TLS and no user. A message has
+//! no number of its own: a connection's messages are answered one after the other, in their order.
 
 mod cluster;
 mod connection;
@@ -14,11 +14,12 @@ mod place;
 mod reply;
 mod result;
 
-pub use cluster::{PARTITIONS, Partitions};
+pub use cluster::Partitions;
 pub use connection::Connection;
-pub use digest::Digest;
+pub use digest::{Digest, PARTITIONS};
 pub use discovery::Cluster;
 pub use message::{Messages, Write};
+pub(crate) use place::MAX_NAMESPACE_CHARACTERS;
 pub use place::{DEFAULT_SET, Place, PlaceError, Set};
 pub use reply::{BLOB, Bin, Reply};
 pub use result::{FOUND, NOT_FOUND, name_of};
@@ -36,4 +37,4 @@ const MESSAGE: u8 = 3;
 /// Types of values: texts are keys, bytes are what bins hold.
 const STRING: u8 = 3;
 /// The server's own limit of a message (`PROTO_SIZE_MAX`): a greater length means that the stream is out of step.
-const MOST_BYTES: u64 = 128 * 1024 * 1024;
+const MAX_BYTES: u64 = 128 * 1024 * 1024;

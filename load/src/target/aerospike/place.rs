@@ -13,8 +13,8 @@ const DEFAULT_PORT: u16 = 3000;
 /// The set of a spec that names none.
 pub const DEFAULT_SET: &str = "nephoscope";
 /// `AS_ID_NAMESPACE_SZ` and `AS_SET_NAME_MAX_SIZE` of the server, without the byte behind a name.
-const MOST_NAMESPACE_CHARACTERS: usize = 31;
-const MOST_SET_CHARACTERS: usize = 63;
+pub(crate) const MAX_NAMESPACE_CHARACTERS: usize = 31;
+const MAX_SET_CHARACTERS: usize = 63;
 /// Types of fields.
 const NAMESPACE_FIELD: u8 = 0;
 const SET_FIELD: u8 = 1;
@@ -39,7 +39,7 @@ pub struct Set {
     name: String,
     /// Both as fields of a message.
     fields: Vec<u8>,
-    /// The hash of a key, begun.
+    /// The hash of a key, in progress.
     begun: Ripemd160,
 }
 
@@ -52,8 +52,8 @@ impl Set {
     /// # Errors
     /// [`PlaceError`] for names that no server takes.
     pub fn new(namespace: &str, name: &str) -> Result<Self, PlaceError> {
-        check_name("namespace", namespace, MOST_NAMESPACE_CHARACTERS)?;
-        check_name("set", name, MOST_SET_CHARACTERS)?;
+        check_name("namespace", namespace, MAX_NAMESPACE_CHARACTERS)?;
+        check_name("set", name, MAX_SET_CHARACTERS)?;
         let mut fields = Vec::new();
         write_field(&mut fields, NAMESPACE_FIELD, namespace.as_bytes());
         write_field(&mut fields, SET_FIELD, name.as_bytes());
@@ -98,7 +98,7 @@ fn check_name(what: &str, name: &str, most: usize) -> Result<(), PlaceError> {
     let taken = |character: char| !character.is_ascii_graphic() || ":;/=,".contains(character);
     if name.is_empty() || name.len() > most || name.contains(taken) {
         return Err(PlaceError(format!(
-            "{what}: must be 1 to {most} characters of ASCII without spaces and none of : ; / = ,"
+            "{what}: must be 1 to {most} ASCII characters without spaces or any of : ; / = ,"
         )));
     }
     Ok(())
@@ -128,10 +128,10 @@ impl Place {
     /// [`PlaceError`], which begins with the key.
     pub fn new(hosts: &[String], namespace: &str, set: &str) -> Result<Self, PlaceError> {
         if hosts.is_empty() {
-            return Err(PlaceError("hosts: must name at least one HOST:PORT".to_owned()));
+            return Err(PlaceError("hosts: give at least one HOST:PORT".to_owned()));
         }
         let hosts = hosts.iter().map(|host| {
-            read_address(host, DEFAULT_PORT).ok_or_else(|| PlaceError(format!("hosts: {host:?} is no HOST:PORT")))
+            read_address(host, DEFAULT_PORT).ok_or_else(|| PlaceError(format!("hosts: {host:?} is not HOST:PORT")))
         });
         Ok(Self { hosts: hosts.collect::<Result<_, _>>()?, set: Arc::new(Set::new(namespace, set)?) })
     }

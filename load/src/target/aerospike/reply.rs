@@ -1,7 +1,7 @@
 //! What came back, read where it lies in the receive buffer.
 
 use super::result::{EXISTS, FOUND, NOT_FOUND, meaning, name_of};
-use super::{HEADER_BYTES, INFO, MESSAGE_BYTES, MOST_BYTES, VERSION};
+use super::{HEADER_BYTES, INFO, MAX_BYTES, MESSAGE_BYTES, VERSION};
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
 use crate::target::link::Answers;
@@ -64,7 +64,7 @@ impl Reply {
 }
 
 impl Answers for Reply {
-    /// So many messages of this type.
+    /// This many messages of this type.
     type Due<'a> = (usize, u8);
 
     fn inbox(&mut self) -> &mut Inbox {
@@ -115,11 +115,11 @@ fn body_length(bytes: &[u8], kind: u8) -> Result<Option<usize>, TargetError> {
         return Err(out_of_step(&format!("a message of version {version}")));
     }
     if found != kind {
-        return Err(out_of_step(&format!("a message of type {found} where type {kind} was due")));
+        return Err(out_of_step(&format!("a message of type {found} instead of {kind}")));
     }
     let length = u64::from_be_bytes(*header) & 0xFFFF_FFFF_FFFF;
-    if length > MOST_BYTES {
-        return Err(out_of_step("a length that cannot be"));
+    if length > MAX_BYTES {
+        return Err(out_of_step("an impossible length"));
     }
     Ok(Some(length as usize))
 }
@@ -127,7 +127,7 @@ fn body_length(bytes: &[u8], kind: u8) -> Result<Option<usize>, TargetError> {
 /// A message about a record, with all of its fields and operations gone through.
 fn read_record(body: &[u8]) -> Result<Answer, TargetError> {
     let Some((head, rest)) = body.split_first_chunk::<MESSAGE_BYTES>() else {
-        return Err(out_of_step("a message shorter than its header"));
+        return Err(out_of_step("a message that is shorter than its header"));
     };
     if usize::from(head[0]) != MESSAGE_BYTES {
         return Err(out_of_step(&format!("a header of {} bytes", head[0])));
@@ -155,7 +155,7 @@ impl<'a> Cursor<'a> {
     fn part(&mut self) -> Result<&'a [u8], TargetError> {
         let split = self.bytes.split_first_chunk::<4>();
         let split = split.and_then(|(length, rest)| rest.split_at_checked(u32::from_be_bytes(*length) as usize));
-        let (part, rest) = split.ok_or_else(|| out_of_step("a part that ends behind its message"))?;
+        let (part, rest) = split.ok_or_else(|| out_of_step("a field that extends beyond its message"))?;
         self.bytes = rest;
         Ok(part)
     }
@@ -166,12 +166,12 @@ impl<'a> Cursor<'a> {
             let (name, value) = rest.split_at_checked(usize::from(head[3]))?;
             Some(Bin { name, kind: head[1], value })
         };
-        read(self.part()?).ok_or_else(|| out_of_step("a bin that ends behind its part"))
+        read(self.part()?).ok_or_else(|| out_of_step("a bin that extends beyond its operation"))
     }
 }
 
 fn out_of_step(what: &str) -> TargetError {
-    TargetError::Protocol(format!("{what}: the stream is out of step"))
+    TargetError::Protocol(format!("{what}: client and server are out of sync"))
 }
 
 #[cfg(test)]
@@ -255,12 +255,12 @@ mod tests {
         for (bytes, expected) in [
             (with(0, 1), "version 1"),
             (with(1, 4), "type 4"),
-            (with(2, 1), "length that cannot be"),
+            (with(2, 1), "impossible length"),
             (with(7, 21), "shorter than its header"),
             (with(8, 21), "header of 21 bytes"),
-            (with(27, 9), "ends behind its message"),
-            (with(29, 3), "ends behind its message"),
-            (with(45, 9), "bin that ends behind its part"),
+            (with(27, 9), "extends beyond its message"),
+            (with(29, 3), "extends beyond its message"),
+            (with(45, 9), "bin that extends beyond its operation"),
         ] {
             let (_, outcome) = parse(&[&bytes], 1, MESSAGE);
             let Err(TargetError::Protocol(message)) = outcome else { panic!("{expected}: {outcome:?}") };

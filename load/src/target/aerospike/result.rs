@@ -48,15 +48,15 @@ pub fn name_of(result: u8) -> String {
 /// What it means for who reads the report, where the word alone does not say it.
 pub(super) fn meaning(result: u8) -> &'static str {
     match result {
-        8 => "stop-writes is reached: memory or storage of the namespace is full",
-        9 => "the server did not end it within transaction-max-ms",
-        11 => "the partition has no master at this node, or too few nodes",
-        13 => "the record is greater than a write block or max-record-size",
-        14 => "too many operations wait for this record (transaction-pending-limit)",
+        8 => "stop-writes reached: the memory or the storage of the namespace is full",
+        9 => "the server did not finish it within transaction-max-ms",
+        11 => "this node is not the partition's master, or too few nodes are up",
+        13 => "the record is larger than a write block or max-record-size",
+        14 => "too many operations are waiting for this record (transaction-pending-limit)",
         18 => "the device's write queue is full (max-write-cache)",
         20 => "the server has no such namespace",
-        22 => "writes are forbidden: the set was truncated just now by a clock that is ahead, or is too large",
-        80 => "the server asks for a user, and this client has none",
+        22 => "writes are forbidden: the set is too large, or a node whose clock is ahead has just truncated it",
+        80 => "the server requires a login, which this client does not support",
         _ => "refused by the server",
     }
 }

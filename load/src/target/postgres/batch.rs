@@ -6,6 +6,7 @@ use bytes::BytesMut;
 use clap::ValueEnum;
 use postgres_protocol::IsNull;
 use postgres_protocol::message::frontend;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One command of a batch, in the order in which the server will answer.
@@ -30,15 +31,15 @@ pub(super) const ROLLBACK_TO_NAME: &str = "rollback_to";
 
 const BINARY: i16 = 1;
 
-/// How a transaction that met a serialisation failure is tried again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+/// How to retry a transaction after a serialization failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Retry {
-    /// ROLLBACK, and BEGIN anew.
+    /// ROLLBACK, then BEGIN again.
     #[default]
     Restart,
-    /// CockroachDB's protocol: SAVEPOINT cockroach_restart after BEGIN, ROLLBACK TO it, RELEASE before COMMIT; each
-    /// travels with its neighbour. The transaction keeps its priority.
+    /// CockroachDB's protocol: SAVEPOINT cockroach_restart after BEGIN, ROLLBACK TO it, RELEASE before COMMIT; they
+    /// take no round trips of their own. The transaction keeps its priority.
     Savepoint,
 }
 
@@ -59,13 +60,13 @@ impl Batch {
         Self::default()
     }
 
-    /// An empty batch whose transactions can be tried again so.
+    /// An empty batch whose transactions can be retried so.
     #[must_use]
     pub fn with_retry(retry: Retry) -> Self {
         Self { retry, ..Self::default() }
     }
 
-    /// Makes this the batch that goes back to where the transaction is tried again from.
+    /// Makes this the batch that goes back to where the transaction is retried from.
     pub fn restart(&mut self) {
         match self.retry {
             Retry::Restart => self.abandon(),

@@ -5,9 +5,9 @@ use super::batch::{
 };
 use super::dsn::Address;
 use super::inbox::is_asynchronous;
-use super::open::Opened;
 use super::reply::{Reply, TransactionStatus};
 use super::startup::Greeting;
+use crate::target::inbox::Inbox;
 use crate::target::link::Link;
 use crate::target::socket::Socket;
 use crate::target::{Dialect, Statement, StatementId, TargetError};
@@ -16,12 +16,13 @@ use clap::ValueEnum;
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{self, Message};
 use postgres_protocol::message::frontend;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
 
-/// How transactions are isolated; a spec writes the levels as SQL does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+/// Isolation level of transactions, written as in SQL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Isolation {
     /// PostgreSQL's own default.
@@ -31,7 +32,7 @@ pub enum Isolation {
     /// Snapshot isolation.
     #[serde(rename = "repeatable read")]
     RepeatableRead,
-    /// Serialisable snapshot isolation; what CockroachDB always does.
+    /// Serializable snapshot isolation; CockroachDB always uses it.
     Serializable,
 }
 
@@ -70,7 +71,7 @@ pub struct PrepareError {
 
 impl fmt::Display for PrepareError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "statement {} cannot be prepared: {}", self.statement, self.error)
+        write!(f, "cannot prepare statement {}: {}", self.statement, self.error)
     }
 }
 
@@ -83,11 +84,18 @@ pub type TextRows = Vec<Vec<Option<String>>>;
 #[derive(Debug)]
 pub struct Connection {
     pub(super) link: Link<Reply>,
-    /// How much of the batch under way the kernel has taken; only of exchanges that do not wait.
+    /// How much of the batch in flight the kernel has taken; only of exchanges that do not wait.
     pub(super) sent: usize,
     greeting: Greeting,
     address: Address,
     connect_timeout: Duration,
+}
+
+/// A session that has logged in.
+pub(super) struct Opened {
+    pub(super) socket: Socket,
+    pub(super) inbox: Inbox,
+    pub(super) greeting: Greeting,
 }
 
 /// Cancels what a session is doing, from outside.
@@ -307,7 +315,7 @@ impl Connection {
                     return self.read_until_ready(|_| Ok(())).and(Err(error));
                 }
                 tag if is_asynchronous(tag) => {}
-                tag => return Err(TargetError::Protocol(format!("COPY was answered by {:?}", char::from(tag)))),
+                tag => return Err(TargetError::Protocol(format!("the answer to COPY was {:?}", char::from(tag)))),
             }
         }
     }

@@ -2,8 +2,8 @@
 
 use super::connection::Connection;
 use super::value::encode_field;
+use crate::target::RowWriter;
 use crate::target::{TargetError, Value};
-use crate::workload::RowWriter;
 use bytes::{BufMut, BytesMut};
 use postgres_protocol::message::frontend;
 use std::io;
@@ -59,7 +59,7 @@ impl<'a> CopyWriter<'a> {
         frontend::copy_done(&mut done);
         let rows = self.connection.finish_copy(&done)?;
         if rows != self.copied.rows {
-            return Err(TargetError::Protocol(format!("the server took {rows} rows of {}", self.copied.rows)));
+            return Err(TargetError::Protocol(format!("the server accepted {rows} of {} rows", self.copied.rows)));
         }
         Ok(self.copied)
     }

@@ -36,18 +36,18 @@ impl Session for Connection {
         &self.link.reply
     }
 
-    /// Messages that mean nothing, or the server's farewell.
+    /// Messages that mean nothing, or the end of the session.
     fn listen(&mut self) -> Result<(), TargetError> {
         self.link.expect();
         let Link { socket, reply, .. } = &mut self.link;
         let filled = reply.inbox.try_fill(socket);
         if reply.parse(&[])?.is_some() {
-            return Err(TargetError::Protocol("an answer to nothing".to_owned()));
+            return Err(TargetError::Protocol("an answer without a request".to_owned()));
         }
         // The reason comes before the end of the stream.
         match filled {
             Ok(_) if !reply.met_an_error() => Ok(()),
-            Ok(_) => Err(reply.explain(TargetError::Lost("the server said farewell".to_owned()))),
+            Ok(_) => Err(reply.explain(TargetError::Lost("the server ended the session".to_owned()))),
             Err(lost) => Err(reply.explain(lost)),
         }
     }

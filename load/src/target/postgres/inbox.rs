@@ -36,7 +36,9 @@ impl Inbox {
         let Some(header) = header else { return Ok(None) };
         let total = 1 + usize::try_from(header.len()).unwrap_or(usize::MAX - 1);
         if total > MAX_MESSAGE_BYTES {
-            return Err(TargetError::Protocol(format!("a message of {total} bytes: the stream is out of step")));
+            return Err(TargetError::Protocol(format!(
+                "a message of {total} bytes: client and server are out of sync"
+            )));
         }
         if unread.len() < total {
             return Ok(None);

@@ -1,8 +1,9 @@
 //! PostgreSQL wire protocol, extended query, binary format, on `postgres-protocol`.
 //!
-//! A [`Connection`] runs one [`Batch`] at a time: the batch is encoded into a reused buffer, written by one system call,
-//! and answered by a [`Reply`] whose rows are read where they lie in the receive buffer. A warm exchange allocates
-//! nothing. It is blocking for administration and loading; an event loop uses the part of it that never waits.
+//! A [`Connection`] runs one [`Batch`] at a time: the batch is encoded into a reused buffer, written by one system
+//! call, and answered by a [`Reply`] whose rows are read where they lie in the receive buffer. A warm exchange
+//! allocates nothing. It is blocking for administration and loading; an event loop uses the part of it that never
+//! waits.
 
 mod batch;
 mod connection;

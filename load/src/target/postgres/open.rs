@@ -1,8 +1,8 @@
 //! Reaching a server: the hosts of a DSN in their order, each with or without TLS as `sslmode` says.
 
-use super::connection::Connection;
+use super::connection::{Connection, Opened};
 use super::dsn::{Address, Dsn, SessionAttributes, SslMode};
-use super::startup::{self, Greeting};
+use super::startup;
 use crate::target::TargetError;
 use crate::target::inbox::Inbox;
 use crate::target::socket::Socket;
@@ -18,13 +18,6 @@ enum Encryption {
     Required,
 }
 
-/// A session that has logged in.
-pub(super) struct Opened {
-    pub(super) socket: Socket,
-    pub(super) inbox: Inbox,
-    pub(super) greeting: Greeting,
-}
-
 impl Connection {
     /// Connects and logs in to the first host that will do, within the DSN's connect timeout for each wait. As libpq
     /// has it, only a host that cannot be reached, is not up yet or is not what `target_session_attrs` wants leads to
@@ -32,7 +25,7 @@ impl Connection {
     /// waits for ever (only keep-alive finds a dead machine).
     ///
     /// # Errors
-    /// [`TargetError::Lost`] when nobody answers, [`TargetError::Database`] when the server refuses us,
+    /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when the server refuses us,
     /// [`TargetError::Refused`] when we refuse what it offers.
     pub fn open(dsn: &Dsn, timeout: Option<Duration>) -> Result<Self, TargetError> {
         let mut reasons = Vec::new();
@@ -44,16 +37,18 @@ impl Connection {
         }
         if reasons.len() > 1 {
             let all: Vec<_> = reasons.iter().map(ToString::to_string).collect();
-            return Err(TargetError::Lost(format!("no host will do: {}", all.join("; "))));
+            return Err(TargetError::Lost(format!("no usable host: {}", all.join("; "))));
         }
-        Err(reasons.pop().unwrap_or_else(|| TargetError::Lost("the DSN names no host".to_owned())))
+        Err(reasons.pop().unwrap_or_else(|| TargetError::Lost("the DSN has no host".to_owned())))
     }
 
     fn open_at(dsn: &Dsn, address: &Address, timeout: Option<Duration>) -> Result<Self, TargetError> {
         let mut connection = Self::new(open_at(dsn, address)?, address, dsn.connect_timeout());
         if !connection.suits(dsn.session_attributes())? {
             let wanted = format!("{:?}", dsn.session_attributes());
-            return Err(TargetError::Lost(format!("the server at {address} is not what is wanted ({wanted})")));
+            return Err(TargetError::Lost(format!(
+                "the server at {address} does not match target_session_attrs ({wanted})"
+            )));
         }
         connection.set_timeout(timeout)?;
         Ok(connection)
@@ -144,7 +139,7 @@ fn encrypt(mut socket: Socket, dsn: &Dsn, host: &str, encryption: Encryption) ->
     match &answer {
         b"S" => socket.start_tls(dsn.tls(), host),
         b"N" if encryption == Encryption::IfOffered => Ok(socket),
-        b"N" => Err(TargetError::Refused(format!("the server at {host} speaks no TLS, and sslmode wants it"))),
-        _ => Err(TargetError::Lost(format!("the server at {host} answered the request for TLS by an error"))),
+        b"N" => Err(TargetError::Refused(format!("the server at {host} does not support TLS, which sslmode requires"))),
+        _ => Err(TargetError::Lost(format!("the server at {host} answered the TLS request with an error"))),
     }
 }

@@ -10,7 +10,7 @@ use crate::target::{StatementId, TargetError};
 use postgres_protocol::message::backend;
 use std::ops::Range;
 
-/// The session's state as every `ReadyForQuery` tells it.
+/// The session's state as every `ReadyForQuery` reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum TransactionStatus {
     #[default]
@@ -42,7 +42,7 @@ struct Answer {
 #[derive(Debug)]
 pub struct Reply {
     pub(super) inbox: Inbox,
-    /// As the end of the last answer tells it.
+    /// As the end of the last answer reports it.
     pub(super) status: TransactionStatus,
     answers: Vec<Answer>,
     /// Bodies of all `DataRow` messages, in order.
@@ -146,8 +146,8 @@ impl Answers for Reply {
         self.answers.is_empty() && self.rows.is_empty()
     }
 
-    /// The first error ends the commands (the server skips the rest up to `Sync`), but the answer is read to its end, so
-    /// that the connection stays usable.
+    /// The first error ends the commands (the server skips the rest up to `Sync`), but the answer is read to its end,
+    /// so that the connection stays usable.
     fn parse(&mut self, commands: &[Command]) -> Result<Option<Result<(), TargetError>>, TargetError> {
         while let Some(frame) = self.inbox.cut()? {
             if frame.tag == backend::READY_FOR_QUERY_TAG {
@@ -188,7 +188,7 @@ impl Progress {
             Some(Failure::Server(error)) => Ok(Err(error.into_target_error())),
             Some(Failure::CommitRolledBack) => Ok(Err(TargetError::Database {
                 sqlstate: "40000".to_owned(),
-                message: "COMMIT was answered by ROLLBACK".to_owned(),
+                message: "the server rolled back instead of committing".to_owned(),
             })),
             None if self.done == commands.len() => Ok(Ok(())),
             None => Err(TargetError::Protocol(format!("{} of {} commands answered", self.done, commands.len()))),

@@ -12,7 +12,7 @@ use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
 use postgres_protocol::message::frontend;
 use std::io;
 
-/// What a server tells while a session starts.
+/// What a server reports while a session starts.
 #[derive(Debug, Default)]
 pub(super) struct Greeting {
     /// `server_version`, for example `18.6`.
@@ -35,7 +35,7 @@ pub(super) fn start(socket: &mut Socket, inbox: &mut Inbox, dsn: &Dsn) -> Result
     login.send()?;
     login.authenticate()?;
     if login.wanted() == Wanted::Require && !login.bound {
-        return Err(unbound("the server let us in without it"));
+        return Err(unbound("the server accepted the login without it"));
     }
     login.wait_until_ready()
 }
@@ -76,7 +76,9 @@ impl Login<'_> {
                     scram.finish(body.data()).map_err(refused)?;
                 }
                 _ => {
-                    return Err(refuse("the server asks for an authentication other than trust, password, md5, scram"));
+                    return Err(refuse(
+                        "the server requires an authentication method other than trust, password, md5 and scram",
+                    ));
                 }
             }
         }
@@ -104,7 +106,7 @@ impl Login<'_> {
                 Ok((SCRAM_SHA_256_PLUS, ChannelBinding::tls_server_end_point(end_point)))
             }
             (None, Wanted::Require) if self.socket.is_encrypted() => {
-                Err(unbound("the server's certificate names no hash function"))
+                Err(unbound("the server's certificate has no known hash function"))
             }
             (None, Wanted::Require) => Err(unbound("the session is not encrypted")),
             (Some(_), Wanted::Require) => Err(unbound("the server does not offer it")),
@@ -133,13 +135,15 @@ impl Login<'_> {
     }
 
     fn password(&self, wanted: &str) -> Result<String, TargetError> {
-        // A man in the middle would ask for the password itself: whoever wants the binding does not tell it.
+        // A man in the middle would ask for the password itself: so a client that requires the binding does not send
+        // it.
         if self.wanted() == Wanted::Require && !self.bound {
-            return Err(unbound(&format!("the server asks for {wanted}")));
+            return Err(unbound(&format!("the server requires {wanted}")));
         }
-        self.dsn.password().map(str::to_owned).ok_or_else(|| {
-            refuse(&format!("the server asks {} for {wanted} and none was given: set PGPASSWORD", self.dsn.user()))
-        })
+        self.dsn
+            .password()
+            .map(str::to_owned)
+            .ok_or_else(|| refuse(&format!("the server requires {wanted} from {}: set PGPASSWORD", self.dsn.user())))
     }
 
     fn answer(&mut self, write: impl FnOnce(&mut BytesMut) -> io::Result<()>) -> Result<(), TargetError> {
@@ -170,7 +174,7 @@ fn refuse(message: &str) -> TargetError {
 }
 
 fn unbound(why: &str) -> TargetError {
-    TargetError::Refused(format!("channel_binding=require cannot be had: {why}"))
+    TargetError::Refused(format!("channel_binding=require is impossible: {why}"))
 }
 
 fn refused(error: io::Error) -> TargetError {

@@ -11,9 +11,7 @@ pub(crate) const INT4_OID: u32 = 23;
 pub(crate) const TEXT_OID: u32 = 25;
 pub(crate) const BPCHAR_OID: u32 = 1042;
 pub(crate) const VARCHAR_OID: u32 = 1043;
-pub(crate) const TIMESTAMP_OID: u32 = 1114;
 pub(crate) const NUMERIC_OID: u32 = 1700;
-pub(crate) const VOID_OID: u32 = 2278;
 
 /// PostgreSQL counts timestamps from 2000-01-01.
 const EPOCH_OFFSET_MICROS: i64 = 946_684_800 * 1_000_000;

@@ -3,7 +3,7 @@
 use crate::target::TargetError;
 use crate::target::postgres::Address;
 
-/// A cluster cuts its keys into so many parts.
+/// Slots, which a cluster divides its keys into.
 pub const SLOTS: usize = 16_384;
 
 /// The slot of a key: CRC-16 (XMODEM) of it, or of what stands in its first `{…}`, modulo [`SLOTS`].
@@ -103,7 +103,7 @@ fn read_address(text: &str, asked: &Address) -> Option<Address> {
 }
 
 fn unreadable(line: &str) -> TargetError {
-    TargetError::Protocol(format!("CLUSTER NODES cannot be read: {line:?}"))
+    TargetError::Protocol(format!("cannot read the answer to CLUSTER NODES: {line:?}"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use crate::target::Request;
 
 /// Header and end of a part.
-const MOST_AROUND: usize = 23 + 2;
+const MAX_AROUND: usize = 23 + 2;
 
 /// Commands in order. Reused, so that warm ones allocate nothing.
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub struct Commands {
 }
 
 impl Commands {
-    /// Begins a command of so many parts, its name included: they must follow by [`Commands::part`].
+    /// Begins a command of this many parts, its name included: they must follow by [`Commands::part`].
     pub fn command(&mut self, parts: usize) -> &mut Self {
         self.count += 1;
         self.header(b'*', parts);
@@ -22,7 +22,7 @@ impl Commands {
 
     /// Appends a part.
     pub fn part(&mut self, part: &[u8]) -> &mut Self {
-        self.bytes.reserve(MOST_AROUND + part.len());
+        self.bytes.reserve(MAX_AROUND + part.len());
         self.header(b'$', part.len());
         self.bytes.extend_from_slice(part);
         self.bytes.extend_from_slice(b"\r\n");
@@ -53,7 +53,8 @@ impl Commands {
         &mut self.bytes
     }
 
-    /// Kind, digits, end of line. Short ones are of a length that the compiler knows: there are several in each command.
+    /// Kind, digits, end of line. Short ones are of a length that the compiler knows: there are several in each
+    /// command.
     fn header(&mut self, kind: u8, number: usize) {
         let digit = |place: usize| b'0' + (number / place % 10) as u8;
         match number {

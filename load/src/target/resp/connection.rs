@@ -24,11 +24,11 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Connects, logs in and chooses the database. Afterwards a server that is silent for `timeout` while an answer is due
-    /// counts as lost; `None` waits for ever.
+    /// Connects, logs in and chooses the database. Afterwards a server that is silent for `timeout` while an answer is
+    /// due counts as lost; `None` waits for ever.
     ///
     /// # Errors
-    /// [`TargetError::Lost`] when nobody answers, [`TargetError::Database`] when the server refuses us.
+    /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when the server refuses us.
     pub fn open(url: &Url, timeout: Option<Duration>) -> Result<Self, TargetError> {
         Self::open_within(url, timeout, CONNECT_TIMEOUT)
     }
@@ -100,7 +100,7 @@ impl Session for Connection {
         self.link.socket.set_nonblocking()
     }
 
-    /// Behind what was begun before: values are copied once.
+    /// Behind what was started before: values are copied once.
     fn fill<R>(&mut self, request: &mut Commands, fill: impl FnOnce(&Reply, &mut Commands) -> R) -> R {
         std::mem::swap(request.bytes_mut(), &mut self.outbox);
         let filled = fill(&self.link.reply, request);

@@ -1,6 +1,6 @@
 //! RESP, the protocol of Redis and Valkey (version 2 of it), on TCP or a unix socket.
 //!
-//! A [`Connection`] takes several [`Commands`] before the first is answered, and sends what was begun together in one
+//! A [`Connection`] takes several [`Commands`] before the first is answered, and sends what was started together in one
 //! write. Answers lie where they were received. A warm exchange allocates nothing.
 
 mod cluster;

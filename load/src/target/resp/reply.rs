@@ -5,8 +5,8 @@ use crate::target::inbox::Inbox;
 use crate::target::link::Answers;
 use std::ops::Range;
 
-/// No answer of a benchmark is larger (Redis itself allows strings of 512 MB): a greater length means that the stream is
-/// out of step.
+/// No answer of a benchmark is larger (Redis itself allows strings of 512 MB): a greater length means that the stream
+/// is out of step.
 const MAX_BYTES: usize = 512 * 1024 * 1024;
 /// Arrays in arrays in arrays: no command used here has more.
 const DEEPEST: u32 = 8;
@@ -32,7 +32,7 @@ pub enum Answer<'a> {
     Integer(i64),
     /// There is none.
     Nothing,
-    /// So many values follow.
+    /// This many values follow.
     Array(usize),
 }
 
@@ -73,7 +73,7 @@ impl Reply {
 }
 
 impl Answers for Reply {
-    /// So many commands.
+    /// This many commands.
     type Due<'a> = usize;
 
     fn inbox(&mut self) -> &mut Inbox {
@@ -146,7 +146,7 @@ impl Cursor<'_> {
                         return Ok(false);
                     }
                     if self.bytes[text.end..text.end + 2] != *b"\r\n" {
-                        return Err(out_of_step("a string without its end"));
+                        return Err(out_of_step("an unterminated string"));
                     }
                     self.at = text.end + 2;
                     Item::Text(text)
@@ -154,7 +154,7 @@ impl Cursor<'_> {
             },
             b'*' => match self.length(&rest)? {
                 None => Item::Nothing,
-                Some(_) if depth == DEEPEST => return Err(out_of_step("too many arrays in arrays")),
+                Some(_) if depth == DEEPEST => return Err(out_of_step("arrays nested too deeply")),
                 Some(length) => {
                     items.push(Item::Array(length));
                     for _ in 0..length {
@@ -165,7 +165,7 @@ impl Cursor<'_> {
                     return Ok(true);
                 }
             },
-            _ => return Err(out_of_step("an unknown type of answer")),
+            _ => return Err(out_of_step("an unknown answer type")),
         };
         items.push(item);
         Ok(true)
@@ -188,7 +188,7 @@ impl Cursor<'_> {
             number?.checked_mul(10)?.checked_add(sign * digit)
         };
         let number = if digits.is_empty() { None } else { digits.iter().fold(Some(0), fold) };
-        number.ok_or_else(|| out_of_step("a number that is none"))
+        number.ok_or_else(|| out_of_step("an invalid number"))
     }
 
     /// A length; `None` for -1.
@@ -199,13 +199,13 @@ impl Cursor<'_> {
                 .ok()
                 .filter(|&length| length <= MAX_BYTES)
                 .map(Some)
-                .ok_or_else(|| out_of_step("a length that cannot be")),
+                .ok_or_else(|| out_of_step("an impossible length")),
         }
     }
 }
 
 fn out_of_step(what: &str) -> TargetError {
-    TargetError::Protocol(format!("{what}: the stream is out of step"))
+    TargetError::Protocol(format!("{what}: client and server are out of sync"))
 }
 
 #[cfg(test)]

@@ -50,18 +50,18 @@ impl Url {
             let database = match query.strip_prefix("db=") {
                 Some(number) => number.parse().map_err(|_| bad("db must be a number"))?,
                 None if query.is_empty() => 0,
-                None => return Err(bad("after ? only db=NUMBER is known")),
+                None => return Err(bad("only db=NUMBER is allowed after ?")),
             };
             return Ok(Self { address: Address::Unix(PathBuf::from(path)), user: None, password, database, shown });
         }
         if text.starts_with("rediss://") || text.starts_with("valkeys://") {
-            return Err(bad("there is no TLS to Redis here yet: use redis:// inside a network that you trust"));
+            return Err(bad("TLS to Redis is not supported yet: use redis:// inside a trusted network"));
         }
         let rest = text.strip_prefix("redis://").or_else(|| text.strip_prefix("valkey://"));
         let rest = rest.ok_or_else(|| bad("must begin with redis:// or unix://"))?;
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         if authority.contains('?') || database.contains('?') {
-            return Err(bad("has no parameters after ?"));
+            return Err(bad("parameters after ? are not allowed"));
         }
         let database = if database.is_empty() { Ok(0) } else { database.parse() };
         let (who, host) = authority.rsplit_once('@').map_or((None, authority), |(who, host)| (Some(who), host));
@@ -95,7 +95,7 @@ impl Url {
 }
 
 fn address(text: &str) -> Result<Address, UrlError> {
-    let bad = || UrlError(format!("{text:?} is no HOST:PORT"));
+    let bad = || UrlError(format!("{text:?} is not HOST:PORT"));
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {
             let (host, rest) = rest.split_once(']').ok_or_else(bad)?;

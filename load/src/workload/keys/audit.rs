@@ -1,4 +1,4 @@
-//! Holds what was drawn against the distribution it should have come from.
+//! Compares draws with the distribution that they should have come from.
 
 use super::Ranks;
 use crate::workload::AuditLine;
@@ -6,9 +6,9 @@ use crate::workload::statistic::chi_square;
 use std::collections::BTreeMap;
 
 /// As many parts as ranks are counted in.
-pub const MOST_BINS: usize = 32;
+pub const MAX_BINS: usize = 32;
 
-/// Ranks in up to [`MOST_BINS`] groups of neighbours that are about equally likely, together all of them.
+/// Ranks in up to [`MAX_BINS`] groups of neighbours that are about equally likely, together all of them.
 #[derive(Debug, Clone)]
 pub struct Bins {
     /// The first rank behind each bin but the last.
@@ -20,8 +20,8 @@ impl Bins {
     /// For draws from this distribution.
     #[must_use]
     pub fn of(ranks: &Ranks) -> Self {
-        let quantile = |part: usize| first_above(ranks, part as f64 / MOST_BINS as f64);
-        let mut ends: Vec<u64> = (1..MOST_BINS).map(quantile).filter(|&end| end < ranks.items()).collect();
+        let quantile = |part: usize| first_above(ranks, part as f64 / MAX_BINS as f64);
+        let mut ends: Vec<u64> = (1..MAX_BINS).map(quantile).filter(|&end| end < ranks.items()).collect();
         ends.dedup();
         let below: Vec<f64> = ends.iter().map(|&end| ranks.below(end)).chain([1.0]).collect();
         let shares = below.iter().scan(0.0, |last, &below| Some(below - std::mem::replace(last, below))).collect();

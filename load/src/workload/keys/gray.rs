@@ -2,7 +2,7 @@
 //! two hottest ranks are exact; those behind them come from a continuous curve, so that it is a distribution of its
 //! own, close to Zipf's.
 
-use super::unit;
+use super::uniform::unit;
 use super::zipf::harmonic;
 use rand_core::RngCore;
 

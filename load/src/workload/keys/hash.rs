@@ -1,16 +1,17 @@
-//! In which order numbered items lie among the keys.
+//! How the numbers of items map to keys.
 
 use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the number of an item becomes its key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
-    /// Scattered over all 64-bit keys: neighbours in time are none in the tree.
+    /// Scattered over all 64-bit keys, so that rows written in succession are far apart in the index.
     #[default]
     Hashed,
-    /// The number is the key: new items go to the end.
+    /// The number is the key, so that new rows go to the end of the index.
     Sequential,
 }
 
@@ -46,7 +47,7 @@ pub fn fnv1a(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xCBF2_9CE4_8422_2325, step)
 }
 
-/// Where YCSB's scrambled distribution puts this rank, of so many items.
+/// Where YCSB's scrambled distribution puts this rank, of this many items.
 #[must_use]
 pub fn scramble(rank: u64, items: u64) -> u64 {
     fnv_of(rank) % items

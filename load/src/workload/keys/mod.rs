@@ -1,17 +1,19 @@
 //! Which item an operation is about: distributions over ranks, and the order in which ranks lie among the keys.
 //!
-//! A distribution ([`Ranks`]) draws a rank from 0 to `items - 1` and knows its own law exactly, so that what was drawn can
-//! be held against it ([`Bins`]). What rank 0 means is another matter: the hottest row, the newest one, or, scrambled by
-//! a hash, any ([`scramble`], [`Order`]).
+//! A distribution ([`Ranks`]) draws a rank from 0 to `items - 1` and knows its own law exactly, so that what was drawn
+//! can be compared with it ([`Bins`]). What rank 0 means is another matter: the hottest row, the newest one, or,
+//! scrambled by a hash, any ([`scramble`], [`Order`]).
 
 mod audit;
 mod gray;
 mod hash;
 mod sysbench;
+mod uniform;
 mod zipf;
 
-pub use audit::{Bins, MOST_BINS};
+pub use audit::{Bins, MAX_BINS};
 pub use hash::{Order, fnv_of, fnv1a, scramble};
+pub use uniform::below;
 
 use gray::Gray;
 use rand_core::RngCore;
@@ -64,7 +66,7 @@ enum Law {
 }
 
 impl Ranks {
-    /// Of this shape over so many items.
+    /// Of this shape over this many items.
     ///
     /// # Panics
     /// With no items, or an exponent outside of the shape's range.
@@ -118,27 +120,6 @@ impl Ranks {
             Law::Pareto(pareto) => pareto.below(rank),
         }
     }
-}
-
-/// A number from 0 to `bound - 1`, without bias (Lemire's multiplication method, in 64 bits).
-///
-/// # Panics
-/// When `bound` is 0.
-pub fn below(random: &mut impl RngCore, bound: u64) -> u64 {
-    assert!(bound > 0, "there is no number below 0");
-    loop {
-        let product = u128::from(random.next_u64()) * u128::from(bound);
-        // Cheap to refuse: almost no product is below the bound, and only then is the remainder needed.
-        let rest = product as u64;
-        if rest >= bound || rest >= bound.wrapping_neg() % bound {
-            return (product >> 64) as u64;
-        }
-    }
-}
-
-/// A number from 0 to below 1, with all 53 bits that fit.
-fn unit(random: &mut impl RngCore) -> f64 {
-    (random.next_u64() >> 11) as f64 * (-53_f64).exp2()
 }
 
 #[cfg(test)]

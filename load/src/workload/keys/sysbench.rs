@@ -1,6 +1,6 @@
 //! The distributions of sysbench's `--rand-type`, with the defaults of its parameters.
 
-use super::unit;
+use super::uniform::unit;
 use rand_core::RngCore;
 
 /// `--rand-spec-iter`: how many uniform draws the gaussian one is the mean of.

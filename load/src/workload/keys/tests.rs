@@ -68,8 +68,8 @@ fn shares_are_those_of_the_definitions() {
         ranks.below(to) - ranks.below(from)
     };
     let close = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-3, "{found}, not {expected}");
-    // sysbench: three quarters of the draws in the hundredth in the middle, of which the first quarter has none; and the
-    // bell's part of it.
+    // sysbench: three quarters of the draws in the hundredth in the middle, of which the first quarter has none; and
+    // the bell's part of it.
     let bell = |from, to| 0.25 * share(Shape::Gaussian, 10_000, from, to);
     close(share(Shape::Special, 10_000, 4_974, 5_051), 0.75 + bell(4_974, 5_051));
     close(share(Shape::Special, 10_000, 4_949, 4_974), bell(4_949, 4_974));

@@ -1,7 +1,7 @@
 //! Zipf's law, exactly, by rejection-inversion (Hörmann and Derflinger, "Rejection-inversion to generate variates from
 //! monotone discrete distributions", ACM TOMACS 6.3, 1996): no table, any exponent above 0, about 1.1 draws each.
 
-use super::unit;
+use super::uniform::unit;
 use rand_core::RngCore;
 
 /// Terms of a harmonic number that are added up one by one; the rest is Euler and Maclaurin's, to 1e-12.

@@ -1,15 +1,13 @@
-//! On Aerospike: a record each, with one bin. An operation is about one record.
+//! On Aerospike: one record with one bin per row, and one record per operation.
 
-use super::plan::{Drawer, KvOptions, Plan};
-use super::resp::write_key;
+use super::names::{BIN, block_of, write_key};
+use super::operations::{OPERATIONS, READ, WRITE};
+use super::options::KvOptions;
+use super::plan::{Drawer, Plan};
 use super::worker::{KvWorker, Verbs};
-use super::{OPERATIONS, READ, WRITE};
-use crate::target::aerospike::{BLOB, Bin, Connection, FOUND, Messages, Partitions, Reply, Write};
+use crate::target::aerospike::{Connection, FOUND, Messages, Partitions, Reply, Write};
 use crate::workload::{AuditLine, DataError, Draws, ServerCounter, Worker, Workload};
 use std::sync::Arc;
-
-/// The bin that holds a row's block of bytes.
-pub const BIN: &str = "v";
 
 /// The workload.
 #[derive(Debug)]
@@ -46,7 +44,7 @@ impl Workload<Connection> for KvAerospike {
         self.plan.audit(draws)
     }
 
-    /// Records that were read and written, as the nodes' statistics of the namespace tell them.
+    /// Records that were read and written, as the nodes' statistics of the namespace report them.
     fn server_counters(&self) -> Vec<ServerCounter> {
         vec![ServerCounter::by_name("read_success", READ), ServerCounter::by_name("write_success", WRITE)]
     }
@@ -67,12 +65,6 @@ impl Verbs for Connection {
     }
 }
 
-/// The block of a row, when it is one.
-pub(super) fn block_of<'a>(bins: &mut dyn Iterator<Item = Bin<'a>>) -> Option<&'a [u8]> {
-    let bin = bins.next().filter(|bin| bin.name == BIN.as_bytes() && bin.kind == BLOB)?;
-    bins.next().is_none().then_some(bin.value)
-}
-
 fn missing(key: i64) -> DataError {
-    DataError(format!("the record {} is not there, or is no row of kv", String::from_utf8_lossy(&write_key(key))))
+    DataError(format!("the record {} is missing, or not a row of kv", String::from_utf8_lossy(&write_key(key))))
 }

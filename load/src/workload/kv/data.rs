@@ -1,18 +1,17 @@
 //! The rows that are loaded, and the blocks of bytes in them.
 
-use super::aerospike::{BIN, block_of};
-use super::plan::KvOptions;
-use super::resp::write_key;
+use super::blocks::Blocks;
+use super::names::{BIN, block_of, write_key};
+use super::options::KvOptions;
+use crate::target::RowWriter;
 use crate::target::aerospike::{Bin, Messages, Write};
 use crate::target::resp::Commands;
 use crate::target::{Dialect, Value};
-use crate::workload::keys::{Order, below};
-use crate::workload::{Dataset, Key, Name, Piece, Records, RowWriter, Streams, Table};
-use rand_core::RngCore;
+use crate::workload::keys::Order;
+use crate::workload::{Dataset, Key, Name, Piece, Records, Streams, Table};
 use std::io;
 
-/// Purposes of random streams.
-const POOL_STREAM: u64 = 0x6B_76_01;
+/// The purpose of the streams that rows are drawn from.
 const ROW_STREAM: u64 = 0x6B_76_02;
 /// Version of the population: raised when the same seed would no longer give the same rows.
 const POPULATION_VERSION: u32 = 2;
@@ -23,55 +22,6 @@ const TABLE: Table = Table {
     fill_factor: None,
 };
 const ROWS_PER_PIECE: u64 = 50_000;
-/// Of a block, so much is made at a time: the pool stays in a processor's nearest cache.
-const MOST_POOL_BYTES: u32 = 16 << 10;
-
-/// Blocks of random bytes that cannot be compressed: of all of them, no eight bytes come twice but by chance.
-#[derive(Debug)]
-pub struct Blocks {
-    /// Random bytes, under another mask in each block: to draw them all would cost more than to send them.
-    pool: Vec<u8>,
-    min: u32,
-    max: u32,
-}
-
-impl Blocks {
-    /// Of a seed, with lengths from `min` to `max`, each as likely as another.
-    #[must_use]
-    pub fn new(seed: u64, min: u32, max: u32) -> Self {
-        let mut pool = vec![0; max.clamp(1, MOST_POOL_BYTES) as usize];
-        Streams::new(seed).stream(POOL_STREAM, 0).fill_bytes(&mut pool);
-        Self { pool, min, max }
-    }
-
-    /// Draws one, and appends it.
-    pub fn draw(&self, random: &mut impl RngCore, to: &mut Vec<u8>) {
-        let bytes = self.min + below(random, u64::from(self.max - self.min) + 1) as u32;
-        let end = to.len() + bytes as usize;
-        while to.len() < end {
-            let from = to.len();
-            to.extend_from_slice(&self.pool[..self.pool.len().min(end - from)]);
-            mask(&mut to[from..], random.next_u64());
-        }
-    }
-
-    /// Mean and standard deviation of a length.
-    pub(super) fn moments(&self) -> (f64, f64) {
-        let lengths = f64::from(self.max - self.min) + 1.0;
-        (f64::midpoint(self.min.into(), self.max.into()), ((lengths * lengths - 1.0) / 12.0).sqrt())
-    }
-}
-
-/// Changes all bytes by this one, so that nothing in them is what it was.
-fn mask(bytes: &mut [u8], by: u64) {
-    let by = by.to_le_bytes();
-    let change = |word: &mut [u8]| word.iter_mut().zip(by).for_each(|(byte, by)| *byte ^= by);
-    // The compiler makes wide instructions of words whose length it knows.
-    let mut words = bytes.chunks_exact_mut(by.len());
-    words.by_ref().for_each(change);
-    change(words.into_remainder());
-}
-
 /// The table: every row is a function of (seed, number).
 #[derive(Debug)]
 pub struct KvData {
@@ -171,6 +121,6 @@ impl Records for KvData {
     }
 
     fn whole(&self) -> [&'static str; 2] {
-        ["every loaded row is there, with a block of its length", "bytes"]
+        ["every loaded row exists, with a block of the right length", "bytes"]
     }
 }

@@ -1,12 +1,11 @@
 //! What operations there are, and on which rows: functions of (seed, client, turn).
 
-use super::data::Blocks;
-use super::{READ, WRITE};
-use crate::workload::keys::{Bins, MOST_BINS, Order, Ranks, Shape, below};
+use super::blocks::Blocks;
+use super::operations::{READ, WRITE};
+use super::options::{Distribution, KvOptions, Writes};
+use crate::workload::keys::{Bins, MAX_BINS, Ranks, Shape, below};
 use crate::workload::{AuditLine, Draws, OperationId, Streams, Tally, statistic};
-use clap::{Args, ValueEnum};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,111 +14,12 @@ const CLIENT_STREAM: u64 = 0x6B_76_00;
 const READ_SHARE: &str = "read_share";
 const RANKS: &str = "key_ranks";
 const BLOCK_BYTES: &str = "mean_block_bytes";
-/// So many numbers are kept for each seed's new rows …
+/// This many numbers are kept for each seed's new rows …
 const NUMBERS_OF_A_SEED: u32 = 40;
-/// … of so many seeds, so that no number has a sign.
+/// … of this many seeds, so that no number has a sign.
 const SEEDS: u64 = (1 << 23) - 1;
-/// After so many draws of rows that the batch already has, the next row is taken.
-const MOST_REPEATS: u32 = 8;
-
-/// Which of the loaded rows is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum Distribution {
-    /// Each as likely as another.
-    #[default]
-    Uniform,
-    /// By Zipf's law: row 0 is the hottest.
-    Zipf,
-}
-
-/// Which rows are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "snake_case")]
-pub enum Writes {
-    /// Loaded rows, by the same distribution as reads: the table keeps its size.
-    #[default]
-    Existing,
-    /// Rows that were not there, as CockroachDB's kv does. A second run on the same table needs another seed.
-    New,
-}
-
-/// Parameters of the workload: keys of a spec, and options on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, Args)]
-#[serde(deny_unknown_fields)]
-pub struct KvOptions {
-    /// Rows that are loaded.
-    #[arg(long)]
-    pub rows: u64,
-    /// Of 100 operations, how many read.
-    #[arg(long, default_value_t = default_read_percent())]
-    #[serde(default = "default_read_percent")]
-    pub read_percent: u8,
-    /// Rows of an operation.
-    #[arg(long, default_value_t = 1)]
-    #[serde(default = "one")]
-    pub batch: u32,
-    /// Least length of a value. One byte measures the cost of a request alone.
-    #[arg(long, default_value_t = 1)]
-    #[serde(default = "one")]
-    pub min_block_bytes: u32,
-    /// Greatest length of a value; as the least when absent.
-    #[arg(long)]
-    #[serde(default)]
-    pub max_block_bytes: Option<u32>,
-    /// Which of the loaded rows.
-    #[arg(long, value_enum, default_value_t)]
-    #[serde(default)]
-    pub distribution: Distribution,
-    /// Of Zipf's law.
-    #[arg(long, default_value_t = default_zipf_exponent())]
-    #[serde(default = "default_zipf_exponent")]
-    pub zipf_exponent: f64,
-    /// How rows lie among the keys.
-    #[arg(long, value_enum, default_value_t)]
-    #[serde(default)]
-    pub order: Order,
-    /// Which rows are written.
-    #[arg(long, value_enum, default_value_t)]
-    #[serde(default)]
-    pub writes: Writes,
-}
-
-fn default_read_percent() -> u8 {
-    95
-}
-
-fn default_zipf_exponent() -> f64 {
-    1.1
-}
-
-fn one() -> u32 {
-    1
-}
-
-impl KvOptions {
-    /// On so many rows, with the default of everything else.
-    #[must_use]
-    pub fn new(rows: u64) -> Self {
-        Self {
-            rows,
-            read_percent: default_read_percent(),
-            batch: one(),
-            min_block_bytes: one(),
-            max_block_bytes: None,
-            distribution: Distribution::default(),
-            zipf_exponent: default_zipf_exponent(),
-            order: Order::default(),
-            writes: Writes::default(),
-        }
-    }
-
-    /// Greatest length of a value.
-    #[must_use]
-    pub fn max_block_bytes(&self) -> u32 {
-        self.max_block_bytes.unwrap_or(self.min_block_bytes)
-    }
-}
+/// After this many draws of rows that the batch already has, the next row is taken.
+const MAX_REPEATS: u32 = 8;
 
 /// What all executors share.
 #[derive(Debug)]
@@ -195,15 +95,16 @@ pub(super) struct Drawer {
 struct Hand {
     clients: u32,
     operation: OperationId,
-    /// The rows of the operation, in the order of their keys, so that no two operations wait for each other in a circle.
+    /// The rows of the operation, in the order of their keys, so that no two operations wait for each other in a
+    /// circle.
     keys: Vec<i64>,
-    /// What is written into them, one behind the other.
+    /// What is written into them, one after the other.
     written: Vec<u8>,
     /// Where in it each begins.
     begins: Vec<usize>,
     operations: u64,
     reads: u64,
-    ranks: [u64; MOST_BINS],
+    ranks: [u64; MAX_BINS],
     blocks: Tally,
 }
 
@@ -218,7 +119,7 @@ impl Drawer {
             begins: Vec::with_capacity(batch),
             operations: 0,
             reads: 0,
-            ranks: [0; MOST_BINS],
+            ranks: [0; MAX_BINS],
             blocks: Tally::default(),
         };
         Self { plan, hand }
@@ -301,7 +202,7 @@ impl Hand {
             let mut number = self.draw_row(plan, random);
             while self.keys.contains(&order.key(number)) {
                 repeats += 1;
-                number = if repeats < MOST_REPEATS { self.draw_row(plan, random) } else { (number + 1) % rows };
+                number = if repeats < MAX_REPEATS { self.draw_row(plan, random) } else { (number + 1) % rows };
             }
             self.keys.push(order.key(number));
         }

@@ -1,29 +1,13 @@
-//! On Redis and Valkey: a string a row, by GET and SET, or MGET and MSET where an operation has several rows.
+//! On Redis and Valkey: one string per row, with GET and SET, or MGET and MSET for operations on several rows.
 
-use super::plan::{Drawer, KvOptions, Plan};
+use super::names::write_key;
+use super::operations::{OPERATIONS, READ, WRITE};
+use super::options::KvOptions;
+use super::plan::{Drawer, Plan};
 use super::worker::{KvWorker, Verbs};
-use super::{OPERATIONS, READ, WRITE};
 use crate::target::resp::{Answer, Commands, Connection, Reply, Slots};
 use crate::workload::{AuditLine, DataError, Draws, ServerCounter, Worker, Workload};
 use std::sync::Arc;
-
-/// The key under which a load notes what it loaded.
-pub const MARKER: &[u8] = b"nephoscope-kv";
-const PREFIX: &[u8; 3] = b"kv:";
-const KEY_BYTES: usize = PREFIX.len() + 16;
-
-/// The name of a key: 16 hexadecimal digits behind `kv:`.
-#[must_use]
-pub fn write_key(key: i64) -> [u8; KEY_BYTES] {
-    let mut name = [0; KEY_BYTES];
-    name[..PREFIX.len()].copy_from_slice(PREFIX);
-    let mut rest = key as u64;
-    for digit in name[PREFIX.len()..].iter_mut().rev() {
-        *digit = b"0123456789abcdef"[(rest & 15) as usize];
-        rest >>= 4;
-    }
-    name
-}
 
 /// The workload.
 #[derive(Debug)]
@@ -61,7 +45,7 @@ impl Workload<Connection> for KvResp {
         self.plan.audit(draws)
     }
 
-    /// Calls of commands, as INFO commandstats tells them.
+    /// Calls of commands, as INFO commandstats reports them.
     fn server_counters(&self) -> Vec<ServerCounter> {
         let [read, write] = if self.plan.options.batch == 1 { ["get", "set"] } else { ["mget", "mset"] };
         vec![ServerCounter::by_name(read, READ), ServerCounter::by_name(write, WRITE)]
@@ -92,7 +76,7 @@ impl Verbs for Connection {
             return Ok(());
         }
         Err(DataError(format!(
-            "{} of {} rows are there, of those that begin with {}",
+            "only {} of {} rows exist, of those starting with {}",
             there(),
             keys.len(),
             String::from_utf8_lossy(&write_key(keys[0]))

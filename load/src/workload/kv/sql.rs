@@ -1,8 +1,9 @@
 //! On targets that speak SQL.
 
-use super::plan::{Drawer, KvOptions, Plan, Writes};
+use super::operations::{OPERATIONS, READ, WRITE};
+use super::options::{KvOptions, Writes};
+use super::plan::{Drawer, Plan};
 use super::worker::{KvWorker, Verbs};
-use super::{OPERATIONS, READ, WRITE};
 use crate::target::postgres::{Batch, Connection, Reply};
 use crate::target::{Dialect, Statement, StatementId, Value};
 use crate::workload::{
@@ -135,7 +136,7 @@ impl Verbs for Connection {
         match found.count() {
             count if count == keys.len() => Ok(()),
             count => {
-                let message = format!("kv has {count} of the {} rows that begin with key {}", keys.len(), keys[0]);
+                let message = format!("kv has {count} of the {} rows starting with key {}", keys.len(), keys[0]);
                 Err(DataError(message))
             }
         }

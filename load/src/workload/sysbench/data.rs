@@ -1,7 +1,8 @@
 //! The tables `sbtest1` to `sbtestN`, and the rows that are loaded into them.
 
+use crate::target::RowWriter;
 use crate::target::{Dialect, Value};
-use crate::workload::{Condition, Dataset, Key, Piece, RowWriter, Streams, Table, below};
+use crate::workload::{Condition, Dataset, Key, Piece, Streams, Table, below};
 use rand_core::RngCore;
 use std::io;
 
@@ -96,7 +97,7 @@ impl Tables {
                 sum(&format!("{rows} - count(*)"), &format!(" WHERE id BETWEEN 1 AND {rows}")),
                 false,
             ),
-            condition(2, "there are no other rows right after loading", sum(&format!("count(*) - {rows}"), ""), true),
+            condition(2, "right after loading there are no other rows", sum(&format!("count(*) - {rows}"), ""), true),
             condition(
                 3,
                 "c and pad are as long as sysbench makes them",

@@ -2,7 +2,7 @@
 
 use super::Distribution;
 use super::data::Tables;
-use crate::workload::keys::{Bins, MOST_BINS, Ranks};
+use crate::workload::keys::{Bins, MAX_BINS, Ranks};
 use crate::workload::statistic::chi_square;
 use crate::workload::{AuditLine, Draws, Streams, below};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -53,12 +53,12 @@ impl Plan {
 #[derive(Debug)]
 pub(super) struct Counts {
     tables: Vec<u64>,
-    ranks: [u64; MOST_BINS],
+    ranks: [u64; MAX_BINS],
 }
 
 impl Counts {
     pub(super) fn new(plan: &Plan) -> Self {
-        Self { tables: vec![0; plan.size.count as usize], ranks: [0; MOST_BINS] }
+        Self { tables: vec![0; plan.size.count as usize], ranks: [0; MAX_BINS] }
     }
 
     /// A table, counted from 0.

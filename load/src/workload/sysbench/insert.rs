@@ -97,7 +97,7 @@ impl Worker for InsertWorker {
         };
         match reply.affected(0) {
             1 => Ok(Step::Done(Completion::Committed)),
-            rows => Err(DataError(format!("sbtest{} took {rows} rows of one that was inserted", self.table + 1))),
+            rows => Err(DataError(format!("sbtest{} inserted {rows} rows instead of one", self.table + 1))),
         }
     }
 

@@ -148,7 +148,7 @@ impl Worker for ReadWriteWorker {
 
 /// A row of a table (counted from 0).
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct RowAddress {
     table: u32,
     id: i32,
 }
@@ -157,14 +157,14 @@ struct Place {
 struct Hand {
     size: Tables,
     /// All of one table.
-    points: [Place; POINTS],
+    points: [RowAddress; POINTS],
     /// Each begins here.
-    ranges: [Place; RANGES],
-    index_update: Place,
-    update: Place,
+    ranges: [RowAddress; RANGES],
+    index_update: RowAddress,
+    update: RowAddress,
     updated_c: [u8; C_BYTES],
-    /// Deleted, and inserted anew.
-    replaced: Place,
+    /// Deleted, and inserted again.
+    replaced: RowAddress,
     k: i32,
     c: [u8; C_BYTES],
     pad: [u8; PAD_BYTES],
@@ -172,7 +172,7 @@ struct Hand {
 
 impl Hand {
     fn new(size: Tables) -> Self {
-        let nowhere = Place::default();
+        let nowhere = RowAddress::default();
         Self {
             size,
             points: [nowhere; POINTS],
@@ -190,9 +190,9 @@ impl Hand {
     fn draw(&mut self, plan: &Plan, counts: &mut Counts, random: &mut Xoshiro256PlusPlus) {
         let table = counts.table(plan, random);
         for point in &mut self.points {
-            *point = Place { table, id: counts.row(plan, random) };
+            *point = RowAddress { table, id: counts.row(plan, random) };
         }
-        let mut place = || Place { table: counts.table(plan, random), id: counts.row(plan, random) };
+        let mut place = || RowAddress { table: counts.table(plan, random), id: counts.row(plan, random) };
         for range in &mut self.ranges {
             *range = place();
         }
@@ -206,7 +206,7 @@ impl Hand {
     }
 
     /// Which of [`STATEMENTS`] stands at this place of the transaction, and which row it is about.
-    fn at(&self, statement: usize) -> (usize, Place) {
+    fn at(&self, statement: usize) -> (usize, RowAddress) {
         const BEHIND_POINTS: usize = POINTS + RANGES;
         match statement {
             point @ 0..POINTS => (POINT, self.points[point]),
@@ -233,7 +233,7 @@ impl Script for Hand {
     const STATEMENTS: usize = POINTS + RANGES + 4;
 
     fn send(&self, statement: usize, batch: &mut Batch) {
-        let (kind, Place { table, id }) = self.at(statement);
+        let (kind, RowAddress { table, id }) = self.at(statement);
         let prepared = StatementId((kind as u32 * self.size.count + table) as u16);
         match kind {
             POINT | INDEX_UPDATE | DELETE => batch.execute(prepared, &[Value::I32(id)]),
@@ -250,7 +250,7 @@ impl Script for Hand {
     }
 
     fn check(&self, statement: usize, reply: &Reply, execute: usize) -> Result<(), DataError> {
-        let (kind, Place { table, id }) = self.at(statement);
+        let (kind, RowAddress { table, id }) = self.at(statement);
         let (rows, affected) = (reply.row_count(execute), reply.affected(execute));
         let right = match kind {
             POINT => rows == 1 && reply.row(execute, 0).is_some_and(|row| row.text(0).is_some()),
@@ -261,13 +261,14 @@ impl Script for Hand {
             // Two rows may have one text, when two runs of one seed drew them for different rows.
             DISTINCT_RANGE => (1..=RANGE_ROWS as usize).contains(&rows),
             INSERT => affected == 1,
-            // None, where another transaction has just deleted the row and inserted it anew.
+            // None, where another transaction has just deleted the row and inserted it again.
             INDEX_UPDATE | UPDATE | DELETE => affected <= 1,
             _ => (self.least_rows(id)..=RANGE_ROWS as usize).contains(&rows),
         };
         let (name, _) = STATEMENTS[kind];
         let table = table + 1;
-        let wrong = || DataError(format!("sbtest{table}: {name} at id {id} met {rows} rows and changed {affected}"));
+        let wrong =
+            || DataError(format!("sbtest{table}: {name} with id {id} found {rows} rows and changed {affected}"));
         right.then_some(()).ok_or_else(wrong)
     }
 }

@@ -1,6 +1,7 @@
 use super::*;
+use crate::target::RowWriter;
 use crate::target::Value;
-use crate::workload::{AuditLine, Dataset, Draws, RowWriter, Workload};
+use crate::workload::{AuditLine, Dataset, Draws, Workload};
 use std::collections::BTreeMap;
 use std::io;
 

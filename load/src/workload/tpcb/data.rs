@@ -1,8 +1,9 @@
 //! pgbench's tables, as `pgbench -i` makes them, and what must hold of them.
 
 use super::{ACCOUNTS, TELLERS};
+use crate::target::RowWriter;
 use crate::target::{Dialect, Value};
-use crate::workload::{Condition, Dataset, Key, Piece, RowWriter, Table};
+use crate::workload::{Condition, Dataset, Key, Piece, Table};
 use std::io;
 
 /// Version of the population: raised when there would be other rows.
@@ -53,7 +54,7 @@ pub struct TpcbData {
 }
 
 impl TpcbData {
-    /// Of so many branches.
+    /// Of this many branches.
     #[must_use]
     pub fn new(scale: u32) -> Self {
         Self { scale }
@@ -110,22 +111,22 @@ pub(super) fn conditions(scale: u32) -> Vec<Condition> {
     let told =
         "'accounts ' || a::text || ', tellers ' || t::text || ', branches ' || b::text || ', history ' || h::text";
     vec![
-        condition(1, "each table has the rows of the scale", rows_sql(scale), false),
+        condition(1, "each table has as many rows as the scale says", rows_sql(scale), false),
         condition(
             2,
-            "the balances of accounts, tellers and branches have one sum",
+            "the balances of accounts, tellers and branches have the same sum",
             format!("SELECT (CASE WHEN a = t AND t = b THEN 0 ELSE 1 END)::int8, {told} FROM ({sums}) AS sums"),
             false,
         ),
         condition(
             3,
-            "that sum is the history's",
+            "the history has that sum too",
             format!("SELECT (CASE WHEN b = h THEN 0 ELSE 1 END)::int8, {told} FROM ({sums}) AS sums"),
             false,
         ),
-        condition(4, "each branch has the balance of its history", by_row("branches", "bid", "bbalance"), false),
-        condition(5, "each teller has the balance of its history", by_row("tellers", "tid", "tbalance"), false),
-        condition(6, "each account has the balance of its history", by_row("accounts", "aid", "abalance"), false),
+        condition(4, "the balance of each branch equals its history", by_row("branches", "bid", "bbalance"), false),
+        condition(5, "the balance of each teller equals its history", by_row("tellers", "tid", "tbalance"), false),
+        condition(6, "the balance of each account equals its history", by_row("accounts", "aid", "abalance"), false),
         condition(
             7,
             "the history is empty right after loading",

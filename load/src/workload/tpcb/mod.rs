@@ -4,20 +4,19 @@
 //! With fewer branches than clients, they wait for each other at the branches; pgbench says the same of its scale.
 
 mod data;
+mod plan;
 mod worker;
 
 pub use data::TpcbData;
 
-use super::keys::{Bins, MOST_BINS, Ranks, Shape};
+use super::keys::{Bins, Ranks, Shape};
 use super::transaction::Trips;
-use super::{
-    AuditLine, Condition, Draws, Effect, Effects, OperationId, ServerCounter, Streams, Tally, Times, Worker, Workload,
-    statistic,
-};
+use super::{AuditLine, Condition, Draws, Effect, Effects, ServerCounter, Streams, Times, Worker, Workload, statistic};
 use crate::target::Statement;
 use clap::Args;
+use plan::{DEPOSIT, DRAWN, MAX_DELTA, MEAN_DELTA, Plan};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use worker::TpcbWorker;
 
@@ -25,36 +24,23 @@ use worker::TpcbWorker;
 const TELLERS: u32 = 10;
 /// Accounts of a branch.
 const ACCOUNTS: u32 = 100_000;
-/// A deposit is from -5000 to 5000.
-const MOST_DELTA: i32 = 5_000;
-
-const DEPOSIT: OperationId = OperationId(0);
-/// The purpose of the streams that operations are drawn from.
-const CLIENT_STREAM: u64 = 0x74_70_63_62_00;
-const MEAN_DELTA: &str = "mean_delta";
-/// What is drawn, each uniformly.
-const DRAWN: [&str; 3] = ["accounts", "tellers", "branches"];
+/// The account numbers of more branches are no int4.
+pub const MAX_BRANCHES: u32 = 21_000;
+/// Disk to plan for a branch with its indexes in PostgreSQL, with room to grow.
+const BRANCH_BYTES: u64 = 16_000_000;
 
 /// Parameters of the workload: keys of a spec, and options on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Args)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct TpcbOptions {
-    /// Branches: each has 10 tellers and 100,000 accounts, about 15 MB.
+    /// Branches, each with 10 tellers and 100,000 accounts; plan 16 MB of disk for each.
     #[arg(long)]
+    #[schemars(range(min = 1, max = MAX_BRANCHES), extend("x-fixture-bytes" = BRANCH_BYTES))]
     pub scale: u32,
-    /// How transactions are cut into round trips.
+    /// How to split transactions into round trips.
     #[arg(long, value_enum, default_value_t)]
     #[serde(default)]
     pub profile: Trips,
-}
-
-/// What all executors share.
-#[derive(Debug)]
-struct Plan {
-    streams: Streams,
-    /// By [`DRAWN`].
-    ranks: [Ranks; 3],
-    bins: [Bins; 3],
 }
 
 /// The workload.
@@ -93,7 +79,7 @@ impl Workload for Tpcb {
     fn audit(&self, _: u32, draws: &Draws) -> Vec<AuditLine> {
         let of = |(bins, name): (&Bins, &'static str)| bins.audit(name, draws.bins.get(name));
         let drawn = self.plan.bins.iter().zip(DRAWN).filter(|(_, name)| draws.bins.contains_key(name));
-        let values = f64::from(2 * MOST_DELTA + 1);
+        let values = f64::from(2 * MAX_DELTA + 1);
         let deviation = ((values * values - 1.0) / 12.0).sqrt();
         let delta = draws.tallies.get(MEAN_DELTA).map(|tally| statistic::mean(MEAN_DELTA, *tally, 0.0, deviation));
         drawn.map(of).chain(delta).collect()
@@ -112,27 +98,6 @@ impl Workload for Tpcb {
         let [inserted, updated, scans] = [1, 3, 4].map(Times::exactly);
         let deposit = Effect { inserted, updated, ..Effect::of_reading(DEPOSIT, scans) };
         Some(Effects { tables: data::names().to_vec(), each: vec![deposit], missed: None })
-    }
-}
-
-/// Counts of what was drawn.
-#[derive(Debug)]
-struct Counts {
-    ranks: [[u64; MOST_BINS]; 3],
-    delta: Tally,
-}
-
-impl Counts {
-    fn draws(&self) -> Draws {
-        let counted = |counts: &[u64; MOST_BINS]| -> BTreeMap<i32, u64> {
-            counts.iter().zip(0..).filter(|(count, _)| **count > 0).map(|(&count, bin)| (bin, count)).collect()
-        };
-        let mut draws = Draws::default();
-        if self.delta.draws > 0 {
-            draws.tallies.insert(MEAN_DELTA, self.delta);
-            draws.bins.extend(DRAWN.into_iter().zip(self.ranks.iter().map(counted)));
-        }
-        draws
     }
 }
 

@@ -1,6 +1,8 @@
 use super::*;
+use crate::target::RowWriter;
 use crate::target::Value;
-use crate::workload::{Dataset, RowWriter};
+use crate::workload::Dataset;
+use std::collections::BTreeMap;
 use std::io;
 
 const OPTIONS: TpcbOptions = TpcbOptions { scale: 3, profile: Trips::Chatty };

@@ -1,8 +1,9 @@
 //! The transaction: pgbench's five statements, in its order.
 
-use super::{CLIENT_STREAM, Counts, DEPOSIT, MOST_BINS, MOST_DELTA, Plan};
+use super::plan::{CLIENT_STREAM, Counts, DEPOSIT, MAX_DELTA, Plan};
 use crate::target::postgres::{Batch, Reply};
 use crate::target::{Statement, StatementId, Value};
+use crate::workload::keys::MAX_BINS;
 use crate::workload::transaction::{Script, Sender, Trips};
 use crate::workload::{DataError, Draws, OperationId, Step, Tally, Worker, below};
 use std::sync::Arc;
@@ -32,7 +33,7 @@ pub(super) struct TpcbWorker {
 
 impl TpcbWorker {
     pub(super) fn new(plan: Arc<Plan>, trips: Trips) -> Self {
-        let counts = Counts { ranks: [[0; MOST_BINS]; 3], delta: Tally::default() };
+        let counts = Counts { ranks: [[0; MAX_BINS]; 3], delta: Tally::default() };
         Self { plan, counts, deposit: Deposit::default(), sender: Sender::new(trips) }
     }
 }
@@ -49,7 +50,7 @@ impl Worker for TpcbWorker {
             *number = rank as i32 + 1;
         }
         let [aid, tid, bid] = drawn;
-        let delta = below(random, 2 * MOST_DELTA as u32 + 1) as i32 - MOST_DELTA;
+        let delta = below(random, 2 * MAX_DELTA as u32 + 1) as i32 - MAX_DELTA;
         counts.delta.sum += f64::from(delta);
         counts.delta.draws += 1;
         self.deposit = Deposit { aid, tid, bid, delta };
@@ -95,7 +96,7 @@ impl Script for Deposit {
             _ => reply.affected(execute) == 1,
         };
         let (name, _) = STATEMENTS[statement];
-        let wrong = || DataError(format!("{name} met {} rows, not one: {self:?}", reply.affected(execute)));
+        let wrong = || DataError(format!("{name} found {} rows instead of one: {self:?}", reply.affected(execute)));
         right.then_some(()).ok_or_else(wrong)
     }
 }

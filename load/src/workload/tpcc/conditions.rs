@@ -1,5 +1,6 @@
 //! The twelve consistency conditions (clause 3.3.2) as queries over grouped scans, and more that the clause does not
-//! ask for: rows that must be there, and counters of STOCK and CUSTOMER, where updates can be lost unseen by the twelve.
+//! ask for: rows that must be there, and counters of STOCK and CUSTOMER, where updates can be lost unseen by the
+//! twelve.
 //!
 //! Each compares NULL-safely and joins fully: a missing row, or one too many, is a violation on either side. What must
 //! exist is counted from the number of warehouses and not from the tables, so that empty tables violate too.

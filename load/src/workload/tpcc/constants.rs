@@ -47,8 +47,7 @@ impl StoredConstants {
         let version: i64 = value(&rows, "population_version")?;
         if version != POPULATION_VERSION {
             return Err(format!(
-                "the data set has population version {version}, this program makes and drives version \
-                 {POPULATION_VERSION}: load it again"
+                "the data set has population version {version}, this program needs version {POPULATION_VERSION}: load it again"
             ));
         }
         Ok(Self {
@@ -79,7 +78,7 @@ impl StoredConstants {
 
 fn value<T: std::str::FromStr>(rows: &BTreeMap<&str, &str>, name: &str) -> Result<T, String> {
     let text = rows.get(name).ok_or_else(|| format!("tpcc_constant has no {name:?}: the load did not finish"))?;
-    text.parse().map_err(|_| format!("tpcc_constant says {name} = {text:?}, which is no such number"))
+    text.parse().map_err(|_| format!("tpcc_constant holds {name} = {text:?}, which is not a valid number"))
 }
 
 /// The three constants of a run, shared by all terminals, and the data set's.

@@ -1,7 +1,7 @@
 //! Inputs of the five transactions (clauses 2.4.1 to 2.8.1). [`super::terminals`] draws them.
 
+use super::operations::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use super::population::ITEMS;
-use super::{DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use crate::workload::OperationId;
 
 /// Most lines of an order.

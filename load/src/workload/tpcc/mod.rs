@@ -7,19 +7,21 @@
 //! | `pipelined` | 1 | 1 | 1 | 1 | 1 | 1.00 |
 //! | `proc` | 1 | 1 | 1 | 1 | 1 | 1.00 |
 //!
-//! BEGIN, COMMIT and ROLLBACK are round trips of their own in the first two. The mean is that of 23 cards: for `batched`
-//! (10 x 11 + 10 x 6.6 + 5 + 8 + 4) / 23 = 8.39. A New-Order that must be rolled back does all its work first, as clause 2.4.2.3 demands, and so
-//! costs as much as any other (in `chatty` one less: the line that finds no item has no stock).
+//! BEGIN, COMMIT and ROLLBACK are round trips of their own in the first two. The mean is that of 23 cards: for
+//! `batched` (10 x 11 + 10 x 6.6 + 5 + 8 + 4) / 23 = 8.39. A New-Order that must be rolled back does all its work
+//! first, as clause 2.4.2.3 demands, and so costs as much as any other (in `chatty` one less: the line that finds no
+//! item has no stock).
 //!
 //! What differs from the letter of the specification: no screens and no think times (a pace of its own would add
-//! them), Delivery inline unless it is asked to be queued, an item drawn twice for one order is drawn again, a client may serve
-//! several terminals in turn (see [`terminals`]), and after ten terminals of a warehouse the districts of Stock-Level
-//! repeat.
+//! them), Delivery inline unless it is asked to be queued, an item drawn twice for one order is drawn again, a client
+//! may serve several terminals in turn (see [`terminals`]), and after ten terminals of a warehouse the districts of
+//! Stock-Level repeat.
 
 pub mod audit;
 pub mod conditions;
 pub mod constants;
 pub mod input;
+mod operations;
 pub mod population;
 pub mod profile;
 pub mod random;
@@ -31,7 +33,11 @@ pub mod transactions;
 pub mod waits;
 pub mod worker;
 
-use super::{AuditLine, Condition, Draws, OperationId, ServerCounter, Waits, Worker, Workload};
+pub use operations::{
+    DELIVERY, DELIVERY_DEFERRED, NEW_ORDER, OPERATIONS, OPERATIONS_DEFERRED, ORDER_STATUS, PAYMENT, STOCK_LEVEL,
+};
+
+use super::{AuditLine, Condition, Draws, ServerCounter, Waits, Worker, Workload};
 use crate::target::Statement;
 use constants::{RunConstants, StoredConstants};
 use profile::Profile;
@@ -40,24 +46,6 @@ use tally::Tallies;
 use terminals::{Layout, Mix, Terminals};
 use waits::TpccWaits;
 use worker::{Clock, TpccWorker};
-
-/// Names of the operations.
-pub const OPERATIONS: [&str; 5] = ["new_order", "payment", "order_status", "delivery", "stock_level"];
-/// The same, and the work of Deliveries that were queued.
-pub const OPERATIONS_DEFERRED: [&str; 6] =
-    ["new_order", "payment", "order_status", "delivery", "stock_level", "delivery_deferred"];
-/// Clause 2.4.
-pub const NEW_ORDER: OperationId = OperationId(0);
-/// Clause 2.5.
-pub const PAYMENT: OperationId = OperationId(1);
-/// Clause 2.6.
-pub const ORDER_STATUS: OperationId = OperationId(2);
-/// Clause 2.7.
-pub const DELIVERY: OperationId = OperationId(3);
-/// The work of a Delivery that its terminal queued (2.7.2).
-pub const DELIVERY_DEFERRED: OperationId = OperationId(5);
-/// Clause 2.8.
-pub const STOCK_LEVEL: OperationId = OperationId(4);
 
 /// How a data set is to be driven.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -103,7 +91,7 @@ impl Tpcc {
         if stored.warehouses != options.warehouses {
             let plural = if stored.warehouses == 1 { "" } else { "s" };
             return Err(format!(
-                "the data set has {} warehouse{plural}, the spec says {}: ask for {0}, or load it again",
+                "the data set has {} warehouse{plural}, the spec says {}: change the spec to {0}, or load again",
                 stored.warehouses, options.warehouses
             ));
         }
@@ -132,13 +120,13 @@ impl Tpcc {
         Self { defers, ..self }
     }
 
-    /// Which terminals are whose, in a run of so many clients.
+    /// Which terminals are whose, in a run of this many clients.
     #[must_use]
     pub fn layout(&self, clients: u32) -> Layout {
         Layout::new(clients, self.active_warehouses, self.warehouses)
     }
 
-    /// An executor in a run of so many clients, whose inputs and outputs can be seen.
+    /// An executor in a run of this many clients, whose inputs and outputs can be seen.
     #[must_use]
     pub fn tpcc_worker(&self, clients: u32) -> TpccWorker {
         let layout = self.layout(clients);

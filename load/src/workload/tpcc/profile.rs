@@ -2,22 +2,25 @@
 
 use crate::target::Dialect;
 use clap::ValueEnum;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How TPC-C's transactions are cut into round trips. All four draw the same inputs, take locks in the same order, and
-/// leave the same rows; numbers of two of them must not be compared, and never stand in one chart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, ValueEnum)]
+/// How TPC-C transactions are split into round trips. All four profiles draw the same inputs, take locks in the same
+/// order and leave the same rows. Never compare numbers of different profiles.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema, ValueEnum,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Profile {
-    /// A simple statement a round trip, as many applications do it: 20 a New-Order.
+    /// One simple statement per round trip, as many applications work: 20 per New-Order.
     Chatty,
-    /// A statement over a whole set of rows a round trip: 11 a New-Order.
+    /// One statement per round trip, each for a set of rows: 11 per New-Order.
     #[default]
     Batched,
-    /// A transaction a round trip, by statements alone: 1 a New-Order, and nothing is kept on the server.
+    /// One transaction per round trip, with plain statements: 1 per New-Order, and no functions on the server.
     Pipelined,
-    /// A function of the server a transaction, in PL/pgSQL: 1 a New-Order (PostgreSQL only).
+    /// One PL/pgSQL function call per transaction: 1 per New-Order (PostgreSQL only).
     Proc,
 }
 

@@ -3,9 +3,9 @@
 
 use super::constants::RunConstants;
 use super::input::{Customer, DeliveryInput, Inputs, NewOrderInput, OrderStatusInput, PaymentInput, UNUSED_ITEM};
+use super::operations::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT};
 use super::population::ITEMS;
 use super::terminals::Layout;
-use super::{DELIVERY, NEW_ORDER, OPERATIONS, ORDER_STATUS, PAYMENT};
 use crate::workload::{Draws, OperationId, Tally};
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub const DECK: [u32; 5] = [10, 10, 1, 1, 1];
 /// Names of the tallies of how often each operation was drawn.
 pub const MIX: [&str; 5] = ["mix_new_order", "mix_payment", "mix_order_status", "mix_delivery", "mix_stock_level"];
-/// Names of the tallies of how often an order had so many lines.
+/// Names of the tallies of how often an order had this many lines.
 pub const LINES: [&str; 11] = [
     "lines_05", "lines_06", "lines_07", "lines_08", "lines_09", "lines_10", "lines_11", "lines_12", "lines_13",
     "lines_14", "lines_15",
@@ -94,13 +94,13 @@ const DISTRICT_BINS: usize = 0;
 const QUANTITY_BINS: usize = 1;
 const CARRIER_BINS: usize = 2;
 const THRESHOLD_BINS: usize = 3;
-const MOST_BINS: usize = 11;
+const MAX_BINS: usize = 11;
 /// Name of the bins of home warehouses.
 pub const HOMES: &str = "home";
 /// Names of the bins of cards by terminal.
 pub const CARDS: [&str; 5] =
     ["cards_new_order", "cards_payment", "cards_order_status", "cards_delivery", "cards_stock_level"];
-/// Cards of so many terminals are kept: enough to judge, few enough to keep.
+/// Cards of this many terminals are kept: enough to judge, few enough to keep.
 const CARD_TERMINALS: u64 = 1_024;
 
 /// The tallies of one executor. Clients may be served by several: tallies are sums, so that it does not matter.
@@ -116,7 +116,7 @@ pub struct Tallies {
     /// Cards of each of the first terminals.
     cards: Vec<[u64; 5]>,
     line_counts: [u64; 11],
-    bins: [[u64; MOST_BINS]; BINNED.len()],
+    bins: [[u64; MAX_BINS]; BINNED.len()],
     homes: BTreeMap<i32, u64>,
     quantities: Vec<Tally>,
 }
@@ -133,7 +133,7 @@ impl Tallies {
             full_rounds: 0,
             cards: vec![[0; 5]; CARD_TERMINALS.min(layout.terminals() * u64::from(layout.clients())) as usize],
             line_counts: [0; 11],
-            bins: [[0; MOST_BINS]; BINNED.len()],
+            bins: [[0; MAX_BINS]; BINNED.len()],
             homes: BTreeMap::new(),
             quantities: vec![Tally::default(); Quantity::ALL.len()],
         }

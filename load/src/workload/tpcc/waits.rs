@@ -1,10 +1,9 @@
 //! Keying and think times (clauses 5.2.5.4 and 5.2.5.7), as functions of (seed, client, turn).
 
-use super::OPERATIONS;
+use super::operations::OPERATIONS;
 use super::random::{Purpose, Stream};
 use super::terminals::{Layout, card};
-use crate::pace::exponential;
-use crate::workload::{AuditLine, Draws, OperationId, Tally, Waits};
+use crate::workload::{AuditLine, Draws, OperationId, Tally, Waits, exponential};
 
 /// Typing the inputs takes always as long, by operation.
 pub const KEYING_S: [f64; 5] = [18.0, 3.0, 2.0, 2.0, 2.0];
@@ -129,7 +128,7 @@ mod tests {
         lines.into_iter().filter(|line| line.passed != Some(true)).map(|line| line.name).collect()
     }
 
-    /// So many decks of each of 100 clients.
+    /// This many decks of each of 100 clients.
     fn means_are_those_of_the_specification(decks: u64, factor: f64) {
         let mut waits = waits(100, factor);
         let turns = || (0..100).flat_map(|client| (0..23 * decks).map(move |turn| (client, turn)));

@@ -1,11 +1,11 @@
 //! An executor of transactions as the engine sees it.
 
+use super::operations::{DELIVERY, DELIVERY_DEFERRED, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use super::population::DEFAULT_LOADED_AT_MICROS;
 use super::profile::Profile;
 use super::tally::{Quantity, Tallies};
 use super::terminals::{Layout, Terminals};
 use super::transactions::{Delivery, NewOrder, OrderStatus, Payment, Performance, StockLevel};
-use super::{DELIVERY, DELIVERY_DEFERRED, NEW_ORDER, ORDER_STATUS, PAYMENT};
 use crate::target::postgres::{Batch, Reply};
 use crate::workload::{Completion, DataError, Draws, OperationId, Step, Worker};
 use std::time::{SystemTime, UNIX_EPOCH};

@@ -4,8 +4,8 @@ use super::data::field_names;
 use super::plan::{Drawer, Plan};
 use super::worker::{Verbs, YcsbWorker};
 use super::{INSERT, OPERATIONS, READ, UPDATE, YcsbOptions};
-use crate::spec::ShardSpec;
 use crate::target::aerospike::{Connection, FOUND, Messages, Partitions, Reply, Write, name_of};
+use crate::workload::ShardSpec;
 use crate::workload::{AuditLine, Draws, OperationId, ServerCounter, Worker, Workload};
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ pub struct YcsbAerospike {
 }
 
 impl YcsbAerospike {
-    /// With these options (of a core workload that does not scan), on the nodes of a cluster; `shard` is the part of this
-    /// process in the run.
+    /// With these options (of a core workload that does not scan), on the nodes of a cluster; `shard` is the part of
+    /// this process in the run.
     #[must_use]
     pub fn new(options: YcsbOptions, seed: u64, shard: ShardSpec, partitions: Partitions) -> Self {
         Self { plan: Arc::new(Plan::new(options, seed, shard)), partitions }
@@ -45,7 +45,7 @@ impl Workload<Connection> for YcsbAerospike {
         self.plan.audit(draws)
     }
 
-    /// Records that were read and written, as the nodes' statistics of the namespace tell them.
+    /// Records that were read and written, as the nodes' statistics of the namespace report them.
     fn server_counters(&self) -> Vec<ServerCounter> {
         self.plan.counters("read_success", "write_success")
     }

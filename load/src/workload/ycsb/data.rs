@@ -1,11 +1,12 @@
 //! The records that are loaded, their names, and what is in their fields.
 
-use super::{MOST_FIELDS, YcsbOptions};
+use super::{MAX_FIELDS, YcsbOptions};
+use crate::target::RowWriter;
 use crate::target::aerospike::{Bin, Messages, Write};
 use crate::target::resp::Commands;
 use crate::target::{Dialect, Value};
 use crate::workload::keys::{below, fnv_of};
-use crate::workload::{Condition, Dataset, Key, Name, Piece, Records, RowWriter, Streams, Table};
+use crate::workload::{Condition, Dataset, Key, Name, Piece, Records, Streams, Table};
 use rand_core::RngCore;
 use std::io;
 
@@ -17,7 +18,7 @@ const POPULATION_VERSION: u32 = 1;
 const RECORDS_PER_PIECE: u64 = 20_000;
 /// Long enough that no compression finds a field again within its window, short enough for a processor's cache.
 const POOL_BYTES: u64 = 1 << 20;
-const COLUMNS: [(&str, &str); 1 + MOST_FIELDS] = [
+const COLUMNS: [(&str, &str); 1 + MAX_FIELDS] = [
     ("ycsb_key", "varchar(255) COLLATE \"C\" NOT NULL"),
     ("field0", "text NOT NULL"),
     ("field1", "text NOT NULL"),
@@ -31,13 +32,13 @@ const COLUMNS: [(&str, &str); 1 + MOST_FIELDS] = [
     ("field9", "text NOT NULL"),
 ];
 /// Tables by their number of fields, from 1.
-static TABLES: [Table; MOST_FIELDS] = tables();
+static TABLES: [Table; MAX_FIELDS] = tables();
 
-const fn tables() -> [Table; MOST_FIELDS] {
+const fn tables() -> [Table; MAX_FIELDS] {
     const NONE: Table = table(1);
-    let mut tables = [NONE; MOST_FIELDS];
+    let mut tables = [NONE; MAX_FIELDS];
     let mut fields = 1;
-    while fields <= MOST_FIELDS {
+    while fields <= MAX_FIELDS {
         tables[fields - 1] = table(fields);
         fields += 1;
     }
@@ -133,7 +134,7 @@ impl Dataset for YcsbData {
         let first = u64::from(piece.index) * RECORDS_PER_PIECE;
         for number in first..self.options.rows.min(first + RECORDS_PER_PIECE) {
             let name = name_of(number);
-            let mut row = [Value::Null; 1 + MOST_FIELDS];
+            let mut row = [Value::Null; 1 + MAX_FIELDS];
             row[0] = Value::Text(name.text());
             for (value, field) in row[1..].iter_mut().zip(self.fields(number)) {
                 *value = Value::Text(field);
@@ -193,7 +194,7 @@ impl Records for YcsbData {
     }
 
     fn whole(&self) -> [&'static str; 2] {
-        ["every loaded record is there, with all of its fields", "fields"]
+        ["every loaded record exists, with all of its fields", "fields"]
     }
 }
 

@@ -1,11 +1,11 @@
-//! YCSB's core workloads A to F on its table: records of a key and some fields, on targets that speak SQL, and but for E
-//! on RESP, a hash each, and on Aerospike, a record of as many bins each.
+//! YCSB's core workloads A to F on its table: records of a key and some fields, on targets that speak SQL, and but for
+//! E on RESP, a hash each, and on Aerospike, a record of as many bins each.
 //!
 //! What is YCSB's own: the names of the records (`user` and a hash of the number), the scrambled distribution with its
 //! 10^10 items, `latest`, and that an update writes one field of several. What differs: draws come from (seed, client,
-//! turn); `latest` spans as many records as were loaded and does not widen with each new one; a scrambled rank falls on a
-//! loaded record, and on none that is only expected; the records of a second run's inserts are other ones under another
-//! seed.
+//! turn); `latest` spans as many records as were loaded and does not widen with each new one; a scrambled rank falls on
+//! a loaded record, and on none that is only expected; the records of a second run's inserts are other ones under
+//! another seed.
 
 mod aerospike;
 mod data;
@@ -24,6 +24,7 @@ pub use sql::Ycsb;
 use super::OperationId;
 use super::keys::{SCRAMBLED_ITEMS, Shape, YCSB_EXPONENT};
 use clap::{Args, ValueEnum};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 const READ: OperationId = OperationId(0);
@@ -33,26 +34,34 @@ const SCAN: OperationId = OperationId(3);
 const READ_MODIFY_WRITE: OperationId = OperationId(4);
 const OPERATIONS: [&str; 5] = ["read", "update", "insert", "scan", "read_modify_write"];
 
-/// A table of so many columns is prepared for, and no more.
-pub const MOST_FIELDS: usize = 10;
-/// A scan reads from 1 to so many records, each number as likely as another.
+/// 100 bytes each, and still 10 TB.
+pub const MAX_ROWS: u64 = 100_000_000_000;
+/// RESP and PostgreSQL take a record of ten such fields.
+pub const MAX_FIELD_BYTES: u32 = 1024 * 1024;
+/// Disk to plan for a record with its index entry in PostgreSQL, besides its fields.
+const RECORD_BYTES: u64 = 120;
+/// What PostgreSQL adds to the bytes of a field.
+const FIELD_OVERHEAD_BYTES: u64 = 8;
+/// Statements are prepared for a table of at most this many columns.
+pub const MAX_FIELDS: usize = 10;
+/// A scan reads from 1 to this many records, each number as likely as another.
 const LONGEST_SCAN: u64 = 100;
 
 /// The core workloads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Mix {
-    /// Half reads, half updates.
+    /// 50 % reads, 50 % updates.
     A,
-    /// 95 % reads, the others updates.
+    /// 95 % reads, 5 % updates.
     B,
-    /// Reads.
+    /// Only reads.
     C,
-    /// 95 % reads of the latest records, the others inserts.
+    /// 95 % reads of the latest records, 5 % inserts.
     D,
-    /// 95 % short scans, the others inserts.
+    /// 95 % short scans, 5 % inserts.
     E,
-    /// Half reads, half reads with an update of what was read.
+    /// 50 % reads, 50 % read-modify-writes.
     F,
 }
 
@@ -84,14 +93,14 @@ impl Mix {
 }
 
 /// `requestdistribution`: which record is read or written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
 #[serde(rename_all = "snake_case")]
 pub enum Distribution {
-    /// Each loaded one as likely as another.
+    /// Every loaded record is equally likely.
     Uniform,
-    /// By YCSB's approximation of Zipf's law over 10^10 items, scattered over the loaded records by a hash.
+    /// YCSB's approximation of Zipf's law over 10^10 items, scattered over the loaded records by a hash.
     Zipfian,
-    /// By the same, counted back from the newest record.
+    /// The same law, counted back from the newest record.
     Latest,
 }
 
@@ -103,7 +112,7 @@ impl Distribution {
         }
     }
 
-    /// How many ranks there are with so many loaded records.
+    /// How many ranks there are with this many loaded records.
     const fn items(self, rows: u64) -> u64 {
         match self {
             Self::Zipfian => SCRAMBLED_ITEMS,
@@ -113,24 +122,27 @@ impl Distribution {
 }
 
 /// Parameters of the workload: keys of a spec, and options on the command line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Args)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Args)]
 #[serde(deny_unknown_fields)]
 pub struct YcsbOptions {
-    /// Records that are loaded.
+    /// Records to load; plan 120 bytes of disk for each, plus its fields.
     #[arg(long)]
+    #[schemars(range(min = 1, max = MAX_ROWS), extend("x-fixture-bytes" = RECORD_BYTES))]
     pub rows: u64,
-    /// Which core workload.
+    /// The core workload, which sets the mix of operations.
     #[arg(long, value_enum)]
     pub mix: Mix,
-    /// Which record; the core workload's own when absent.
+    /// Distribution of the records that operations touch. Default: that of the core workload, zipfian or (d) latest.
     #[arg(long, value_enum)]
     #[serde(default)]
     pub distribution: Option<Distribution>,
-    /// Of a record.
+    /// Fields of a record; plan 8 bytes for each, plus its value. An update writes one of them.
+    #[schemars(range(min = 1, max = MAX_FIELDS), extend("x-fixture-bytes" = FIELD_OVERHEAD_BYTES))]
     #[arg(long, default_value_t = default_fields())]
     #[serde(default = "default_fields")]
     pub fields: u32,
-    /// Length of a field.
+    /// Length of a field in bytes.
+    #[schemars(range(min = 1, max = MAX_FIELD_BYTES))]
     #[arg(long, default_value_t = default_field_bytes())]
     #[serde(default = "default_field_bytes")]
     pub field_bytes: u32,
@@ -145,7 +157,7 @@ const fn default_field_bytes() -> u32 {
 }
 
 impl YcsbOptions {
-    /// A core workload on so many records, with the default of everything else.
+    /// A core workload on this many records, with the default of everything else.
     #[must_use]
     pub const fn new(rows: u64, mix: Mix) -> Self {
         Self { rows, mix, distribution: None, fields: default_fields(), field_bytes: default_field_bytes() }

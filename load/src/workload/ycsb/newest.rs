@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Inserts that may end before an older one does, without another allocation.
 const EARLY: usize = 4_096;
 
-/// Places of records in the order in which they were begun: those loaded first, then those inserted by this process.
+/// Places of records in the order in which they were started: those loaded first, then those inserted by this process.
 /// The newest is the last one up to which every insert has ended.
 #[derive(Debug)]
 pub(super) struct Newest {
@@ -23,12 +23,12 @@ pub(super) struct Newest {
 struct Ended {
     /// Behind an insert that has not ended.
     early: BinaryHeap<Reverse<u64>>,
-    /// Of inserts that failed, or whose outcome nobody knows.
+    /// Of inserts that failed, or whose outcome is unknown.
     gaps: BTreeSet<u64>,
 }
 
 impl Newest {
-    /// After so many records (at least one) were loaded.
+    /// After this many records (at least one) were loaded.
     pub(super) fn new(loaded: u64) -> Self {
         let ended = Ended { early: BinaryHeap::with_capacity(EARLY), gaps: BTreeSet::new() };
         Self {
@@ -60,7 +60,7 @@ impl Newest {
         self.newest.store(newest, Ordering::Release);
     }
 
-    /// The place of the record so many before the newest, or of an older one, if that was never inserted.
+    /// The place of the record this many before the newest, or of an older one, if that was never inserted.
     pub(super) fn back(&self, rank: u64) -> u64 {
         let mut place = self.newest.load(Ordering::Acquire) - rank;
         if self.failed.load(Ordering::Acquire) {

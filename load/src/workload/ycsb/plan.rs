@@ -4,11 +4,10 @@ use super::data::{Field, Values, field_names, name_of};
 use super::newest::Newest;
 use super::scatter::Scatter;
 use super::{
-    Distribution, INSERT, LONGEST_SCAN, MOST_FIELDS, Mix, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE,
-    YcsbOptions,
+    Distribution, INSERT, LONGEST_SCAN, MAX_FIELDS, Mix, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE, YcsbOptions,
 };
-use crate::spec::ShardSpec;
-use crate::workload::keys::{Bins, MOST_BINS, Ranks, Shape, below, scramble};
+use crate::workload::ShardSpec;
+use crate::workload::keys::{Bins, MAX_BINS, Ranks, Shape, below, scramble};
 use crate::workload::statistic::chi_square;
 use crate::workload::{AuditLine, Draws, Name, OperationId, ServerCounter, Streams};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -22,9 +21,9 @@ const RANKS: &str = "record_ranks";
 const RECORDS: &str = "scrambled_records";
 const FIELDS: &str = "fields";
 const SCANS: &str = "scan_lengths";
-/// So many numbers are kept for each seed's new records …
+/// This many numbers are kept for each seed's new records …
 const NUMBERS_OF_A_SEED: u32 = 40;
-/// … of so many seeds, so that no number has a sign.
+/// … of this many seeds, so that no number has a sign.
 const SEEDS: u64 = (1 << 23) - 1;
 
 /// By client and turn, what was chosen before the turn is drawn: the place of a record that will be inserted, or the
@@ -116,7 +115,8 @@ impl Plan {
         lock(self.ahead.get()?).remove(&(client, turn))
     }
 
-    /// What a server that counts by name must have counted. Two operations of F read, so that only its writes are counted.
+    /// What a server that counts by name must have counted. Two operations of F read, so that only its writes are
+    /// counted.
     pub(super) fn counters(&self, read: &'static str, write: &'static str) -> Vec<ServerCounter> {
         let (writes, reads) = match self.options.mix {
             Mix::F => (READ_MODIFY_WRITE, false),
@@ -164,16 +164,16 @@ pub(super) struct Drawer {
     /// Which field is written.
     pub(super) field: usize,
     /// What is written: into the field, or into all fields of a new record.
-    pub(super) written: [Field; MOST_FIELDS],
+    pub(super) written: [Field; MAX_FIELDS],
     /// How many records a scan reads at most.
     pub(super) scan: u64,
     /// The place of a record whose insert has not ended.
     inserting: Option<u64>,
     mix: [u64; OPERATIONS.len()],
-    ranks: [u64; MOST_BINS],
-    records: [u64; MOST_BINS],
-    scans: [u64; MOST_BINS],
-    fields: [u64; MOST_FIELDS],
+    ranks: [u64; MAX_BINS],
+    records: [u64; MAX_BINS],
+    scans: [u64; MAX_BINS],
+    fields: [u64; MAX_FIELDS],
 }
 
 impl Drawer {
@@ -183,14 +183,14 @@ impl Drawer {
             operation: READ,
             name: name_of(0),
             field: 0,
-            written: [Field::default(); MOST_FIELDS],
+            written: [Field::default(); MAX_FIELDS],
             scan: 0,
             inserting: None,
             mix: [0; OPERATIONS.len()],
-            ranks: [0; MOST_BINS],
-            records: [0; MOST_BINS],
-            scans: [0; MOST_BINS],
-            fields: [0; MOST_FIELDS],
+            ranks: [0; MAX_BINS],
+            records: [0; MAX_BINS],
+            scans: [0; MAX_BINS],
+            fields: [0; MAX_FIELDS],
         }
     }
 

@@ -4,8 +4,8 @@ use super::data::field_names;
 use super::plan::{Drawer, Plan};
 use super::worker::{Verbs, YcsbWorker};
 use super::{INSERT, OPERATIONS, UPDATE, YcsbOptions};
-use crate::spec::ShardSpec;
 use crate::target::resp::{Answer, Commands, Connection, Reply, Slots};
+use crate::workload::ShardSpec;
 use crate::workload::{AuditLine, Draws, OperationId, ServerCounter, Worker, Workload};
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub struct YcsbResp {
 }
 
 impl YcsbResp {
-    /// With these options (of a core workload that does not scan), on one server or, by its slots, on a cluster; `shard` is
-    /// the part of this process in the run.
+    /// With these options (of a core workload that does not scan), on one server or, by its slots, on a cluster;
+    /// `shard` is the part of this process in the run.
     #[must_use]
     pub fn new(options: YcsbOptions, seed: u64, shard: ShardSpec, slots: Option<Slots>) -> Self {
         Self { plan: Arc::new(Plan::new(options, seed, shard)), slots }
@@ -46,7 +46,7 @@ impl Workload<Connection> for YcsbResp {
         self.plan.audit(draws)
     }
 
-    /// Calls of commands, as INFO commandstats tells them.
+    /// Calls of commands, as INFO commandstats reports them.
     fn server_counters(&self) -> Vec<ServerCounter> {
         self.plan.counters("hgetall", "hset")
     }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 
 /// Of the ranks below, each has a record that is looked up: they take a third of the draws.
 const HOT: u64 = 4_096;
-/// Of the ranks from here on there are so many, each so rare, that a hash spreads them evenly: they take a fifth. Ranks
-/// between are not counted: too many to look up, too few to be even in a run of 10^9 operations.
+/// Of the ranks from here on there are this many, each so rare, that a hash spreads them evenly: they take a fifth.
+/// Ranks between are not counted: too many to look up, too few to be even in a run of 10^9 operations.
 const RARE: u64 = 100_000_000;
 
 /// Which share of the counted ranks each range of records has.
@@ -21,7 +21,7 @@ pub(super) struct Scatter {
 }
 
 impl Scatter {
-    /// Of ranks from this law, over so many records; `None` when these are one, which every rank means.
+    /// Of ranks from this law, over this many records; `None` when these are one, which every rank means.
     pub(super) fn new(ranks: &Ranks, records: u64) -> Option<Self> {
         if records == 1 {
             return None;
@@ -55,7 +55,7 @@ mod tests {
     use crate::workload::Streams;
     use crate::workload::keys::{SCRAMBLED_ITEMS, YCSB_EXPONENT, fnv_of};
 
-    /// Whether the audit passes a hash, over so many records.
+    /// Whether the audit passes a hash, over this many records.
     fn passed(records: u64, hash: impl Fn(u64) -> u64) -> Option<bool> {
         let ranks = Ranks::new(Shape::Gray { exponent: YCSB_EXPONENT }, SCRAMBLED_ITEMS);
         let scatter = Scatter::new(&ranks, records).unwrap();

@@ -4,9 +4,9 @@ use super::data::{conditions, field_names};
 use super::plan::{Drawer, Plan};
 use super::worker::{Verbs, YcsbWorker};
 use super::{INSERT, OPERATIONS, READ, READ_MODIFY_WRITE, SCAN, UPDATE, YcsbOptions};
-use crate::spec::ShardSpec;
 use crate::target::postgres::{Batch, Connection, Reply};
 use crate::target::{Statement, StatementId, Value};
+use crate::workload::ShardSpec;
 use crate::workload::{
     AuditLine, Condition, Draws, Effect, Effects, OperationId, ServerCounter, Times, Worker, Workload,
 };

@@ -61,5 +61,5 @@ impl<S: Verbs> Worker<S> for YcsbWorker {
 
 fn wrong(drawer: &Drawer, met: &str) -> DataError {
     let (operation, name) = (OPERATIONS[usize::from(drawer.operation.0)], drawer.name.text());
-    DataError(format!("{operation} of {name} met {met}, which cannot be of such a record"))
+    DataError(format!("{operation} of {name} found {met}, which cannot belong to such a record"))
 }

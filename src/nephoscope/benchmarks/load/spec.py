@@ -1,4 +1,7 @@
-"""What `nephoscope-load` is asked to do: the spec on its stdin. What it answers is in `load_contract.py`."""
+"""The spec that `nephoscope-load` reads on stdin. Rust declares it; a test holds these models against its schema.
+
+What the program answers is in `load_contract.py`.
+"""
 
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -8,6 +11,9 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from nephoscope.model.frozen import Frozen
 
 SPEC_SCHEMA = "nephoscope/load-spec/1"
+
+_YEAR_S = 366 * 86_400.0
+_MAX_INT4 = 2**31 - 1
 
 Isolation = Literal["read committed", "repeatable read", "serializable"]
 Dialect = Literal["postgres", "cockroachdb", "yugabytedb"]
@@ -92,7 +98,7 @@ class TpccWorkload(Concise):
     active_warehouses: int | None = Field(default=None, ge=1, description="None: all of them")
     profile: Profile = Field(default="batched", description="how transactions are cut into round trips")
     wait: Wait = Field(default="none", description="spec: keying and think times of the clause")
-    wait_factor: float = Field(default=1.0, gt=0, description="of both waits; only with wait = spec")
+    wait_factor: float = Field(default=1.0, gt=0, le=1_000, description="of both waits; only with wait = spec")
     delivery: Delivery = Field(
         default="inline", description="deferred: the terminal only queues it, and it is done as delivery_deferred (2.7)"
     )
@@ -130,7 +136,7 @@ class PointSelectWorkload(Concise):
     """One `SELECT c FROM sbtest1 WHERE id = $1` per operation, uniform over the rows (sysbench oltp_point_select)."""
 
     kind: Literal["point_select"] = "point_select"
-    rows: int = Field(ge=1)
+    rows: int = Field(ge=1, le=_MAX_INT4)
 
 
 class OltpInsertWorkload(Concise):
@@ -138,7 +144,7 @@ class OltpInsertWorkload(Concise):
 
     kind: Literal["oltp_insert"] = "oltp_insert"
     tables: int = Field(ge=1, le=1_000)
-    rows: int = Field(ge=1, description="of each table, when it is loaded")
+    rows: int = Field(ge=1, le=_MAX_INT4, description="of each table, when it is loaded")
     distribution: SysbenchDistribution = Field(description="of the number k of new rows, up to the number of rows")
 
 
@@ -147,7 +153,7 @@ class OltpReadWriteWorkload(Concise):
 
     kind: Literal["oltp_read_write"] = "oltp_read_write"
     tables: int = Field(ge=1, le=1_000)
-    rows: int = Field(ge=1, description="of each table")
+    rows: int = Field(ge=1, le=_MAX_INT4, description="of each table")
     distribution: SysbenchDistribution = Field(description="which row a statement is about")
     profile: Trips = Field(default="chatty", description="chatty: a statement a round trip; pipelined: a transaction")
 
@@ -206,14 +212,14 @@ class ConstantPace(Concise):
     """Operations are due at equal distances, whatever became of the ones before."""
 
     kind: Literal["constant"] = "constant"
-    rate_per_s: float = Field(gt=0, description="of all shards together")
+    rate_per_s: float = Field(gt=0, le=1e8, description="of all shards together")
 
 
 class PoissonPace(Concise):
     """Operations are due at random, with exponential distances, whatever became of the ones before."""
 
     kind: Literal["poisson"] = "poisson"
-    rate_per_s: float = Field(gt=0, description="of all shards together")
+    rate_per_s: float = Field(gt=0, le=1e8, description="of all shards together")
 
 
 AnyPace = ClosedPace | ConstantPace | PoissonPace
@@ -224,7 +230,7 @@ class Shard(Concise):
     """Which part of the load this generator drives; several together drive the whole."""
 
     index: int = Field(default=0, ge=0, description="from 0")
-    count: int = Field(default=1, ge=1)
+    count: int = Field(default=1, ge=1, le=10_000)
 
 
 class LoadSteps(Concise):
@@ -251,27 +257,30 @@ class LoadSpec(Concise):
     seed: int = Field(ge=0, lt=2**63)
     connections: int = Field(default=1, ge=1, le=10_000, description="for load: parallel COPY streams")
     threads: int | None = Field(
-        default=None, ge=1, description="of the generator; None: min(CPUs, connections / 8), at least 1"
+        default=None, ge=1, le=1_024, description="of the generator; None: min(CPUs, connections / 8), at least 1"
     )
     pin: bool = Field(default=False, description="thread i to the i-th CPU of the affinity mask")
     workers: int | None = Field(
         default=None,
         ge=1,
+        le=10_000_000,
         description="concurrent clients (terminals). None: 10 x active warehouses for tpcc with wait = spec, else as "
         "many as connections, times the target's pipeline. A worker that is due and finds no free connection waits in "
         "a queue",
     )
     pace: Pace = ClosedPace()
-    ramp_s: float = Field(default=0, ge=0, description="driven but not measured")
-    duration_s: float = Field(default=10, gt=0, description="the measurement interval")
+    ramp_s: float = Field(default=0, ge=0, le=_YEAR_S, description="driven but not measured")
+    duration_s: float = Field(default=10, gt=0, le=_YEAR_S, description="the measurement interval")
     operations: int | None = Field(default=None, ge=1, description="stop after so many, besides the duration")
     shard: Shard = Shard()
     start_at_unix_ms: int | None = Field(
         default=None, ge=0, description="when several generators begin together; None: at once"
     )
-    answer_timeout_s: float = Field(default=60, gt=0, description="a server that owes an answer for longer is lost")
+    answer_timeout_s: float = Field(
+        default=60, gt=0, le=_YEAR_S, description="a server that owes an answer for longer is lost"
+    )
     reconnect_timeout_s: float = Field(
-        default=5, gt=0, description="give up when a lost connection is not back after so long"
+        default=5, gt=0, le=_YEAR_S, description="give up when a lost connection is not back after so long"
     )
     max_retries: int = Field(default=10, ge=0, le=1_000, description="of 40001 and 40P01, with the same inputs")
     check: Literal["none", "conditions"] = Field(default="conditions", description="after load or run")

@@ -1,6 +1,6 @@
 //! Percent-encoding, and URLs without their passwords.
 
-use super::DsnError;
+use super::error::DsnError;
 
 /// Undoes percent-encoding of one part of a URL.
 pub(in crate::target) fn unescape(text: &str, part: &str) -> Result<String, DsnError> {

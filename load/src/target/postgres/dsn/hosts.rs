@@ -1,7 +1,8 @@
 //! The servers that a URL names: one or several, each with its port.
 
+use super::Address;
+use super::error::DsnError;
 use super::escape::unescape;
-use super::{Address, DsnError};
 use std::path::PathBuf;
 
 const DEFAULT_PORT: u16 = 5432;

@@ -1,5 +1,6 @@
-//! Where servers are and who we are: URLs as libpq takes them.
+//! Servers and logins, as libpq's URLs name them.
 
+mod error;
 mod escape;
 mod hosts;
 mod parameters;
@@ -12,6 +13,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use error::DsnError;
 pub use escape::redact;
 pub use settings::{ChannelBinding, SessionAttributes, SslMode};
 pub(super) use settings::{RootCertificates, TlsSettings};
@@ -58,22 +60,10 @@ pub struct Dsn {
     redacted: String,
 }
 
-/// Why a URL is not one of ours; one sentence, without the password.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DsnError(pub String);
-
-impl fmt::Display for DsnError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for DsnError {}
-
 impl Dsn {
     /// Parses `postgresql://user[:password]@host:port,host:port/database?host=/socket/directory&sslmode=…`.
-    /// `environment` is asked for libpq's variables (`PGUSER`, `PGPASSWORD`, `PGSSLMODE` …) when the URL does not say,
-    /// and for `HOME`, whose folder `.postgresql` may hold certificates.
+    /// `environment` supplies libpq's variables (`PGUSER`, `PGPASSWORD`, `PGSSLMODE` …) that the URL does not set,
+    /// and `HOME`, whose folder `.postgresql` may hold certificates.
     ///
     /// # Errors
     /// [`DsnError`] for another scheme, a missing user, a bad port, a bad escape or an unknown parameter.
@@ -94,7 +84,7 @@ impl Dsn {
         let user = some(said.user.clone())
             .or(some(Some(unescape(user, "user")?)))
             .or_else(|| environment("PGUSER"))
-            .ok_or_else(|| DsnError("the DSN names no user (postgresql://USER@host/database)".to_owned()))?;
+            .ok_or_else(|| DsnError("the DSN has no user (postgresql://USER@host/database)".to_owned()))?;
         let database = some(said.database.clone()).or(some(Some(unescape(database, "database")?)));
         Ok(Self {
             addresses: hosts::addresses(hosts, said.host.as_deref(), said.port.as_deref())?,
@@ -265,7 +255,7 @@ mod tests {
             ("postgresql://u@h/d?sslcert=/x", "sslkey"),
             ("postgresql://u@h/d?channel_binding=yes", "require"),
             ("postgresql://u@h/d?target_session_attrs=prefer-standby", "read-write"),
-            ("postgresql://u@h/d?load_balance_hosts=random", "in the order"),
+            ("postgresql://u@h/d?load_balance_hosts=random", "in the given order"),
             ("postgresql://u@h/d?passfile=/x", "PGPASSWORD"),
             ("postgresql://u@h/d?conect_timeout=3", "conect_timeout"),
             ("postgresql://u@h/d?connect_timeout=0", "connect_timeout"),

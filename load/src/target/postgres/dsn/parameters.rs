@@ -1,7 +1,7 @@
 //! The parameters behind the question mark of a URL. All that are not known are refused, because ignoring one (a TLS
 //! mode, a certificate) would change the meaning.
 
-use super::DsnError;
+use super::error::DsnError;
 use super::escape::unescape;
 use super::settings::{ChannelBinding, RootCertificates, SessionAttributes, SslMode, TlsSettings};
 use std::path::PathBuf;
@@ -12,15 +12,15 @@ const KNOWN: &str = "host, port, user, password, dbname, application_name, optio
 
 /// What libpq knows and this program does not do, and what to do about it.
 const NOT_DONE: [(&str, &str); 9] = [
-    ("hostaddr", "write the address as the host"),
+    ("hostaddr", "give the address as the host"),
     ("passfile", "set PGPASSWORD"),
-    ("service", "write the service's host, port and database into the DSN"),
-    ("sslpassword", "give a key without a passphrase"),
-    ("sslcrl", "revocation lists are not read"),
-    ("sslcrldir", "revocation lists are not read"),
-    ("sslnegotiation", "TLS is always asked for by the server's own protocol"),
-    ("gssencmode", "there is no GSSAPI here; sslmode encrypts"),
-    ("load_balance_hosts", "hosts are tried in the order in which they are written"),
+    ("service", "give the service's host, port and database in the DSN"),
+    ("sslpassword", "use a key without a passphrase"),
+    ("sslcrl", "revocation lists are not supported"),
+    ("sslcrldir", "revocation lists are not supported"),
+    ("sslnegotiation", "TLS is always negotiated through PostgreSQL's protocol"),
+    ("gssencmode", "GSSAPI is not supported; use sslmode for encryption"),
+    ("load_balance_hosts", "hosts are always tried in the given order"),
 ];
 
 /// libpq's environment variables that stand in for a parameter that is not written.

@@ -54,7 +54,7 @@ pub(super) struct Certificate(x509_cert::Certificate);
 
 impl Certificate {
     pub(super) fn parse(der: &[u8]) -> Result<Self, String> {
-        x509_cert::Certificate::from_der(der).map(Self).map_err(|error| format!("a certificate that is none: {error}"))
+        x509_cert::Certificate::from_der(der).map(Self).map_err(|error| format!("an invalid certificate: {error}"))
     }
 
     pub(super) fn names(&self) -> Names {
@@ -76,7 +76,7 @@ impl Certificate {
         Some(String::from_utf8_lossy(attribute.value.value()).into_owned())
     }
 
-    /// Whether it is valid so long after the epoch.
+    /// Whether it is valid this long after the epoch.
     pub(super) fn is_valid_at(&self, now: Duration) -> bool {
         let validity = &self.0.tbs_certificate.validity;
         validity.not_before.to_unix_duration() <= now && now <= validity.not_after.to_unix_duration()

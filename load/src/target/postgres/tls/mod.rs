@@ -48,7 +48,7 @@ impl TlsClient {
         let config = self.config.get_or_init(|| config(&self.settings).map(Arc::new));
         let config = config.as_ref().map_err(|why| TargetError::Refused(why.clone()))?;
         let name = ServerName::try_from(host.to_owned())
-            .map_err(|_| TargetError::Refused(format!("{host:?} is no name of a host that TLS could ask for")))?;
+            .map_err(|_| TargetError::Refused(format!("{host:?} is not a host name that TLS can verify")))?;
         let session = ClientConnection::new(Arc::clone(config), name)
             .map_err(|error| TargetError::Refused(format!("TLS with {host}: {error}")))?;
         let mut stream = TlsStream { stream, session };
@@ -60,7 +60,7 @@ impl TlsClient {
 fn handshake_error(host: &str, error: &io::Error) -> TargetError {
     match error.kind() {
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            TargetError::Lost(format!("TLS with {host}: the server was silent for longer than the timeout"))
+            TargetError::Lost(format!("TLS with {host}: the server did not answer within the timeout"))
         }
         _ => TargetError::Refused(format!("TLS with {host}: {error}")),
     }
@@ -99,7 +99,7 @@ fn roots(settings: &TlsSettings) -> Result<Option<Roots>, String> {
         }
         RootCertificates::Default(file) if verify => {
             let missing = file.as_ref().map_or_else(|| "~/.postgresql/root.crt".into(), |file| file.to_string_lossy());
-            Err(format!("no root certificates to verify the server with: {missing} does not exist; give sslrootcert"))
+            Err(format!("no root certificates: {missing} does not exist; set sslrootcert"))
         }
         RootCertificates::Default(_) => Ok(None),
     }
@@ -114,7 +114,7 @@ fn read_certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String
     }
 }
 
-/// A private key is used only when nobody else can read it, as libpq wants it.
+/// A private key is used only when no one else can read it, as libpq wants it.
 fn read_key(file: &Path) -> Result<PrivateKeyDer<'static>, String> {
     let metadata = file.metadata().map_err(|error| format!("{}: {error}", file.display()))?;
     let forbidden = if metadata.uid() == 0 { 0o037 } else { 0o077 };

@@ -1,4 +1,5 @@
-//! Whom we talk to, as libpq's modes want it known: nobody, any child of the root certificates, or the host itself.
+//! Verifies the server's certificate as libpq's modes demand: not at all, against the root certificates, or for the
+//! host.
 
 use super::certificate::Certificate;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};

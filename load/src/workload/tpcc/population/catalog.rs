@@ -1,8 +1,8 @@
 //! Rows of ITEM and STOCK.
 
 use super::{ITEMS, Population, w_id};
+use crate::target::RowWriter;
 use crate::target::Value;
-use crate::workload::RowWriter;
 use crate::workload::tpcc::random::{Purpose, Stream, Tenth};
 use std::io;
 

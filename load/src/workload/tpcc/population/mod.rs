@@ -12,7 +12,8 @@ mod pool;
 use super::constants::{POPULATION_VERSION, StoredConstants};
 use super::schema;
 use crate::target::Dialect;
-use crate::workload::{Dataset, Piece, RowWriter};
+use crate::target::RowWriter;
+use crate::workload::{Dataset, Piece};
 use pool::Pools;
 use std::io;
 

@@ -2,8 +2,8 @@
 //! ORDER and ORDER-LINE agree though they are written apart.
 
 use super::{CUSTOMERS, DISTRICTS, FIRST_NEW_ORDER, ITEMS, Population, row_index, w_id};
+use crate::target::RowWriter;
 use crate::target::Value;
-use crate::workload::RowWriter;
 use crate::workload::tpcc::random::{Purpose, Stream};
 use std::io;
 

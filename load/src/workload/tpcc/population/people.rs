@@ -1,8 +1,8 @@
 //! Rows of WAREHOUSE, DISTRICT, CUSTOMER and HISTORY.
 
 use super::{CUSTOMERS, DISTRICTS, Population, row_index, w_id};
+use crate::target::RowWriter;
 use crate::target::Value;
-use crate::workload::RowWriter;
 use crate::workload::tpcc::random::{NonUniform, Purpose, Stream, Tenth, last_name};
 use std::io;
 

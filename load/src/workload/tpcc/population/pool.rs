@@ -1,5 +1,5 @@
 //! Random strings of the initial population, cut from long pregenerated ones at random offsets. Clause 4.3.2.1 allows
-//! random data to be pregenerated for the population (not for `O_OL_CNT`, which is drawn anew for each order).
+//! random data to be pregenerated for the population (not for `O_OL_CNT`, which is drawn again for each order).
 
 use crate::workload::tpcc::random::{Purpose, Stream};
 

@@ -1,7 +1,7 @@
 //! Delivery (clause 2.7): all ten districts in one database transaction.
 //!
-//! The clause queues it and measures the queueing. Inline, as in all tools compared, its time is that of the work itself;
-//! deferred, the work is an operation of its own.
+//! The clause queues it and measures the queueing. Inline, as in all tools compared, its time is that of the work
+//! itself; deferred, the work is an operation of its own.
 
 use super::script::{Act::Begin, Act::Do, Act::End, Answer, Outbox, Script, Transaction};
 use super::{column, money};
@@ -12,11 +12,11 @@ use crate::workload::tpcc::population::DISTRICTS;
 use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::statements::Query;
 
-const MOST: usize = DISTRICTS as usize;
+const MAX_DISTRICTS: usize = DISTRICTS as usize;
 
 /// Its statements.
 #[derive(Debug, Clone, Copy)]
-pub enum Part {
+pub enum Task {
     OldestOfDistrict,
     Oldest,
     Sums,
@@ -29,9 +29,9 @@ pub enum Part {
     UpdateCustomers,
     Deliver,
 }
-use Part::*;
+use Task::*;
 
-const CHATTY: Script<Part> = &[
+const CHATTY: Script<Task> = &[
     &[Begin],
     &[Do(OldestOfDistrict)],
     &[Do(Sums)],
@@ -42,7 +42,7 @@ const CHATTY: Script<Part> = &[
     &[Do(UpdateCustomer)],
     &[End],
 ];
-const BATCHED: Script<Part> = &[
+const BATCHED: Script<Task> = &[
     &[Begin],
     &[Do(Oldest)],
     &[Do(Sums)],
@@ -53,25 +53,25 @@ const BATCHED: Script<Part> = &[
     &[End],
 ];
 /// One statement is a transaction of its own.
-const ONE_TRIP: Script<Part> = &[&[Do(Deliver)]];
+const ONE_TRIP: Script<Task> = &[&[Do(Deliver)]];
 
 /// What the latest Delivery did. The arrays hold one entry per order delivered, by district.
 #[derive(Debug, Clone, Default)]
 pub struct Delivery {
     now_micros: i64,
     count: usize,
-    districts: [i32; MOST],
-    orders: [i32; MOST],
-    customers: [i32; MOST],
-    amounts_cents: [i64; MOST],
+    districts: [i32; MAX_DISTRICTS],
+    orders: [i32; MAX_DISTRICTS],
+    customers: [i32; MAX_DISTRICTS],
+    amounts_cents: [i64; MAX_DISTRICTS],
     lines: usize,
 }
 
 impl Transaction for Delivery {
     type Input = DeliveryInput;
-    type Part = Part;
+    type Task = Task;
 
-    fn script(profile: Profile, _input: &DeliveryInput) -> Script<Part> {
+    fn script(profile: Profile, _input: &DeliveryInput) -> Script<Task> {
         match profile {
             Profile::Chatty => CHATTY,
             Profile::Batched => BATCHED,
@@ -84,21 +84,21 @@ impl Transaction for Delivery {
     }
 
     /// When all districts are empty, nothing is left to do.
-    fn due(&self, part: Part, _input: &DeliveryInput) -> usize {
-        match part {
-            OldestOfDistrict => MOST,
+    fn due(&self, task: Task, _input: &DeliveryInput) -> usize {
+        match task {
+            OldestOfDistrict => MAX_DISTRICTS,
             Oldest | Deliver => 1,
             UpdateCustomer => self.count,
             _ => usize::from(self.count > 0),
         }
     }
 
-    fn send(&mut self, part: Part, nth: usize, input: &DeliveryInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, nth: usize, input: &DeliveryInput, out: &mut Outbox<'_>) {
         let (warehouse, carrier) = (Value::I32(input.warehouse), Value::I32(input.carrier));
         let now = Value::TimestampMicros(self.now_micros);
         let districts = Value::I32Array(&self.districts[..self.count]);
         let orders = Value::I32Array(&self.orders[..self.count]);
-        match part {
+        match task {
             OldestOfDistrict => {
                 let district = i32::try_from(nth + 1).expect("ten districts");
                 out.execute(Query::DeliveryOldestOfDistrict, &[warehouse, Value::I32(district)]);
@@ -124,8 +124,8 @@ impl Transaction for Delivery {
         }
     }
 
-    fn read(&mut self, part: Part, nth: usize, _input: &DeliveryInput, answer: Answer<'_>) -> Result<(), DataError> {
-        match part {
+    fn read(&mut self, task: Task, nth: usize, _input: &DeliveryInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match task {
             OldestOfDistrict => self.read_oldest_of_district(nth, answer),
             Oldest => self.read_oldest(answer),
             Sums => self.read_sums(answer),
@@ -144,7 +144,7 @@ impl Delivery {
     /// Districts that had no order to deliver (2.7.4.2: skipped, and counted).
     #[must_use]
     pub fn skipped(&self) -> usize {
-        MOST - self.count
+        MAX_DISTRICTS - self.count
     }
 
     /// Districts, orders, customers and amounts in cents of what was delivered, by district.
@@ -174,7 +174,7 @@ impl Delivery {
 
     fn make_room(&mut self, answer: Answer<'_>) -> Result<(), DataError> {
         self.count = answer.row_count();
-        if self.count > MOST {
+        if self.count > MAX_DISTRICTS {
             return Err(DataError(format!("{} oldest orders in ten districts", self.count)));
         }
         Ok(())
@@ -208,7 +208,7 @@ impl Delivery {
             self.customers[index] = column(row.i32(2), "c_id")?;
             self.amounts_cents[index] = column(row.numeric(3, 2), "sum(ol_amount)")?;
             if column(row.i64(4), "o_ol_cnt")? != column(row.i64(5), "the number of lines")? {
-                return Err(DataError(format!("order {} has not o_ol_cnt lines", self.orders[index])));
+                return Err(DataError(format!("order {} does not have o_ol_cnt lines", self.orders[index])));
             }
         }
         Ok(())
@@ -216,7 +216,7 @@ impl Delivery {
 
     fn place(&self, district: i32) -> Result<usize, DataError> {
         let place = self.districts[..self.count].iter().position(|&known| known == district);
-        place.ok_or_else(|| DataError(format!("district {district} was not asked for")))
+        place.ok_or_else(|| DataError(format!("unexpected district {district}")))
     }
 
     fn check_count(&self, answer: Answer<'_>, what: &str) -> Result<(), DataError> {

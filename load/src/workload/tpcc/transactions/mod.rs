@@ -1,5 +1,5 @@
-//! The five transactions, each with its script in every profile. Started anew they forget all they read and use the
-//! same inputs.
+//! The five transactions, each with its script in every profile. When they start again they forget all they read and
+//! use the same inputs.
 
 mod delivery;
 mod new_order;
@@ -20,7 +20,7 @@ use crate::workload::DataError;
 
 /// A column that must be there.
 fn column<T>(value: Option<T>, name: &str) -> Result<T, DataError> {
-    value.ok_or_else(|| DataError(format!("{name} is NULL or of another type")))
+    value.ok_or_else(|| DataError(format!("{name} is NULL or has the wrong type")))
 }
 
 /// An amount of money.

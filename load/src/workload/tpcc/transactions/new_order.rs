@@ -12,7 +12,7 @@ const ORIGINAL: &str = "ORIGINAL";
 
 /// Its statements.
 #[derive(Debug, Clone, Copy)]
-pub enum Part {
+pub enum Task {
     District,
     SetNextOrder,
     Warehouse,
@@ -27,9 +27,9 @@ pub enum Part {
     InsertLines,
     Enter,
 }
-use Part::*;
+use Task::*;
 
-const CHATTY: Script<Part> = &[
+const CHATTY: Script<Task> = &[
     &[Begin],
     &[Do(District)],
     &[Do(SetNextOrder)],
@@ -42,7 +42,7 @@ const CHATTY: Script<Part> = &[
     &[Do(InsertLines)],
     &[End],
 ];
-const BATCHED: Script<Part> = &[
+const BATCHED: Script<Task> = &[
     &[Begin],
     &[Do(District)],
     &[Do(Warehouse)],
@@ -56,8 +56,8 @@ const BATCHED: Script<Part> = &[
     &[End],
 ];
 /// One statement is a transaction of its own.
-const WHOLE: Script<Part> = &[&[Do(Enter)]];
-const WHOLE_ROLLED_BACK: Script<Part> = &[&[Begin, Do(Enter), End]];
+const WHOLE: Script<Task> = &[&[Do(Enter)]];
+const WHOLE_ROLLED_BACK: Script<Task> = &[&[Begin, Do(Enter), End]];
 
 /// What was read for one line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -124,9 +124,9 @@ impl NewOrder {
 
 impl Transaction for NewOrder {
     type Input = NewOrderInput;
-    type Part = Part;
+    type Task = Task;
 
-    fn script(profile: Profile, input: &NewOrderInput) -> Script<Part> {
+    fn script(profile: Profile, input: &NewOrderInput) -> Script<Task> {
         match profile {
             Profile::Chatty => CHATTY,
             Profile::Batched => BATCHED,
@@ -148,17 +148,17 @@ impl Transaction for NewOrder {
         self.lines.iter_mut().for_each(|line| line.found = false);
     }
 
-    fn due(&self, part: Part, _input: &NewOrderInput) -> usize {
-        match part {
+    fn due(&self, task: Task, _input: &NewOrderInput) -> usize {
+        match task {
             UpdateStockOfLine => self.valid,
             _ => 1,
         }
     }
 
-    fn send(&mut self, part: Part, nth: usize, input: &NewOrderInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, nth: usize, input: &NewOrderInput, out: &mut Outbox<'_>) {
         let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
         let (order, customer) = (Value::I32(self.order), Value::I32(input.customer));
-        match part {
+        match task {
             District => out.execute(Query::NewOrderDistrict, &[warehouse, district]),
             SetNextOrder => {
                 out.execute(Query::NewOrderSetNextOrder, &[warehouse, district, Value::I32(self.order + 1)]);
@@ -191,8 +191,8 @@ impl Transaction for NewOrder {
         }
     }
 
-    fn read(&mut self, part: Part, _nth: usize, input: &NewOrderInput, answer: Answer<'_>) -> Result<(), DataError> {
-        match part {
+    fn read(&mut self, task: Task, _nth: usize, input: &NewOrderInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match task {
             District => {
                 let row = answer.first_row("district")?;
                 self.district_tax = column(row.numeric(0, 4), "d_tax")?;

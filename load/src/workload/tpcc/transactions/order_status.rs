@@ -11,7 +11,7 @@ use crate::workload::tpcc::statements::Query;
 
 /// Its statements.
 #[derive(Debug, Clone, Copy)]
-pub enum Part {
+pub enum Task {
     CustomersByName,
     CustomerByNumber,
     CustomerByEither,
@@ -19,13 +19,13 @@ pub enum Part {
     Lines,
     Status,
 }
-use Part::*;
+use Task::*;
 
-const CHATTY: Script<Part> =
+const CHATTY: Script<Task> =
     &[&[Begin], &[Do(CustomersByName)], &[Do(CustomerByNumber)], &[Do(NewestOrder)], &[Do(Lines)], &[End]];
-const BATCHED: Script<Part> = &[&[Begin], &[Do(CustomerByEither)], &[Do(NewestOrder)], &[Do(Lines)], &[End]];
+const BATCHED: Script<Task> = &[&[Begin], &[Do(CustomerByEither)], &[Do(NewestOrder)], &[Do(Lines)], &[End]];
 /// One statement, so that order and lines are of one moment; it is a transaction of its own.
-const ONE_TRIP: Script<Part> = &[&[Do(Status)]];
+const ONE_TRIP: Script<Task> = &[&[Do(Status)]];
 
 /// What the latest Order-Status read.
 #[derive(Debug, Clone, Default)]
@@ -45,9 +45,9 @@ pub struct OrderStatus {
 
 impl Transaction for OrderStatus {
     type Input = OrderStatusInput;
-    type Part = Part;
+    type Task = Task;
 
-    fn script(profile: Profile, _input: &OrderStatusInput) -> Script<Part> {
+    fn script(profile: Profile, _input: &OrderStatusInput) -> Script<Task> {
         match profile {
             Profile::Chatty => CHATTY,
             Profile::Batched => BATCHED,
@@ -63,17 +63,17 @@ impl Transaction for OrderStatus {
         }
     }
 
-    fn due(&self, part: Part, input: &OrderStatusInput) -> usize {
-        match part {
+    fn due(&self, task: Task, input: &OrderStatusInput) -> usize {
+        match task {
             CustomersByName => usize::from(matches!(input.customer, Customer::Name(_))),
             _ => 1,
         }
     }
 
-    fn send(&mut self, part: Part, _nth: usize, input: &OrderStatusInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, _nth: usize, input: &OrderStatusInput, out: &mut Outbox<'_>) {
         let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
         let (customer, name) = (Value::I32(self.customer), Value::Text(&self.name));
-        match (part, input.customer) {
+        match (task, input.customer) {
             (CustomersByName, _) => out.execute(Query::CustomersByName, &[warehouse, district, name]),
             (CustomerByNumber, _) | (CustomerByEither, Customer::Id(_)) => {
                 out.execute(Query::OrderStatusCustomer, &[warehouse, district, customer]);
@@ -88,8 +88,8 @@ impl Transaction for OrderStatus {
         }
     }
 
-    fn read(&mut self, part: Part, _nth: usize, input: &OrderStatusInput, answer: Answer<'_>) -> Result<(), DataError> {
-        match (part, input.customer) {
+    fn read(&mut self, task: Task, _nth: usize, input: &OrderStatusInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match (task, input.customer) {
             (CustomersByName, _) => {
                 self.rows_by_name = Some(answer.row_count());
                 self.customer = column(answer.middle_row(&self.name)?.i32(0), "c_id")?;

@@ -15,7 +15,7 @@ const CREDIT_DATA: usize = 500;
 
 /// Its statements.
 #[derive(Debug, Clone, Copy)]
-pub enum Part {
+pub enum Task {
     AddToWarehouse,
     ReadWarehouse,
     UpdateWarehouse,
@@ -30,9 +30,9 @@ pub enum Part {
     InsertHistory,
     Pay,
 }
-use Part::*;
+use Task::*;
 
-const CHATTY: Script<Part> = &[
+const CHATTY: Script<Task> = &[
     &[Begin],
     &[Do(AddToWarehouse)],
     &[Do(ReadWarehouse)],
@@ -45,7 +45,7 @@ const CHATTY: Script<Part> = &[
     &[Do(InsertHistory)],
     &[End],
 ];
-const BATCHED: Script<Part> = &[
+const BATCHED: Script<Task> = &[
     &[Begin],
     &[Do(UpdateWarehouse)],
     &[Do(UpdateDistrict)],
@@ -54,9 +54,9 @@ const BATCHED: Script<Part> = &[
     &[Do(InsertHistory)],
     &[End],
 ];
-const PIPELINED: Script<Part> = &[&[Begin, Do(AddToWarehouse), Do(AddToDistrict), Do(Pay), End]];
+const PIPELINED: Script<Task> = &[&[Begin, Do(AddToWarehouse), Do(AddToDistrict), Do(Pay), End]];
 /// One statement is a transaction of its own.
-const PROC: Script<Part> = &[&[Do(Pay)]];
+const PROC: Script<Task> = &[&[Do(Pay)]];
 
 /// The output of the latest Payment.
 #[derive(Debug, Clone, Default)]
@@ -79,9 +79,9 @@ pub struct Payment {
 
 impl Transaction for Payment {
     type Input = PaymentInput;
-    type Part = Part;
+    type Task = Task;
 
-    fn script(profile: Profile, _input: &PaymentInput) -> Script<Part> {
+    fn script(profile: Profile, _input: &PaymentInput) -> Script<Task> {
         match profile {
             Profile::Chatty => CHATTY,
             Profile::Batched => BATCHED,
@@ -108,18 +108,18 @@ impl Transaction for Payment {
         .expect("a String takes everything");
     }
 
-    fn due(&self, part: Part, input: &PaymentInput) -> usize {
-        match part {
+    fn due(&self, task: Task, input: &PaymentInput) -> usize {
+        match task {
             CustomersByName => usize::from(matches!(input.customer, Customer::Name(_))),
             CreditData => usize::from(self.bad_credit),
             _ => 1,
         }
     }
 
-    fn send(&mut self, part: Part, _nth: usize, input: &PaymentInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, _nth: usize, input: &PaymentInput, out: &mut Outbox<'_>) {
         let (warehouse, district) = (Value::I32(input.warehouse), Value::I32(input.district));
         let amount = money(i64::from(input.cents));
-        match part {
+        match task {
             AddToWarehouse => out.execute(Query::PaymentAddToWarehouse, &[warehouse, amount]),
             ReadWarehouse => out.execute(Query::PaymentReadWarehouse, &[warehouse]),
             UpdateWarehouse => out.execute(Query::PaymentUpdateWarehouse, &[warehouse, amount]),
@@ -139,8 +139,8 @@ impl Transaction for Payment {
         }
     }
 
-    fn read(&mut self, part: Part, _nth: usize, input: &PaymentInput, answer: Answer<'_>) -> Result<(), DataError> {
-        match part {
+    fn read(&mut self, task: Task, _nth: usize, input: &PaymentInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match task {
             AddToWarehouse => answer.check_affected(1, "the update of a warehouse"),
             AddToDistrict => answer.check_affected(1, "the update of a district"),
             ReadWarehouse | UpdateWarehouse => {

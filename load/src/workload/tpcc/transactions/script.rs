@@ -26,28 +26,28 @@ pub trait Transaction: Default {
     /// Its input.
     type Input;
     /// Its statements.
-    type Part: Copy + 'static;
+    type Task: Copy + 'static;
 
     /// How `profile` cuts it.
-    fn script(profile: Profile, input: &Self::Input) -> Script<Self::Part>;
+    fn script(profile: Profile, input: &Self::Input) -> Script<Self::Task>;
 
     /// Forgets what the latest one read. `now_micros` stamps new rows.
     fn start(&mut self, input: &Self::Input, now_micros: i64);
 
-    /// How often `part` must be sent: not at all, once, or (each time in a round trip of its own) once for each line
+    /// How often `task` must be sent: not at all, once, or (each time in a round trip of its own) once for each line
     /// or district. Of parts that share a round trip, no answer may change how often the others are due.
-    fn due(&self, _part: Self::Part, _input: &Self::Input) -> usize {
+    fn due(&self, _task: Self::Task, _input: &Self::Input) -> usize {
         1
     }
 
-    /// Sends `part` for the `nth` time, counted from 0.
-    fn send(&mut self, part: Self::Part, nth: usize, input: &Self::Input, out: &mut Outbox<'_>);
+    /// Sends `task` for the `nth` time, counted from 0.
+    fn send(&mut self, task: Self::Task, nth: usize, input: &Self::Input, out: &mut Outbox<'_>);
 
-    /// Reads what `part`, sent for the `nth` time, was answered.
+    /// Reads what `task`, sent for the `nth` time, was answered.
     ///
     /// # Errors
     /// [`DataError`] when a row is missing.
-    fn read(&mut self, part: Self::Part, nth: usize, input: &Self::Input, answer: Answer<'_>) -> Result<(), DataError>;
+    fn read(&mut self, task: Self::Task, nth: usize, input: &Self::Input, answer: Answer<'_>) -> Result<(), DataError>;
 
     /// Whether it must be rolled back.
     fn rolls_back(_input: &Self::Input) -> bool {
@@ -104,12 +104,12 @@ impl<T: Transaction> Performance<T> {
     }
 
     /// Fills a round trip with what of it is still due; with nothing when it is over.
-    fn send(&mut self, acts: &[Act<T::Part>], input: &T::Input, batch: &mut Batch) {
+    fn send(&mut self, acts: &[Act<T::Task>], input: &T::Input, batch: &mut Batch) {
         for act in acts {
             match *act {
-                Act::Do(part) if self.nth < self.state.due(part, input) => {
+                Act::Do(task) if self.nth < self.state.due(task, input) => {
                     let out = &mut Outbox { profile: self.profile, batch };
-                    self.state.send(part, self.nth, input, out);
+                    self.state.send(task, self.nth, input, out);
                 }
                 Act::Do(_) => {}
                 Act::Begin if self.nth == 0 => batch.begin(),
@@ -120,13 +120,13 @@ impl<T: Transaction> Performance<T> {
         }
     }
 
-    fn read(&mut self, acts: &[Act<T::Part>], input: &T::Input, reply: &Reply) -> Result<(), DataError> {
+    fn read(&mut self, acts: &[Act<T::Task>], input: &T::Input, reply: &Reply) -> Result<(), DataError> {
         let mut execute = 0;
         for act in acts {
-            if let Act::Do(part) = *act
-                && self.nth < self.state.due(part, input)
+            if let Act::Do(task) = *act
+                && self.nth < self.state.due(task, input)
             {
-                self.state.read(part, self.nth, input, Answer { reply, execute })?;
+                self.state.read(task, self.nth, input, Answer { reply, execute })?;
                 execute += 1;
             }
         }
@@ -182,7 +182,7 @@ impl<'a> Answer<'a> {
     pub fn middle_row(self, name: &str) -> Result<Row<'a>, DataError> {
         let middle = self.row_count().div_ceil(2).checked_sub(1);
         let row = middle.and_then(|index| self.reply.row(self.execute, index));
-        row.ok_or_else(|| DataError(format!("no customer is called {name}")))
+        row.ok_or_else(|| DataError(format!("there is no customer with last name {name}")))
     }
 
     /// That the statement changed as many rows as it must.

@@ -8,21 +8,21 @@ use crate::workload::tpcc::input::StockLevelInput;
 use crate::workload::tpcc::profile::Profile;
 use crate::workload::tpcc::statements::Query;
 
-/// Orders whose items are looked at.
+/// Orders whose items are counted.
 const ORDERS: i32 = 20;
 
 /// Its statements.
 #[derive(Debug, Clone, Copy)]
-pub enum Part {
+pub enum Task {
     NextOrder,
     CountBelow,
     Count,
 }
-use Part::*;
+use Task::*;
 
-const TWO_STATEMENTS: Script<Part> = &[&[Begin], &[Do(NextOrder)], &[Do(CountBelow)], &[End]];
+const TWO_STATEMENTS: Script<Task> = &[&[Begin], &[Do(NextOrder)], &[Do(CountBelow)], &[End]];
 /// One statement is a transaction of its own.
-const ONE_TRIP: Script<Part> = &[&[Do(Count)]];
+const ONE_TRIP: Script<Task> = &[&[Do(Count)]];
 
 /// What the latest Stock-Level read.
 #[derive(Debug, Clone, Default)]
@@ -34,9 +34,9 @@ pub struct StockLevel {
 
 impl Transaction for StockLevel {
     type Input = StockLevelInput;
-    type Part = Part;
+    type Task = Task;
 
-    fn script(profile: Profile, _input: &StockLevelInput) -> Script<Part> {
+    fn script(profile: Profile, _input: &StockLevelInput) -> Script<Task> {
         match profile {
             Profile::Chatty | Profile::Batched => TWO_STATEMENTS,
             Profile::Pipelined | Profile::Proc => ONE_TRIP,
@@ -45,9 +45,9 @@ impl Transaction for StockLevel {
 
     fn start(&mut self, _input: &StockLevelInput, _now_micros: i64) {}
 
-    fn send(&mut self, part: Part, _nth: usize, input: &StockLevelInput, out: &mut Outbox<'_>) {
+    fn send(&mut self, task: Task, _nth: usize, input: &StockLevelInput, out: &mut Outbox<'_>) {
         let [warehouse, district, threshold] = [input.warehouse, input.district, input.threshold].map(Value::I32);
-        match part {
+        match task {
             NextOrder => out.execute(Query::StockLevelNextOrder, &[warehouse, district]),
             CountBelow => {
                 let [first, next] = [self.next_order - ORDERS, self.next_order].map(Value::I32);
@@ -57,8 +57,8 @@ impl Transaction for StockLevel {
         }
     }
 
-    fn read(&mut self, part: Part, _nth: usize, _input: &StockLevelInput, answer: Answer<'_>) -> Result<(), DataError> {
-        match part {
+    fn read(&mut self, task: Task, _nth: usize, _input: &StockLevelInput, answer: Answer<'_>) -> Result<(), DataError> {
+        match task {
             NextOrder => self.next_order = column(answer.first_row("district")?.i32(0), "d_next_o_id")?,
             CountBelow | Count => self.low_stock = column(answer.first_row("count")?.i64(0), "count")?,
         }

@@ -1,0 +1,96 @@
+//! What the machine does during a load: one JSON line of raw counters per interval. Readers take differences; this
+//! program computes none, so that a lost line costs one interval and nothing else.
+
+pub mod parse;
+pub mod quota;
+
+use crate::clock::{Clock, process_cpu_s};
+use crate::exit::ExitCode;
+use crate::stop::Stop;
+use parse::{CpuTimes, DiskCounters, NetworkCounters, QuotaPeriods};
+use quota::Quota;
+use serde::Serialize;
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::FileTypeExt;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// One line.
+#[derive(Debug, Serialize)]
+struct Reading {
+    /// Wall clock, milliseconds since the Unix epoch.
+    at_unix_ms: u64,
+    /// Monotonic, since the start of this program.
+    elapsed_s: f64,
+    cpu: Vec<CpuTimes>,
+    jiffies_per_s: u64,
+    disks: Vec<DiskCounters>,
+    network: Vec<NetworkCounters>,
+    load_1m: Option<f64>,
+    procs_running: Option<u64>,
+    /// `None` where the kernel keeps no pressure counters.
+    psi_cpu_some_us: Option<u64>,
+    /// Of the control group that this program is in, as an emulated machine or a container is one.
+    cpu_quota: Option<QuotaPeriods>,
+    /// What reading all this has cost so far.
+    own_cpu_us: u64,
+}
+
+/// Writes a line every `interval` until a stop is requested, the reader or the parent goes away, or stdin (when it
+/// is a pipe or a socket) is closed.
+pub fn run(interval: Duration, mut sink: impl Write, stop: &Arc<Stop>) -> ExitCode {
+    let clock = Clock::start();
+    let parent = rustix::process::getppid();
+    let quota = Quota::of_this_process();
+    stop_when_stdin_closes(stop);
+    for tick in 1_u32.. {
+        let line = serde_json::to_vec(&Reading::take(clock, &quota)).unwrap_or_default();
+        if sink.write_all(&line).and_then(|()| sink.write_all(b"\n")).and_then(|()| sink.flush()).is_err() {
+            break;
+        }
+        // On the grid, not "interval after the last": the readings of several machines stay comparable.
+        let due_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).saturating_mul(u64::from(tick));
+        if stop.wait_until(clock.instant(due_ns)) || rustix::process::getppid() != parent {
+            break;
+        }
+    }
+    ExitCode::Finished
+}
+
+/// Whoever started us through a pipe stops us by closing it. A terminal or `/dev/null` says nothing.
+fn stop_when_stdin_closes(stop: &Arc<Stop>) {
+    let is_pipe = fs::metadata("/proc/self/fd/0").is_ok_and(|stdin| {
+        let kind = stdin.file_type();
+        kind.is_fifo() || kind.is_socket()
+    });
+    if is_pipe {
+        let stop = Arc::clone(stop);
+        thread::spawn(move || {
+            let mut ignored = [0; 512];
+            while matches!(io::stdin().read(&mut ignored), Ok(count) if count > 0) {}
+            stop.request(crate::exit::Failure::interrupted());
+        });
+    }
+}
+
+impl Reading {
+    fn take(clock: Clock, quota: &Quota) -> Self {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let (cpu, procs_running) = parse::stat(&read("/proc/stat"));
+        Self {
+            at_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64),
+            elapsed_s: clock.now_s(),
+            cpu,
+            jiffies_per_s: rustix::param::clock_ticks_per_second(),
+            disks: parse::diskstats(&read("/proc/diskstats")),
+            network: parse::net_dev(&read("/proc/net/dev")),
+            load_1m: parse::load_1m(&read("/proc/loadavg")),
+            procs_running,
+            psi_cpu_some_us: parse::pressure_some_us(&read("/proc/pressure/cpu")),
+            cpu_quota: quota.periods(),
+            own_cpu_us: (process_cpu_s() * 1e6) as u64,
+        }
+    }
+}

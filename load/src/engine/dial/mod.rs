@@ -1,0 +1,158 @@
+//! Opening connections, and opening them again.
+
+mod aerospike;
+mod postgres;
+mod resp;
+
+pub use aerospike::AerospikeDialer;
+pub use postgres::PostgresDialer;
+pub use resp::RespDialer;
+
+use crate::exit::ExitCode;
+use crate::exit::Failure;
+use crate::output::outcome::{ErrorClass, classify};
+use crate::stop::Stop;
+use crate::target::{Session, TargetError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Logging in costs the server a process and the client an expensive hash: this many at a time are fast enough.
+pub(super) const PARALLEL_LOGINS: usize = 16;
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_millis(500);
+/// A socket takes no wait of nothing at all.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+/// Opens sessions that are ready for a workload, of one kind of target.
+pub trait Dialer: Send + Sync + 'static {
+    /// What it opens.
+    type Session: Session;
+
+    /// Number of groups of connections: a client's home decides which one serves it.
+    fn groups(&self) -> usize;
+
+    /// How many operations a connection carries at a time.
+    fn depth(&self) -> usize {
+        1
+    }
+
+    /// Opens a connection of a group. It counts as lost when an answer takes longer than `answer_timeout`. Until it is
+    /// open, each wait for the server takes at most `most`.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn open(&self, group: usize, answer_timeout: Duration, most: Duration) -> Result<Self::Session, DialError>;
+
+    /// An empty request for such a connection.
+    fn request(&self) -> <Self::Session as Session>::Request;
+
+    /// What to say when the first connection of a group could not be opened.
+    fn explain(&self, group: usize, error: DialError) -> Failure;
+}
+
+/// Why a connection is not there.
+#[derive(Debug)]
+pub struct DialError {
+    /// The statement that would not be prepared, if it came that far.
+    pub statement: Option<&'static str>,
+    /// What happened.
+    pub error: TargetError,
+}
+
+impl From<TargetError> for DialError {
+    fn from(error: TargetError) -> Self {
+        Self { statement: None, error }
+    }
+}
+
+/// Opens connections, and lost ones again.
+#[derive(Debug)]
+pub struct Dial<D> {
+    /// How.
+    pub dialer: D,
+    /// How long a server may be silent when an answer is due.
+    pub answer_timeout: Duration,
+    /// How long to try to get a lost connection back.
+    pub reconnect_timeout: Duration,
+}
+
+impl<D: Dialer> Dial<D> {
+    /// Number of groups of connections.
+    #[must_use]
+    pub fn groups(&self) -> usize {
+        self.dialer.groups()
+    }
+
+    /// Opens this many connections, several at a time; connection i is of group i mod [`Dial::groups`].
+    ///
+    /// # Errors
+    /// The first failure.
+    pub fn open_all(&self, count: usize, stop: &Stop) -> Result<Vec<D::Session>, Failure> {
+        let next = AtomicUsize::new(0);
+        let open_some = || {
+            let mut opened = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                if index >= count || stop.requested() {
+                    break;
+                }
+                let group = index % self.groups();
+                match self.dialer.open(group, self.answer_timeout, Duration::MAX) {
+                    Ok(session) => opened.push((index, session)),
+                    Err(error) => {
+                        next.store(count, Ordering::Relaxed);
+                        return Err(self.dialer.explain(group, error));
+                    }
+                }
+            }
+            Ok(opened)
+        };
+        let opened = thread::scope(|scope| {
+            let threads: Vec<_> = (0..count.min(PARALLEL_LOGINS)).map(|_| scope.spawn(open_some)).collect();
+            let mut all = Vec::with_capacity(count);
+            for thread in threads {
+                all.extend(thread.join().expect("a login does not panic")?);
+            }
+            all.sort_by_key(|(index, _)| *index);
+            Ok(all.into_iter().map(|(_, session)| session).collect())
+        })?;
+        stop.reason().map_or(Ok(opened), Err)
+    }
+
+    /// Tries until a connection is back, for a bounded time; `None` when the program stops meanwhile, or when it is
+    /// `end` and nobody needs the connection any more.
+    ///
+    /// # Errors
+    /// [`ExitCode::TargetLost`] when the time is over, or the server refuses us for good.
+    pub fn reopen(&self, group: usize, stop: &Stop, end: Instant) -> Result<Option<D::Session>, Failure> {
+        let deadline = Instant::now() + self.reconnect_timeout;
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now()).max(SHORTEST_WAIT);
+            let error = match self.dialer.open(group, self.answer_timeout, left) {
+                Ok(session) => return Ok(Some(session)),
+                Err(DialError { error, .. }) => error,
+            };
+            // A server that restarts says "starting up"; one that is full of dying sessions says "too many clients".
+            let passing = classify(&error) == ErrorClass::Lost || is_too_many_clients(&error);
+            let now = Instant::now();
+            if now >= end {
+                return Ok(None);
+            }
+            if !passing || now >= deadline {
+                let seconds = self.reconnect_timeout.as_secs_f64();
+                let message = format!("the connection was lost and did not come back within {seconds} s: {error}");
+                return Err(Failure::new(ExitCode::TargetLost, message));
+            }
+            if stop.wait_until(deadline.min(end).min(now + pause)) {
+                return Ok(None);
+            }
+            pause = LONGEST_PAUSE.min(pause * 2);
+        }
+    }
+}
+
+fn is_too_many_clients(error: &TargetError) -> bool {
+    matches!(error, TargetError::Database { sqlstate, .. } if sqlstate == "53300")
+}

@@ -1,0 +1,117 @@
+//! Sessions of the PostgreSQL wire that are ready for a workload.
+
+use super::{DialError, Dialer};
+use crate::exit::{ExitCode, Failure, cannot_connect};
+use crate::target::Statement;
+use crate::target::postgres::{Batch, Connection, Dsn, Isolation, PrepareError, Retry, SessionAttributes};
+use std::time::Duration;
+
+/// Opens them.
+#[derive(Debug)]
+pub struct PostgresDialer {
+    /// Where to: each host serves a group of connections, see [`PostgresDialer::hosts`].
+    pub hosts: Vec<Dsn>,
+    /// Of explicit transactions and of single statements.
+    pub isolation: Isolation,
+    /// How transactions are retried.
+    pub retry: Retry,
+    /// What to prepare.
+    pub statements: Vec<Statement>,
+}
+
+impl PostgresDialer {
+    /// The hosts that this many connections are spread over: all of the DSN's, when any of them will do. A DSN that
+    /// wants a server of a certain kind leads to one host, as libpq has it.
+    #[must_use]
+    pub fn hosts(dsn: &Dsn, connections: u32) -> Vec<Dsn> {
+        match dsn.session_attributes() {
+            SessionAttributes::Any => dsn.each_host().into_iter().take(connections.max(1) as usize).collect(),
+            _ => vec![dsn.clone()],
+        }
+    }
+}
+
+impl From<PrepareError> for DialError {
+    fn from(PrepareError { statement, error }: PrepareError) -> Self {
+        Self { statement: Some(statement), error }
+    }
+}
+
+impl Dialer for PostgresDialer {
+    type Session = Connection;
+
+    fn groups(&self) -> usize {
+        self.hosts.len()
+    }
+
+    fn open(&self, group: usize, answer_timeout: Duration, most: Duration) -> Result<Connection, DialError> {
+        let dsn = self.hosts[group].within(most);
+        let mut connection = Connection::open(&dsn, Some(answer_timeout.min(most)))?;
+        connection.prepare(&self.statements, self.isolation)?;
+        connection.prepare_retry(self.retry)?;
+        connection.set_timeout(Some(answer_timeout))?;
+        Ok(connection)
+    }
+
+    fn request(&self) -> Batch {
+        Batch::with_retry(self.retry)
+    }
+
+    fn explain(&self, group: usize, error: DialError) -> Failure {
+        let Some(statement) = error.statement else { return cannot_connect(&self.hosts[group], &error.error) };
+        let failure = Failure::target(&format!("cannot prepare statement {statement}"), &error.error);
+        let missing_data = failure.code == ExitCode::ConsistencyBroken;
+        if missing_data { failure } else { Failure::new(ExitCode::CannotConnect, failure.message) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Dial;
+    use crate::stop::Stop;
+    use std::time::Instant;
+
+    #[test]
+    fn connections_are_spread_over_hosts_of_which_any_will_do() {
+        let hosts = |options: &str, connections| {
+            let dsn = Dsn::parse(&format!("postgresql://u@a:1,b:2,c:3/d{options}"), |_| None).unwrap();
+            PostgresDialer::hosts(&dsn, connections).iter().map(|dsn| dsn.addresses().len()).collect::<Vec<_>>()
+        };
+        assert_eq!(hosts("", 8), [1, 1, 1]);
+        assert_eq!(hosts("", 2), [1, 1]);
+        assert_eq!(hosts("?target_session_attrs=read-write", 8), [3]);
+    }
+
+    fn dial(listener: &std::net::TcpListener) -> Dial<PostgresDialer> {
+        let address = listener.local_addr().unwrap();
+        let dialer = PostgresDialer {
+            hosts: vec![Dsn::parse(&format!("postgresql://u@{address}/d"), |_| None).unwrap()],
+            isolation: Isolation::ReadCommitted,
+            retry: Retry::Restart,
+            statements: Vec::new(),
+        };
+        let (answer_timeout, reconnect_timeout) = (Duration::from_secs(5), Duration::from_millis(700));
+        Dial { dialer, answer_timeout, reconnect_timeout }
+    }
+
+    #[test]
+    fn a_server_that_says_nothing_is_waited_for_no_longer_than_a_lost_connection_may_take() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let began = Instant::now();
+        let failure =
+            dial(&listener).reopen(0, &Stop::default(), began + Duration::from_secs(60)).expect_err("nobody answers");
+        assert_eq!(failure.code, ExitCode::TargetLost);
+        assert!((700..4_000).contains(&began.elapsed().as_millis()), "{:?}", began.elapsed());
+    }
+
+    #[test]
+    fn nobody_reconnects_after_the_end() {
+        let dial = dial(&std::net::TcpListener::bind("127.0.0.1:0").unwrap());
+        let began = Instant::now();
+        assert!(dial.reopen(0, &Stop::default(), began + Duration::from_millis(100)).unwrap().is_none());
+        assert!(began.elapsed() < Duration::from_millis(600));
+        let failure = dial.reopen(0, &Stop::default(), began + Duration::from_secs(60)).unwrap_err();
+        assert_eq!(failure.code, ExitCode::TargetLost);
+    }
+}

@@ -1,0 +1,39 @@
+//! Sessions of RESP that are ready for a workload.
+
+use super::{DialError, Dialer};
+use crate::exit::{Failure, cannot_use};
+use crate::target::resp::{Commands, Connection, Url};
+use std::time::Duration;
+
+/// Opens them.
+#[derive(Debug)]
+pub struct RespDialer {
+    /// One server, or the masters of a cluster: each serves a group of connections.
+    pub servers: Vec<Url>,
+    /// How many operations are in flight on a connection at a time, at most.
+    pub pipeline: usize,
+}
+
+impl Dialer for RespDialer {
+    type Session = Connection;
+
+    fn groups(&self) -> usize {
+        self.servers.len()
+    }
+
+    fn depth(&self) -> usize {
+        self.pipeline
+    }
+
+    fn open(&self, group: usize, answer_timeout: Duration, most: Duration) -> Result<Connection, DialError> {
+        Ok(Connection::open_within(&self.servers[group], Some(answer_timeout), most)?)
+    }
+
+    fn request(&self) -> Commands {
+        Commands::default()
+    }
+
+    fn explain(&self, group: usize, error: DialError) -> Failure {
+        cannot_use(&self.servers[group], &error.error)
+    }
+}

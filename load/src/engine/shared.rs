@@ -1,0 +1,37 @@
+//! What all threads of a load share.
+
+use super::pace::Pace;
+use crate::clock::Clock;
+use crate::output::outcome::{self, ErrorClass};
+use crate::stop::Stop;
+use crate::target::TargetError;
+use std::sync::Arc;
+
+/// What all threads of a load share.
+pub(super) struct Shared {
+    /// Tells the time since the start of the load.
+    pub(super) clock: Clock,
+    /// No operation starts at or after this time.
+    pub(super) end_ns: u64,
+    pub(super) pace: Pace,
+    pub(super) max_retries: u32,
+    /// SQLSTATEs that ask for another attempt, by the workload.
+    pub(super) retried: &'static [&'static str],
+    pub(super) stop: Arc<Stop>,
+}
+
+impl Shared {
+    /// What to do about an error.
+    pub(super) fn classify(&self, error: &TargetError) -> ErrorClass {
+        let asked = |sqlstate: &str| self.retried.contains(&sqlstate);
+        match error {
+            TargetError::Database { sqlstate, .. } if asked(sqlstate) => ErrorClass::Retry,
+            _ => outcome::classify(error),
+        }
+    }
+
+    /// Whether nothing may start at `ns` any more.
+    pub(super) fn is_over(&self, ns: u64) -> bool {
+        ns >= self.end_ns || self.stop.requested()
+    }
+}

@@ -1,0 +1,257 @@
+//! Fills the tables: rows by parallel COPY, then statistics for the planner, then keys and indexes, then the rest. The
+//! [`journal`] notes each finished step, so that a resumed load repeats and skips none.
+
+use crate::exit::{ExitCode, Failure};
+use crate::fill::admin::Admin;
+use crate::fill::journal::{self, Journal};
+use crate::output::TableLoad;
+use crate::spec::{LoadPart, LoadSpec, ShardSpec};
+use crate::stop::Stop;
+use crate::target::RowWriter;
+use crate::target::postgres::{Connection, Copied, CopyWriter};
+use crate::target::{Dialect, TargetError, Value};
+use crate::workload::{Dataset, Piece, tables};
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A load to do.
+pub struct Loader<'a> {
+    /// What to write.
+    pub dataset: &'a dyn Dataset,
+    /// Whose SQL.
+    pub dialect: Dialect,
+    /// Opens the sessions.
+    pub admin: &'a Admin,
+    /// Parallel streams.
+    pub connections: u32,
+    /// Whose rows.
+    pub shard: ShardSpec,
+    /// Watched between rows and between statements.
+    pub stop: &'a Stop,
+    /// Told after each step, for people.
+    pub progress: &'a (dyn Fn(&str) + Sync),
+}
+
+/// Transaction control of a load, which runs at the server's default level.
+pub const TRANSACTION: [&str; 2] = ["BEGIN", "COMMIT"];
+
+impl Loader<'_> {
+    /// Carries the asked part of the load out; what is in the tables of this shard now, in the order of the data set's
+    /// tables.
+    ///
+    /// # Errors
+    /// [`ExitCode::BadSpec`] when there is nothing to go on with, or something else; the server's first refusal, a
+    /// lost connection, or an interruption.
+    pub fn run(&self, load: LoadSpec) -> Result<Vec<TableLoad>, Failure> {
+        if matches!(load.part, LoadPart::All | LoadPart::Create) && !load.resume {
+            self.create()?;
+        }
+        if load.part == LoadPart::Create {
+            return Ok(Vec::new());
+        }
+        let pieces = self.dataset.pieces();
+        let journal = self.journal()?;
+        if journal.done(journal::FINISHED).is_some() {
+            return Err(Failure::new(ExitCode::BadSpec, "the data set is already complete: there is nothing to load"));
+        }
+        let own = share(pieces.clone(), self.shard);
+        if load.part != LoadPart::Finish {
+            self.copy(&journal, &own)?;
+        }
+        let journal = self.journal()?;
+        if load.part != LoadPart::Rows {
+            self.finish(&journal, &pieces)?;
+        }
+        Ok(totals(&journal, &own))
+    }
+
+    fn create(&self) -> Result<(), Failure> {
+        (self.progress)("creating tables");
+        let mut connection = self.admin.connect()?;
+        let noted = journal::note_sql(&self.dataset.identity(), journal::CREATED, Copied::default());
+        let notes = [journal::DROP, journal::CREATE].map(str::to_owned);
+        let statements = notes.into_iter().chain(self.dataset.create(self.dialect)).chain([noted]);
+        statements.into_iter().try_for_each(|statement| self.execute(&mut connection, &statement))
+    }
+
+    fn journal(&self) -> Result<Journal, Failure> {
+        Journal::read(&mut self.admin.connect()?, &self.dataset.identity())
+    }
+
+    fn copy(&self, journal: &Journal, pieces: &[Piece]) -> Result<(), Failure> {
+        let missing: Vec<&Piece> = pieces.iter().filter(|piece| journal.done(&step(piece)).is_none()).collect();
+        self.parallel("copying rows", missing.len(), |connection, index| {
+            let piece = missing[index];
+            self.execute(connection, TRANSACTION[0])?;
+            let copied = self.copy_piece(connection, piece)?;
+            self.note(connection, &step(piece), copied)?;
+            self.execute(connection, TRANSACTION[1])
+        })
+    }
+
+    fn copy_piece(&self, connection: &mut Connection, piece: &Piece) -> Result<Copied, Failure> {
+        let refused = |error: TargetError| Failure::target(&format!("copying into {}", piece.table.name), &error);
+        let mut writer = CopyWriter::start(connection, &piece.table.copy_sql()).map_err(refused)?;
+        let written = self.dataset.write(piece, &mut Stoppable { writer: &mut writer, stop: self.stop });
+        match (written, self.stop.reason()) {
+            (Ok(()), _) => writer.finish().map_err(refused),
+            (Err(_), Some(reason)) => {
+                writer.abandon("interrupted").map_err(refused)?;
+                Err(reason)
+            }
+            (Err(error), None) => Err(match error.downcast::<TargetError>() {
+                Ok(error) => refused(error),
+                Err(error) => refused(TargetError::Lost(error.to_string())),
+            }),
+        }
+    }
+
+    /// What needs all rows of all shards. Statistics come first: freezing touches each page once, and an index build
+    /// that finds its rows frozen need not.
+    fn finish(&self, journal: &Journal, pieces: &[Piece]) -> Result<(), Failure> {
+        let missing: Vec<String> = pieces.iter().map(step).filter(|step| journal.done(step).is_none()).collect();
+        if let Some(first) = missing.first() {
+            let (missing, all) = (missing.len(), pieces.len());
+            let message =
+                format!("{missing} of {all} pieces are not loaded, the first is {first}: load the rows first");
+            return Err(Failure::new(ExitCode::BadSpec, message));
+        }
+        let tables = tables(self.dataset);
+        self.parallel("settling tables", tables.len(), |connection, index| {
+            self.execute(connection, &self.dialect.settle(tables[index].name))
+        })?;
+        let indexes = self.dataset.index(self.dialect);
+        self.parallel("building indexes", indexes.len(), |connection, index| {
+            self.once(connection, journal, &indexes[index])
+        })?;
+        (self.progress)("finishing");
+        // A session of its own, whose commits wait for the disk.
+        let mut connection = self.admin.connect()?;
+        let statements = self.dataset.finish(self.dialect);
+        statements.iter().try_for_each(|statement| self.once(&mut connection, journal, statement))?;
+        self.note(&mut connection, journal::FINISHED, Copied::default())?;
+        self.checkpoint(&mut connection)
+    }
+
+    /// Runs a statement and notes it, unless it was noted before.
+    fn once(&self, connection: &mut Connection, journal: &Journal, statement: &str) -> Result<(), Failure> {
+        if journal.done(statement).is_some() {
+            return Ok(());
+        }
+        let together = self.dialect.has_transactional_ddl();
+        if together {
+            self.execute(connection, TRANSACTION[0])?;
+        }
+        self.execute(connection, statement)?;
+        self.note(connection, statement, Copied::default())?;
+        if together { self.execute(connection, TRANSACTION[1]) } else { Ok(()) }
+    }
+
+    fn checkpoint(&self, connection: &mut Connection) -> Result<(), Failure> {
+        let Some(question) = self.dialect.may_checkpoint() else { return Ok(()) };
+        let answer = connection.query(question).map_err(|error| refused(question, &error))?;
+        if answer == [[Some("t".to_owned())]] { self.execute(connection, Dialect::CHECKPOINT) } else { Ok(()) }
+    }
+
+    fn note(&self, connection: &mut Connection, step: &str, copied: Copied) -> Result<(), Failure> {
+        self.execute(connection, &journal::note_sql(&self.dataset.identity(), step, copied))
+    }
+
+    fn execute(&self, connection: &mut Connection, statement: &str) -> Result<(), Failure> {
+        self.stop.reason().map_or(Ok(()), Err)?;
+        connection.query(statement).map(|_| ()).map_err(|error| refused(statement, &error))
+    }
+
+    /// Does `count` things on the loader's connections, and tells how far it is.
+    fn parallel(
+        &self,
+        doing: &str,
+        count: usize,
+        work: impl Fn(&mut Connection, usize) -> Result<(), Failure> + Sync,
+    ) -> Result<(), Failure> {
+        let done = AtomicUsize::new(0);
+        let settings = self.dialect.loading_settings();
+        self.admin.in_parallel(self.connections, count, self.stop, &settings, |connection, index| {
+            work(connection, index)?;
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            (self.progress)(&format!("{doing}: {done} of {count}"));
+            Ok(())
+        })
+    }
+}
+
+/// The name of a piece in the journal.
+#[must_use]
+pub fn step(piece: &Piece) -> String {
+    format!("rows of {} {}", piece.table.name, piece.index)
+}
+
+/// The pieces of a shard: of all that have one index (a warehouse) none is on another machine, and neighbours stay
+/// together.
+#[must_use]
+pub fn share(pieces: Vec<Piece>, shard: ShardSpec) -> Vec<Piece> {
+    let mut indexes: Vec<u32> = pieces.iter().map(|piece| piece.index).collect();
+    indexes.sort_unstable();
+    indexes.dedup();
+    let of = |index: u32| {
+        let rank = indexes.partition_point(|other| *other < index) as u64;
+        rank * u64::from(shard.count) / indexes.len() as u64
+    };
+    pieces.into_iter().filter(|piece| of(piece.index) == u64::from(shard.index)).collect()
+}
+
+fn totals(journal: &Journal, pieces: &[Piece]) -> Vec<TableLoad> {
+    let mut totals: Vec<TableLoad> = Vec::new();
+    for piece in pieces {
+        let Some(copied) = journal.done(&step(piece)) else { continue };
+        let at = totals.iter().position(|total| total.table == piece.table.name).unwrap_or_else(|| {
+            totals.push(TableLoad { table: piece.table.name.to_owned(), rows: 0, bytes: 0 });
+            totals.len() - 1
+        });
+        totals[at].rows += copied.rows;
+        totals[at].bytes += copied.bytes;
+    }
+    totals
+}
+
+fn refused(statement: &str, error: &TargetError) -> Failure {
+    let shown: String = statement.chars().take(120).collect();
+    // Not `Failure::target`: while loading, a missing table is not a data set that was never loaded.
+    Failure::new(ExitCode::TargetLost, format!("{shown}: {error}"))
+}
+
+/// Passes rows on until a stop is requested.
+struct Stoppable<'a> {
+    writer: &'a mut dyn RowWriter,
+    stop: &'a Stop,
+}
+
+impl RowWriter for Stoppable<'_> {
+    fn row(&mut self, values: &[Value<'_>]) -> io::Result<()> {
+        if self.stop.requested() {
+            return Err(io::Error::new(io::ErrorKind::Interrupted, "asked to stop"));
+        }
+        self.writer.row(values)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workload::tpcc::population::{Population, PopulationOptions};
+
+    #[test]
+    fn shards_are_neighbouring_warehouses_and_together_the_whole() {
+        let pieces = Population::new(PopulationOptions::new(10, 1)).pieces();
+        let of = |index, count| share(pieces.clone(), ShardSpec { index, count });
+        assert_eq!(of(0, 1), pieces);
+        for count in [2, 3, 11, 40] {
+            let all: Vec<Piece> = (0..count).flat_map(|index| of(index, count)).collect();
+            assert_eq!(all.len(), pieces.len(), "{count} shards");
+            assert!(pieces.iter().all(|piece| all.contains(piece)));
+        }
+        let first: Vec<u32> = of(0, 2).iter().map(|piece| piece.index).collect();
+        assert!(first.iter().all(|index| *index <= 5) && first.contains(&0));
+        assert!(of(1, 2).iter().all(|piece| piece.index > 5));
+    }
+}

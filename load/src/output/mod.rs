@@ -1,0 +1,7 @@
+//! The program's output: JSON lines on stdout.
+
+pub mod headline;
+mod lines;
+pub mod outcome;
+
+pub use lines::*;

@@ -1,0 +1,310 @@
+//! Runs one spec, from the first line of output to the last.
+
+use crate::clock::{Clock, process_cpu_s, unix_ms};
+use crate::engine::{self, Dial, Dialer, Driven, Known, Load, Timeline};
+use crate::exit::{ExitCode, Failure, worst};
+use crate::fill::admin::Admin;
+use crate::output::headline;
+use crate::output::outcome::Outcome;
+use crate::output::{AuditLine, ErrorKind, Finished, Interval, Line, Output, Phase, SCHEMA, Started};
+use crate::record::Ledger;
+use crate::spec::{Spec, SpecError, TargetKind};
+use crate::stop::Stop;
+use crate::target::Session;
+use crate::target::aerospike::Place;
+use crate::target::resp::Url;
+use crate::tell;
+use crate::verify::check;
+use crate::workload::{self, Workload};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+mod aerospike;
+pub mod merge;
+pub mod registry;
+mod resp;
+mod rows;
+mod sql;
+pub mod statements;
+
+/// An open pace of which less than this share was done was not kept.
+const MIN_KEPT: f64 = 0.99;
+/// After an interruption, an action that waits for the server (an index, a check) is abandoned after this long.
+const INTERRUPT_GRACE: Duration = Duration::from_secs(5);
+const POLL: Duration = Duration::from_millis(50);
+
+/// Carries the spec out and writes every line. The code is what the process must exit with.
+#[must_use]
+pub fn execute(spec: Spec, output: &Arc<Output>, stop: &Arc<Stop>) -> ExitCode {
+    // A spec has been validated before it comes here; its DSN parses.
+    let server = match Server::of(&spec) {
+        Ok(server) => server,
+        Err(error) => {
+            tell::complain(error);
+            return ExitCode::BadSpec;
+        }
+    };
+    let session = Execution {
+        spec,
+        server,
+        output: Arc::clone(output),
+        stop: Arc::clone(stop),
+        clock: Clock::start(),
+        known: Arc::default(),
+    };
+    let watcher = session.clone();
+    let (done, ending) = mpsc::channel();
+    thread::spawn(move || {
+        let outcome = session.act();
+        let _ = done.send(session.finish(outcome.err()));
+    });
+    let mut give_up_at = None;
+    loop {
+        match ending.recv_timeout(POLL) {
+            Ok(code) => return code,
+            Err(RecvTimeoutError::Disconnected) => {
+                return watcher
+                    .finish(Some(Failure::new(ExitCode::TargetLost, "the action crashed (a bug in nephoscope-load)")));
+            }
+            Err(RecvTimeoutError::Timeout) if stop.interrupted() => {
+                let give_up_at = *give_up_at.get_or_insert_with(|| {
+                    watcher.server.cancel_all();
+                    Instant::now() + INTERRUPT_GRACE
+                });
+                if Instant::now() >= give_up_at {
+                    return watcher.abandon();
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
+}
+
+/// The target, as the action reaches it beside the sessions that the load drives.
+#[derive(Clone)]
+enum Server {
+    Sql(Arc<Admin>),
+    Resp(Url),
+    Aerospike(Place),
+}
+
+impl Server {
+    fn of(spec: &Spec) -> Result<Self, SpecError> {
+        Ok(match spec.target.kind {
+            TargetKind::Postgres => Self::Sql(Arc::new(Admin::new(spec.target.dsn()?))),
+            TargetKind::Resp => Self::Resp(spec.target.url()?),
+            TargetKind::Aerospike => Self::Aerospike(spec.target.place()?),
+        })
+    }
+
+    /// Ends statements that may take long.
+    fn cancel_all(&self) {
+        if let Self::Sql(admin) = self {
+            admin.cancel_all();
+        }
+    }
+}
+
+#[derive(Clone)]
+struct Execution {
+    spec: Spec,
+    server: Server,
+    output: Arc<Output>,
+    stop: Arc<Stop>,
+    clock: Clock,
+    /// Filled as the action goes on, so that the last line tells all that is known, however the action ends and
+    /// whoever writes it.
+    known: Arc<Mutex<Finished>>,
+}
+
+impl Execution {
+    fn act(&self) -> Result<(), Failure> {
+        match &self.server {
+            Server::Sql(admin) => sql::act(self, admin),
+            Server::Resp(url) => resp::act(self, url),
+            Server::Aerospike(place) => aerospike::act(self, place),
+        }
+    }
+
+    /// Notes what was drawn, judged.
+    fn note_audit<S: Session>(&self, workload: &dyn Workload<S>, driven: &Driven) {
+        let line = |line: workload::AuditLine| AuditLine {
+            name: line.name,
+            observed: line.observed,
+            low: line.low,
+            high: line.high,
+            draws: line.draws,
+            passed: line.passed,
+        };
+        let lines = workload.audit(self.spec.share().clients, &driven.draws);
+        self.known().audit = lines.into_iter().map(line).collect();
+    }
+
+    /// Notes what an open pace offered, and holds what was done against it.
+    fn judge_rate(&self, driven: &Driven) -> Result<(), Failure> {
+        let Some(offered) = driven.offered else { return Ok(()) };
+        let mut known = self.known();
+        known.offered = Some(offered.measured);
+        known.not_sent = Some(offered.not_sent);
+        let missed = offered.not_sent + driven.ledger.failed_in_measurement();
+        let done = offered.measured.saturating_sub(missed);
+        if done as f64 >= MIN_KEPT * offered.measured as f64 {
+            return Ok(());
+        }
+        let message = format!(
+            "the rate was not kept: of {} operations due in the measurement, {} never started and {} failed",
+            offered.measured,
+            offered.not_sent,
+            missed - offered.not_sent
+        );
+        Err(Failure::new(ExitCode::RateNotKept, message))
+    }
+
+    fn drive<D: Dialer>(&self, workload: &Arc<dyn Workload<D::Session>>, dialer: D) -> Result<Driven, Failure> {
+        let timeline = Timeline {
+            ramp: Duration::from_secs_f64(self.spec.ramp_s),
+            measure: Duration::from_secs_f64(self.spec.duration_s),
+        };
+        let load = Load {
+            workload: Arc::clone(workload),
+            connections: self.spec.connections,
+            threads: self.spec.threads,
+            pin: self.spec.pin,
+            share: self.spec.share(),
+            pace: self.spec.pace.into(),
+            seed: self.spec.seed,
+            timeline,
+            start_at_unix_ms: self.spec.start_at_unix_ms,
+            max_retries: self.spec.max_retries,
+            dial: Dial {
+                dialer,
+                answer_timeout: Duration::from_secs_f64(self.spec.answer_timeout_s),
+                reconnect_timeout: Duration::from_secs_f64(self.spec.reconnect_timeout_s),
+            },
+            stop: Arc::clone(&self.stop),
+        };
+        let driven = engine::run(load, &mut |interval, known| {
+            self.count(known.ledger, known.measured_s, known.measured_cpu_s);
+            show_interval(&interval, known);
+            self.write(&Line::Interval(interval))
+        })?;
+        self.count(&driven.ledger, driven.measured_s, driven.measured_cpu_s);
+        Ok(driven)
+    }
+
+    /// Notes what was done so far.
+    fn count(&self, ledger: &Ledger, measured_s: f64, measured_cpu_s: f64) {
+        let mut known = self.known();
+        known.operations = ledger.totals();
+        known.errors = ledger.errors();
+        known.round_trips = ledger.round_trips();
+        known.round_trips_by_operation = ledger.round_trips_by_operation();
+        known.headline = headline::headline(&self.spec, &ledger.into(), measured_s);
+        known.measured_s = Some(measured_s);
+        known.client_cpu_s = measured_cpu_s;
+        known.message = nothing_succeeded(&known).unwrap_or_default();
+    }
+
+    fn start(&self, server_version: Option<&str>) -> Result<(), Failure> {
+        let started = Started {
+            schema: SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            spec: self.spec.without_secrets(),
+            at_unix_ms: unix_ms(),
+            server_version: server_version.map(str::to_owned),
+        };
+        self.write(&Line::Started(started))
+    }
+
+    /// Writes the last line: the worst of how the action ended and why anybody asked to stop.
+    fn finish(&self, ended: Option<Failure>) -> ExitCode {
+        self.end(worst([self.stop.reason().map_or(Ok(()), Err), ended.map_or(Ok(()), Err)]).err())
+    }
+
+    fn end(&self, failure: Option<Failure>) -> ExitCode {
+        let code = failure.as_ref().map_or(ExitCode::Finished, |failure| failure.code);
+        let mut finished = self.known().clone();
+        if let Some(failure) = failure {
+            finished.message = failure.message;
+        }
+        let message = finished.message.clone();
+        if let (Some(headline), Some(profile)) = (&finished.headline, &finished.profile) {
+            tell::say(headline::sentence(profile, headline));
+        }
+        finished.exit_code = code as u8;
+        finished.elapsed_s = self.clock.now_s();
+        if finished.measured_s.is_none() {
+            finished.client_cpu_s = process_cpu_s();
+        }
+        finished.peak_memory_bytes = peak_memory_bytes();
+        // First the line, then the people: nobody may be left there.
+        let written = self.write(&Line::Finished(finished));
+        if !message.is_empty() {
+            tell::complain(message);
+        }
+        match written {
+            Ok(()) => code,
+            Err(failure) if code == ExitCode::Finished => failure.code,
+            Err(_) => code,
+        }
+    }
+
+    /// Writes the last line for an action that does not come to its end: what is known, and why it was to stop.
+    fn abandon(&self) -> ExitCode {
+        // It is stopped, or nobody would abandon it. Broken data that were found before are the worse news.
+        let stopped = self.stop.reason().unwrap_or_else(Failure::interrupted);
+        let broken = check::judge_conditions(&self.known().conditions);
+        let mut failure = match broken {
+            Some(broken) => stopped.or_worse(broken),
+            None => stopped,
+        };
+        failure.message.push_str("; a statement was left running on the server");
+        self.end(Some(failure))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Finished> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self, line: &Line) -> Result<(), Failure> {
+        self.output.write(line).map_err(|error| {
+            let message = format!("cannot write the output (did its reader exit?): {error}");
+            Failure::new(ExitCode::Interrupted, message)
+        })
+    }
+}
+
+/// An interval, for people who watch.
+fn show_interval(interval: &Interval, known: Known<'_>) {
+    let phase = if interval.phase == Phase::Ramp { "ramp" } else { "measure" };
+    let seconds = interval.end_s - interval.start_s;
+    let errors: u64 = interval.errors.iter().map(|error| error.count).sum();
+    tell::progress(&format!(
+        "{:6.0} s {phase}: {:.0} operations/s, slowest p99 of service {:.3} ms, {errors} errors and retries",
+        interval.end_s,
+        known.books.count as f64 / seconds.max(1e-9),
+        known.books.service_p99_ns as f64 / 1e6,
+    ));
+}
+
+/// What to say of a load of which no operation succeeded.
+fn nothing_succeeded(known: &Finished) -> Option<String> {
+    let all = |failed: bool| {
+        let of = known.operations.iter().filter(move |total| (total.outcome == Outcome::Failed) == failed);
+        of.map(|total| total.all).sum::<u64>()
+    };
+    let failed = all(true);
+    let most = known.errors.iter().filter(|error| error.kind == ErrorKind::Failed).max_by_key(|error| error.count)?;
+    let common = format!("{} with {}", most.operation, most.sqlstate);
+    (failed > 0 && all(false) == 0).then(|| format!("all {failed} operations failed, most of them {common}"))
+}
+
+/// The largest resident set so far; 0 where the kernel does not report it.
+fn peak_memory_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    kibibytes.unwrap_or(0) * 1024
+}

@@ -1,0 +1,173 @@
+//! Lists every SQL statement that the program can send: for readers, for other tools, and for checks against a server's
+//! grammar. The texts come from the code that sends them; a test compares the list with a real server's log.
+
+use super::registry::{self, SqlWorkload};
+use crate::exit::Failure;
+use crate::fill::journal;
+use crate::fill::loader::{self, TRANSACTION};
+use crate::spec::{Spec, TpccSpec, WorkloadSpec};
+use crate::target::Dialect;
+use crate::target::postgres::{Copied, Isolation};
+use crate::verify::fingerprint;
+use crate::verify::statistics;
+use crate::workload::tpcc::profile::Profile;
+use crate::workload::{self, tables};
+use clap::ValueEnum;
+use std::fmt::Write;
+
+/// Groups of statements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SqlPart {
+    /// Tables, keys, indexes.
+    Schema,
+    /// Rows, the load's journal, statistics, constants.
+    Load,
+    /// Session settings, transaction control, operations.
+    Run,
+    /// Stored constants, counters, conditions, fingerprints.
+    Check,
+    /// Cluster settings of the 2022 Cloud Report, for you to apply; the program never sends them.
+    Settings,
+}
+
+/// A statement and what it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Named {
+    /// What it is, for people.
+    pub name: String,
+    /// Its text, without a semicolon.
+    pub sql: String,
+}
+
+/// All statements of a part, or of all parts, each on a line of its own and ended by a semicolon. With `all_profiles`,
+/// those of every profile of TPC-C that the dialect has.
+///
+/// # Errors
+/// [`crate::exit::ExitCode::BadSpec`] when the spec has no such workload.
+pub fn lines(spec: &Spec, all_profiles: bool, part: Option<SqlPart>, names: bool) -> Result<String, Failure> {
+    let mut lines = String::new();
+    for Named { name, sql } in statements(spec, all_profiles, part)? {
+        // Nothing that is sent has a line break; blanks may stand in a literal.
+        let sql = sql.replace('\n', " ");
+        let comment = if names { format!(" -- {name}") } else { String::new() };
+        writeln!(lines, "{sql};{comment}").expect("a String takes everything");
+    }
+    Ok(lines)
+}
+
+/// All statements of a part, or of all parts.
+///
+/// # Errors
+/// As [`lines`].
+pub fn statements(spec: &Spec, all_profiles: bool, part: Option<SqlPart>) -> Result<Vec<Named>, Failure> {
+    let parts = registry::sql_workload(spec);
+    let dialect = spec.target.dialect;
+    let mut all = Vec::new();
+    for each in SqlPart::value_variants() {
+        if part.is_none_or(|part| part == *each) {
+            all.extend(match each {
+                SqlPart::Schema => schema(&parts, dialect),
+                SqlPart::Load => load(&parts, dialect),
+                SqlPart::Run => run(spec, all_profiles)?,
+                SqlPart::Check => check(&parts, dialect)?,
+                SqlPart::Settings => settings(dialect),
+            });
+        }
+    }
+    Ok(all)
+}
+
+fn named(name: impl Into<String>, sql: impl Into<String>) -> Named {
+    Named { name: name.into(), sql: sql.into() }
+}
+
+fn schema(parts: &SqlWorkload, dialect: Dialect) -> Vec<Named> {
+    let notes = [journal::DROP, journal::CREATE].map(|sql| named("journal of the load", sql));
+    let create = parts.dataset.create(dialect).into_iter().map(|sql| named("create", sql));
+    let index = parts.dataset.index(dialect).into_iter().map(|sql| named("index", sql));
+    notes.into_iter().chain(create).chain(index).collect()
+}
+
+fn load(parts: &SqlWorkload, dialect: Dialect) -> Vec<Named> {
+    let dataset = parts.dataset.as_ref();
+    let note = |step: &str| named("note", journal::note_sql(&dataset.identity(), step, Copied::default()));
+    let settings = dialect.loading_settings().into_iter().map(|sql| named("session setting", sql));
+    let mut all = vec![note(journal::CREATED), named("notes", journal::READ)];
+    all.extend(settings);
+    all.push(named("begin", TRANSACTION[0]));
+    all.extend(tables(dataset).iter().map(|table| named(format!("copy {}", table.name), table.copy_sql())));
+    // One of each table: those of other warehouses differ in the number.
+    let pieces = dataset.pieces();
+    let first = |table: &&workload::Table| pieces.iter().find(|piece| piece.table == *table);
+    all.extend(tables(dataset).iter().filter_map(first).map(|piece| note(&loader::step(piece))));
+    all.push(named("commit", TRANSACTION[1]));
+    all.extend(tables(dataset).iter().map(|table| named(format!("settle {}", table.name), dialect.settle(table.name))));
+    let last = dataset.finish(dialect);
+    all.extend(dataset.index(dialect).iter().chain(&last).map(|statement| note(statement)));
+    all.extend(last.iter().map(|sql| named("finish", sql)));
+    all.push(note(journal::FINISHED));
+    if let Some(question) = dialect.may_checkpoint() {
+        all.extend([named("may checkpoint", question), named("checkpoint", Dialect::CHECKPOINT)]);
+    }
+    all
+}
+
+fn run(spec: &Spec, all_profiles: bool) -> Result<Vec<Named>, Failure> {
+    let mut all = Vec::new();
+    for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable] {
+        all.push(named("isolation level", isolation.session_sql()));
+        all.push(named("begin", isolation.begin_sql()));
+    }
+    all.extend(["COMMIT", "ROLLBACK"].map(|sql| named("end", sql)));
+    all.extend(Dialect::RESTART_PROTOCOL.map(|sql| named("retry by savepoint", sql)));
+    for profile in if all_profiles { profiles(spec) } else { vec![spec.clone()] } {
+        let workload = registry::sql_workload(&profile).workload_of_fresh_data()?;
+        let prepared = workload.prepare().into_iter().map(|sql| named("prepare", sql));
+        let sent = workload.statements().iter().map(|statement| named(statement.name, statement.sql.clone()));
+        for statement in prepared.chain(sent) {
+            // Profiles share what they send alike.
+            if !all.contains(&statement) {
+                all.push(statement);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The spec with each profile of TPC-C that its dialect has.
+fn profiles(spec: &Spec) -> Vec<Spec> {
+    let WorkloadSpec::Tpcc(tpcc) = &spec.workload else { return vec![spec.clone()] };
+    let of = |profile| Spec { workload: WorkloadSpec::Tpcc(TpccSpec { profile, ..tpcc.clone() }), ..spec.clone() };
+    Profile::ALL.into_iter().filter(|profile| profile.is_of(spec.target.dialect)).map(of).collect()
+}
+
+fn check(parts: &SqlWorkload, dialect: Dialect) -> Result<Vec<Named>, Failure> {
+    let workload = parts.workload_of_fresh_data()?;
+    let constants = parts.stored_constants.map(|sql| named("stored constants", sql));
+    let counters = workload.server_counters().into_iter().map(|counter| named(counter.name, counter.sql));
+    let condition = |condition: workload::Condition| {
+        named(format!("condition {}: {}", condition.number, condition.text), condition.sql)
+    };
+    let conditions = workload.conditions().into_iter().map(condition);
+    let effects = workload.effects().filter(|_| dialect.has_table_statistics());
+    let statistics = effects.iter().flat_map(|effects| {
+        [
+            named("sessions of the load", statistics::SESSIONS),
+            named("statistics of the tables", statistics::sql(effects)),
+        ]
+    });
+    let tables = tables(parts.dataset.as_ref());
+    let fingerprint =
+        |table: &&workload::Table| named(format!("fingerprint of {}", table.name), fingerprint::sql(table, dialect));
+    Ok(constants
+        .into_iter()
+        .chain(statistics)
+        .chain(counters)
+        .chain(conditions)
+        .chain(tables.iter().map(fingerprint))
+        .collect())
+}
+
+fn settings(dialect: Dialect) -> Vec<Named> {
+    dialect.edition_2022_settings().iter().map(|sql| named("for the user to apply", *sql)).collect()
+}

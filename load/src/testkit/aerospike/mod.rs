@@ -1,0 +1,220 @@
+//! A fake Aerospike cluster: tests the target without a server.
+//!
+//! They hold records in memory, know who is master of which partition, and refuse what is not laid out as the protocol
+//! says, with the result that a server would use. What is written to a node that is not master is refused, where a
+//! server would pass it on, so that a test sees it. They neither copy records (they say they do, to be counted) nor
+//! forget any.
+
+mod info;
+mod record;
+
+use crate::target::aerospike::Digest;
+use record::{Record, Refusal};
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+const VERSION: u8 = 2;
+const INFO: u8 = 1;
+const MESSAGE: u8 = 3;
+/// As servers have it; also less than what a damaged length would make of memory.
+const MAX_BYTES: usize = 128 * 1024 * 1024;
+
+/// Nodes of one cluster, in threads of this process.
+pub struct FakeCluster {
+    shared: Arc<Shared>,
+}
+
+/// What the nodes share.
+struct Shared {
+    namespace: String,
+    addresses: Vec<SocketAddr>,
+    stopped: AtomicBool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    records: HashMap<Digest, Record>,
+    /// Of each node.
+    counts: Vec<Counts>,
+    generation: u64,
+    /// The result that answers every n-th message about records, if any.
+    refused: Option<(u64, u8)>,
+    messages: u64,
+    clients: Vec<TcpStream>,
+}
+
+/// What a node has done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Records that were read.
+    pub reads: u64,
+    /// Records that were not there when they were to be read.
+    pub not_found: u64,
+    /// Records that were written.
+    pub writes: u64,
+    /// Messages that are not as the protocol says.
+    pub malformed: u64,
+}
+
+impl FakeCluster {
+    /// This many nodes on free ports of this machine, with one namespace.
+    ///
+    /// # Errors
+    /// When there is no free port.
+    pub fn start(nodes: usize, namespace: &str) -> io::Result<Self> {
+        let listeners: Vec<TcpListener> =
+            (0..nodes).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<io::Result<_>>()?;
+        let addresses = listeners.iter().map(TcpListener::local_addr).collect::<io::Result<_>>()?;
+        let state = State { counts: vec![Counts::default(); nodes], ..State::default() };
+        let shared = Shared {
+            namespace: namespace.to_owned(),
+            addresses,
+            stopped: AtomicBool::new(false),
+            state: Mutex::new(state),
+        };
+        let shared = Arc::new(shared);
+        for (node, listener) in listeners.into_iter().enumerate() {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || shared.accept(node, &listener));
+        }
+        Ok(Self { shared })
+    }
+
+    /// Where they are, `host:port` each.
+    #[must_use]
+    pub fn addresses(&self) -> Vec<String> {
+        self.shared.addresses.iter().map(SocketAddr::to_string).collect()
+    }
+
+    /// What each node has done.
+    #[must_use]
+    pub fn counts(&self) -> Vec<Counts> {
+        self.shared.state().counts.clone()
+    }
+
+    /// What the records are known by.
+    #[must_use]
+    pub fn digests(&self) -> Vec<Digest> {
+        self.shared.state().records.keys().copied().collect()
+    }
+
+    /// Loses a record; whether it was there.
+    #[must_use]
+    pub fn forget(&self, digest: &Digest) -> bool {
+        self.shared.state().records.remove(digest).is_some()
+    }
+
+    /// From now on, every n-th message about records is answered with this result and has no effect.
+    pub fn refuse(&self, every: u64, result: u8) {
+        self.shared.state().refused = Some((every, result));
+    }
+
+    /// Says that partitions have moved; they have not.
+    pub fn move_partitions(&self) {
+        self.shared.state().generation += 1;
+    }
+
+    /// The end of all nodes.
+    pub fn stop(&self) {
+        if self.shared.stopped.swap(true, Ordering::SeqCst) {
+            return;
+        }
+        for client in self.shared.state().clients.drain(..) {
+            let _ = client.shutdown(Shutdown::Both);
+        }
+        for address in &self.shared.addresses {
+            // It wakes who waits for clients.
+            let _ = TcpStream::connect(address);
+        }
+    }
+}
+
+impl Drop for FakeCluster {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn accept(self: Arc<Self>, node: usize, listener: &TcpListener) {
+        while let Ok((client, _)) = listener.accept() {
+            if self.stopped.load(Ordering::SeqCst) {
+                return;
+            }
+            let Ok(kept) = client.try_clone() else { continue };
+            self.state().clients.push(kept);
+            let shared = Arc::clone(&self);
+            // A client that sends what no server understands is left alone.
+            thread::spawn(move || shared.serve(node, client));
+        }
+    }
+
+    fn serve(&self, node: usize, mut client: TcpStream) -> io::Result<()> {
+        client.set_nodelay(true)?;
+        loop {
+            let mut header = [0; 8];
+            client.read_exact(&mut header)?;
+            let length = (u64::from_be_bytes(header) & 0xFFFF_FFFF_FFFF) as usize;
+            let (VERSION, kind @ (INFO | MESSAGE)) = (header[0], header[1]) else { break };
+            if length > MAX_BYTES {
+                break;
+            }
+            let mut body = vec![0; length];
+            client.read_exact(&mut body)?;
+            let answer = if kind == INFO { self.tell(node, &body) } else { self.record(node, &body) };
+            let head = u64::from(VERSION) << 56 | u64::from(kind) << 48 | answer.len() as u64;
+            client.write_all(&[&head.to_be_bytes()[..], &answer].concat())?;
+        }
+        client.shutdown(Shutdown::Both)
+    }
+
+    /// The node that is master of a record.
+    fn master(&self, digest: &Digest) -> usize {
+        digest.partition() % self.addresses.len()
+    }
+
+    /// How many nodes say that they have a copy of a record.
+    fn copies(&self) -> usize {
+        self.addresses.len().min(2)
+    }
+
+    fn record(&self, node: usize, body: &[u8]) -> Vec<u8> {
+        let state = &mut *self.state();
+        state.messages += 1;
+        let refused = state.refused.filter(|(every, _)| state.messages % every == 0).map(|(_, result)| result);
+        let done = refused.map_or_else(|| self.carry_out(state, node, body), |result| Err(Refusal(result)));
+        let result = done.as_ref().map_or_else(|Refusal(result)| *result, |_| 0);
+        state.counts[node].malformed += u64::from(result == record::PARAMETER);
+        record::answer(result, &done.unwrap_or_default())
+    }
+
+    fn carry_out(&self, state: &mut State, node: usize, body: &[u8]) -> Result<Record, Refusal> {
+        let request = record::read(body)?;
+        if request.namespace != self.namespace.as_bytes() {
+            return Err(Refusal(record::NAMESPACE));
+        }
+        if self.master(&request.digest) != node {
+            return Err(Refusal(record::UNAVAILABLE));
+        }
+        let counts = &mut state.counts[node];
+        let found = state.records.get(&request.digest);
+        let Some(write) = &request.write else {
+            counts.reads += u64::from(found.is_some());
+            counts.not_found += u64::from(found.is_none());
+            return found.cloned().ok_or(Refusal(record::NOT_FOUND));
+        };
+        let record = write.apply(request.set, found)?;
+        counts.writes += 1;
+        state.records.insert(request.digest, record);
+        Ok(Record::default())
+    }
+}
