@@ -7,8 +7,6 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from nephoscope.model.frozen import Frozen
 
-SPEC_SCHEMA = "nephoscope/load-spec/1"
-
 Isolation = Literal["read committed", "repeatable read", "serializable"]
 Dialect = Literal["postgres", "cockroachdb", "yugabytedb"]
 Profile = Literal["chatty", "batched", "pipelined", "proc"]
