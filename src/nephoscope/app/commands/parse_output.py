@@ -126,13 +126,14 @@ def _print(one: Read) -> None:
 
 
 def _for_people(row: "FlatMetric") -> tuple[str, str]:
-    """Value and unit: 0.00013 s is 130 µs."""
+    """Value and unit: 0.00013 s is 130 µs; a list has one unit."""
     from nephoscope.report.format import scale_for
 
-    if isinstance(row.value, (int, float)) and not isinstance(row.value, bool) and row.unit:
-        scale = scale_for(row.unit, [row.value], metric=row.metric)
-        return scale.number(row.value), scale.unit
-    return _text(row.value), row.unit
+    values = row.value if isinstance(row.value, tuple) else (row.value,)
+    if not row.unit or not all(isinstance(value, (int, float)) for value in values):
+        return _text(row.value), row.unit
+    scale = scale_for(row.unit, values, metric=row.metric)
+    return ", ".join(scale.number(value) for value in values), scale.unit
 
 
 def _text(value: object) -> str:
