@@ -55,13 +55,14 @@ test: tools browser server setup-dev ## all tests but the slow ones and the ones
 test-all: lint tools browser server setup-dev ## lint and every test, slow ones too (root ones are skipped without root)
 	@$(call TESTS,-- --include-ignored,)
 
-lint: lint-python lint-rust ## style, types, arrows between packages, clippy; `make -j2 lint` does both halves at once
+lint: lint-python lint-rust ## style, types, arrows between packages, unused code, clippy; `make -j2 lint` does both halves at once
 
 lint-python: setup-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/find_unused.py
 
 lint-rust:
 	cd load && cargo fmt --check

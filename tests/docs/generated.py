@@ -32,6 +32,7 @@ COMMANDS = (
     "run",
     "status",
     "parse",
+    "parse-output",
     "analyze",
     "report",
     "claims",

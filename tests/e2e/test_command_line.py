@@ -18,7 +18,7 @@ from tests.support.command_line import NEPHOSCOPE, nephoscope
 from tests.support.fake_world import STUDY
 from tests.support.logs_of_2019 import cpu_log, write_run
 
-COMMANDS = ("plan", "run", "status", "parse", "analyze", "report", "doctor", "demo", "init")
+COMMANDS = ("plan", "run", "status", "parse", "parse-output", "analyze", "report", "doctor", "demo", "init")
 
 
 @pytest.fixture

@@ -48,6 +48,40 @@ def drawn_folders() -> set[str]:
     return found
 
 
+def circles(graph: grimp.ImportGraph) -> list[list[str]]:
+    """Groups of modules that import each other, directly or through others; imports for type checking count, too."""
+    left = {module: set(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
+    while ends := {module for module, targets in left.items() if not targets & left.keys()}:
+        left = {module: targets for module, targets in left.items() if module not in ends}
+    found = []
+    while left:
+        first = min(left)
+        circle = {module for module in left if _reaches(left, first, module) and _reaches(left, module, first)}
+        found += [sorted(circle)] if len(circle) > 1 else []
+        left = {module: targets for module, targets in left.items() if module not in circle}
+    return found
+
+
+def _reaches(imports: dict[str, set[str]], start: str, end: str) -> bool:
+    seen, waiting = {start}, [start]
+    while waiting:
+        new = (imports[waiting.pop()] & imports.keys()) - seen
+        seen |= new
+        waiting += new
+    return end in seen
+
+
+def test_no_modules_import_each_other() -> None:
+    assert circles(grimp.build_graph("nephoscope")) == []
+
+
+def test_a_circle_of_modules_is_found() -> None:
+    graph = grimp.ImportGraph()
+    for importer, imported in (("a", "b"), ("b", "c"), ("c", "b"), ("c", "d"), ("e", "a")):
+        graph.add_import(importer=importer, imported=imported)
+    assert circles(graph) == [["b", "c"]]
+
+
 def test_the_drawing_shows_every_folder() -> None:
     folders = {path.relative_to(SOURCES).as_posix() for path in SOURCES.rglob("*") if path.is_dir()}
     assert drawn_folders() == {path for path in folders if "__pycache__" not in path}

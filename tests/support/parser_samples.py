@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.parsers.coremark import parse_coremark
@@ -11,6 +12,7 @@ from nephoscope.parsers.cpu_lines import parse_cpu_lines
 from nephoscope.parsers.cpuinfo import parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode
 from nephoscope.parsers.fio import parse_fio, parse_fio_log
+from nephoscope.parsers.identify import PARSERS, identify
 from nephoscope.parsers.iperf2 import parse_iperf_client, parse_iperf_csv, parse_iperf_server
 from nephoscope.parsers.iperf3 import parse_iperf3, parse_iperf3_text
 from nephoscope.parsers.lsblk import parse_lsblk
@@ -59,12 +61,24 @@ FAMILIES: dict[str, list[tuple[Parser, str]]] = {}
 for _parse, _, _text in SAMPLES:
     FAMILIES.setdefault(_parse.__module__.rpartition(".")[2], []).append((_parse, _text))
 """Module -> its parsers with their recordings."""
+IDENTIFIED = [
+    (tool, name, text)
+    for tool, of_tool in PARSERS.items()
+    for parse, name, text in SAMPLES
+    if parse is of_tool and not (parse is parse_iperf_client and "server" in name)
+]
+"""Tool -> a recording that is its alone: a server's log of one client is read by the client's parser, too."""
 
 _SPLICES = [
     *("", "\n", "0", "9", "-", ".", ",", "nan", "1e9", "1e999", "null", "٣", "\x00", "\x1b[31m", ":", "  ", "\ufeff"),
     *("\r\n", '"', "{", "[", "9" * 400, "[" * 300, "stderr: noise\n"),
 ]
 LONGEST_S = 1.0
+
+
+def parse_any(text: str) -> Any:
+    """What the parser of the tool that wrote it makes of a text."""
+    return PARSERS[identify(text).tool](text)
 
 
 def mutated(text: str, chance: random.Random) -> str:

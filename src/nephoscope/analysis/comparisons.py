@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from nephoscope.analysis.cells import Cell, Metrics, cells_of
+from nephoscope.analysis.cells import Cell
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
+from nephoscope.model.rows import Comparison, ComparisonVerdict
 from nephoscope.stats.decide import (
     ALPHA,
     Relation,
@@ -39,14 +39,7 @@ class _Pair:
     estimate: RatioEstimate
 
 
-def comparisons_of(
-    trials: Sequence[TrialRow],
-    measurements: Sequence[MeasurementRow],
-    metrics: Metrics,
-    *,
-    margin_percent: float,
-    alpha: float = ALPHA,
-) -> list[Comparison]:
+def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha: float = ALPHA) -> list[Comparison]:
     """Compares all pairs of configurations, metric by metric, plain and per CPU.
 
     Corrections for many comparisons, in four families that answer four questions: the headline metrics by Holm (not
@@ -61,9 +54,7 @@ def comparisons_of(
     A metric with a zero or negative value in either configuration is not compared: its ratio means nothing.
 
     Args:
-        trials: every planned trial.
-        measurements: of these trials, in any order.
-        metrics: what each benchmark declares.
+        cells: the values of every configuration and metric, as `cells_of` groups them.
         margin_percent: the study's equivalence margin, above 0.
         alpha: level of the claims of one family.
 
@@ -71,13 +62,8 @@ def comparisons_of(
         Sorted by benchmark, metric, plain before per CPU, left, right; left is the first by name.
 
     Raises:
-        ValueError: as `cells_of`, or a margin that is not above 0.
+        ValueError: a margin that is not above 0.
     """
-    return comparisons_of_cells(cells_of(trials, measurements, metrics), margin_percent=margin_percent, alpha=alpha)
-
-
-def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha: float = ALPHA) -> list[Comparison]:
-    """`comparisons_of`, of values that are grouped already."""
     return compared(cells, Comparison, margin_percent=margin_percent, alpha=alpha)
 
 

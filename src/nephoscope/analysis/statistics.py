@@ -2,35 +2,17 @@
 
 from collections.abc import Sequence
 
-from nephoscope.analysis.cells import Cell, Metrics, cells_of
-from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
+from nephoscope.analysis.cells import Cell
+from nephoscope.model.rows import Statistic
 from nephoscope.stats.median import margin_of_error, median_interval
 from nephoscope.stats.spread import outliers, spread
 
 
-def statistics_of(
-    trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow], metrics: Metrics
-) -> list[Statistic]:
+def statistics_of_cells(cells: Sequence[Cell]) -> list[Statistic]:
     """Median, interval, spread and flagged outliers of every metric over the replicates that count.
 
-    Only trials with `counts` and their per-trial numbers (`at_s` is None) enter; one-second samples are never n.
-
-    Args:
-        trials: every planned trial, whatever became of it: those that do not count are counted.
-        measurements: of these trials, in any order.
-        metrics: what each benchmark declares; see `cells_of` for what is not declared.
-
-    Returns:
-        Sorted by configuration, benchmark, metric, plain before per CPU. A metric without one valid value has no row.
-
-    Raises:
-        ValueError: as `cells_of`.
+    Sorted by configuration, benchmark, metric, plain before per CPU. A metric without one valid value has no row.
     """
-    return statistics_of_cells(cells_of(trials, measurements, metrics))
-
-
-def statistics_of_cells(cells: Sequence[Cell]) -> list[Statistic]:
-    """`statistics_of`, of values that are grouped already."""
     rows = [_statistic(cell) for cell in cells]
     return sorted(rows, key=lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu))
 

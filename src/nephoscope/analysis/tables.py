@@ -101,11 +101,6 @@ def schema_of(kind: type[Frozen]) -> dict[str, pl.DataType]:
     return {name: _column(field.annotation) for name, field in kind.model_fields.items()}
 
 
-def to_frame(rows: Sequence[Row], kind: type[Row]) -> pl.DataFrame:
-    """The rows as a polars frame, in the order of their table."""
-    return _frame(_columns(rows, kind), schema_of(kind))
-
-
 def _columns(rows: Sequence[Row], kind: type[Row]) -> dict[str, list[Any]]:
     """Column -> its values, in the order of the table. A dictionary for every row would take ten times as long."""
     found = ordered(rows, kind)
@@ -197,28 +192,6 @@ def to_csv_and_parquet(rows: Sequence[Row], kind: type[Row]) -> tuple[bytes, byt
     return _csv(columns, schema), _parquet(columns, schema)
 
 
-def from_csv(content: bytes, kind: type[Row]) -> list[Row]:
-    """Rows of `to_csv`.
-
-    Raises:
-        DamagedFile: not CSV, or not of this kind.
-    """
-    schema = schema_of(kind)
-    lists = [name for name, column in schema.items() if isinstance(column, pl.List)]
-    flat: dict[str, pl.DataType] = {name: pl.String() if name in lists else column for name, column in schema.items()}
-    try:
-        frame = pl.read_csv(io.BytesIO(content), schema_overrides=flat, infer_schema=False)
-    except pl.exceptions.PolarsError as error:
-        raise _damaged(kind, error) from error
-    columns = [
-        pl.Series(name, [None if text is None else _split(text) for text in column], dtype=pl.List(pl.String()))
-        if name in lists
-        else column
-        for name, column in frame.to_dict().items()
-    ]
-    return from_frame(pl.DataFrame(columns), kind)
-
-
 def _damaged(kind: type[Frozen], error: Exception) -> DamagedFile:
     return DamagedFile(
         f"this is no table of {kind.__name__}: {error}", hint="rebuild it from the trials with `nephoscope analyze`"
@@ -246,20 +219,3 @@ def _join(elements: Sequence[str]) -> str:
     if elements and "" not in elements and plain.count(";") == len(elements) - 1 and "\\" not in plain:
         return plain  # nothing to escape, as nearly always
     return ";".join(element.replace("\\", "\\\\").replace(";", "\\;") or "\\e" for element in elements)
-
-
-def _split(text: str) -> list[str]:
-    if not text:
-        return []
-    elements, current, escaped = [], "", False
-    for character in text:
-        if escaped:
-            current, escaped = current + {"e": ""}.get(character, character), False
-        elif character == "\\":
-            escaped = True
-        elif character == ";":
-            elements.append(current)
-            current = ""
-        else:
-            current += character
-    return [*elements, current]

@@ -17,6 +17,7 @@ import nephoscope
 from nephoscope.app import stages
 from nephoscope.app.commands import answers as cli_answers
 from nephoscope.app.commands import fleet as cli_fleet
+from nephoscope.app.commands import parse_output as cli_parse_output
 from nephoscope.app.commands.prices import prices
 from nephoscope.app.console import LiveProgress, duration, output, talk
 from nephoscope.app.fleet import CliOptions, run_options
@@ -61,6 +62,7 @@ app = typer.Typer(
 
 app.add_typer(prices, name="prices")
 cli_answers.register(app)
+cli_parse_output.register(app)
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="a study file (TOML); `nephoscope init` writes one")]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="a results folder, as `run --out` wrote it")]

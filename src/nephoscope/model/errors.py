@@ -6,7 +6,7 @@
 | 1 | a defect in nephoscope: please report it | any other exception |
 | 2 | the input is wrong: study, arguments, a results folder this version cannot read | InputError |
 | 3 | something needed is missing or cannot be reached: tool, database, permission | EnvironmentProblem |
-| 4 | the command did all it could, and some trials failed, were not run, or (`parse`) could not be read | |
+| 4 | some trials failed, were not run, or (`parse`, `parse-output`) could not be read; everything else was done | |
 | 5 | another process works on this results folder | FolderInUse |
 | 6 | results could not be stored (disk full, read-only) | StorageFailed |
 | 7 | `claims`: a claim does not hold by these data | ClaimsFailed |
@@ -179,6 +179,14 @@ class ClaimsFailed(NephoscopeError):
 
     exit_code = 7
     failure_class = "claims_failed"
+    move = Move.YOURS
+
+
+class FilesUnreadable(NephoscopeError):
+    """Files that were given to `parse-output` are damaged, or no known tool wrote them."""
+
+    exit_code = EXIT_TRIALS_FAILED
+    failure_class = "files_unreadable"
     move = Move.YOURS
 
 

@@ -10,8 +10,8 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.parsers.coremark import parse_coremark
 from nephoscope.parsers.cpuinfo import parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode
-from nephoscope.parsers.fio import parse_fio
-from nephoscope.parsers.iperf2 import parse_iperf_client, parse_iperf_csv
+from nephoscope.parsers.fio import parse_fio, parse_fio_log
+from nephoscope.parsers.iperf2 import parse_iperf_client, parse_iperf_csv, parse_iperf_server
 from nephoscope.parsers.iperf3 import parse_iperf3, parse_iperf3_text
 from nephoscope.parsers.lsblk import parse_lsblk
 from nephoscope.parsers.lscpu import parse_lscpu
@@ -37,6 +37,7 @@ PARSERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
         "sockperf": parse_sockperf,
         "netperf": parse_netperf,
         "ping": parse_ping,
+        "iperf2-server": parse_iperf_server,
         "iperf2": parse_iperf_client,
         "iperf2-csv": parse_iperf_csv,
         "sysbench-oltp": parse_sysbench_oltp,
@@ -44,6 +45,7 @@ PARSERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
         "sysbench-fileio-prepare": parse_fileio_load,
         "dmidecode": parse_dmidecode,
         "cpuinfo": parse_cpuinfo,
+        "fio-log": parse_fio_log,
     }
 )
 """Name -> parser, in the order in which marks are looked for: what quotes others stands first."""
@@ -62,13 +64,15 @@ _MARKS: Mapping[str, str] = MappingProxyType(
         "netperf": r"(?:TEST|Test) (?:from \S+ .*AF_INET|to \S+$)|^THROUGHPUT=|^Interim result:"
         r"|^[0-9.]+,10\^[369]bits/s",
         "ping": r"^(?:PING6?[ (]|--- \S+ ping statistics ---)",
-        "iperf2": r"^(?:Client connecting to|Server listening on (?:TCP|UDP) port)",
+        "iperf2-server": r"^Server listening on (?:TCP|UDP) port",
+        "iperf2": r"^Client connecting to",
         "iperf2-csv": r"^[0-9]{14}(?:\.[0-9]+)?(?:[+-][0-9]{4})?,[0-9a-f.:]+,[0-9]+,",
         "sysbench-oltp": r"^(?:SQL|OLTP test) statistics:",
         "sysbench-fileio": r"^Extra file open flags: (?:.*\n)*?Doing ",
         "sysbench-fileio-prepare": r"^(?:No bytes written\.|[0-9]+ bytes written in )",
         "dmidecode": r"^# dmidecode |^Handle 0x[0-9A-F]{4}, DMI type",
         "cpuinfo": r"^processor\t+: [0-9]+$",
+        "fio-log": r"\A[0-9]+, [0-9]+, [0-2](?:, [0-9]+){0,3}$",
     }
 )
 
@@ -92,13 +96,4 @@ def identify(text: str) -> Identified:
             line = cleaned.count("\n", 0, match.start()) + 1
             return Identified(tool=tool, reason=f"line {line} holds {match[0][:60]!r}")
     what = f"it begins with {cleaned.strip()[:40]!r}" if cleaned.strip() else "it is empty"
-    raise OutputUnreadable(f"no tool that is known printed this: {what}")
-
-
-def parse_any(text: str) -> Any:
-    """What the tool's own parser makes of a text.
-
-    Raises:
-        OutputUnreadable: as `identify`, or as that parser.
-    """
-    return PARSERS[identify(text).tool](text)
+    raise OutputUnreadable(f"no known tool printed this: {what}")

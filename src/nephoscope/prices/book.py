@@ -154,24 +154,6 @@ def _newest(rows: list[Price], what: str) -> Pick:
     return Pick(prices=tuple(by_tier.values()))
 
 
-def one_basis(rows: Iterable[Price]) -> Basis:
-    """The basis that all rows of a column share.
-
-    Raises:
-        InputError: they have several, or there is no row.
-    """
-    by_basis: dict[Basis, list[str]] = defaultdict(list)
-    for row in rows:
-        by_basis[row.basis].append(row.item)
-    if len(by_basis) != 1:
-        found = "; ".join(f"{basis}: {', '.join(sorted(set(items)))}" for basis, items in by_basis.items())
-        raise InputError(
-            f"prices of several bases do not stand in one column: {found or 'no price at all'}",
-            hint="make one column for each basis",
-        )
-    return next(iter(by_basis))
-
-
 @cache
 def shipped() -> PriceBook:
     """The book that ships with nephoscope; read once."""

@@ -14,7 +14,6 @@ from pydantic import Field
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.prices.book import Pick, PriceBook, agree
 from nephoscope.prices.rows import Basis, Price, Unit
 
@@ -237,16 +236,6 @@ def _noun(unit: Unit) -> str:
     return unit.removesuffix("-month").removesuffix("-hour")
 
 
-def usd_per_tpmc(month_usd: float, tpmc: float) -> float:
-    """Dollars a month for one new-order transaction a minute: what the Cloud Reports call $/tpmC."""
-    return month_usd / _positive(tpmc, "tpmC")
-
-
-def usd_per_operation(month_usd: float, operations_per_s: float, method: Method) -> float:
-    """Dollars for one operation of machines that are busy all month."""
-    return month_usd / (_positive(operations_per_s, "operations a second") * method.hours * SECONDS_PER_HOUR)
-
-
 def discount_to_reach(wanted_usd: float, month_usd: float, *, storage_share: float) -> float | None:
     """The discount in percent on the machines alone, no volume, that brings a month down to so many dollars.
 
@@ -273,9 +262,3 @@ def break_even_hours(on_demand: Price, committed: Price, method: Method) -> floa
     if on_demand.usd <= committed.usd or agree(on_demand.usd, 0):
         return None
     return committed.usd * method.hours / on_demand.usd
-
-
-def _positive(value: float, what: str) -> float:
-    if not (math.isfinite(value) and value > 0):
-        raise InputError(f"{what} must be greater than 0, found {value:g}")
-    return value

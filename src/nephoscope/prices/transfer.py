@@ -94,17 +94,6 @@ def transfer_lines(count_bytes: float, pick: Pick) -> tuple[Line, ...]:
     return tuple(tiered("transfer", count_bytes / BYTES[unit], pick.prices, 1))
 
 
-def transfer_usd(count_bytes: float, pick: Pick) -> float | None:
-    """What the bytes of a month cost one way. Missing without a price.
-
-    Raises:
-        InputError: as `transfer_lines`.
-    """
-    if pick.reason_missing or not pick.prices:
-        return None
-    return math.fsum(line.usd for line in transfer_lines(count_bytes, pick))
-
-
 def transfer_month(way: str, bytes_per_s: float, pick: Pick, method: Method) -> TransferBill:
     """A month of bytes that are billed at so many a second, all month."""
     seconds = method.hours * SECONDS_PER_HOUR

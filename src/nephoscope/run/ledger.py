@@ -151,10 +151,6 @@ class Ledger(Protocol):
         """The provider refused more than is held of it now."""
         ...
 
-    async def books(self) -> Books:
-        """As they stand."""
-        ...
-
 
 class OwnLedger:
     """The ledger of one controller: what it needs to know of earlier ones stands in the results folder."""
@@ -180,10 +176,6 @@ class OwnLedger:
     async def lower(self, quota: Quota) -> None:
         """See `Ledger.lower`."""
         self._vcpus[quota] = self._books().in_use(quota)
-
-    async def books(self) -> Books:
-        """See `Ledger.books`."""
-        return self._books()
 
     def _books(self) -> Books:
         return Books(tuple(self._held.values()), self._spent_usd, dict(self._vcpus))

@@ -141,10 +141,6 @@ class SharedLedger:
 
         await self._transaction(lower)
 
-    async def books(self) -> Books:
-        """See `Ledger.books`."""
-        return await self._transaction(_books)
-
     async def beat(self) -> list[str]:
         """A sign of life; returns controllers of whom none was seen for long: they are this one's to take over.
 

@@ -27,11 +27,6 @@ def normal_cdf(z: float) -> float:
     return float(special.ndtr(z))
 
 
-def chi_square_sf(statistic: float, degrees_of_freedom: int) -> float:
-    """P(X > statistic) of chi-square."""
-    return float(special.chdtrc(degrees_of_freedom, statistic))
-
-
 def fair_coin_cdf(heads: int, tosses: int) -> float:
     """P(at most `heads` heads in `tosses` tosses of a fair coin); 0 for heads < 0."""
     return float(special.bdtr(heads, tosses, 0.5)) if heads >= 0 else 0.0

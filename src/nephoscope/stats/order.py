@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nephoscope.stats.distributions import chi_square_sf
 from nephoscope.stats.samples import Floats, sample
 
 PERMUTATIONS = 4999
@@ -14,38 +13,11 @@ MAX_NUMBERS = 4_000_000
 
 
 @dataclass(frozen=True)
-class KruskalWallis:
-    """H, corrected for ties, and its p-value from chi-square with (groups - 1) degrees of freedom."""
-
-    h: float
-    p_value: float
-
-
-@dataclass(frozen=True)
 class OrderEffect:
     """A statistic of order and the share of re-orderings that give one as large."""
 
     statistic: float
     p_value: float
-
-
-def kruskal_wallis(values: Sequence[float] | Floats, groups: Sequence[int]) -> KruskalWallis:
-    """Do the groups come from one distribution?
-
-    Args:
-        values: shape (n,).
-        groups: shape (n,), the group of each value.
-
-    Raises:
-        ValueError: lengths differ, fewer than two groups, NaN or infinity.
-
-    Source: Kruskal & Wallis (1952); Hollander et al. (2014), section 6.1.
-    """
-    array, labels = _grouped(values, groups)
-    if array.min() == array.max():
-        return KruskalWallis(0.0, 1.0)
-    h = float(_kruskal_h(_midranks(array)[np.newaxis, :], labels)[0])
-    return KruskalWallis(h, chi_square_sf(h, int(labels.max())))
 
 
 def standardised(values: Sequence[float] | Floats) -> Floats | None:
@@ -149,7 +121,5 @@ def _grouped(
     array = sample(values)
     if len(groups) != array.size:
         raise ValueError(f"{array.size} values and {len(groups)} groups")
-    names, labels = np.unique(np.asarray(groups), return_inverse=True)
-    if names.size < 2:
-        raise ValueError("at least two groups are needed")
+    _, labels = np.unique(np.asarray(groups), return_inverse=True)
     return array, labels.astype(np.int64)

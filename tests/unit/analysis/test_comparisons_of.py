@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from nephoscope.analysis.comparisons import comparisons_of
+from nephoscope.analysis.cells import cells_of
+from nephoscope.analysis.comparisons import comparisons_of_cells
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
 from tests.unit.analysis.study_builder import LATENCY, METRICS, Rows, measurement, rows, shuffled, trial
@@ -13,7 +14,7 @@ SIX = [100.0, 101, 102, 103, 104, 105]
 
 
 def compared(found: Rows, metrics: dict[str, list[Metric]] = METRICS, margin: float = 1.5) -> list[Comparison]:
-    return comparisons_of(found[0], found[1], metrics, margin_percent=margin)
+    return comparisons_of_cells(cells_of(found[0], found[1], metrics), margin_percent=margin)
 
 
 def test_twice_as_much_is_better_and_half_as_much_per_cpu_is_worse() -> None:

@@ -2,11 +2,17 @@
 
 import pytest
 
-from nephoscope.analysis.statistics import statistics_of
+from nephoscope.analysis.cells import Metrics, cells_of
+from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.model.records import Direction, Metric, VerdictKind
+from nephoscope.model.rows import MeasurementRow, Statistic, TrialRow
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, measurement, rows, shuffled, trial
 
 SIX = [100.0, 101, 102, 103, 104, 150]
+
+
+def statistics_of(trials: list[TrialRow], measurements: list[MeasurementRow], metrics: Metrics) -> list[Statistic]:
+    return statistics_of_cells(cells_of(trials, measurements, metrics))
 
 
 def test_one_statistic_per_metric_and_one_per_cpu() -> None:

@@ -40,6 +40,19 @@ def remote_to(address: SshAddress, folder: Path, *, patience_s: float = 20.0) ->
     return SshRemote("host", address, cpus=[0], folder=str(folder), session="t1-1", patience_s=patience_s)
 
 
+def counted_connections(remote: SshRemote) -> list[asyncssh.SSHClientConnection]:
+    """Every connection that it makes from now on."""
+    made = []
+    connect = remote._link._connect_patiently
+
+    async def counted() -> asyncssh.SSHClientConnection:
+        made.append(await connect())
+        return made[-1]
+
+    remote._link._connect_patiently = counted  # type: ignore[method-assign]  # a test counts what it makes
+    return made
+
+
 def processes_with(marker: str) -> list[str]:
     found = subprocess.run(["ps", "-eo", "pid,stat,args"], capture_output=True, text=True, check=True).stdout
     return [line for line in found.splitlines() if marker in line and "ps -eo" not in line and " Z" not in line]
@@ -238,12 +251,13 @@ def test_a_cut_link_disturbs_no_job_and_no_line_is_lost_or_told_twice(server: Se
                 await asyncio.sleep(0.3)
                 wire.mend()
 
+        connections = counted_connections(remote)
         counting = ["bash", "-c", "for i in $(seq 40); do echo $i; sleep 0.05; done; exit 4"]
         completed, _ = await asyncio.gather(remote.execute(counting, timeout_s=20, on_line=lines.append), cut_twice())
         assert completed.exit_code == 4
         assert completed.stdout.split() == [str(number).encode() for number in range(1, 41)]
         assert lines == [str(number) for number in range(1, 41)]
-        assert remote.connections_made >= 2
+        assert len(connections) >= 2
         await remote.close()
         await wire.close()
 
@@ -257,10 +271,11 @@ def test_more_commands_at_once_than_a_connection_carries_are_begun_once_each(ser
 
     async def scenario() -> tuple[list[bytes], int]:
         remote = remote_to(server.address, tmp_path / "there")
+        connections = counted_connections(remote)
         names = [tmp_path / f"load-{number}" for number in range(30)]
         ended = await asyncio.gather(*(remote.execute(argv, timeout_s=60, save_as=name) for name in names))
         await remote.close()
-        return [one.stdout for one in ended], remote.connections_made
+        return [one.stdout for one in ended], len(connections)
 
     said, connections = asyncio.run(scenario())
     assert said == [b"done\n"] * 30
@@ -271,11 +286,12 @@ def test_more_commands_at_once_than_a_connection_carries_are_begun_once_each(ser
 def test_a_host_that_allows_fewer_commands_on_a_connection_gets_more_connections(tmp_path: Path) -> None:
     async def scenario(address: SshAddress) -> tuple[list[bytes], int]:
         remote = remote_to(address, tmp_path / "there")
+        connections = counted_connections(remote)
         ended = await asyncio.gather(
             *(remote.execute(["sh", "-c", "sleep 1; echo done"], timeout_s=60) for _ in "1234")
         )
         await remote.close()
-        return [one.stdout for one in ended], remote.connections_made
+        return [one.stdout for one in ended], len(connections)
 
     with sshd(tmp_path / "sshd", {"MaxSessions": "2"}) as strict:
         said, connections = asyncio.run(scenario(strict.address))

@@ -12,12 +12,12 @@ from nephoscope.parsers.cpu_lines import parse_cpu_lines
 from nephoscope.parsers.cpuinfo import parse_cpuinfo
 from nephoscope.parsers.dmidecode import parse_dmidecode
 from nephoscope.parsers.fio import parse_fio_log
-from nephoscope.parsers.identify import PARSERS, identify, parse_any
+from nephoscope.parsers.identify import PARSERS, identify
 from nephoscope.parsers.iperf2 import parse_iperf_csv, parse_iperf_server
 from nephoscope.parsers.lscpu import parse_lscpu
 from nephoscope.parsers.sysbench_fileio import parse_fileio_run
 from tests.support.logs_of_2019 import DATA
-from tests.support.parser_samples import FAMILIES, SAMPLES, Parser, hold_against_mutations
+from tests.support.parser_samples import FAMILIES, SAMPLES, Parser, hold_against_mutations, parse_any
 
 SHORTER = {parse_cpu_lines, parse_cpuinfo, parse_dmidecode, parse_fio_log, parse_fileio_run, parse_iperf_csv}
 SHORTER |= {parse_iperf_server, parse_lscpu}

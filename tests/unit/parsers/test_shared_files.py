@@ -9,8 +9,9 @@ import pytest
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.parsers.fio import parse_fio
-from nephoscope.parsers.identify import identify, parse_any
+from nephoscope.parsers.identify import identify
 from nephoscope.parsers.lscpu import Lscpu, parse_lscpu
+from tests.support.parser_samples import parse_any
 from tests.support.shared_data import FOLDER, shared
 
 OF_ANOTHER_TOOL = {"redis", "stressngfull"}

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nephoscope.model.errors import InputError
-from nephoscope.prices.book import PriceBook, agree, one_basis, shipped
+from nephoscope.prices.book import PriceBook, agree, shipped
 from nephoscope.prices.findings import Problem, check
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
 from tests.support.shared_data import shared
@@ -107,14 +107,6 @@ def test_select_filters_and_picks() -> None:
     assert len(book.select(item="m6i.*")) == 3
     assert [row.item for row in book.select(provider="gcp", region="s", basis=Basis.ON_DEMAND)] == ["c5"]
     assert [row.date for row in book.select(item="m6i.*", on=date(2022, 5, 1))] == ["2022"]
-
-
-def test_a_column_has_one_basis() -> None:
-    assert one_basis([price(), price("n")]) is Basis.ON_DEMAND
-    with pytest.raises(InputError, match=r"on-demand: m; spot: n"):
-        one_basis([price(), price("n", basis=Basis.SPOT)])
-    with pytest.raises(InputError, match="no price at all"):
-        one_basis([])
 
 
 # findings

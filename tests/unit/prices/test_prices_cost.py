@@ -21,11 +21,9 @@ from nephoscope.prices.cost import (
     Volume,
     break_even_hours,
     month,
-    usd_per_operation,
-    usd_per_tpmc,
 )
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
-from nephoscope.prices.transfer import transfer_usd
+from nephoscope.prices.transfer import transfer_lines
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "concepts" / "cost.md").read_text(encoding="utf-8")
 DAY = date(2026, 11, 21)
@@ -157,6 +155,10 @@ def test_more_costs_more(size: float, iops: float, count: int) -> None:
 TIERS = Pick(prices=(price("t", 0.09, Unit.GB, up_to=10), price("t", 0.05, Unit.GB, above=10)))
 
 
+def transfer_usd(count_bytes: float, pick: Pick) -> float:
+    return math.fsum(line.usd for line in transfer_lines(count_bytes, pick))
+
+
 @pytest.mark.parametrize(("count_bytes", "usd"), [(0, 0), (1e9, 0.09), (10e9, 0.9), (12e9, 1.0)])
 def test_transfer_goes_through_the_tiers(count_bytes: float, usd: float) -> None:
     assert transfer_usd(count_bytes, TIERS) == pytest.approx(usd)
@@ -166,8 +168,7 @@ def test_a_gib_is_larger_than_a_gb() -> None:
     assert transfer_usd(2**30, Pick(prices=(price("t", 1, Unit.GIB),))) == 1
 
 
-def test_transfer_without_a_price_is_missing_and_wrong_input_is_told() -> None:
-    assert transfer_usd(1, Pick(reason_missing="not known")) is None
+def test_transfer_by_a_wrong_unit_or_amount_is_refused() -> None:
     with pytest.raises(InputError, match="not by bytes"):
         transfer_usd(1, Pick(prices=(price("m", 1),)))
     with pytest.raises(InputError, match="negative"):
@@ -184,14 +185,6 @@ def test_a_gap_between_tiers_is_not_free() -> None:
 
 
 # ratios
-
-
-def test_ratios() -> None:
-    assert usd_per_tpmc(1200, 30_000) == 0.04
-    assert usd_per_operation(730, 1000, DEFAULT) == pytest.approx(1 / 3.6e6)
-    for wrong in (0, -1, math.inf, math.nan):
-        with pytest.raises(InputError, match="greater than 0"):
-            usd_per_tpmc(1, wrong)
 
 
 def test_break_even() -> None:
@@ -229,9 +222,9 @@ def test_every_product_on_the_page_is_right_to_the_cent() -> None:
 def test_the_ratios_on_the_page_are_those_of_the_model() -> None:
     usd = example().usd
     assert usd is not None
-    per_tpmc = usd_per_tpmc(usd, 24_000)
+    per_tpmc = usd / 24_000
     assert f"${usd:,.2f} / 24,000 = ${per_tpmc:.5f}" in PAGE
-    per_million = 1e6 * usd_per_operation(usd, 900, DEFAULT)
+    per_million = 1e6 * usd / (900 * DEFAULT.hours * 3600)
     assert f"${usd:,.2f} / (900 × 730 × 3,600) × 1,000,000 = ${per_million:.3f}" in PAGE
     assert f"{100 * (example().storage_share or 0):.1f} %" in PAGE
     pick = shipped().price_at(DAY, "aws", "us-east-1", "internet egress", Basis.ON_DEMAND)

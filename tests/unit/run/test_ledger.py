@@ -81,7 +81,7 @@ def test_a_quota_is_lowered_to_what_is_held_of_it_and_others_go_on() -> None:
         assert await ledger.hold(wanted("c", quota=OTHER)) == Grant(None)
         await ledger.give_back("a", 0.5)
         assert await ledger.hold(wanted("b")) == Grant(None)
-        assert (await ledger.books()).spent_usd == pytest.approx(0.5)
+        assert ledger._books().spent_usd == pytest.approx(0.5)
 
     asyncio.run(story())
 
@@ -108,13 +108,13 @@ def test_no_story_of_trials_sets_too_much_aside_or_holds_too_many(
         ledger = OwnLedger(limits, 0.0)
         for trial, quoted, most, share, back in story:
             if back:
-                held = {one.holder: one.usd or 0.0 for one in (await ledger.books()).held}
+                held = {one.holder: one.usd or 0.0 for one in ledger._books().held}
                 await ledger.give_back(str(trial), held.get(str(trial), 0.0) * min(1.0, share))
             else:
                 answer = await ledger.hold(wanted(str(trial), quoted, most_usd=most * quoted))
                 if isinstance(answer, Grant):
-                    assert answer.usd in [one.usd for one in (await ledger.books()).held if one.holder == str(trial)]
-            books = await ledger.books()
+                    assert answer.usd in [one.usd for one in ledger._books().held if one.holder == str(trial)]
+            books = ledger._books()
             assert books.spent_usd + books.held_usd <= 10.0 + 1e-9
             assert len(books.held) <= clusters
 

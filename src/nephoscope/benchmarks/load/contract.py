@@ -12,8 +12,6 @@ from pydantic import Field, TypeAdapter
 from nephoscope.benchmarks.load.spec import LoadSpec
 from nephoscope.model.frozen import Frozen
 
-OUTPUT_SCHEMA = "nephoscope/load-output/1"
-
 EXIT_FINISHED = 0
 EXIT_BAD_SPEC = 2
 EXIT_CANNOT_CONNECT = 3

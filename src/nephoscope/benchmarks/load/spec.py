@@ -10,8 +10,6 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from nephoscope.model.frozen import Frozen
 
-SPEC_SCHEMA = "nephoscope/load-spec/1"
-
 _YEAR_S = 366 * 86_400.0
 _MAX_INT4 = 2**31 - 1
 

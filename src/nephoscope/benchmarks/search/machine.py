@@ -20,7 +20,7 @@ What is found is sustained up to the level, as far as lower levels were measured
 lowest counts.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -78,14 +78,6 @@ def begin(settings: Settings) -> State:
     """A search that has measured nothing."""
     first = Ask(settings.rounded(settings.first), Purpose.RAMP)
     return State(settings, first, stride=settings.growth - 1)
-
-
-def replay(settings: Settings, points: Iterable[Point]) -> State:
-    """The search after these points."""
-    state = begin(settings)
-    for point in points:
-        state = advance(state, point)
-    return state
 
 
 def advance(state: State, point: Point) -> State:

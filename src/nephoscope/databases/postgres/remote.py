@@ -27,7 +27,6 @@ from nephoscope.providers.base import Cluster
 PORT = 54329
 """Not 5432: a server of the machine's own must not be disturbed, nor measured."""
 STANDBYS_TIMEOUT_S = 120.0
-_INIT_TIMEOUT_S = 300.0
 _COPY_TIMEOUT_S = 7200.0
 _LOOK_TIMEOUT_S = 30.0
 
@@ -243,10 +242,6 @@ def _access(cluster: Cluster) -> str:
         f"host {what} {USER} {address}/32 scram-sha-256" for address in addresses for what in ("all", "replication")
     ]
     return "\n".join(lines) + "\n"
-
-
-def _quoted(name: str) -> str:
-    return f'"{name}"'
 
 
 def _initdb(machine: MachineHandle, programs: Programs) -> list[str]:

@@ -76,8 +76,6 @@ class Link:
         self._pins: dict[SshAddress, str] = {}
         self._was_up = False
         self._lost = False
-        self.made = 0
-        """Connections made so far."""
 
     async def ask(self, command: str, stdin: bytes = b"", *, timeout_s: float) -> tuple[int, bytes, bytes] | None:
         """Exit code, stdout and stderr of a shell line; None when the link was cut before it ended.
@@ -191,7 +189,6 @@ class Link:
                 found = _Line(await self._connect_patiently())
                 self._lines.append(found)
                 self._was_up, self._lost = True, False
-                self.made += 1
             found.carries += 1
         try:
             yield found

@@ -219,11 +219,6 @@ class SshRemote:
         """Ends the connections; jobs go on."""
         await self._link.close()
 
-    @property
-    def connections_made(self) -> int:
-        """One for each eight commands that ran at once, and one more for each cut that was met."""
-        return self._link.made
-
     # how
 
     async def _root(self) -> str:

@@ -16,7 +16,6 @@ ROOT = PurePosixPath("/sys/fs/cgroup")
 GROUP = "nephoscope"
 PERIOD_US = 100_000
 CONTROLLERS_V1 = ("cpu", "cpuset", "memory", "blkio")
-CONTROLLERS_V2 = ("cpu", "cpuset", "memory", "io")
 
 
 @dataclass(frozen=True)

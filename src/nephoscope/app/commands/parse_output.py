@@ -1,0 +1,162 @@
+"""`nephoscope parse-output`: which tool wrote a file, and the metrics in it."""
+
+import json
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from nephoscope.parsers.flat import FlatMetric
+
+STDIN = Path("-")
+MAX_ITEMS = 20
+"""A table shows a longer list (one interval a second, the flags of a CPU) as one row with its length."""
+
+Files = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="FILE",
+        help="what a tool printed, such as a file in trials/*/attempts/*/raw/; - reads standard input",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="print all values as JSON: no list is shortened, SI units")]
+
+
+@dataclass(frozen=True)
+class Read:
+    """A file that was read."""
+
+    file: str
+    tool: str
+    version: str | None
+    reason: str
+    value: object
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A file that was not read. Without a tool: no known one wrote it."""
+
+    file: str
+    tool: str | None
+    error: str
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    example = (
+        "Example: nephoscope parse-output iperf3.json fio.json; or: sysbench fileio run | nephoscope parse-output -"
+    )
+    app.command("parse-output", epilog=example)(parse_output)
+
+
+def parse_output(files: Files, as_json: AsJson = False) -> None:
+    """Tell which tool wrote a file, and print its metrics. Works on the output of any run, not just of nephoscope's.
+
+    It knows fio, sysbench, stress-ng, CoreMark, iperf 2 and 3, netperf, sockperf, ping, lscpu, lsblk, dmidecode and
+    /proc/cpuinfo, and recognises them by what they print: the names of files do not matter. It refuses output that is
+    cut off or contradicts itself. Exit code 4 when it could not read a file; it prints the others all the same.
+    """
+    found = [_found(path) for path in files]
+    if as_json:
+        sys.stdout.write(json.dumps([_as_json(one) for one in found], indent=1, ensure_ascii=False) + "\n")
+    else:
+        for one in found:
+            if isinstance(one, Read):
+                _print(one)
+    _raise_for([one for one in found if isinstance(one, Refused)], of=len(found))
+
+
+def _found(path: Path) -> Read | Refused:
+    from nephoscope.model.errors import OutputUnreadable
+    from nephoscope.parsers.identify import PARSERS, identify
+
+    name = "standard input" if path == STDIN else str(path)
+    text = _text_of(path)
+    try:
+        identified = identify(text)
+    except OutputUnreadable as error:
+        return Refused(name, None, error.message)
+    try:
+        value = PARSERS[identified.tool](text)
+    except OutputUnreadable as error:
+        return Refused(name, identified.tool, error.message)
+    version = getattr(value, "version", None)
+    return Read(name, identified.tool, version and version.removeprefix("iperf "), identified.reason, value)
+
+
+def _text_of(path: Path) -> str:
+    from nephoscope.model.errors import InputError
+
+    try:
+        content = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}", hint="name files, or - for standard input") from error
+    return content.decode(errors="replace")
+
+
+def _as_json(one: Read | Refused) -> dict[str, Any]:
+    if isinstance(one, Refused):
+        return asdict(one)
+    known = {"file": one.file, "tool": one.tool, "version": one.version}
+    return {**known, "metrics": [asdict(row) for row in _metrics(one, max_items=None)]}
+
+
+def _metrics(one: Read, *, max_items: int | None) -> list["FlatMetric"]:
+    from nephoscope.parsers.flat import flat_metrics
+
+    return [row for row in flat_metrics(one.value, max_items=max_items) if row.metric != "version"]
+
+
+def _print(one: Read) -> None:
+    from rich.markup import escape
+    from rich.table import Column, Table
+
+    from nephoscope.app.console import output
+
+    version = f", version {one.version}" if one.version else ""
+    output().print(f"{one.file}: {one.tool}{version} ({one.reason})", highlight=False, markup=False)
+    table = Table("metric", Column("value", justify="right"), "unit")
+    for row in _metrics(one, max_items=MAX_ITEMS):
+        table.add_row(*map(escape, (row.metric, *_for_people(row))))
+    output().print(table if table.row_count else "It holds no metrics: the tool did nothing that it measured.")
+
+
+def _for_people(row: "FlatMetric") -> tuple[str, str]:
+    """Value and unit: 0.00013 s is 130 µs; a list has one unit."""
+    from nephoscope.report.format import scale_for
+
+    values = row.value if isinstance(row.value, tuple) else (row.value,)
+    if not row.unit or not all(isinstance(value, (int, float)) for value in values):
+        return _text(row.value), row.unit
+    scale = scale_for(row.unit, values, metric=row.metric)
+    return ", ".join(scale.number(value) for value in values), scale.unit
+
+
+def _text(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ", ".join(map(_text, value))
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def _raise_for(refused: list[Refused], *, of: int) -> None:
+    from nephoscope.model.errors import FilesUnreadable
+    from nephoscope.parsers.identify import PARSERS
+
+    if not refused:
+        return
+    lines = [f"{len(refused)} of {of} files could not be read" if of > 1 else "the file could not be read"]
+    for one in refused:
+        looks = f"this looks like output of {one.tool}, but it cannot be read: " if one.tool else ""
+        lines.append(f"  {one.file}: {looks}{one.error}")
+    hints = []
+    if any(one.tool for one in refused):
+        hints.append("output that was cut off or edited is refused: copy the file again, or run the tool again")
+    if not all(one.tool for one in refused):
+        hints.append(f"nephoscope reads the output of: {', '.join(PARSERS)}")
+    raise FilesUnreadable("\n".join(lines), hint="; ".join(hints))
