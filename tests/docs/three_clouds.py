@@ -183,11 +183,11 @@ nephoscope report results/spare-cores
 
 ## What the data are
 
-There are {trials} trials of 2024: on each type one run of stress-ng (integer divisions, with one worker and up to one per
-vCPU) and one of Redis (pairs of server and client on every vCPU, SET without pipelining). With **one run per type**,
-the page makes no statement about single types: it shows their order, and their rank is open. Statements are about
-families of types, matched within blocks of the same cloud, vCPUs and threads per core; n is the number of types. See
-[families of machine types](../concepts/statistics.md#families-of-machine-types).
+There are {trials} trials of 2024: on each type one run of stress-ng (integer divisions, with one worker and up to one
+per vCPU) and one of Redis (pairs of server and client on every vCPU, SET without pipelining). With **one run per
+type**, the page makes no statement about single types: it shows their order, and their rank is open. Statements are
+about families of types, matched within blocks of the same cloud, vCPUs and threads per core; n is the number of types.
+See [families of machine types](../concepts/statistics.md#families-of-machine-types).
 
 CPUs are those that `lscpu` reported in 2024. Some types have changed theirs since the reports: here Azure's Das_v4 and
 Eas_v4 had Milan.
