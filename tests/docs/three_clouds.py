@@ -157,7 +157,7 @@ def _first(study: AnalysedStudy) -> Iterator[str]:
 
 
 def _prices(study: AnalysedStudy) -> Iterator[str]:
-    yield "| basis | least dollars a month for one operation a second | price of |"
+    yield "| basis | lowest dollars per month for one operation per second | price of |"
     yield "|---|---|---|"
     for basis in ("on-demand", "reserved-1y"):
         rows = [row for row in study.price_performance if (row.basis, row.metric) == (basis, "bogo_ops_per_s")]
@@ -167,14 +167,14 @@ def _prices(study: AnalysedStudy) -> Iterator[str]:
 
 
 _TEXT = """\
-# Three clouds: what public CPU data say of the Cloud Reports
+# Three clouds: what public CPU data say about the Cloud Reports
 
 <!-- written by tests/docs/three_clouds.py: do not edit -->
 
 Spare Cores measures the machine types of many clouds and publishes the raw output
-([sc-inspector-data](https://github.com/SpareCores/sc-inspector-data), CC BY-SA 4.0). Among them are {types} of the AWS,
-Azure and Google types that the Cloud Reports of 2020 and 2022 used. This page holds conclusions of those reports about
-CPUs against them. nephoscope measured nothing of it; every number is recomputed by
+([sc-inspector-data](https://github.com/SpareCores/sc-inspector-data), CC BY-SA 4.0). They include {types} of the AWS,
+Azure and Google types that the Cloud Reports of 2020 and 2022 used. This page checks those reports' conclusions about
+CPUs against these data. nephoscope measured none of them; these commands recompute every number:
 
 ```sh
 nephoscope import spare-cores sc-inspector-data/data --out results/spare-cores
@@ -183,59 +183,60 @@ nephoscope report results/spare-cores
 
 ## What the data are
 
-{trials} trials: on each type one run of stress-ng (integer divisions, with one worker and up to one on every vCPU) and
-one of Redis (pairs of server and client on every vCPU, SET without pipelining), of 2024. **One run of each type**, so
-nothing is said about single types: their order is shown, and their rank is open. Statements are about families of
-types, matched within blocks of the same cloud, vCPUs and threads per core; n are types. How, is told in
-[families of machine types](../concepts/statistics.md#families-of-machine-types).
+There are {trials} trials of 2024: on each type one run of stress-ng (integer divisions, with one worker and up to one
+per vCPU) and one of Redis (pairs of server and client on every vCPU, SET without pipelining). With **one run per
+type**, the page makes no statement about single types: it shows their order, and their rank is open. Statements are
+about families of types, matched within blocks of the same cloud, vCPUs and threads per core; n is the number of types.
+See [families of machine types](../concepts/statistics.md#families-of-machine-types).
 
-CPUs are the ones that `lscpu` saw in 2024. Some types have changed theirs since the reports: Azure's Das_v4 and
-Eas_v4 showed Milan here.
+CPUs are those that `lscpu` reported in 2024. Some types have changed theirs since the reports: here Azure's Das_v4 and
+Eas_v4 had Milan.
 
 {designs}
 
 ## Conclusions
 
-Conclusions are in our words; "(none)" marks a question that no report asks and that helps to read the others. The
-reports measured CoreMark (2022) and a stress-ng matrix (2020); these data measure something else, so "refuted" says
-that the conclusion does not hold in general, and not that the report measured wrong.
+Conclusions are in our words; "(none)" marks a question that no report asks but that helps to interpret the others. The
+reports measured CoreMark (2022) and a stress-ng matrix (2020). These data measure something else, so "refuted" means
+that the conclusion does not hold in general, not that the report measured incorrectly.
 
 {verdicts}
 
 In short:
 
 - **Milan against Ice Lake depends on the work.** Divisions run faster on Milan, with one worker and with all. Redis
-  without pipelining runs faster on Ice Lake. Both are decided, in opposite directions; a CPU does not lead as such.
+  without pipelining runs faster on Ice Lake. Both results are decided, in opposite directions; neither CPU leads in
+  general.
 - **m5a and r5a are last**, in all three numbers, against types of every cloud.
 - **Small against large per vCPU is a tie** for stress-ng where the large type has one NUMA node. For several nodes, and
   for Redis, the interval does not fit into ±1.5 %.
-- **AMD against Intel has no single answer**: the designs of either vendor differ more than the vendors do.
+- **AMD against Intel has no single answer**: the designs of each vendor differ more than the vendors do.
 
-Corrected are all {questions} questions of the study together (Benjamini–Hochberg). Milan against Ice Lake rests on two
-blocks with p = {milan} each, the least that these types can give. Holm's correction over the table above alone would
-leave it open (p = {strict}): one more type of either design in a third block would settle that.
+All {questions} questions of the study are corrected together (Benjamini–Hochberg). Milan against Ice Lake rests on two
+blocks with p = {milan} each, the smallest that these types can give. Holm's correction over the table above alone would
+leave it open (p = {strict}): one more type of either design in a third block would decide it.
 
 ## Left open by these data
 
-- Which type is the best, overall and per vCPU. One run each:
+- Which type is the best, overall and per vCPU. There is one run of each:
 
 {first}
 
-- That Google's t2d leads per vCPU (2022). Its two types are first and second in stress-ng, by a factor of 1.95 over
-  the next; two types with one run each decide nothing. They have one thread per core, so no type of another design
-  shares their block.
-- Price for performance. Measured order, at dated prices, without a claim:
+- Whether Google's t2d leads per vCPU (2022). Its two types are first and second in stress-ng, by a factor of 1.95 over
+  the next, but two types with one run each decide nothing. They have one thread per core, so no type of another design
+  is in their block.
+- Price for performance. This is the measured order at dated prices, not a claim:
 
 {prices}
 
-- Memory for each vCPU against consistency (2022): needs several runs of each type.
-- That a CPU benchmark foretells TPC-C (2020): no database was driven.
+- How memory per vCPU affects consistency (2022): this needs several runs of each type.
+- Whether a CPU benchmark predicts TPC-C (2020): these data contain no TPC-C results.
 - Storage and network: not measured.
 
 ## What would change the picture
 
-The 2022 report's own raw data are not public. Whoever repeats these benchmarks six times per type with nephoscope gets
-intervals for single types; `nephoscope plan` says what that costs.
+The 2022 report's own raw data are not public. Repeat these benchmarks six times per type with nephoscope to get
+intervals for single types; `nephoscope plan` shows what that costs.
 """
 
 
