@@ -122,7 +122,7 @@ def test_a_section_has_each_figure_once(study: AnalysedStudy) -> None:
     book = Book(Lookup.of(study))
     section = benchmark_section(book, book.lookup.study.benchmarks[0])
     titles = [figure.title for figures in section.headline for figure in figures]
-    assert "kv95: times over the number of machines" in titles
+    assert "kv95: response times over the number of machines" in titles
     assert len(set(titles)) == len(titles)
 
 
