@@ -1,4 +1,4 @@
-"""Stored trials -> one row of statistics per configuration, benchmark and metric."""
+"""One row of statistics per configuration, benchmark and metric, from stored trials."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from nephoscope.stats.spread import outliers, spread
 def statistics_of(
     trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow], metrics: Metrics
 ) -> list[Statistic]:
-    """Median, interval, spread and flagged outliers of every metric over the replicates that count.
+    """Median, interval, spread and flagged outliers of every metric over the valid replicates.
 
     Only trials with `counts` and their per-trial numbers (`at_s` is None) enter; one-second samples are never n.
 

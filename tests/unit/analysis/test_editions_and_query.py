@@ -84,7 +84,7 @@ def test_the_page_of_two_studies() -> None:
     assert "$292.00 → $365.00" in html
     assert "&lt;b&gt;c&lt;/b&gt; only in A" in html
     assert "src=" not in html
-    assert "B against A over all configurations" in html
+    assert "B compared with A over all configurations" in html
 
 
 @pytest.fixture(scope="module")

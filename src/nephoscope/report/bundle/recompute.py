@@ -276,14 +276,14 @@ def per_million(unit, middle, month, hours):
 
 
 def discount(wanted, month, storage):
-    """In percent, on the machines alone."""
+    """In percent, on the machines only."""
     if month <= wanted * (1 + 1e-12):
         return 0.0
     return None if wanted <= storage else 100 * (1 - (wanted - storage) / (month - storage))
 
 
 def front(name, middles, costing, plain, board):
-    """Behind: somebody as cheap is certainly better. Open: somebody is cheaper and better by the medians alone."""
+    """Behind: one that is no dearer is certainly better. Open: one is no dearer and no worse by the medians."""
     cheap = [other for other in middles if other != name and costing[other] <= costing[name]]
     for other in cheap:
         left, right = sorted((name, other))

@@ -68,7 +68,7 @@ def _months(rows: list[CostRow]) -> Table | None:
             "$ per hour", numeric=True, hint="One machine without volumes; the whole cluster if the study prices it."
         ),
         Column("$ per month", numeric=True, hint="All machines that the cost method includes, with their volumes."),
-        Column("Storage", numeric=True, hint="Share of the volumes; none stated: the cost is for machines alone."),
+        Column("Storage", numeric=True, hint="Share of the volumes; none stated: the cost is for machines only."),
         Column("Break-even", numeric=True, hint="Hours of use per month above which the commitment is cheaper."),
         Column("Price from"),
         Column("Source", hint="The id of the row in the price book."),
