@@ -54,7 +54,7 @@ def costs_of(study: Study, names: Mapping[str, str], book: PriceBook, day: date)
         rows += [_row(name, offer, found, bills, method, day) for found in bills if offer]
         lines += [line for found in bills for line in _lines(name, found)]
         if not bills and configuration.price_usd_per_hour is None:
-            rows.append(_unpriced(name, method, f"{configuration.provider} machines: no price available"))
+            rows.append(_unpriced(name, method, f"{configuration.provider} machines: no price given"))
     return Costs(rows, lines, day)
 
 

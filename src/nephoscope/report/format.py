@@ -183,8 +183,8 @@ def dollars(value: float | None) -> str:
 
 
 def money(value: float) -> str:
-    """Four significant digits, no exponent: $0.04879, $1,234."""
+    """Cents from ten dollars up, four significant digits below, no exponent: $0.04879, $5.384, $1,234.50."""
     if value == 0:
         return "$0"
-    decimals = max(0, 3 - math.floor(math.log10(abs(float(f"{value:.3e}")))))
+    decimals = max(2, 3 - math.floor(math.log10(abs(float(f"{value:.3e}")))))
     return f"${value:,.{decimals}f}"

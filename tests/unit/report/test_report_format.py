@@ -71,6 +71,14 @@ def test_ratios_are_finer_near_one() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("usd", "expected"),
+    [(0, "$0"), (0.0487912, "$0.04879"), (5.3841, "$5.384"), (101.52, "$101.52"), (1234.5, "$1,234.50")],
+)
+def test_money_shows_cents_and_small_amounts_to_four_digits(usd: float, expected: str) -> None:
+    assert people.money(usd) == expected
+
+
 def test_moments_are_utc() -> None:
     assert people.moment(0) == "1970-01-01 00:00 UTC"
     assert people.duration(3725) == "1 h 2 min"
