@@ -45,16 +45,16 @@ def test_every_configuration_has_its_marks(page: Any) -> None:
     lines, rules = marks(page, ".mark-line path"), marks(page, ".mark-rule.role-mark line")
     assert bars["stress-ng: Bogo operations (matrix), per CPU, ranked"] == machines
     assert rules["multi-stream: throughput, slowest to fastest second"] == machines
-    assert bars["multi-stream: throughput, slowest to fastest second"] == machines, "the ticks of the middle second"
+    assert bars["multi-stream: throughput, slowest to fastest second"] == machines, "the ticks of the median second"
     assert lines["multi-stream: throughput, second by second"] == machines * REPLICATES
-    assert signs["multi-stream: what more streams bring"] == 4 * machines
-    assert bars["ping: how long round trips took"] >= machines * 3
-    assert rules["ping: how long round trips took"] == 1, "light in fibre"
+    assert signs["multi-stream: effect of more streams"] == 4 * machines
+    assert bars["ping: distribution of round-trip times"] >= machines * 3
+    assert rules["ping: distribution of round-trip times"] == 1, "light in fibre"
     assert signs["fio: I/O rate by job"] == (5 + 6) * machines, "a mixed job is in both"
     for kind in ("reads", "writes"):
-        assert signs[f"sysbench-fileio: {kind}: what more threads bring"] == 3 * 6 * machines
-        assert lines[f"sysbench-fileio: {kind}: what more threads bring"] == 3 * machines
-    assert signs["stress-ng: Bogo operations (matrix), per CPU, small against large"] == machines
+        assert signs[f"sysbench-fileio: {kind}: effect of more threads"] == 3 * 6 * machines
+        assert lines[f"sysbench-fileio: {kind}: effect of more threads"] == 3 * machines
+    assert signs["stress-ng: Bogo operations (matrix), per CPU, small and large machines"] == machines
 
 
 def test_nothing_hangs_over_the_window(page: Any) -> None:

@@ -1,1 +1,1 @@
-"""Stored trials -> statistics."""
+"""Turns stored trials into statistics."""

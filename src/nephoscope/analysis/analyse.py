@@ -1,4 +1,4 @@
-"""Stored trials -> everything a report shows. Pure: equal input, equal bytes."""
+"""Computes everything a report shows from stored trials. Pure: equal input gives equal bytes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -220,7 +220,7 @@ def _renamed(row: Named, names: Mapping[str, str]) -> Named:
 
 
 def _title(study: Study) -> str:
-    """Nobody may take numbers of emulated machines for those of real ones."""
+    """Marks the title, so that numbers from emulated machines are not mistaken for those of real ones."""
     emulated = any(one.provider == "emulated" for one in study.configurations)
     return f"{study.title or study.name} (emulated)" if emulated else study.title
 

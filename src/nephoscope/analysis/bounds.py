@@ -1,4 +1,4 @@
-"""What held database machines back: their CPUs, a disk, or neither. By what they did from second to second; pure."""
+"""What limited the database machines: CPUs, a disk, or neither; judged second by second. Pure."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -10,9 +10,9 @@ from nephoscope.model.records import ResourceUse
 from nephoscope.model.rows import BoundRow, TrialRow
 
 BUSY = 0.9
-"""A share from which on a resource bounds the rate: a judgement. CPUs that are busy 90 % of the median second leave
-work waiting in many others, and so does a quota of CPU time that is used up in 90 % of its periods; a disk that has
-requests under way in 90 % of the time is idle too little to wait for."""
+"""From this share on, a resource limits the rate; the value is a judgement. If CPUs are 90 % busy in the median second,
+work is waiting in many other seconds; so it is if a CPU quota is used up in 90 % of its periods. A disk that
+has requests in flight 90 % of the time is hardly ever idle."""
 
 Kind = Literal["cpu", "disk", "neither", "unknown"]
 
@@ -40,7 +40,7 @@ def bounds_of(
 
 
 def kind_of(machines: Sequence[ResourceUse]) -> Kind:
-    """Of one trial. A disk may look busy only because CPUs wait for it little: CPUs go first."""
+    """What limited one trial. CPUs come first: a disk may look busy although CPUs hardly wait for it."""
     quota = _most(machines, lambda use: use.cpu_quota_used_up_share)
     if max(use.cpu_busy_share for use in machines) >= BUSY or (quota is not None and quota >= BUSY):
         return "cpu"
@@ -77,5 +77,5 @@ def _row(configuration: str, benchmark: str, trials: Sequence[tuple[str, Sequenc
 
 
 def _most(machines: Sequence[ResourceUse], value_of: Callable[[ResourceUse], float | None]) -> float | None:
-    """Of the machine with the greatest value; None: nobody saw one."""
+    """The greatest value of any machine; None when none was observed."""
     return max((value for value in map(value_of, machines) if value is not None), default=None)

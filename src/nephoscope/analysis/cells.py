@@ -1,4 +1,4 @@
-"""A cell: the values of one metric of one configuration, one of each valid replicate."""
+"""A cell: the values of one metric on one configuration, one value per valid replicate."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ Metrics = Mapping[str, Sequence[Metric]]
 
 @dataclass(frozen=True)
 class Cell:
-    """Values of one metric, smallest first; `trials` names the trial of each."""
+    """Values of one metric, smallest first; `trials` has the trial of each value."""
 
     configuration: str
     benchmark: str
@@ -35,11 +35,11 @@ def declared(metrics: Metrics) -> dict[tuple[str, str], Metric]:
 
 
 def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow], metrics: Metrics) -> list[Cell]:
-    """Groups the per-trial numbers of the trials that count.
+    """Groups the per-trial numbers of the valid trials.
 
-    A metric that says that dividing by CPUs means something gets a second cell, each value divided by the CPUs of its
-    own trial; a trial whose CPUs were not observed is missing from that one. A metric that nobody declares (an old
-    result, a newer parser) is taken as its rows describe it, and is neither headline nor per CPU.
+    A metric marked as meaningful per CPU gets a second cell with each value divided by the CPUs of its own trial;
+    trials with unknown CPUs are missing from that cell. A metric that no benchmark declares (an old result, a newer
+    parser) is used as its rows describe it, and is neither a headline metric nor per CPU.
 
     Returns:
         Cells with at least one value, sorted by benchmark, metric, plain before per CPU, and configuration.
@@ -81,7 +81,9 @@ def _cell(
     trial, row = pairs[0]
     units = sorted({row.unit for _, row in pairs})
     if len(units) > 1:
-        raise ValueError(f"{row.metric} of {trial.configuration} comes in {' and '.join(units)}; nothing is converted")
+        raise ValueError(
+            f"{row.metric} of {trial.configuration} has values in {' and '.join(units)}, and units are not converted"
+        )
     cpus = {trial.cpus for trial, _ in pairs}
     valued = sorted((row.value / (trial.cpus or 1) if per_cpu else row.value, trial.trial) for trial, row in pairs)
     return Cell(

@@ -1,7 +1,8 @@
-"""Claims against the numbers: supported, refuted or not decided, each with n, effect and interval.
+"""Checks claims against results: supported, refuted or not decided, each with n, effect and interval.
 
-Two configurations are compared by their replicates. Groups are compared by the medians of their configurations, within
-blocks of what must be equal, so that n is configurations and neither cloud nor size can pass for the machine.
+Two configurations are compared by their replicates. Groups are compared by the medians of their configurations within
+blocks of matching properties, so that n counts configurations and differences of cloud or size are not mistaken for
+differences of machines.
 """
 
 from collections import defaultdict
@@ -57,8 +58,8 @@ def claims_of(
 ) -> list[ClaimRow]:
     """A row for each claim and each headline metric that it is about, in the order of the file.
 
-    All of a file are corrected together (Holm: the chance of even one false verdict is 5 %). A claim that so few
-    values cannot decide is in no family.
+    All claims of a file are corrected together (Holm: the chance of even one false verdict is at most 5 %). A claim
+    with too few values to be decided takes no part in the correction.
 
     Args:
         claims: the file; None: there is none.
@@ -107,7 +108,7 @@ def _asked(
 
 
 def _per_dollar(values: Sequence[float], month_usd: float, higher: bool) -> tuple[float, ...]:
-    """More is better afterwards: of a time, what counts is its inverse."""
+    """Makes higher better: times are replaced by their inverse."""
     return tuple(value / month_usd if higher else 1 / (value * month_usd) for value in values)
 
 
@@ -188,7 +189,7 @@ def _row(asked: _Asked, p_adjusted: float, margin: float, alpha: float) -> Claim
         reason = (
             f"too few {estimate.unit_of_n} for an interval"
             if interval is None
-            else "the interval neither excludes equality after correction nor lies within the margin"
+            else "after correction, the interval includes equality and is not entirely within the margin"
         )
     return ClaimRow(
         claim=claim.id,
@@ -219,7 +220,7 @@ def _row(asked: _Asked, p_adjusted: float, margin: float, alpha: float) -> Claim
 
 
 def _wanted(kind: Kind, *, higher: bool) -> Relation:
-    """What left against right must be for the claim to hold."""
+    """The verdict on left compared with right that makes the claim hold."""
     if kind == "tie":
         return "tie"
     return "above" if (kind == "last") != higher else "below"

@@ -1,4 +1,4 @@
-"""Stored trials -> the inputs of the analysis: the only module here that reads a results folder."""
+"""Reads the inputs of the analysis from stored trials: the only module here that reads a results folder."""
 
 import hashlib
 from collections import defaultdict
@@ -26,7 +26,7 @@ from nephoscope.study.claims import Claims, load_claims
 from nephoscope.study.model import Study
 
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
-"""Failures that say that a benchmark could not even begin on this machine."""
+"""Failures that mean that a benchmark could not even start on this machine."""
 
 TABLES_VERSION = 8
 """Rises when an analysis of the same trials would hold other tables."""
@@ -37,14 +37,14 @@ Metrics = Mapping[str, Mapping[str, Metric]]
 
 @dataclass(frozen=True)
 class Stored:
-    """A planned trial and the attempt that counts; None: it was never begun."""
+    """A planned trial and the attempt that is used; None: it was never started."""
 
     intent: TrialIntent
-    """What it was when it was run: a new plan may give a kept trial another place. As planned until it is begun."""
+    """What it was when it was run: a new plan may give a kept trial another place. As planned until it starts."""
     attempt: Attempt | None
     attempts: int
     running: bool = False
-    """Its attempt has no end yet, and somebody works on the folder."""
+    """Its attempt has not ended, and a controller is working on the folder."""
 
 
 def stored_trials(folder: ResultsFolder) -> list[Stored]:
@@ -214,7 +214,7 @@ def _state(row: Stored) -> Literal["finished", "failed", "interrupted", "running
 
 def _reasons(row: Stored) -> list[str]:
     if row.attempt is None:
-        return ["not begun yet"]
+        return ["not started yet"]
     status = row.attempt.status()
     if status is None:
         return ["running now" if row.running else "killed before it ended"]
@@ -245,7 +245,7 @@ def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[Ben
         if use.uses not in benchmarks:
             raise InputError(
                 f"the plan uses the benchmark {use.uses!r}, which this nephoscope does not know",
-                hint="use the version that ran the study; its number is in every started.json",
+                hint="use the version that ran the study; it is recorded in every started.json",
             )
         benchmark = benchmarks[use.uses]
         try:
@@ -267,16 +267,16 @@ def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[Ben
 
 
 def _of_another_version(use: BenchmarkUse, ours: int, problem: str) -> InputError:
-    """A folder of before, or of later: better no number than one that is left out without a word."""
+    """The folder is from an older or newer version: fail rather than silently leave out a number."""
     return InputError(
         f"{use.name!r} was planned with version {use.version} of the benchmark {use.uses!r}, and this nephoscope has "
         f"version {ours}: {problem}",
-        hint="use the version that ran the study; its number is in every started.json",
+        hint="use the version that ran the study; it is recorded in every started.json",
     )
 
 
 def imported_rows(plan: Plan, source: SourceRecord) -> list[BenchmarkRow]:
-    """Benchmarks of an import, as its source names them; those of the plan alone."""
+    """Benchmarks of an import, named as in its source; only those in the plan."""
     used = {planned.intent.benchmark.name for planned in plan.trials}
     return [
         BenchmarkRow(benchmark=one.name, uses=one.name, version=1, **one.model_dump(exclude={"name"}))
@@ -329,7 +329,7 @@ def _network_rows(intent: TrialIntent, attempt: Attempt, trial: TrialRow) -> lis
 
 
 def _roles(attempt: Attempt) -> dict[str, str]:
-    """Machine -> its role; of several machines of one role the first alone is named."""
+    """Machine -> its role; if several machines have the same role, only the first."""
     started = attempt.started()
     return {name: role.partition(" ")[0] for role, name in reversed(started.machines.items())} if started else {}
 

@@ -24,11 +24,11 @@ from nephoscope.stats.samples import LogSample
 Row = TypeVar("Row", bound=Comparison)
 
 MAX_UNDECIDABLE = 24
-"""Up to this many configurations, pairs with too few replicates for any claim have rows of their own."""
+"""Up to this many configurations, pairs with too few replicates for any claim also get rows."""
 
 
 MAX_PAIRS = 20_000
-"""Of all metrics together; beyond it only headline metrics are compared, so that time grows with what is ranked."""
+"""Pairs of all metrics together; with more, only headline metrics are compared, to limit the time this takes."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha:
     claims false), again plain and per CPU. A pair with too few replicates for any claim (its smallest possible p-value
     is above alpha) makes none and is in no family, so it takes no power from the others (Tarone 1990).
 
-    On a leaderboard of over 24 configurations only pairs that can carry a claim are compared: thousands of rows that
-    all say "one replicate each" tell nothing. A pair without a row is undecided. In a study with over 20,000 pairs only
-    headline metrics are compared: the others have their medians and intervals.
+    On a leaderboard of more than 24 configurations, only pairs with enough replicates for a claim are compared:
+    thousands of rows that all say "one replicate each" would be useless. A pair without a row is undecided. In a study
+    with more than 20,000 pairs, only headline metrics are compared: the others have only medians and intervals.
 
     A metric with a zero or negative value in either configuration is not compared: its ratio means nothing.
 
@@ -82,7 +82,7 @@ def compared(
             continue
         if len({cell.unit for cell in board}) > 1:
             units = " and in ".join(sorted({cell.unit for cell in board}))
-            raise ValueError(f"{board[0].metric} comes in {units}; nothing is converted")
+            raise ValueError(f"{board[0].metric} has values in {units}, and units are not converted")
         samples = [LogSample.of(cell.values) for cell in board]
         for place, (left, x) in enumerate(zip(board, samples, strict=True)):
             others = [

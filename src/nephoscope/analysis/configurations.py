@@ -13,8 +13,8 @@ def configurations_of(study: Study, names: Mapping[str, str], machines: Sequence
     """A row per configuration, sorted by name.
 
     Args:
-        study: what was asked for.
-        names: configuration as analysed (a split one has its own name) -> as the study names it.
+        study: what was requested.
+        names: configuration as analysed (a split one has its own name) -> its name in the study.
         machines: observed; the row of most trials comes first.
     """
     asked = {one.name: one for one in study.configurations}

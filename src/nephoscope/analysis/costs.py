@@ -1,4 +1,4 @@
-"""What configurations cost a month: asks `prices`, and writes down every product with its evidence."""
+"""Monthly costs of configurations from `prices`, with evidence for every item."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Costs:
 
 
 def day_of(study: Study, started_unix_ms: int | None) -> date:
-    """The day at whose prices a study is: as it says itself, else of its first trial, else of the newest prices."""
+    """The day whose prices apply: that in the study, or of its first trial, or of the newest prices."""
     if study.costs.date is not None:
         return date.fromisoformat(study.costs.date)
     return datetime.fromtimestamp(started_unix_ms / 1000, UTC).date() if started_unix_ms else date.max
@@ -123,7 +123,7 @@ def _lines(name: str, found: BasisBill) -> Iterator[CostLineRow]:
 def _stated(
     name: str, configuration: Configuration, usd_per_hour: float, method: Method, offer: Offer | None
 ) -> CostRow:
-    """A price that the study states is of the whole cluster, whatever the method counts."""
+    """A price stated in the study is for the whole cluster, whatever the method includes."""
     month_usd = usd_per_hour * method.hours
     said = machine_name(offer.provider, offer.type) if offer else None
     what = configuration.price_basis or "basis not given"

@@ -1,4 +1,4 @@
-"""The design of a CPU, as its CPUID says: clouds hide model names ('Intel(R) Xeon(R) CPU @ 2.80GHz') but not this.
+"""The design of a CPU by its CPUID: clouds hide model names ('Intel(R) Xeon(R) CPU @ 2.80GHz') but not this.
 
 Sources: the Linux kernel's arch/x86/include/asm/intel-family.h; AMD's Processor Programming References. Skylake,
 Cascade Lake and Cooper Lake share a model number and differ in the stepping.
@@ -42,7 +42,7 @@ _VENDORS: Mapping[str, str] = {
 
 
 def vendor_of(facts: Facts) -> str | None:
-    """'AMD', 'Intel' or 'Arm'; None: not said, or another."""
+    """'AMD', 'Intel' or 'Arm'; None: unknown, or another vendor."""
     return _VENDORS.get(facts.cpu_vendor or "")
 
 

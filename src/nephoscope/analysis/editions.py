@@ -1,4 +1,4 @@
-"""Two analysed studies, like for like: what became faster, what cheaper, and what both make together."""
+"""Compares two analysed studies like for like: performance, price, and performance per dollar."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -95,14 +95,14 @@ def _cost(study: AnalysedStudy, configuration: str, basis: str) -> CostRow | Non
 
 
 def _unlike(before: AnalysedStudy, after: AnalysedStudy, benchmark: str) -> str:
-    """Why numbers of a benchmark do not compare; empty when they do."""
+    """Why the numbers of a benchmark are not comparable; empty when they are."""
     old, new = _benchmark(before, benchmark), _benchmark(after, benchmark)
     if (old.uses, old.version) != (new.uses, new.version):
         return f"{old.uses} version {old.version} in A, {new.uses} version {new.version} in B"
     differing = [
         name for name in {*old.parameters, *new.parameters} if old.parameters.get(name) != new.parameters.get(name)
     ]
-    return f"other parameters: {', '.join(sorted(differing))}" if differing else ""
+    return f"different parameters: {', '.join(sorted(differing))}" if differing else ""
 
 
 def _benchmark(study: AnalysedStudy, name: str) -> BenchmarkRow:
@@ -132,7 +132,7 @@ def _verdict(
 
 
 MIN_CONFIGURATIONS = 2
-"""Of one configuration alone its own row says more."""
+"""With a single configuration, its own row says more."""
 
 
 def overall_of(before: AnalysedStudy, after: AnalysedStudy, rows: Sequence[EditionRow]) -> list[EditionOverall]:

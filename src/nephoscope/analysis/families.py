@@ -1,7 +1,7 @@
 """Statements about families of machine types, where single types have too few runs for any.
 
-The unit is a configuration with the median of its runs that count: n are machine types, not runs. Types are compared
-only within a block of what must be equal, so that neither cloud nor size can pass for the CPU.
+The unit is a configuration with the median of its valid runs: n counts machine types, not runs. Types are compared only
+within a block of matching types, so that differences of cloud or size are not mistaken for differences of CPUs.
 """
 
 from collections import defaultdict
@@ -16,9 +16,9 @@ from nephoscope.stats.blocked import BlockedEstimate, compare_in_blocks
 from nephoscope.stats.decide import ALPHA, benjamini_hochberg, relation
 
 LARGE_OVER_SMALL = 3
-"""A large type has at least so many times the vCPUs of the small one: 30 against 8, as in the 2022 report."""
+"""A large type has at least this many times the vCPUs of the small one: 30 and 8, as in the 2022 report."""
 SOLD = frozenset({"aws", "azure", "gcp", "other"})
-"""Providers of machine types; a machine at hand is none."""
+"""Providers that offer machine types; a local machine has no type."""
 
 Key = Callable[[ConfigurationRow], Hashable]
 
@@ -36,7 +36,7 @@ class Question:
 
 
 def questions_of(configurations: Sequence[ConfigurationRow]) -> list[Question]:
-    """Everything that can be asked of these types: vendors, designs, each design against all, large against small."""
+    """All questions about these types: vendors, designs, each design against all others, large against small."""
     types = [row for row in configurations if row.provider in SOLD and row.machine_type and row.vcpus]
     return [*_vendors(types), *_designs(types), *_against_all(types), *_sizes(types)]
 

@@ -1,4 +1,4 @@
-"""What the checks changed: the median of every headline metric with and without the trials that do not count."""
+"""What the checks changed: the median of every headline metric with and without the excluded trials."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from nephoscope.model.rows import GateRow, MeasurementRow, TrialRow
 
 
 def gate_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow], metrics: Metrics) -> list[GateRow]:
-    """A row for each configuration and headline metric of which the checks kept a measured trial out.
+    """A row for each configuration and headline metric for which the checks rejected a measured trial.
 
     Returns:
-        Sorted by configuration, benchmark and metric; empty when nothing was kept out.
+        Sorted by configuration, benchmark and metric; empty when nothing was rejected.
     """
     by_id = {row.trial: row for row in trials}
     headlines = {key for key, metric in declared(metrics).items() if metric.headline}

@@ -1,4 +1,4 @@
-"""Does a database grow with its machines? Configurations that differ in nothing but their number, and a power law."""
+"""Does a database grow with its machines? Fits a power law to configurations that differ only in their number."""
 
 import json
 from collections import defaultdict
@@ -29,7 +29,7 @@ def growth_of(study: Study, names: Mapping[str, str], cells: Sequence[Cell]) -> 
     """A row for each headline rate of each group of configurations with two or more numbers of machines.
 
     Args:
-        study: what was asked for.
+        study: what was requested.
         names: configuration as analysed (a split one has its own name) -> as the study names it.
         cells: values of the trials that count.
 
@@ -51,7 +51,7 @@ def growth_of(study: Study, names: Mapping[str, str], cells: Sequence[Cell]) -> 
 
 
 def _same(configuration: Configuration) -> str:
-    """Equal for configurations that differ in the number of their machines alone."""
+    """Equal for configurations that differ only in their number of machines."""
     said = configuration.model_dump(mode="json", exclude=dict(_PER_MACHINE))
     if said["load_machine"] is not None:
         said["load_machine"] = "some"

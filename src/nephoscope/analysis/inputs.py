@@ -1,4 +1,4 @@
-"""What analysis starts from: a study with its stored trials, as plain rows; who reads them is not known here."""
+"""The inputs of the analysis: a study with its stored trials, as plain rows, independent of who reads them."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class StudyInputs:
     nephoscope_version: str
     benchmarks: Sequence[BenchmarkRow]
     trials: Sequence[TrialRow]
-    """Every trial of the plan, whatever became of it."""
+    """Every trial of the plan, whatever its outcome."""
     measurements: Sequence[MeasurementRow]
     machines: Sequence[ObservedMachine] = ()
     """Facts before the attempt that counts, of every machine of every trial that has some."""
@@ -31,7 +31,7 @@ class StudyInputs:
     network: Sequence[NetworkRow] = ()
     """Of every trial that finished, the machines whose counters of bytes were seen."""
     verdicts: Mapping[str, Sequence[Verdict]] = field(default_factory=dict)
-    """Trial id -> what every check said of the attempt that counts."""
+    """Trial id -> the verdict of every check on the attempt that is used."""
     errors: Mapping[str, Sequence[OperationErrors]] = field(default_factory=dict)
     """Trial id -> operations that were retried or failed in the attempt that counts."""
     resources: Mapping[str, Sequence[ResourceUse]] = field(default_factory=dict)

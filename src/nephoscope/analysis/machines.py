@@ -1,4 +1,4 @@
-"""What machines really were; replicates on machines that differ are different configurations."""
+"""What the machines really were; replicates on different machines are different configurations."""
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
@@ -18,7 +18,7 @@ IDENTIFYING_FACTS = (
     "kernel",
     "clock_source",
 )
-"""Two machines that differ in one of these are not replicates of each other."""
+"""Machines that differ in one of these facts cannot hold replicates of each other."""
 
 _WORDS = {
     "cpu_model": "{}",
@@ -48,8 +48,8 @@ class ObservedMachine(Frozen):
 def split_names(observed: Sequence[ObservedMachine]) -> dict[str, str]:
     """Trial id -> name of its configuration, split where observed facts differ: 'n2-standard-8 (Intel Xeon 8373C)'.
 
-    The name says the facts in which the splits differ, and no others. A fact that one machine does not say counts as a
-    value of its own. Configurations whose machines agree keep their names; so do trials without facts.
+    The name contains only the facts in which the splits differ. An unknown fact counts as a value of its own.
+    Configurations whose machines agree keep their names; so do trials without facts.
     """
     signatures: dict[str, dict[str, Signature]] = defaultdict(dict)
     for trial, machines in _grouped(observed, lambda seen: seen.trial).items():
@@ -106,7 +106,7 @@ def _grouped(
 
 
 def _identity(facts: Facts) -> tuple[str, ...]:
-    """The identifying facts as text; 'unknown' where the machine does not say."""
+    """The identifying facts as text; 'unknown' where a fact is missing."""
     values = (getattr(facts, fact) for fact in IDENTIFYING_FACTS)
     return tuple("unknown" if value is None else str(value) for value in values)
 

@@ -14,11 +14,11 @@ _OF_A_POINT = {*LEVELS, PASSED.name, CONFIRMING.name, LARGER_CLIENT.name}
 
 
 def passes_of(measurements: Sequence[MeasurementRow]) -> list[PassRow]:
-    """A row for each level of each search, whether its trial counts or not.
+    """A row for each level of each search, including those of excluded trials.
 
-    Points of two trials are never added up: they may be of two machines, or of two days. Points of the larger client
-    are left out, as they ask another question: was it the client that failed? Points that were set aside for stolen
-    time have no measurements.
+    Points of different trials are never added up: they may be from different machines or days. Points with the larger
+    client are left out, because they answer another question: was the client the limit? Points that were set aside
+    because of stolen CPU time have no measurements.
 
     Args:
         measurements: of the study; values of one trial and one moment belong to one point.

@@ -1,4 +1,4 @@
-"""Headline metrics against cost: dollars for one unit, verdicts and ranks per dollar, and the Pareto front."""
+"""Headline metrics and cost: dollars per unit, verdicts and ranks per dollar, and the Pareto front."""
 
 import math
 from collections import defaultdict
@@ -163,7 +163,7 @@ def _board(
 
 
 def _behind(statistics: Mapping[str, Statistic], months: Mapping[str, float]) -> set[str]:
-    """Configurations for which another costs no more and has no lesser median, one of both for real."""
+    """Configurations for which another one is no dearer and no worse in its median, and strictly better in one."""
     behind: set[str] = set()
     best: tuple[float, float] | None = None
     for name in sorted(statistics, key=lambda name: (months[name], -statistics[name].median)):
@@ -176,7 +176,7 @@ def _behind(statistics: Mapping[str, Statistic], months: Mapping[str, float]) ->
 
 
 def _usd_per_million(unit: str, median: float, month_usd: float, hours: float) -> float | None:
-    """Of a metric that counts things by the second or the minute; None of any other, bytes among them."""
+    """For a metric that counts things per second or per minute; None for any other, including bytes."""
     for ending, seconds in _PER.items():
         counted = unit.removesuffix(ending)
         if counted != unit and counted not in _NOT_OPERATIONS:

@@ -1,4 +1,4 @@
-"""Ranks as intervals: 1 + (number certainly better) to all - (number certainly worse)."""
+"""Ranks as intervals: 1 + (number certainly better) to number of all - (number certainly worse)."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Stored trials -> one row of statistics per configuration, benchmark and metric."""
+"""One row of statistics per configuration, benchmark and metric, from stored trials."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from nephoscope.stats.spread import outliers, spread
 
 
 def statistics_of_cells(cells: Sequence[Cell]) -> list[Statistic]:
-    """Median, interval, spread and flagged outliers of every metric over the replicates that count.
+    """Median, interval, spread and flagged outliers of every metric over the valid replicates.
 
     Sorted by configuration, benchmark, metric, plain before per CPU. A metric without one valid value has no row.
     """

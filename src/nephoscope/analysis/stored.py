@@ -1,4 +1,4 @@
-"""What `analyze` leaves in a results folder and `report` reads: tables and one document. All rebuildable."""
+"""What `analyze` writes to a results folder and `report` reads: tables and one document. All can be rebuilt."""
 
 from nephoscope.analysis import tables
 from nephoscope.model.analysed import AnalysedStudy
@@ -11,7 +11,7 @@ ALWAYS = frozenset({"trials", "measurements", "statistics", "comparisons"})
 
 
 def write(folder: ResultsFolder, study: AnalysedStudy) -> None:
-    """Stores an analysis. The document goes first and comes last: while tables of two analyses mix, there is none."""
+    """Stores an analysis. Deletes the document first and writes it last, so that it never describes mixed tables."""
     folder.forget_analysis()
     for name, kind in tables.TABLES.items():
         folder.write_derived(f"{name}.parquet", tables.to_parquet(getattr(study, name), kind))
@@ -28,7 +28,7 @@ def read(folder: ResultsFolder) -> AnalysedStudy:
     """
     path = folder.analysis_path
     if not path.exists():
-        raise InputError(f"{folder.path} was not analysed yet", hint=f"nephoscope analyze {folder.path}")
+        raise InputError(f"{folder.path} has not been analysed yet", hint=f"nephoscope analyze {folder.path}")
     mend = f"nephoscope analyze {folder.path} writes it again"
     rest = files.read(path, AnalysedStudy, mend=mend)
     found = {}

@@ -1,7 +1,7 @@
 r"""Rows of the analysis as Parquet and as CSV, and back, without losing a digit.
 
-Equal rows give equal bytes, whatever their order: a table has its own order. CSV floats stand in their shortest form
-that reads back as the same number, so that a person can recompute a median to the last digit. Lists in CSV are joined
+Equal rows give equal bytes in any order: a table has its own order. CSV has floats in the shortest form that reads back
+as the same number, so that a person can recompute a median to the last digit. Lists in CSV are joined
 by ';', with a backslash before a ';' or a backslash inside an element and '\e' for an empty one. Names of files and
 atomic writes belong to `store`; here are only bytes.
 """
@@ -194,7 +194,7 @@ def to_csv_and_parquet(rows: Sequence[Row], kind: type[Row]) -> tuple[bytes, byt
 
 def _damaged(kind: type[Frozen], error: Exception) -> DamagedFile:
     return DamagedFile(
-        f"this is no table of {kind.__name__}: {error}", hint="rebuild it from the trials with `nephoscope analyze`"
+        f"this is not a table of {kind.__name__}: {error}", hint="rebuild it from the trials with `nephoscope analyze`"
     )
 
 

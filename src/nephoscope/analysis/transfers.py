@@ -1,7 +1,7 @@
-"""What the measured bytes between machines cost a month: by the way on which they went, and by the ways they could.
+"""Monthly cost of the measured bytes between machines: for the path they took, and for other possible paths.
 
-Counters are of all interfaces but loopback, while the load was driven. Between regions are the bytes of the load
-machine alone: the others talk to each other in their own region.
+Counters cover all interfaces except loopback while the benchmark ran. Only the bytes of the load machine go between
+regions: the other machines talk to each other within their region.
 """
 
 import math
@@ -47,7 +47,7 @@ def transfers_of(
     """Rows for each configuration and benchmark with counters of all its machines, in the order of their table.
 
     Args:
-        study: what was asked for.
+        study: what was requested.
         names: configuration as analysed -> as the study names it.
         network: counters, by configuration as analysed.
         machines: trial id -> how many machines it had.
@@ -155,7 +155,7 @@ def _legs(configuration: Configuration, rates: Sequence[_Rates], book: PriceBook
     offer, load = offer_of(configuration), configuration.load_machine
     sent, received = [one.sent for one in rates], [one.received for one in rates]
     if offer is None:
-        why = f"{configuration.provider} machines: nobody sells their transfer"
+        why = f"{configuration.provider} machines: their transfer has no price"
         yield _Leg(NO_WAY, sent, Pick(reason_missing=why))
         return
     if max(one.machines for one in rates) == 1:

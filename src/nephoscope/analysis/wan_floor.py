@@ -1,8 +1,8 @@
-"""What physics leaves of a round trip between two regions, for configurations whose machines stand in two.
+"""The physical minimum of a round trip between two regions, for configurations whose machines are in two regions.
 
-`region_places.csv` holds the town that the providers' own lists of regions name, with the town's coordinates to a
-hundredth of a degree; where a provider names a state or a large city only, its usual site. The data centres may lie
-50 km from there: 0.5 ms of a round trip.
+`region_places.csv` has the town named in the provider's list of regions, with its coordinates to a hundredth of a
+degree; if the provider names only a state or a large city, the usual site. The data centres may be 50 km away from it,
+which is 0.5 ms of a round trip.
 """
 
 import csv
@@ -19,7 +19,7 @@ def wan_floors_of(study: Study, names: Mapping[str, str]) -> list[WanFloor]:
     """A row for each configuration with a load machine in another region, sorted by name.
 
     Args:
-        study: what was asked for.
+        study: what was requested.
         names: configuration as analysed -> as the study names it.
     """
     asked = {one.name: one for one in study.configurations}
@@ -28,7 +28,7 @@ def wan_floors_of(study: Study, names: Mapping[str, str]) -> list[WanFloor]:
 
 
 def _floor(name: str, asked: Configuration) -> WanFloor | None:
-    """None: one region, or one whose place is not known."""
+    """None when there is only one region, or when the location of a region is unknown."""
     load = asked.load_machine
     here, there = asked.region, load.region if load else None
     if here is None or there is None or here == there:

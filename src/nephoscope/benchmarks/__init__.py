@@ -1,1 +1,1 @@
-"""One file each: metrics, needs, prepare, run, and a pure parser."""
+"""The benchmarks, one file each: metrics, needs, prepare, run, and a pure parser."""

@@ -17,11 +17,11 @@ RawOutput = Mapping[str, bytes]
 
 @dataclass(frozen=True)
 class Needs:
-    """What must be there before a benchmark may run."""
+    """What a benchmark requires before it can run."""
 
     tools: tuple[str, ...] = ()
     users: Callable[[Cluster], Sequence[MachineHandle]] = lambda cluster: cluster.database[:1]
-    """The machines of a cluster that need the tools."""
+    """The machines of a cluster on which the tools must be installed."""
     database: bool = False
     disk_bytes: int = 0
     machines: int = 1
@@ -29,7 +29,7 @@ class Needs:
 
 
 class Execute(Protocol):
-    """Runs a command on a machine and records it: argv, exit code, output under `raw/<name>.stdout|.stderr`."""
+    """Runs a command on a machine and records argv, exit code and output as `raw/<name>.stdout|.stderr`."""
 
     async def __call__(
         self,
@@ -55,9 +55,9 @@ class Site:
     execute: Execute
     raw_dir: Path
     seed: int
-    """Of the draws of this replicate: equal for every configuration, so that all face the same operations."""
+    """Seed for this replicate's random draws: equal for all configurations, so that all get the same operations."""
     data_seed: int
-    """Of data sets: equal for the whole study."""
+    """Seed for data sets: equal for the whole study."""
     connections: int
     """Of the load generator, from the configuration."""
     load_program: str
@@ -65,7 +65,7 @@ class Site:
     database: Database | None = None
     endpoint: Endpoint | None = None
     resumed: bool = False
-    """`run` was begun by a controller that died; see `Resumable`."""
+    """Whether a controller that died had already started `run`; see `Resumable`."""
     progress: Callable[[str], None] = field(default=lambda _: None)
     """Takes a short text: the last value seen ('12,345 New-Orders/min')."""
 
@@ -139,8 +139,8 @@ class HasOperations(Protocol):
 class Resumable(Protocol):
     """A benchmark whose `run` may be called again by another controller, with `site.resumed`.
 
-    It then asks for the same commands by the same names, which are waited for where they were begun, and does nothing
-    that would undo what they leave.
+    It then requests the same commands by the same names: those that are already running are waited for, and their
+    effects must not be undone.
     """
 
     @property
@@ -164,7 +164,7 @@ class HasObservations(Protocol):
 
 @runtime_checkable
 class HasNotes(Protocol):
-    """A benchmark that has something to tell of its parameters that no number shows."""
+    """A benchmark that explains its parameters in the report, because numbers do not show them."""
 
     def notes(self, parameters: Any) -> list[str]:
         """Sentences for the report."""

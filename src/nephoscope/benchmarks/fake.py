@@ -1,4 +1,4 @@
-"""A benchmark whose numbers are computed, not measured. It ships, for rehearsals and tests, under its true name."""
+"""A benchmark whose numbers are computed, not measured. It ships for rehearsals and tests."""
 
 import json
 import random
@@ -20,11 +20,11 @@ PROGRAM = "fake-benchmark"
 class FakeParameters(Frozen):
     """Parameters of `fake`."""
 
-    value: float = Field(default=1000.0, gt=0, description="on one CPU")
+    value: float = Field(default=1000.0, gt=0, description="the value on one CPU")
     cpu_exponent: float = Field(default=0.9, ge=0, le=2, description="value x CPUs ** this")
     spread_percent: float = Field(default=1.0, ge=0, lt=100, description="standard deviation of the replicates")
-    duration_s: float = Field(default=10.0, ge=0, description="of the fake clock")
-    database: bool = Field(default=False, description="start the database of the configuration too")
+    duration_s: float = Field(default=10.0, ge=0, description="in seconds of the fake clock")
+    database: bool = Field(default=False, description="also start the configuration's database")
 
 
 RATE = Metric(

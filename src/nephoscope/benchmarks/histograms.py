@@ -1,4 +1,4 @@
-"""Latencies out of HDR histograms: V2-deflate base64, nanoseconds, 3 significant digits, 1 ns to 1 h."""
+"""Reads latencies from HDR histograms: V2-deflate base64, nanoseconds, 3 significant digits, 1 ns to 1 h."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ MIN_BEYOND = 10
 
 @dataclass(frozen=True)
 class Quantile:
-    """A quantile between 0 and 1; the type keeps 0..1 and 0..100 apart (a confusion that ships in a public tool)."""
+    """A quantile between 0 and 1; the type prevents confusing 0..1 with 0..100, a bug of a published tool."""
 
     value: float
 

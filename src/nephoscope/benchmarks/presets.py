@@ -1,8 +1,8 @@
 """Microbenchmarks as published methods ran them: what each edition fixes, its known defects, and one knob for size.
 
-An edition fills in what a study does not give, as `benchmarks/database/tpcc_editions.py` does for TPC-C. `faithful`
-keeps the edition's known defects, `fixed` mends them. Numbers and flags come from the public repositories and reports
-that `source` names; none of their code is here.
+An edition provides defaults for what a study leaves out, as `benchmarks/database/tpcc_editions.py` does for TPC-C.
+`faithful` keeps the edition's known defects, `fixed` corrects them. Numbers and flags come from the public repositories
+and reports that `source` names; none of their code is used.
 """
 
 from collections.abc import Mapping
@@ -22,12 +22,12 @@ AS_TUPLE = BeforeValidator(lambda given: tuple(given) if isinstance(given, list)
 
 @dataclass(frozen=True)
 class Defect:
-    """Something an edition did that it did not mean, or that spoils its numbers."""
+    """Something an edition did unintentionally, or that distorts its numbers."""
 
     text: str
     """A sentence without its full stop."""
     faithful: Mapping[str, Any] = field(default_factory=dict)
-    """Parameters that bring it back; empty: there is nothing to bring back, it is told."""
+    """Parameters that reproduce the defect; empty when it cannot be reproduced and is only mentioned."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Scaled(Frozen):
     """Parameters whose sizes and times are one knob."""
 
     scale: float = Field(
-        default=1.0, gt=0, le=1, description="of sizes and run times; `--scale` of `run` and `plan` sets it"
+        default=1.0, gt=0, le=1, description="scales sizes and run times; set it with `--scale` of `run` and `plan`"
     )
 
     def scaled(self, value: int, *, least: int) -> int:
@@ -71,10 +71,10 @@ class EditionParameters(Scaled):
 
     presets: ClassVar[Presets] = {}
     free: ClassVar[frozenset[str]] = frozenset()
-    """Parameters that no edition speaks of."""
+    """Parameters that no edition sets."""
 
     edition: str | None = Field(default=None, description="a published method, see the table of editions")
-    mode: Mode = Field(default="fixed", description="faithful: with the known defects of the edition")
+    mode: Mode = Field(default="fixed", description="faithful: with the edition's known defects; fixed: without them")
 
     @model_validator(mode="before")
     @classmethod
@@ -85,7 +85,7 @@ class EditionParameters(Scaled):
         return {**(preset.of(given.get("mode")) if preset else {}), **given}
 
     def own_deviations(self) -> list[str]:
-        """What differs from every edition and is no parameter's value."""
+        """Differences from all editions that are not parameter values."""
         return []
 
 

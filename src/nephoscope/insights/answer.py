@@ -1,4 +1,4 @@
-"""The answer of each benchmark: which configuration is better in its headline metric, by what factor, how sure."""
+"""The answer of each benchmark: which configuration is better in the headline metric, by how much, and how certain."""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.leaders import MAX_RANKED
@@ -9,15 +9,13 @@ from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight, Statis
 
 NAME = "answer"
 MAX_PAIRED = 3
-"""With more configurations than this, ranks are told instead of every pair."""
+"""With more configurations than this, the answer gives ranks instead of every pair."""
 
 
 def answer(findings: Findings) -> list[Insight]:
     """One sentence per pair of configurations; with more than three, their ranks; with one, its median.
 
-    Of more than twelve `leaders` tells the first ones.
-
-    What is decided comes first.
+    With more than twelve, `leaders` names the best ones. Decided comparisons come first.
     """
     insights: list[Insight] = []
     open_questions: list[Insight] = []
@@ -60,8 +58,8 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight
     told = winner_first(comparison)
     if comparison.verdict is ComparisonVerdict.TIE:
         template = (
-            "{benchmark_name}: {first} and {second} are a tie in {title}: their ratio is {ratio:ratio}, and its whole "
-            "interval lies within ±{margin:percent} % (" + INTERVAL + ")."
+            "{benchmark_name}: {first} and {second} are a tie in {title}: the ratio is {ratio:ratio}, and its whole "
+            "interval is within ±{margin:limit} % (" + INTERVAL + ")."
         )
     else:
         template = (
@@ -85,7 +83,7 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight
 
 
 def _ranks(statistics: list[Statistic], comparisons: list[Comparison], metric: Metric) -> Insight:
-    """Ranks as intervals: 1 + (number certainly better) to N - (number certainly worse)."""
+    """Ranks as intervals: 1 + (number that are certainly better) to N - (number that are certainly worse)."""
     sign = -1 if metric.direction is Direction.HIGHER else 1
     order = [row.configuration for row in sorted(statistics, key=lambda row: (sign * row.median, row.configuration))]
     numbers: dict[str, float] = {"configurations": len(order)}
@@ -103,9 +101,8 @@ def _ranks(statistics: list[Statistic], comparisons: list[Comparison], metric: M
     return say(
         NAME,
         "answer",
-        "{benchmark_name}: ranks of the {configurations:count} configurations by {title}, as far as they are certain: "
-        + ", ".join(parts)
-        + ".",
+        "{benchmark_name}: ranks of the {configurations:count} configurations by {title} (a range means that the exact "
+        "rank is not certain): " + ", ".join(parts) + ".",
         numbers=numbers,
         trials=[trial for row in statistics for trial in row.trials],
         benchmark=statistics[0].benchmark,

@@ -1,4 +1,4 @@
-"""What a rule is: findings in, sentences out; pure."""
+"""What a rule is: a pure function from findings to sentences."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ from nephoscope.model.rows import (
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """All that rules may look at, of one study; lists are sorted."""
+    """Everything about one study that rules may use; lists are sorted."""
 
     trials: list[TrialRow]
     measurements: list[MeasurementRow]
@@ -37,7 +37,7 @@ class Findings:
     comparisons: list[Comparison]
     machines: list[MachineRow]
     metrics: Mapping[str, Sequence[Metric]]
-    """The study's name of a benchmark -> the metrics it declares."""
+    """The study's name for a benchmark -> the metrics it declares."""
     margin_percent: float
     """The study's equivalence margin."""
     seed: int
@@ -52,42 +52,42 @@ class Findings:
     price_performance: Sequence[PricePerformance] = ()
     price_comparisons: Sequence[PriceComparison] = ()
     imported: bool = False
-    """Measured by others."""
+    """Whether somebody else measured the study."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Tool -> every version that some trial used, sorted."""
+    """Tool -> all versions used by any trial, sorted."""
 
     def headlines(self) -> Iterator[tuple[str, Metric]]:
-        """(benchmark, metric) of all that benchmarks are ranked by, sorted."""
+        """(benchmark, metric) of every metric that a benchmark is ranked by, sorted."""
         for benchmark, metrics in sorted(self.metrics.items()):
             for metric in metrics:
                 if metric.headline:
                     yield benchmark, metric
 
     def title(self, benchmark: str, metric: str) -> str:
-        """What people call a metric; its name when nobody declares it."""
+        """The title of a metric; its name when no benchmark declares it."""
         titles = {declared.name: declared.title for declared in self.metrics.get(benchmark, ())}
         return titles.get(metric, metric)
 
     def statistics_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Statistic]:
-        """One metric's statistics, by configuration."""
+        """The statistics of one metric, sorted by configuration."""
         return list(self._statistics.get((benchmark, metric, per_cpu), ()))
 
     def comparisons_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Comparison]:
-        """One metric's comparisons, by left and right."""
+        """The comparisons of one metric, sorted by left and right."""
         return list(self._comparisons.get((benchmark, metric, per_cpu), ()))
 
     def values_of(self, row: Statistic) -> list[float]:
-        """The values that a plain statistic is of, in the order of its trials."""
+        """The values behind a plain statistic, in the order of its trials."""
         found = self._values[row.benchmark, row.metric]
         return [found[trial] for trial in row.trials]
 
     def costs_of(self, configuration: str) -> list[CostRow]:
-        """Its months, in the order of bases."""
+        """What a month of it costs, in the order of price bases."""
         return list(self._costs.get(configuration, ()))
 
     @cached_property
     def durations_s(self) -> Mapping[tuple[str, str], list[float]]:
-        """How long the trials that finished took, by benchmark and configuration."""
+        """Durations of the trials that finished, by benchmark and configuration."""
         found: dict[tuple[str, str], list[float]] = defaultdict(list)
         for row in self.trials:
             if row.state == "finished" and row.duration_s:
@@ -128,14 +128,14 @@ class Findings:
         return [row for benchmark, metric in self.headlines() for row in self.statistics_of(benchmark, metric.name)]
 
     def claims(self, *, per_cpu: bool) -> list[Comparison]:
-        """The headline comparisons that are corrected together: those with enough replicates for a claim at all."""
+        """The headline comparisons that are corrected together: those with enough replicates for any claim."""
         many = [row for b, metric in self.headlines() for row in self.comparisons_of(b, metric.name, per_cpu=per_cpu)]
         return [row for row in many if row.high is not None]
 
 
 class Rule(Protocol):
-    """One rule; its module in `insights` says what it tells, and never tells more than the verdict."""
+    """One rule; its module in `insights` says what it reports. It never claims more than the verdict."""
 
     def __call__(self, findings: Findings) -> list[Insight]:
-        """Its sentences, in a stable order; none when it has nothing to say."""
+        """Its sentences in a stable order; empty when it has nothing to report."""
         ...

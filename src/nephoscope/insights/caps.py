@@ -1,6 +1,6 @@
-"""The same rate on several machine types: a limit of the provider, and nothing that a larger machine would lift.
+"""The same rate on several machine types: a limit set by the provider.
 
-Asked of rates of bytes, bits and I/Os alone: equal CPUs are equally fast for a better reason.
+Only rates of bytes, bits and I/Os are examined: equal CPUs are equally fast for a better reason.
 """
 
 from collections import defaultdict
@@ -13,11 +13,11 @@ from nephoscope.stats.plateau import Cap, caps
 
 NAME = "caps"
 _LIMITED = {"B/s", "bit/s", "IO/s"}
-"""Units of what providers limit by counting."""
+"""Units of the rates that providers limit."""
 
 
 def provider_caps(findings: Findings) -> list[Insight]:
-    """One note for each headline rate of each provider that stands still on three types or more."""
+    """One note for each headline rate of a provider that is the same on three or more machine types."""
     return [
         _told(findings, benchmark, metric, provider, cap)
         for benchmark, metric in findings.headlines()
@@ -28,7 +28,7 @@ def provider_caps(findings: Findings) -> list[Insight]:
 
 
 def _by_type(findings: Findings, benchmark: str, metric: Metric) -> dict[str, dict[str, list[float]]]:
-    """Provider -> machine type -> what its trials that count measured."""
+    """Provider -> machine type -> values of its valid trials."""
     types = {row.configuration: (row.provider, row.machine_type) for row in findings.configurations}
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for row in findings.measurements:
@@ -48,9 +48,10 @@ def _told(findings: Findings, benchmark: str, metric: Metric, provider: str, cap
     return say(
         NAME,
         "note",
-        "{place}: {n:count} machine types of {provider} ({types}) stand on one plateau of {level:quantity:"
+        "{metric}: {n:count} machine types of {provider} ({types}) all reach about {level:quantity:"
         + metric.unit
-        + "}, with a spread of at most {spread:percent} % within a type: a limit of the provider, not of the machines.",
+        + "}, with a spread of at most {spread:percent} % within a type. This looks like a limit set by the provider, "
+        "not by the machines.",
         numbers={"n": len(cap.types), "level": cap.level, "spread": 100 * cap.largest_spread},
         trials=sorted(
             row.trial
@@ -58,7 +59,7 @@ def _told(findings: Findings, benchmark: str, metric: Metric, provider: str, cap
             if row.counts and row.benchmark == benchmark and row.configuration in names
         ),
         benchmark=benchmark,
-        place=f"{findings.title(benchmark, metric.name)} in {benchmark}",
+        metric=f"{findings.title(benchmark, metric.name)} in {benchmark}",
         provider=provider,
         types=", ".join(cap.types),
     )

@@ -1,4 +1,4 @@
-"""What the study could not decide by its design: too many claims for its replicates, or values without a ratio."""
+"""What the study could not decide by design: too many comparisons for its replicates, or values without a ratio."""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
@@ -10,12 +10,12 @@ NAME = "claims"
 
 
 def claims(findings: Findings) -> list[Insight]:
-    """Warnings for families of comparisons that no result could decide; a note on metrics that are not compared."""
+    """Warnings about comparisons that no result could decide; a note about metrics that are not compared."""
     return [*_undecidable(findings, per_cpu=False), *_undecidable(findings, per_cpu=True), *_without_ratio(findings)]
 
 
 def _undecidable(findings: Findings, *, per_cpu: bool) -> list[Insight]:
-    """Holm multiplies the smallest p-value by the number of claims; when even that exceeds alpha, none can hold."""
+    """Holm multiplies the smallest p-value by the number of comparisons; if that exceeds alpha, none can be decided."""
     family = findings.claims(per_cpu=per_cpu)
     smallest = min((smallest_p_value(row.n_left, row.n_right) for row in family), default=0.0)
     if smallest * len(family) < ALPHA:
@@ -25,9 +25,9 @@ def _undecidable(findings: Findings, *, per_cpu: bool) -> list[Insight]:
         say(
             NAME,
             "warning",
-            "No difference in a headline metric{which} could be certain here: {claims:count} comparisons are decided "
-            "together, and the smallest p-value these replicates can give is {smallest:probability} before the "
-            "correction. {least:count} replicates of each configuration are the least.",
+            "This study has too few replicates to establish any difference in a headline metric{which}: it corrects "
+            "for {claims:count} comparisons, and the smallest p-value it can reach is {smallest:probability} before "
+            "the correction. It takes at least {least:count} replicates of each configuration.",
             numbers={"claims": len(family), "smallest": smallest, "least": least},
             trials=[trial for row in family for trial in row.trials],
             which=" per CPU" if per_cpu else "",
@@ -40,16 +40,21 @@ def _without_ratio(findings: Findings) -> list[Insight]:
     for row in findings.statistics:
         several = len(findings.statistics_of(row.benchmark, row.metric)) > 1
         if several and not row.per_cpu and row.minimum <= 0:
-            place = f"{findings.title(row.benchmark, row.metric)} in {row.benchmark}"
-            metrics.setdefault(place, []).extend(row.trials)
+            name = f"{findings.title(row.benchmark, row.metric)} in {row.benchmark}"
+            metrics.setdefault(name, []).extend(row.trials)
     if not metrics:
         return []
     return [
         say(
             NAME,
             "note",
-            "{count:count} " + plural(len(metrics), "metric has", "metrics have") + " values that are zero or negative "
-            "and " + plural(len(metrics), "is", "are") + " not compared by ratio: {metrics}.",
+            "{count:count} "
+            + plural(
+                len(metrics),
+                "metric has zero or negative values and is",
+                "metrics have zero or negative values and are",
+            )
+            + " not compared by ratio: {metrics}.",
             numbers={"count": len(metrics)},
             trials=[trial for trials in metrics.values() for trial in trials],
             metrics=enumeration(sorted(metrics)),

@@ -1,4 +1,4 @@
-"""Do machines with more memory for each vCPU repeat their numbers better? The 2022 report's question of ratios."""
+"""Do machines with more memory per vCPU give more repeatable results? The 2022 Cloud Report asked this question."""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
@@ -7,11 +7,11 @@ from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlatio
 
 NAME = "consistency"
 MIN_REPLICATES = 3
-"""Below it a coefficient of variation says next to nothing."""
+"""With fewer, a coefficient of variation means next to nothing."""
 
 
 def consistency(findings: Findings) -> list[Insight]:
-    """One sentence per headline metric with enough configurations; silent where memory is the same or was not seen."""
+    """One sentence per headline metric with enough configurations; none where memory is equal or was not observed."""
     memory = {
         row.configuration: row.memory_gib_per_vcpu
         for row in findings.configurations
@@ -37,15 +37,15 @@ def consistency(findings: Findings) -> list[Insight]:
 def _sentence(rows: list[Statistic], found: RankCorrelation, title: str) -> Insight:
     decided = found.low > 0 or found.high < 0
     ending = (
-        ("more" if found.high < 0 else "less") + " memory for each vCPU goes with steadier numbers"
+        ("more" if found.high < 0 else "less") + " memory per vCPU goes with more repeatable results"
         if decided
-        else "not decided by these data"
+        else "these data do not show a relation"
     )
     return say(
         NAME,
         "answer" if decided else "note",
-        "{benchmark_name}: memory for each vCPU against the spread (CV) of {title} over {n:count} configurations: rank "
-        "correlation {rho:ratio} ({level:coverage} % interval {low:ratio} to {high:ratio}): " + ending + ".",
+        "{benchmark_name}: the rank correlation of memory per vCPU with the spread (CV) of {title} over {n:count} "
+        "configurations is {rho:signed} ({level:coverage} % interval {low:signed} to {high:signed}): " + ending + ".",
         numbers={"n": found.n, "rho": found.rho, "low": found.low, "high": found.high, "level": 95},
         trials=[trial for row in rows for trial in row.trials],
         benchmark=rows[0].benchmark,

@@ -1,4 +1,4 @@
-"""What more replicates would take: hours of machines, and dollars where the machines have a price."""
+"""What more replicates would take: machine time, and dollars where the machines have a price."""
 
 from collections.abc import Iterable
 from statistics import fmean
@@ -12,10 +12,10 @@ _BASES = ("stated", "on-demand")
 
 
 def more_replicates(findings: Findings, benchmark: str, configurations: Iterable[str], more: int) -> dict[str, float]:
-    """`hours` on all configurations together, and `usd` when each has a price; empty when no trial tells a duration.
+    """`hours` on all configurations together, and `usd` when each has a price; empty when no duration is known.
 
-    A trial is taken to last as long as the mean of those that finished, and machines to be paid for that long alone:
-    what making a cluster takes comes on top. Volumes are not counted: their part of a few hours is small.
+    Assumes that a trial lasts as long as the mean of those that finished, and that machines are paid for only that
+    long; creating a cluster comes on top. Volumes are left out: a few hours of them cost little.
     """
     names = sorted(configurations)
     lasted = {name: findings.durations_s.get((benchmark, name)) for name in names}
@@ -29,10 +29,10 @@ def more_replicates(findings: Findings, benchmark: str, configurations: Iterable
 
 
 def effort_words(effort: dict[str, float]) -> str:
-    """A part of a template: ', in about 1.2 hours of machines for $3.10'; nothing where nothing is known."""
+    """A part of a template: 'about 1.2 hours of machine time (about $3.10)'; empty where nothing is known."""
     if not effort:
         return ""
-    return ", in about {hours:rough} hours of machines" + (" for ${usd:money}" if "usd" in effort else "")
+    return "about {hours:machine_time} of machine time" + (" (about ${usd:money})" if "usd" in effort else "")
 
 
 def _usd_per_hour(costs: Iterable[CostRow]) -> float | None:

@@ -1,4 +1,4 @@
-"""How many trials do not count, and why."""
+"""How many trials are not valid, and why."""
 
 from collections import defaultdict
 
@@ -11,7 +11,7 @@ NAME = "exclusions"
 
 
 def exclusions(findings: Findings) -> list[Insight]:
-    """One sentence on all trials of the study; each excluded trial stands under one reason."""
+    """One sentence about all trials of the study; each excluded trial is counted under one reason."""
     excluded: dict[str, list[str]] = defaultdict(list)
     for row in findings.trials:
         if not row.counts:
@@ -20,7 +20,7 @@ def exclusions(findings: Findings) -> list[Insight]:
     if not total:
         return []
     if not excluded:
-        ending = "The only trial counts." if total == 1 else "All {total:count} trials count."
+        ending = "The only trial is valid." if total == 1 else "All {total:count} trials are valid."
         trials = [row.trial for row in findings.trials]
         return [say(NAME, "note", ending, numbers={"total": total}, trials=trials)]
     ids = [trial for many in excluded.values() for trial in many]
@@ -34,8 +34,8 @@ def exclusions(findings: Findings) -> list[Insight]:
     template = (
         "{excluded:count} of {total:count} "
         + plural(total, "trial")
-        + plural(len(ids), " does", " do")
-        + " not count: "
+        + plural(len(ids), " is", " are")
+        + " not valid and excluded from all statistics: "
     )
     return [say(NAME, "warning", template + enumeration(parts) + ".", numbers=numbers, trials=ids, **words)]
 
@@ -45,5 +45,5 @@ def _reason(row: TrialRow) -> str:
         return "not run" if row.state == "planned" else row.state
     checks = sorted({reason.partition(":")[0].strip() for reason in row.reasons})
     if row.verdict is VerdictKind.INVALID:
-        return f"refused by {enumeration(checks)}" if checks else "refused"
-    return f"not judged by {enumeration(checks)}" if checks else "not judged"
+        return f"rejected by {enumeration(checks)}" if checks else "rejected"
+    return f"with an unknown verdict from {enumeration(checks)}" if checks else "without a verdict"

@@ -1,4 +1,4 @@
-"""Families of machine types: what matched types decide, where a single type has too few runs for any statement."""
+"""Families of machine types: what matched types show where a single type has too few runs for any statement."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -14,13 +14,13 @@ _VERDICTS = {
     ComparisonVerdict.BETTER: "better in",
     ComparisonVerdict.WORSE: "worse in",
     ComparisonVerdict.TIE: "a tie in",
-    ComparisonVerdict.UNRESOLVED: "not decided in",
+    ComparisonVerdict.UNRESOLVED: "unresolved in",
 }
-"""In the order in which they are told."""
+"""In the order in which sentences give them."""
 
 
 def families(findings: Findings) -> list[Insight]:
-    """One sentence per pair of groups of which some metric is decided, and one note that counts the open questions."""
+    """One sentence per pair of groups with at least one decided metric, and one note that counts open questions."""
     groups = [
         list(rows)
         for _, rows in groupby(
@@ -56,9 +56,9 @@ def _sentence(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
     return say(
         NAME,
         "answer",
-        "{left_group} against {right_group}: "
+        "{left_group} compared with {right_group}: "
         + told
-        + ". Types are matched by {matched_by}"
+        + ". Matched types: {matched_by}"
         + (f"; {_types(first, 'all')}." if len(sizes) == 1 else "."),
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
@@ -75,7 +75,7 @@ def _sizes(row: FamilyComparison, key: str) -> dict[str, float]:
 
 def _types(row: FamilyComparison, key: str) -> str:
     blocks = f"{{blocks_{key}:count}} {plural(row.blocks, 'block')}"
-    return f"n = {{left_{key}:count}} against {{right_{key}:count}} types in {blocks}"
+    return f"n = {{left_{key}:count}} and {{right_{key}:count}} types in {blocks}"
 
 
 def _open(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
@@ -84,9 +84,9 @@ def _open(findings: Findings, rows: Sequence[FamilyComparison]) -> Insight:
     return say(
         NAME,
         "note",
-        "{open:count} of {all:count} questions about families of machine types are not decided ({kinds}): {few:count} "
-        "have too few matched types for any claim, the others neither exclude equality after the correction for many "
-        "questions nor lie within ±{margin:percent} %.",
+        "{open:count} of {all:count} questions about families of machine types are unresolved ({kinds}): {few:count} "
+        "have too few matched types for any claim; for the others, the data fit both equality and a difference of more "
+        "than {margin:limit} % after correction for the number of questions.",
         numbers={
             "open": len(rows),
             "all": len(findings.family_comparisons),

@@ -1,4 +1,4 @@
-"""What the checks changed: medians with and without the trials that they keep out."""
+"""What the checks changed: medians with and without the trials that they reject."""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
@@ -6,12 +6,12 @@ from nephoscope.model.rows import GateRow, Insight
 
 NAME = "gate"
 NOTABLE_PERCENT = 5.0
-"""A median that the checks move by more is told by name: three times the usual equivalence margin."""
+"""A median that the checks move by more than this is named: three times the usual equivalence margin."""
 MAX_NAMED = 8
 
 
 def gate(findings: Findings) -> list[Insight]:
-    """One sentence that counts, and names the medians that moved most."""
+    """One sentence with counts and the medians that changed most."""
     rows = findings.gate
     if not rows:
         return []
@@ -30,11 +30,10 @@ def gate(findings: Findings) -> list[Insight]:
         say(
             NAME,
             "answer",
-            "The checks keep trials out of {rows:count} medians of headline metrics: {moved:count} "
-            + plural(len(moved), "moves", "move")
-            + " by more than {notable:percent} %, and {gone:count} "
-            + plural(len(gone), "has", "have")
-            + " no value left."
+            "The checks removed trials from {rows:count} "
+            + plural(len(rows), "median", "medians")
+            + " of headline metrics: {moved:count} changed by more than {notable:limit} %"
+            + (", and {gone:count} " + plural(len(gone), "has", "have") + " no valid trial left." if gone else ".")
             + (" The largest changes: " + "; ".join(named) + "." if named else ""),
             numbers=numbers,
             trials=[trial for row in rows for trial in row.trials],
@@ -50,6 +49,6 @@ def _named(row: GateRow, key: str, numbers: dict[str, float], words: dict[str, s
     words |= {f"name_{key}": row.configuration, f"benchmark_{key}": row.benchmark}
     words[f"metric_{key}"] = findings.title(row.benchmark, row.metric)
     return (
-        f"{{metric_{key}}} of {{benchmark_{key}}} on {{name_{key}}} from {{before_{key}:{style}}} to "
+        f"{{metric_{key}}} in {{benchmark_{key}}} on {{name_{key}}}: from {{before_{key}:{style}}} to "
         f"{{after_{key}:{style}}} (n = {{from_{key}:count}} before, {{to_{key}:count}} after)"
     )

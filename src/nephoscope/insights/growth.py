@@ -1,4 +1,4 @@
-"""More machines: does a database do more with them, and how much of what it would do if it grew linearly?"""
+"""Does a database do more with more machines, and how close is that to linear growth?"""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, say
@@ -6,17 +6,17 @@ from nephoscope.model.rows import GrowthRow, Insight
 
 NAME = "growth"
 ONE_WRITER = frozenset({"postgres"})
-"""Databases of which one machine takes every write, and the others keep copies."""
+"""Databases in which one machine takes all writes and the others hold replicas."""
 _ENDINGS = {
-    "linear": ": it grows linearly.",
-    "sub-linear": ": it grows, and less than linearly.",
-    "none": ": it does not grow with its machines.",
-    "not decided": ": whether it grows linearly is not decided.",
+    "linear": ": growth is linear.",
+    "sub-linear": ": it grows, but less than linearly.",
+    "none": ": it does not grow with the number of machines.",
+    "not decided": ": these data do not show whether growth is linear.",
 }
 
 
 def growth(findings: Findings) -> list[Insight]:
-    """One sentence for each rate over the number of machines."""
+    """One sentence for each rate that was measured on different numbers of machines."""
     return [_sentence(findings, row) for row in findings.growth]
 
 
@@ -31,13 +31,13 @@ def _sentence(findings: Findings, row: GrowthRow) -> Insight:
     if row.low is not None and row.high is not None and row.coverage is not None:
         numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}
         interval = "{coverage:coverage} % interval {low:signed} to {high:signed}"
-    copies = " One machine takes every write, the others keep copies." if _keeps_copies(row) else ""
+    copies = " One machine takes all writes; the others hold replicas." if _keeps_copies(row) else ""
     return say(
         NAME,
         "answer",
-        "{benchmark_name}, {group}: {title}, "
+        "{benchmark_name}, {group}: {title} is "
         + enumeration(parts)
-        + " machines, is the number of machines to the power of {exponent:signed} ("
+        + " machines, which grows as the number of machines to the power of {exponent:signed} ("
         + interval
         + ")"
         + _ENDINGS[row.growth]

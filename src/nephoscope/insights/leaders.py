@@ -1,4 +1,4 @@
-"""Who is first among many configurations, overall and per CPU, and whether that is certain."""
+"""Which of many configurations is first, overall and per CPU, and whether that is certain."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from nephoscope.model.rows import ComparisonVerdict, Insight, Statistic
 
 NAME = "leaders"
 MAX_RANKED = 12
-"""With more configurations the answer names the first three and not every rank."""
+"""With more configurations than this, the answer names the best three instead of every rank."""
 _NAMED = 3
 
 
@@ -42,9 +42,9 @@ def _sentence(findings: Findings, rows: Sequence[Statistic], metric: Metric) -> 
     return say(
         NAME,
         "answer",
-        "{benchmark_name}: of {all:count} configurations the best "
+        "{benchmark_name}: the best "
         + ("values" if best.n == 1 else "medians")
-        + " of {title} were measured on "
+        + " of {title} among {all:count} configurations are those of "
         + enumeration(parts)
         + _certainty(best.n, beaten, len(rows)),
         numbers=numbers,
@@ -57,14 +57,14 @@ def _sentence(findings: Findings, rows: Sequence[Statistic], metric: Metric) -> 
 
 
 def _certainty(n: int, beaten: int, among: int) -> str:
-    """What the replicates say of the first one's place."""
+    """How certain the first rank is, given the replicates."""
     if beaten == among - 1:
         return ". The first is certainly better than every other (n = {n:count})."
     if n == 1:
-        return ". Of one run each no place is certain."
+        return ". The first was measured once, so a repeat may change this order."
     if beaten == 0:
-        return ". Which is really the best is unresolved: no difference from the first is certain (n = {n:count})."
+        return ". Which one is really best is unresolved: no difference from the first is certain (n = {n:count})."
     return (
-        ". Which is really the best is unresolved: with n = {n:count} the first is certainly better than "
-        "{beaten:count} " + plural(beaten, "other") + ", so its rank lies between the first and place {last:count}."
+        ". Which one is really best is unresolved: with n = {n:count}, the first is certainly better than "
+        "{beaten:count} " + plural(beaten, "other") + ", so its rank is somewhere from first to number {last:count}."
     )

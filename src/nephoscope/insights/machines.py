@@ -15,9 +15,8 @@ def machines(findings: Findings) -> list[Insight]:
             "warning",
             "{count:count} "
             + plural(len(row.trials), "trial")
-            + " of {name} ran on a machine ({machine}) that differs "
-            "from that of the other replicates in {facts}; trials whose machines differ are taken as different "
-            "configurations.",
+            + " of {name} ran on a machine ({machine}) that differs from the machine of the other replicates in "
+            "{facts}. Trials on different machines are treated as different configurations.",
             numbers={"count": len(row.trials)},
             trials=row.trials,
             name=row.configuration,

@@ -1,21 +1,21 @@
-"""How precise the study is, and which metrics are noisier than the difference it cares about."""
+"""How precise the study is, and which metrics are noisier than the smallest difference it cares about."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, say
+from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.model.rows import Insight, Statistic
 
 NAME = "noise"
 
 
 def noise(findings: Findings) -> list[Insight]:
-    """The least and the most precise headline median; warnings beyond the margin; a count of the rest."""
+    """The least and most precise headline medians; warnings for those beyond the margin; a count of the rest."""
     rows = [row for row in findings.headline_statistics() if row.margin_percent is not None and row.n > 1]
     if not rows:
         return []
     return [*_extremes(findings, rows), *_wide(findings), *_others(findings)]
 
 
-def _place(findings: Findings, row: Statistic) -> str:
+def _name(findings: Findings, row: Statistic) -> str:
     return f"{findings.title(row.benchmark, row.metric)} in {row.benchmark} on {row.configuration}"
 
 
@@ -25,8 +25,8 @@ def _extremes(findings: Findings, rows: list[Statistic]) -> list[Insight]:
     if best is worst:
         return []
     template = (
-        "The margins of error of the headline medians lie between {best:percent} % ({best_place}) and "
-        "{worst:percent} % ({worst_place})."
+        "The margins of error of the headline medians range from ±{best:percent} % ({best_name}) to "
+        "±{worst:percent} % ({worst_name})."
     )
     return [
         say(
@@ -35,8 +35,8 @@ def _extremes(findings: Findings, rows: list[Statistic]) -> list[Insight]:
             template,
             numbers={"best": best.margin_percent or 0.0, "worst": worst.margin_percent or 0.0},
             trials=[*best.trials, *worst.trials],
-            best_place=_place(findings, best),
-            worst_place=_place(findings, worst),
+            best_name=_name(findings, best),
+            worst_name=_name(findings, worst),
         )
     ]
 
@@ -51,16 +51,16 @@ def _wide(findings: Findings) -> list[Insight]:
             if row.n > 1 and (row.margin_percent or 0) > findings.margin_percent
         ]
         if rows:
-            keys = ["x" * place for place in range(1, len(rows) + 1)]
-            parts = [f"{{name_{key}}} {{margin_{key}:percent}} %" for key in keys]
+            keys = ["x" * length for length in range(1, len(rows) + 1)]
+            parts = [f"{{name_{key}}} ±{{margin_{key}:percent}} %" for key in keys]
             widths = {f"margin_{key}": row.margin_percent or 0.0 for key, row in zip(keys, rows, strict=True)}
             names = {f"name_{key}": row.configuration for key, row in zip(keys, rows, strict=True)}
             insights.append(
                 say(
                     NAME,
                     "warning",
-                    "{benchmark_name}: margins of error of {title} are wider than the equivalence margin of "
-                    "{margin:percent} %: " + enumeration(parts) + ".",
+                    "{benchmark_name}: the margin of error of {title} is wider than the equivalence margin of "
+                    "±{margin:limit} % on " + enumeration(parts) + ".",
                     numbers={"margin": findings.margin_percent} | widths,
                     trials=[trial for row in rows for trial in row.trials],
                     benchmark=benchmark,
@@ -73,7 +73,7 @@ def _wide(findings: Findings) -> list[Insight]:
 
 
 def _others(findings: Findings) -> list[Insight]:
-    """The metrics beside the headlines, in one sentence."""
+    """All metrics other than the headline metrics, in one sentence."""
     headlines = {(benchmark, metric.name) for benchmark, metric in findings.headlines()}
     rows = [
         row
@@ -88,8 +88,9 @@ def _others(findings: Findings) -> list[Insight]:
         say(
             NAME,
             "note",
-            "Of {total:count} medians of other metrics, {wide:count} have a margin of error wider than "
-            "{margin:percent} %; the widest is {worst:percent} % ({place}).",
+            "Of {total:count} medians of other metrics, {wide:count} "
+            + plural(len(wide), "has", "have")
+            + " a margin of error wider than ±{margin:limit} %; the widest is ±{worst:percent} % ({name}).",
             numbers={
                 "total": len(rows),
                 "wide": len(wide),
@@ -97,6 +98,6 @@ def _others(findings: Findings) -> list[Insight]:
                 "worst": worst.margin_percent or 0.0,
             },
             trials=worst.trials,
-            place=_place(findings, worst),
+            name=_name(findings, worst),
         )
     ]

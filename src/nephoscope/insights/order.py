@@ -1,4 +1,4 @@
-"""Traces that the order of execution left in the values."""
+"""Effects of the order of execution on the values."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -18,7 +18,7 @@ NAME = "order"
 
 @dataclass(frozen=True)
 class _Series:
-    """Standardised headline values in the order of the plan; one value per trial."""
+    """Standardised headline values in plan order; one value per trial."""
 
     values: Floats
     cells: list[int]
@@ -28,8 +28,9 @@ class _Series:
 def order(findings: Findings) -> list[Insight]:
     """Warnings for effects of the block, of the position in the block, and of the replicate before.
 
-    Three questions of one study, so their p-values are corrected by Holm. Silence means that no effect was found, which
-    few replicates make likely. Of an import nobody drew the order, and its source rarely tells it: not asked.
+    These are three questions about one study, so their p-values are corrected by Holm. No warning means that no effect
+    was found, which is likely with few replicates. Imports are not tested: their order was not randomised, and their
+    source rarely gives it.
     """
     series = None if findings.imported else _series(findings)
     if series is None:
@@ -48,10 +49,11 @@ def order(findings: Findings) -> list[Insight]:
 def _warning(what: str, effect: OrderEffect, p_adjusted: float, trials: list[str]) -> Insight:
     template = (
         "The headline values depend on the {what} in which they were measured (Kruskal-Wallis H = {statistic:ratio}, "
-        "p = {p:probability}). The randomised order spreads this over all configurations; it widens their intervals."
+        "p = {p:probability}). The randomised order spreads this effect over all configurations, so it widens their "
+        "intervals rather than favouring one of them."
         if what
-        else "A headline value depends on the replicate before it (autocorrelation {statistic:ratio}, "
-        "p = {p:probability}): replicates are not independent, and intervals may be too narrow."
+        else "Headline values depend on the replicate measured just before (autocorrelation {statistic:ratio}, "
+        "p = {p:probability}): replicates are not independent, so intervals may be too narrow."
     )
     return say(
         NAME, "warning", template, numbers={"statistic": effect.statistic, "p": p_adjusted}, trials=trials, what=what
@@ -63,7 +65,7 @@ def _grouped(series: _Series, group: Callable[[TrialRow], int], seed: int) -> Or
 
 
 def _series(findings: Findings) -> _Series | None:
-    """One headline metric of each benchmark, so that no trial enters twice."""
+    """One headline metric per benchmark, so that no trial is used twice."""
     trials = {row.trial: row for row in findings.trials if row.counts}
     chosen: dict[str, str] = {}
     for benchmark, metric in findings.headlines():

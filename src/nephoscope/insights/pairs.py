@@ -1,4 +1,4 @@
-"""What the rules about two configurations share: who stands where, and why a verdict is open."""
+"""What rules about two configurations share: which of them comes first, and why a verdict is unresolved."""
 
 from dataclasses import dataclass
 
@@ -15,17 +15,17 @@ _OPPOSITE = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdic
 
 @dataclass(frozen=True)
 class Oriented:
-    """A comparison told from the side of one of its configurations."""
+    """A comparison seen from one of its configurations."""
 
     first: str
     second: str
     verdict: ComparisonVerdict
     numbers: dict[str, float]
-    """ratio, n_first, n_second; and low, high, coverage (percent) when there is an interval."""
+    """ratio, n_first and n_second; also low, high and coverage (percent) when there is an interval."""
 
 
 def oriented(comparison: Comparison, first: str) -> Oriented:
-    """The comparison with `first` as the numerator of its ratio."""
+    """The comparison with `first` as the numerator of the ratio."""
     if comparison.left == first:
         ends, ratio = (comparison.low, comparison.high), comparison.ratio
         counts, verdict = (comparison.n_left, comparison.n_right), comparison.verdict
@@ -45,23 +45,23 @@ def _inverse(value: float | None) -> float | None:
 
 
 def winner_first(comparison: Comparison) -> Oriented:
-    """The comparison from the better side; from the left when neither is better."""
+    """The comparison with the better configuration first; the left one when neither is better."""
     return oriented(comparison, comparison.right if comparison.verdict is ComparisonVerdict.WORSE else comparison.left)
 
 
-INTERVAL = "{coverage:coverage} % interval {low:ratio} to {high:ratio}, n = {n_first:count} against {n_second:count}"
+INTERVAL = "{coverage:coverage} % interval {low:ratio} to {high:ratio}, n = {n_first:count} and {n_second:count}"
 
 
 def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Metric, *, title: str) -> Insight:
-    """Says what is open between two configurations, why, and what would close it."""
+    """Says what is unresolved between two configurations, why, and what would decide it."""
     told = oriented(comparison, comparison.left)
     numbers = dict(told.numbers)
     template = "{benchmark_name}: {title} of {first} and {second}: unresolved, "
     if comparison.low is None or comparison.high is None:
         numbers["least"] = least_n_each(ALPHA)
         template += (
-            "as n = {n_first:count} against {n_second:count} is too few for any claim; "
-            "{least:count} against {least:count} are the least."
+            "because n = {n_first:count} and {n_second:count} is too few for any claim; it takes at least "
+            "{least:count} of each."
         )
     else:
         numbers |= {"margin": comparison.margin_percent, "p_adjusted": comparison.p_adjusted}
@@ -69,21 +69,22 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
         template += "with a ratio of {ratio:ratio} (" + INTERVAL + "): "
         excludes_one = comparison.low > 1 or comparison.high < 1
         template += (
-            "the difference does not survive the correction for {claims:count} comparisons "
-            "(adjusted p = {p_adjusted:probability})."
+            "the difference is not significant after correction for {claims:count} "
+            + plural(numbers["claims"], "comparison")
+            + " (adjusted p = {p_adjusted:probability})."
             if excludes_one
-            else "the interval neither excludes equality nor lies within ±{margin:percent} %."
+            else "the interval includes equality, but is not entirely within ±{margin:limit} %."
         )
     if comparison.more_replicates_needed is not None:
         more = comparison.more_replicates_needed
         effort = more_replicates(findings, comparison.benchmark, (comparison.left, comparison.right), more)
         numbers |= {"more": more, "power": 100 * POWER} | effort
+        cost = effort_words(effort)
         template += (
             " About {more:count} more "
             + plural(more, "replicate")
-            + " of each would decide it (chance {power:count} %)"
-            + effort_words(effort)
-            + "."
+            + " of each would decide it with a chance of {power:count} %"
+            + (f"; that takes {cost}." if cost else ".")
         )
     return say(
         rule,

@@ -1,4 +1,4 @@
-"""Small against large: does a configuration with more CPUs give as much per CPU?"""
+"""Scaling with CPUs: does a configuration with more CPUs deliver as much per CPU?"""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved
@@ -8,18 +8,18 @@ from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight
 
 NAME = "per_cpu"
 MAX_SENTENCES = 12
-"""With more pairs than this, they are counted."""
+"""With more pairs than this, one sentence counts them."""
 _ENDINGS = {
-    ComparisonVerdict.BETTER: "; it grows more than in proportion to its CPUs.",
-    ComparisonVerdict.WORSE: "; it grows less than in proportion to its CPUs.",
-    ComparisonVerdict.TIE: "; it grows in proportion to its CPUs, within ±{margin:percent} %.",
+    ComparisonVerdict.BETTER: ": it scales better than in proportion to its CPUs.",
+    ComparisonVerdict.WORSE: ": it scales less than in proportion to its CPUs.",
+    ComparisonVerdict.TIE: ": it scales in proportion to its CPUs, within ±{margin:limit} %.",
 }
 
 
 def per_cpu(findings: Findings) -> list[Insight]:
-    """One sentence per pair of configurations with different numbers of CPUs, where more is better; of many, counts.
+    """One sentence per pair of configurations with different numbers of CPUs, where higher is better; counts if many.
 
-    The ratio of the values per CPU, larger over smaller, is the efficiency of scaling.
+    The ratio of the values per CPU, larger over smaller, is the scaling efficiency.
     """
     insights: list[Insight] = []
     for benchmark, metric in findings.headlines():
@@ -39,7 +39,7 @@ def per_cpu(findings: Findings) -> list[Insight]:
 
 
 def _counts(pairs: list[tuple[Comparison, int, int]], metric: Metric) -> Insight:
-    """How often the larger of two gives more, as much or less per CPU."""
+    """How often the larger of two has more, as much or less per CPU."""
     verdicts = [
         oriented(comparison, comparison.left if left > right else comparison.right).verdict
         for comparison, left, right in pairs
@@ -48,8 +48,8 @@ def _counts(pairs: list[tuple[Comparison, int, int]], metric: Metric) -> Insight
     return say(
         NAME,
         "answer",
-        "{benchmark_name}: of {pairs:count} pairs of configurations with different numbers of CPUs, the larger one has "
-        "more {title} per CPU in {more:count}, as much within ±{margin:percent} % in {even:count}, less in "
+        "{benchmark_name}: in {pairs:count} pairs of configurations with different numbers of CPUs, the larger one has "
+        "more {title} per CPU in {more:count}, as much (within ±{margin:limit} %) in {even:count} and less in "
         "{less:count}; {open:count} are unresolved.",
         numbers={
             "pairs": len(pairs),

@@ -1,4 +1,4 @@
-"""How many replicates a wanted precision takes, by what the replicates at hand show (CONFIRM)."""
+"""How many replicates a given precision takes, estimated from the replicates at hand (CONFIRM)."""
 
 from collections.abc import Sequence
 
@@ -12,11 +12,11 @@ from nephoscope.stats.precision import replicates_for_precision
 
 NAME = "precision"
 SHARES = (0.01, 0.02, 0.05)
-"""Half-widths of the interval, of the median: what Maricq et al. ask for."""
+"""Half-widths of the interval as a share of the median; the ones that Maricq et al. use."""
 
 
 def precision(findings: Findings) -> list[Insight]:
-    """One note for each headline metric with more replicates than the least: fewer of them tell nothing of more."""
+    """One note for each headline metric with more than the minimum of replicates: fewer allow no extrapolation."""
     found = []
     for benchmark, metric in findings.headlines():
         rows = [row for row in findings.statistics_of(benchmark, metric.name) if row.n > least_n()]
@@ -26,7 +26,7 @@ def precision(findings: Findings) -> list[Insight]:
 
 
 def _note(findings: Findings, metric: Metric, rows: Sequence[Statistic]) -> Insight:
-    """Judged by the configuration whose median is known worst: the others need no more."""
+    """Estimated from the configuration with the least precise median: the others need no more replicates."""
     worst = max(rows, key=lambda row: (row.margin_percent or 0.0, row.configuration))
     values = findings.values_of(worst)
     numbers: dict[str, float] = {"n": worst.n}
@@ -35,21 +35,21 @@ def _note(findings: Findings, metric: Metric, rows: Sequence[Statistic]) -> Insi
     parts = []
     for key, (share, least) in zip("abc", needed.items(), strict=True):
         numbers |= {f"share_{key}": 100 * share, f"needed_{key}": least or worst.n}
-        if least or share == beyond:  # what is closer still takes more than that, too
-            parts.append(
-                f"±{{share_{key}:percent}} % takes " + ("" if least else "more than ") + f"{{needed_{key}:count}}"
-            )
+        if least or share == beyond:  # even higher precision takes more than that, too
+            parts.append(("" if least else "more than ") + f"{{needed_{key}:count}} for ±{{share_{key}:limit}} %")
     names = [row.configuration for row in findings.statistics_of(worst.benchmark, worst.metric)]
     effort = more_replicates(findings, worst.benchmark, names, 1)
-    one_more = f" One more of each of the {{all:count}} {plural(len(names), 'configuration')} is done" if effort else ""
+    one_more = f" One more replicate of {plural(len(names), 'the', 'each of the')} {{all:count}} "
+    one_more += f"{plural(len(names), 'configuration')} takes {effort_words(effort)}."
     numbers |= effort | {"all": len(names)}
     return say(
         NAME,
         "note",
-        "{benchmark_name}: by the {n:count} replicates of {name}, the least precise, a median of {title} within "
+        "{benchmark_name}: number of replicates needed for the median of {title}, estimated from the {n:count} "
+        "replicates of {name}, the least precise configuration (CONFIRM): "
         + enumeration(parts)
-        + " replicates (CONFIRM)."
-        + (one_more + effort_words(effort).removeprefix(",") + "." if effort else ""),
+        + "."
+        + (one_more if effort else ""),
         numbers=numbers,
         trials=worst.trials,
         benchmark=worst.benchmark,

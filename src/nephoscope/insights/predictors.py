@@ -1,8 +1,8 @@
 """Which microbenchmark predicts the throughput of a database, and the shortlist it would have given.
 
-The 2020 Cloud Report argues that CPU, network and storage numbers foretell TPC-C. This rule asks the data of the study:
-the rank correlation over configurations, with its interval. A single run of each configuration is enough for it, as n
-are configurations.
+The 2020 Cloud Report argues that CPU, network and storage numbers predict TPC-C. This rule tests that with the study's
+own data: the rank correlation over configurations, with its interval. One run of each configuration is enough, because
+n counts configurations.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ SHORTLIST = 3
 
 
 def predictors(findings: Findings) -> list[Insight]:
-    """One sentence per database metric; one that says why not, where machine types were measured without a database."""
+    """One sentence per database metric; where machine types were measured without a database, one that says so."""
     benchmarks = sorted({benchmark for benchmark, _ in findings.headlines()})
     uses = {row.benchmark: row.uses for row in findings.trials}
     databases = {name for name in benchmarks if uses.get(name, name).startswith(OLTP)}
@@ -42,9 +42,11 @@ def _no_database(findings: Findings, micro: Sequence[tuple[str, str]]) -> Insigh
     return say(
         NAME,
         "note",
-        "Which of {micro:count} "
-        + plural(len(micro), "microbenchmark metric", "microbenchmark metrics")
-        + " predicts the throughput of a database is not decidable from these data: no trial drove a database.",
+        "These data cannot show "
+        + plural(
+            len(micro), "whether {micro:count} microbenchmark metric", "which of {micro:count} microbenchmark metrics"
+        )
+        + " predicts the throughput of a database: no trial drove a database.",
         numbers={"micro": len(micro)},
         trials=[trial for row in rows for trial in row.trials],
     )
@@ -88,17 +90,17 @@ def _sentence(
     shared = [row for row in rows if row.configuration in target]
     both = sorted(shared, key=lambda row: (-_signed(row), row.configuration))
     best = max(both, key=lambda row: target[row.configuration].median).configuration
-    place = 1 + [row.configuration for row in both].index(best)
+    rank = 1 + [row.configuration for row in both].index(best)
     certain = correlation.low > 0 or correlation.high < 0
     return say(
         NAME,
         "answer",
-        "Of {tried:count} microbenchmark "
-        + plural(tried, "metric", "metrics")
-        + " {micro_title} of {micro} orders {n:count} configurations most like {title} of {database}: rank correlation "
-        "{rho:ratio} ({level:coverage} % interval {low:ratio} to {high:ratio}), "
-        + ("so it predicts the order" if certain else "which does not exclude that it predicts nothing")
-        + ". Its first {short:count} are {shortlist}; the best in {title} is {best}, place {place:count} of its order.",
+        ("Of {tried:count} microbenchmark metrics, " if tried > 1 else "")
+        + "{micro_title} of {micro} ranks {n:count} configurations most like {title} of {database}: rank correlation "
+        "{rho:signed} ({level:coverage} % interval {low:signed} to {high:signed}), "
+        + ("so it predicts the order" if certain else "which is compatible with no relation at all")
+        + ". Its first {short:count} are {shortlist}; the configuration with the best {title}, {best}, is number "
+        "{rank:count} in its order.",
         numbers={
             "tried": tried,
             "n": correlation.n,
@@ -107,7 +109,7 @@ def _sentence(
             "high": correlation.high,
             "level": 95,
             "short": min(SHORTLIST, len(both)),
-            "place": place,
+            "rank": rank,
         },
         trials=[trial for row in both for trial in (*row.trials, *target[row.configuration].trials)],
         micro=rows[0].benchmark,

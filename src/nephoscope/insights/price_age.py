@@ -1,4 +1,4 @@
-"""Prices that were old on the day of the study: what they say of today is a guess."""
+"""Prices that were old on the day of the study; they may no longer hold."""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
@@ -6,7 +6,7 @@ from nephoscope.model.rows import Insight
 
 NAME = "price_age"
 OLD_DAYS = 365
-"""As `prices check` warns of; list prices change rarely, and families every year."""
+"""The same limit as in `prices check`: list prices change rarely, but families of machines every year."""
 
 
 def price_age(findings: Findings) -> list[Insight]:
@@ -23,8 +23,8 @@ def price_age(findings: Findings) -> list[Insight]:
             "warning",
             "The prices of {old:count} of {all:count} "
             + plural(len({row.configuration for _, row in aged}), "configuration")
-            + " were more than {limit:count} days old on the day of the study; the oldest, of {name}, was of {date} "
-            "({days:count} days). Rankings by the dollar hold for these prices alone: enter newer ones to see what "
+            + " were more than {limit:limit} days old on the day of the study; the oldest, for {name}, is from {date} "
+            "({days:count} days). Rankings per dollar hold only for these prices: enter newer ones to see what "
             "changes.",
             numbers={
                 "old": len(names),

@@ -1,15 +1,13 @@
-"""Who gives most for a dollar, under each basis of prices, and whether that is certain."""
+"""Which configuration gives most per dollar on each price basis, and whether that is certain."""
 
 from collections.abc import Mapping
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, interval_of_one, plural, say
+from nephoscope.insights.words import enumeration, interval_of_one, say
+from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Insight, PricePerformance, RankRow
-from nephoscope.model.units import MIB
 
 NAME = "price_leaders"
-_LARGER = {"bit/s": (1e9, "Gbit/s"), "B/s": (float(MIB), "MiB/s")}
-"""Units of which one costs next to nothing, and the ones that people name."""
 
 
 def price_leaders(findings: Findings) -> list[Insight]:
@@ -28,12 +26,13 @@ def _sentence(
 ) -> Insight:
     best = min(rows, key=lambda row: (row.usd_per_unit, row.configuration))
     rank = ranks[best.benchmark, best.metric, best.basis, best.configuration]
-    many, unit = _LARGER.get(best.unit, (1.0, best.unit))
+    sold = priced_quantity(best.unit, best.usd_per_unit)
     numbers: dict[str, float] = {
-        "usd": many * best.usd_per_unit,
+        "usd": sold.size * best.usd_per_unit,
+        "quantity": sold.count,
         "month": best.month_usd,
-        "low": many * best.low,
-        "high": many * best.high,
+        "low": sold.size * best.low,
+        "high": sold.size * best.high,
         "coverage": 100 * best.coverage,
         "n": best.n,
         "all": len(rows),
@@ -41,9 +40,10 @@ def _sentence(
     return say(
         NAME,
         "answer",
-        "{benchmark_name}, {basis} prices: {name} costs least for its {title}: ${usd:money} a month for {unit} ("
-        + interval_of_one(best.n, "money", sign="$")
-        + "; the price is of {date}). "
+        "{benchmark_name}, {basis} prices: {name} costs least for its {title}: ${usd:money} a month per "
+        + ("{quantity:count}{unit} (" if sold.needs_count else "{unit} (")
+        + interval_of_one(best.n, "exact_money", sign="$")
+        + "; price from {date}). "
         + _certainty(best.n, rank, numbers),
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
@@ -52,26 +52,24 @@ def _sentence(
         basis=best.basis,
         name=best.configuration,
         title=findings.title(best.benchmark, best.metric),
-        unit="one a second" if unit == "1/s" else f"one {unit}",
+        unit=sold.suffix if sold.needs_count else sold.suffix.strip(),
         date=best.date or "the study",
         tied=enumeration(rank.ties),
     )
 
 
 def _certainty(n: int, rank: RankRow, numbers: dict[str, float]) -> str:
-    """What is known of the first place, by the verdicts corrected within the basis."""
+    """How certain the first rank is, by the verdicts corrected within the price basis."""
     if rank.last == 1:
         return "It is certainly the first of {all:count}."
     if n == 1:
-        return "Of one run each no place among the {all:count} is certain."
+        return "It was measured once, so a repeat may change the order of the {all:count}."
     numbers["last"] = rank.last
-    ties = " It is a tie with {tied}." if rank.ties else ""
+    ties = " It ties with {tied}." if rank.ties else ""
     if rank.of == rank.last:
-        return "Whether it is the first is unresolved: none of the {all:count} is certainly worse." + ties
+        return "Whether it really is first is unresolved: none of the {all:count} is certainly worse." + ties
     numbers["beaten"] = rank.of - rank.last
     return (
-        "Whether it is the first is unresolved: it is certainly better than {beaten:count} "
-        + plural(rank.of - rank.last, "other")
-        + " of {all:count}."
+        "Whether it really is first is unresolved: it is certainly better than {beaten:count} of the {all:count}."
         + ties
     )

@@ -1,4 +1,4 @@
-"""All rules by name. To add one: add its file, and its line here; registry-wide tests find it."""
+"""All rules by name. To add one, add its file and a line here; tests over the registry pick it up."""
 
 from collections.abc import Mapping
 
@@ -57,9 +57,9 @@ RULES: Mapping[str, Rule] = {
     caps.NAME: caps.provider_caps,
     colocated.NAME: colocated.colocated,
 }
-"""In the order in which a report tells them."""
+"""In the order in which a report shows them."""
 
 
 def insights_of(findings: Findings) -> list[Insight]:
-    """What all rules say, in their order; equal findings, equal sentences."""
+    """The sentences of all rules, in order; equal findings give equal sentences."""
     return [insight for rule in RULES.values() for insight in rule(findings)]

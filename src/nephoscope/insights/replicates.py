@@ -9,11 +9,11 @@ from nephoscope.stats.median import CONFIDENCE
 
 NAME = "replicates"
 MAX_NAMED = 8
-"""With more pairs of benchmark and configuration than this they are counted."""
+"""With more pairs of benchmark and configuration than this, the warning counts them instead of naming them."""
 
 
 def replicates(findings: Findings) -> list[Insight]:
-    """One warning per number of replicates below the least, naming the benchmarks and configurations concerned."""
+    """One warning per insufficient number of replicates, naming the benchmarks and configurations concerned."""
     by_n: dict[int, list[Statistic]] = defaultdict(list)
     for row in findings.headline_statistics():
         if row.more_replicates_needed:
@@ -23,23 +23,24 @@ def replicates(findings: Findings) -> list[Insight]:
 
 def _warning(n: int, rows: list[Statistic]) -> Insight:
     more = rows[0].more_replicates_needed
-    places = sorted({(row.benchmark, row.configuration) for row in rows})
-    many = len(places) > MAX_NAMED
-    where = "" if many else enumeration([f"{benchmark} on {configuration}" for benchmark, configuration in places])
+    pairs = sorted({(row.benchmark, row.configuration) for row in rows})
+    many = len(pairs) > MAX_NAMED
+    where = "" if many else enumeration([f"{benchmark} on {configuration}" for benchmark, configuration in pairs])
     return say(
         NAME,
         "warning",
         (
-            "One valid replicate has no interval, so that nothing is said about a configuration alone; "
+            "A single valid replicate gives no interval, so how far its value can be trusted is unknown; "
             "{more:count} more "
             if n == 1
-            else "With {n:count} valid replicates the interval shown is the range of the values and covers the median "
+            else "With {n:count} valid replicates, the interval shown is the range of the values and covers the median "
             "with {coverage:coverage} %, not {wanted:coverage} %; {more:count} more "
         )
         + plural(more, "is", "are")
-        + (" needed: in {places:count} pairs of benchmark and configuration." if many else " needed: {where}."),
+        + " needed for "
+        + ("{pairs:count} pairs of benchmark and configuration." if many else "{where}."),
         numbers={
-            "places": len(places),
+            "pairs": len(pairs),
             "n": n,
             "coverage": 100 * rows[0].coverage,
             "wanted": 100 * CONFIDENCE,

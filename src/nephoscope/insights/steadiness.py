@@ -1,4 +1,4 @@
-"""Trials whose rate was not at rest: it changed its level, drifted, or never ended its warm-up. Told, not dropped."""
+"""Trials whose rate was not steady: it jumped, drifted, or was still warming up. They are reported, not excluded."""
 
 from collections import defaultdict
 
@@ -10,7 +10,7 @@ from nephoscope.stats.steadiness import steadiness
 
 NAME = "steadiness"
 MIN_VALUES = 60
-"""As the check `throttled` asks for."""
+"""The same minimum as in the check `throttled`."""
 
 
 def unsteady(findings: Findings) -> list[Insight]:
@@ -27,13 +27,13 @@ def unsteady(findings: Findings) -> list[Insight]:
             long = {trial: rows for trial, rows in by_trial.items() if len(rows) >= MIN_VALUES}
             restless = sorted(trial for trial, rows in long.items() if not _at_rest(rows))
             if restless:
-                place = f"{findings.title(benchmark, metric.name)} in {benchmark} on {configuration}"
-                found.append(_told(benchmark, place, restless, len(long)))
+                name = f"{findings.title(benchmark, metric.name)} in {benchmark} on {configuration}"
+                found.append(_warning(benchmark, name, restless, len(long)))
     return found
 
 
 def _at_rest(rows: list[MeasurementRow]) -> bool:
-    """On one level, at rest before its middle, and without a drift that is certain and as large as a change."""
+    """One level, settled in the first half, and no certain drift as large as a change of level."""
     values = [row.value for row in sorted(rows, key=lambda row: row.at_s or 0.0)]
     if len(plateaus(values)) > 1:
         return False
@@ -43,16 +43,16 @@ def _at_rest(rows: list[MeasurementRow]) -> bool:
     return seen.came_to_rest and not (seen.drifts and abs(seen.drift) >= MIN_CHANGE)
 
 
-def _told(benchmark: str, place: str, restless: list[str], n: int) -> Insight:
+def _warning(benchmark: str, metric: str, restless: list[str], n: int) -> Insight:
     return say(
         NAME,
         "warning",
-        "{place}: {restless:count} of {n:count} trials "
+        "{metric}: {restless:count} of {n:count} trials "
         + plural(len(restless), "was", "were")
-        + " not in a steady state: the rate changed its level by {least:percent} % or more, drifted as far, or did not "
-        "come to rest in the first half. A longer warm-up or a longer trial tells more.",
+        + " not in a steady state: the rate jumped or drifted by {least:limit} % or more, or did not settle in the "
+        "first half. Use a longer warm-up or a longer trial.",
         numbers={"restless": len(restless), "n": n, "least": 100 * MIN_CHANGE},
         trials=restless,
         benchmark=benchmark,
-        place=place,
+        metric=metric,
     )

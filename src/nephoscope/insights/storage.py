@@ -1,19 +1,19 @@
-"""Is high-performance storage worth its price on the same machine, and where do volumes take much of a month?"""
+"""Is high-performance storage worth its price on the same machine, and where do volumes dominate the bill?"""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import INTERVAL, oriented
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import enumeration, percent_range, plural, say
 from nephoscope.model.rows import Comparison, ComparisonVerdict, CostRow, Insight, PriceComparison
 
 NAME = "storage"
 HIGH_PERFORMANCE = ("io1", "io2", "pd-extreme", "hyperdisk-extreme", "Ultra Disk")
-"""Kinds that are sold for their IOPS; all others of the book are general-purpose."""
+"""Kinds that are sold for their IOPS; all others in the price book are general-purpose."""
 LARGE_SHARE = 0.25
-"""From which part of a month volumes are told: then a discount on machines helps little."""
+"""Volumes are mentioned from this share of the monthly cost: then a discount on machines helps little."""
 
 
 def storage(findings: Findings) -> list[Insight]:
-    """A sentence per pair of equal machines on both classes of storage, and one on large shares of volumes."""
+    """A sentence per pair of equal machines on both classes of storage, and one about large shares of volumes."""
     return [*_worth_it(findings), *_shares(findings)]
 
 
@@ -46,7 +46,7 @@ def _same_machine(left: CostRow, right: CostRow) -> bool:
 _ENDINGS = {
     ComparisonVerdict.BETTER: "it is worth its price.",
     ComparisonVerdict.WORSE: "it is not worth its price.",
-    ComparisonVerdict.TIE: "it gives as much for a dollar.",
+    ComparisonVerdict.TIE: "it gives as much per dollar.",
     ComparisonVerdict.UNRESOLVED: "whether it is worth its price is unresolved.",
 }
 
@@ -56,13 +56,13 @@ def _sentence(
 ) -> Insight:
     dollars, speed = oriented(row, high), oriented(performance, high)
     numbers = dollars.numbers | {"speed": speed.numbers["ratio"]}
-    interval = INTERVAL if "low" in numbers else "no interval, n = {n_first:count} against {n_second:count}"
+    interval = INTERVAL if "low" in numbers else "no interval, n = {n_first:count} and {n_second:count}"
     return say(
         NAME,
         "answer",
-        "{benchmark_name}, {basis} prices: {first}, on {fast}, has {speed:ratio} \N{MULTIPLICATION SIGN} the {title} "
-        "of {second}, on {plain} and the same machine ({speed_verdict}), and {ratio:ratio} \N{MULTIPLICATION SIGN} for "
-        "a dollar (" + interval + "): " + _ENDINGS[dollars.verdict],
+        "{benchmark_name}, {basis} prices: {first} (on {fast}) has {speed:ratio} \N{MULTIPLICATION SIGN} the {title} "
+        "of {second} (on {plain}, same machine; {speed_verdict}), and {ratio:ratio} \N{MULTIPLICATION SIGN} per dollar "
+        "(" + interval + "): " + _ENDINGS[dollars.verdict],
         numbers=numbers,
         trials=row.trials,
         benchmark=row.benchmark,
@@ -77,7 +77,7 @@ def _sentence(
 
 
 def _shares(findings: Findings) -> list[Insight]:
-    """One note per basis; a share is a price and no measurement, so it has no verdict."""
+    """One note per price basis; a share comes from prices, not from measurements, so it has no verdict."""
     by_basis: dict[str, list[CostRow]] = {}
     for row in findings.costs:
         if row.storage_share is not None and row.storage_share >= LARGE_SHARE:
@@ -86,19 +86,17 @@ def _shares(findings: Findings) -> list[Insight]:
     for basis, rows in sorted(by_basis.items()):
         shares = [100 * row.storage_share for row in rows if row.storage_share is not None]
         names = {row.configuration for row in rows}
+        numbers = {"least": min(shares), "most": max(shares), "count": len(rows), "limit": 100 * LARGE_SHARE}
         notes.append(
             say(
                 NAME,
                 "note",
-                "{basis} prices: volumes are {least:percent} to {most:percent} % of the month of {count:count} "
+                "{basis} prices: volumes make up "
+                + percent_range("least", "most", numbers)
+                + " of the monthly cost of {count:count} "
                 + plural(len(rows), "configuration")
-                + " ({limit:percent} % or more): {names}.",
-                numbers={
-                    "least": min(shares),
-                    "most": max(shares),
-                    "count": len(rows),
-                    "limit": 100 * LARGE_SHARE,
-                },
+                + " (listed from {limit:limit} % up): {names}.",
+                numbers=numbers,
                 trials=[row.trial for row in findings.trials if row.configuration in names and row.counts],
                 basis=basis,
                 names=enumeration(sorted(names)),

@@ -1,20 +1,20 @@
-"""Where what goes between machines costs much beside the machines: a price and no measurement, so without a verdict."""
+"""Where data transfer between machines costs much compared with the machines; a price, so without a verdict."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.insights.words import enumeration, percent_range, plural, say
 from nephoscope.model.rows import Insight, TransferRow
 from nephoscope.prices.rows import Basis
 
 NAME = "transfer"
 LARGE_SHARE = 0.05
-"""From which part of a month of machines and volumes transfer is told."""
+"""Transfer is mentioned from this share of the monthly cost of machines and volumes."""
 
 
 def transfer(findings: Findings) -> list[Insight]:
-    """One note for each benchmark and way on which transfer costs much."""
+    """One note for each benchmark and path on which transfer costs much."""
     months = {row.configuration: row.month_usd for row in findings.costs if row.basis == Basis.ON_DEMAND}
     large: dict[tuple[str, str, bool], list[tuple[float, TransferRow]]] = defaultdict(list)
     for (name, benchmark, way, stood), rows in _by_way(findings.transfers).items():
@@ -22,7 +22,7 @@ def transfer(findings: Findings) -> list[Insight]:
         moved_usd = [row.month_usd for row in rows if row.month_usd is not None]
         if month_usd and len(moved_usd) == len(rows) and sum(moved_usd) >= LARGE_SHARE * month_usd:
             large[benchmark, way, stood].append((sum(moved_usd) / month_usd, rows[0]))
-    return [_sentence(*place, rows) for place, rows in sorted(large.items())]
+    return [_sentence(*key, rows) for key, rows in sorted(large.items())]
 
 
 def _by_way(transfers: Sequence[TransferRow]) -> dict[tuple[str, str, str, bool], list[TransferRow]]:
@@ -35,16 +35,18 @@ def _by_way(transfers: Sequence[TransferRow]) -> dict[tuple[str, str, str, bool]
 def _sentence(benchmark: str, way: str, stood: bool, rows: list[tuple[float, TransferRow]]) -> Insight:
     shares = [100 * share for share, _ in rows]
     names = [row.configuration for _, row in rows]
-    beginning = "transfer {way} costs" if stood else "with machines {way}, transfer would cost"
+    beginning = "transfer {way} would add " if stood else "with machines {way}, transfer would add "
+    numbers = {"least": min(shares), "most": max(shares), "count": len(rows), "limit": 100 * LARGE_SHARE}
     return say(
         NAME,
         "note",
-        "{benchmark_name}, on-demand prices: "
+        "{benchmark_name}, on-demand prices: if the load ran all month, "
         + beginning
-        + " {least:percent} to {most:percent} % of the month of {count:count} "
+        + percent_range("least", "most", numbers)
+        + " to the monthly cost of {count:count} "
         + plural(len(rows), "configuration")
-        + " on top ({limit:percent} % or more, when the load goes on all month): {names}.",
-        numbers={"least": min(shares), "most": max(shares), "count": len(rows), "limit": 100 * LARGE_SHARE},
+        + " (listed from {limit:limit} % up): {names}.",
+        numbers=numbers,
         trials=[trial for _, row in rows for trial in row.trials],
         benchmark=benchmark,
         benchmark_name=benchmark,

@@ -1,4 +1,4 @@
-"""Trials of one study that were measured with different versions of a tool."""
+"""Trials of one study that used different versions of a tool."""
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, say
@@ -8,19 +8,19 @@ NAME = "versions"
 
 
 def versions(findings: Findings) -> list[Insight]:
-    """One warning per tool with several versions: a difference between trials may be one between versions."""
+    """One warning per tool with several versions: trials may differ because the versions do."""
     ran = [row.trial for row in findings.trials if row.attempt is not None]
     return [
         say(
             NAME,
             "warning",
-            "Trials were run with {count:count} versions of {tool} ({said}): what differs between them may be the "
-            "version and not the machine.",
-            numbers={"count": len(said)},
+            "Trials ran with {count:count} versions of {tool} ({versions}): a difference between trials may come from "
+            "the version rather than the machine.",
+            numbers={"count": len(used)},
             trials=ran,
             tool=tool,
-            said=enumeration(said),
+            versions=enumeration(used),
         )
-        for tool, said in findings.tool_versions.items()
-        if len(said) > 1
+        for tool, used in findings.tool_versions.items()
+        if len(used) > 1
     ]

@@ -1,7 +1,7 @@
 """Sentences whose every number comes from `Insight.numbers`, by construction.
 
-A template names its numbers with the style they are written in: `{ratio:ratio}`. Its own text holds no digit, so a
-number that is not in `numbers` cannot be printed. Names (of configurations, metrics, checks) may hold digits.
+A template gives each number a style: `{ratio:ratio}`. The template itself must not contain digits, so a sentence can
+only print numbers that are in `numbers`. Names (of configurations, metrics, checks) may contain digits.
 """
 
 import math
@@ -10,7 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from nephoscope.model.rows import Insight
-from nephoscope.model.units import GIB, KIB, MIB
+from nephoscope.model.units import GIB, KIB, MIB, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+
+MIN_IN_CENTS_USD = 0.095
+"""Smaller amounts need more digits than whole cents."""
 
 
 def count(value: float) -> str:
@@ -19,7 +22,7 @@ def count(value: float) -> str:
 
 
 def ratio(value: float) -> str:
-    """Three significant digits; three decimals near one, and as many as show on which side of one it lies."""
+    """Three significant digits; near one, three decimals or as many as it takes to show which side of one it is on."""
     if not 0.9 <= value < 1.1:
         return significant(value, 3)
     decimals = next((d for d in range(3, 9) if value == 1 or float(f"{value:.{d}f}") != 1), 9)
@@ -27,18 +30,39 @@ def ratio(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """Two significant digits, without decimals from 9.95 on: 0.34, 1.2, 12, 120. The value is a percentage already."""
+    """Two significant digits, no decimals from 9.95 up: 0.34, 1.2, 12, 120. The value is already a percentage."""
     return significant(value, 2)
 
 
 def coverage(value: float) -> str:
-    """A coverage in percent, cut and not rounded, so that 94.99 never reads as 95."""
+    """A coverage in percent, truncated rather than rounded, so that 94.99 never reads as 95."""
     return f"{math.floor(10 * value + 1e-9) / 10:.1f}".removesuffix(".0")
 
 
 def money(value: float) -> str:
-    """Dollars without their sign: 1,234.50, and below one dollar four significant digits, without an exponent."""
-    return f"{value:,.2f}" if value >= 1 else significant(value, 4)
+    """Dollars without the dollar sign: 1,234.50, 0.58; below ten cents two significant digits: 0.0031."""
+    return f"{value:,.2f}" if value >= MIN_IN_CENTS_USD else significant(value, 2)
+
+
+def exact_money(value: float) -> str:
+    """Dollars without the dollar sign, four significant digits: for the ends of an interval."""
+    return significant(value, 4)
+
+
+def machine_time(hours: float) -> str:
+    """A rough duration in the unit people would choose: '20 seconds', '12 minutes', '3.5 hours', '2.2 days'."""
+    seconds = hours * SECONDS_PER_HOUR
+    for limit_s, unit_s, name in _TIME_UNITS:
+        if seconds < limit_s:
+            text = significant(seconds / unit_s, 2).removesuffix(".0")
+            return f"{text} {name}" if text == "1" else f"{text} {name}s"
+    days = significant(seconds / SECONDS_PER_DAY, 2).removesuffix(".0")
+    return f"{count(hours)} hours ({days} days)"
+
+
+def limit(value: float) -> str:
+    """A number that a person chose: 5, 1.5, 365."""
+    return f"{value:,g}"
 
 
 def rough(value: float) -> str:
@@ -47,7 +71,7 @@ def rough(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    """A number around zero, as an exponent is: two decimals."""
+    """A number around zero, such as an exponent: two decimals."""
     return f"{value:.2f}".replace("-0.00", "0.00").replace("-", "\N{MINUS SIGN}")
 
 
@@ -57,7 +81,7 @@ def probability(value: float) -> str:
 
 
 def significant(value: float, digits: int) -> str:
-    """So many significant digits, thousands separated, never an exponent; digits before the point are all written."""
+    """That many significant digits, with thousands separators and no exponent; all integer digits are kept."""
     if value == 0:
         return "0"
     magnitude = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
@@ -65,7 +89,7 @@ def significant(value: float, digits: int) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """Four significant digits with a unit for people: seconds as ms, bytes as MiB, shares as %; others as they are."""
+    """Four significant digits in a readable unit: seconds as ms, bytes as MiB, shares as %; other units unchanged."""
     steps, suffix = _STEPS.get(unit, ()), ""
     bare = unit.removesuffix("/s")
     if bare != unit and bare in _BYTES:
@@ -73,12 +97,19 @@ def quantity(value: float, unit: str) -> str:
     for divisor, label in steps:
         if abs(value) >= divisor or (divisor, label) == steps[-1]:
             return f"{significant(value / divisor, 4)} {label}{suffix}"
-    return f"{significant(value, 4)} {unit}" if unit != "1" else significant(value, 4)
+    number = significant(value, 4)
+    return f"{number}{unit[1:]}" if unit.startswith("1") else f"{number} {unit}"
 
 
 _BYTES = ("B", "byte", "bytes")
 _BYTE_STEPS = ((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), (1, "B"))
 _SECOND_STEPS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
+_TIME_UNITS = (
+    (90, 1, "second"),
+    (90 * SECONDS_PER_MINUTE, SECONDS_PER_MINUTE, "minute"),
+    (2 * SECONDS_PER_DAY, SECONDS_PER_HOUR, "hour"),
+)
+"""Below this many seconds, durations are given in this unit."""
 _STEPS: Mapping[str, tuple[tuple[float, str], ...]] = {
     "s": _SECOND_STEPS,
     "share": ((0.01, "%"),),
@@ -92,10 +123,13 @@ STYLES: Mapping[str, Callable[[float], str]] = {
     "coverage": coverage,
     "probability": probability,
     "money": money,
+    "exact_money": exact_money,
+    "machine_time": machine_time,
+    "limit": limit,
     "rough": rough,
     "signed": signed,
 }
-"""Name of a style in a template -> how it writes. `quantity:<unit>` is the one more."""
+"""Name of a style in a template -> its function. One style is not in here: `quantity:<unit>`."""
 
 
 class _Writer(string.Formatter):
@@ -116,26 +150,26 @@ def say(
     benchmark: str | None = None,
     **words: str,
 ) -> Insight:
-    """An insight from a template; only the numbers that the template uses are kept.
+    """Builds an insight from a template; only the numbers that the template uses are kept.
 
     Args:
         rule: name of the rule.
-        kind: what the report does with it.
-        template: `{name:style}` for numbers, `{name}` for words; no digit of its own.
+        kind: where the report shows it.
+        template: `{name:style}` for numbers, `{name}` for words; must not contain digits.
         numbers: by name, unrounded.
-        trials: evidence, in any order.
-        benchmark: when it is about one.
-        **words: names and titles, written as they are.
+        trials: the evidence, in any order.
+        benchmark: the benchmark it is about, if it is about one.
+        **words: names and titles, inserted unchanged.
 
     Raises:
-        ValueError: the template holds a digit of its own, or a number and a word share a name.
-        KeyError: the template uses a name that is not given, or an unknown style.
+        ValueError: the template contains a digit, or a number and a word have the same name.
+        KeyError: the template uses a name or a style that does not exist.
     """
     fields = list(string.Formatter().parse(template))
     if any(character.isdigit() for literal, *_ in fields for character in literal):
-        raise ValueError(f"a number stands in the template of {rule}: {template!r}")
+        raise ValueError(f"the template of {rule} contains a digit: {template!r}")
     if numbers.keys() & words.keys():
-        raise ValueError(f"{rule} gives {sorted(numbers.keys() & words.keys())} as number and as word")
+        raise ValueError(f"{rule} passes {sorted(numbers.keys() & words.keys())} both as a number and as a word")
     used = {name for _, name, *_ in fields if name is not None}
     return Insight(
         rule=rule,
@@ -148,8 +182,15 @@ def say(
 
 
 def plural(number: float, one: str, many: str = "") -> str:
-    """The word that goes with a number."""
+    """Singular or plural, whichever goes with the number."""
     return one if number == 1 else many or f"{one}s"
+
+
+def percent_range(least: str, most: str, numbers: Mapping[str, float]) -> str:
+    """A template for a range of percentages; one number where both ends look the same."""
+    if percent(numbers[least]) == percent(numbers[most]):
+        return f"{{{most}:percent}} %"
+    return f"{{{least}:percent}} to {{{most}:percent}} %"
 
 
 def enumeration(parts: Sequence[str]) -> str:
@@ -158,7 +199,7 @@ def enumeration(parts: Sequence[str]) -> str:
 
 
 def interval_of_one(n: int, style: str, *, sign: str = "") -> str:
-    """A template for the interval of one configuration's median; a single run has none, and says so."""
+    """A template for the interval of one configuration's median; a single run has no interval."""
     if n == 1:
-        return "one run, so no interval"
+        return "single run, no interval"
     return f"{{coverage:coverage}} % interval {sign}{{low:{style}}} to {sign}{{high:{style}}}, n = {{n:count}}"

@@ -1,4 +1,4 @@
-"""The data bundle: every table, what the columns mean, and scripts that recompute the figures without nephoscope."""
+"""The data bundle: all tables, what they hold, and scripts that recompute the figures without nephoscope."""
 
 import csv
 import io
@@ -11,11 +11,11 @@ from nephoscope.model.analysed import AnalysedStudy
 
 BUNDLE = "bundle.zip"
 _FIXED_TIME = (1980, 1, 1, 0, 0, 0)
-"""Equal tables, equal bytes."""
+"""So that equal tables give equal bytes."""
 
 
 def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
-    """A ZIP file of the tables (name -> CSV) and what belongs to them; equal studies, equal bytes."""
+    """A ZIP file of the tables (name -> CSV) with README and scripts; equal studies give equal bytes."""
     shipped = resources.files("nephoscope.report").joinpath("bundle")
     files = {f"{name}.csv": content for name, content in tables.items()}
     files["metrics.csv"] = _metrics(study)
@@ -46,7 +46,7 @@ def _metrics(study: AnalysedStudy) -> bytes:
 
 
 def _study(study: AnalysedStudy) -> bytes:
-    said = {
+    facts = {
         "study": study.study,
         "title": study.title,
         "nephoscope_version": study.nephoscope_version,
@@ -55,4 +55,4 @@ def _study(study: AnalysedStudy) -> bytes:
         "confidence": study.levels.confidence,
         "price_date": study.price_date,
     }
-    return (json.dumps(said, indent=1, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode()

@@ -1,4 +1,4 @@
-"""A page of its own for two studies, like for like; needs nothing else, and no script."""
+"""A self-contained page without scripts that compares two studies like for like."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from nephoscope.report.parts import Cell, Column, Row, Table, verdict_badge
 def render_editions(
     rows: Sequence[EditionRow], overall: Sequence[EditionOverall], left_out: Sequence[str], names: tuple[str, str]
 ) -> str:
-    """The page; equal rows, equal bytes."""
+    """The page; equal rows give equal bytes."""
     before, after = names
     return (
         environment()
@@ -34,20 +34,22 @@ def _table(rows: Sequence[EditionRow]) -> Table:
         Column("Metric"),
         Column("Performance", numeric=True, hint="B / A, Hodges\N{EN DASH}Lehmann, with its exact interval."),
         Column("B is"),
-        Column("Price", numeric=True, hint="A month, B / A."),
-        Column("Per dollar", numeric=True, hint="Performance / price; the interval moves with the price."),
+        Column("Price", numeric=True, hint="Cost of a month, B / A."),
+        Column(
+            "Per dollar", numeric=True, hint="Performance / price; the price is a constant and adds no uncertainty."
+        ),
         Column("B is, per dollar"),
         Column("n", numeric=True, hint="A, B."),
     )
-    return Table("B against A", columns, tuple(_row(row) for row in rows))
+    return Table("B compared with A", columns, tuple(_row(row) for row in rows))
 
 
 def _overall(rows: Sequence[EditionOverall]) -> Table:
     columns = (
         Column("Metric"),
-        Column("Performance, in the mean", numeric=True, hint="Geometric mean of B / A, with its bootstrap interval."),
+        Column("Mean performance", numeric=True, hint="Geometric mean of B / A, with its bootstrap interval."),
         Column("Configurations", numeric=True),
-        Column("Least n", numeric=True, hint="Replicates of the configuration and study that has fewest."),
+        Column("Smallest n", numeric=True, hint="The smallest number of replicates of any configuration in A or B."),
     )
     body = tuple(
         Row(
@@ -60,7 +62,7 @@ def _overall(rows: Sequence[EditionOverall]) -> Table:
         )
         for row in rows
     )
-    return Table("B against A over all configurations", columns, body, compact=True)
+    return Table("B compared with A over all configurations", columns, body, compact=True)
 
 
 def _row(row: EditionRow) -> Row:

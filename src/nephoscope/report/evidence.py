@@ -1,4 +1,4 @@
-"""Anchors: where a number's trials are listed, and where a trial's files are."""
+"""Anchors: where the trials behind a number are listed, and where the files of a trial are."""
 
 import hashlib
 import re
@@ -24,12 +24,12 @@ class EvidenceSet:
 
 @dataclass
 class EvidenceBook:
-    """Gives each distinct set of trials one anchor, numbered in the order in which the report first needs it."""
+    """Gives each distinct set of trials one anchor, numbered in order of first use."""
 
     sets: dict[tuple[str, ...], EvidenceSet] = field(default_factory=dict)
 
     def cite(self, trials: Sequence[str], about: str) -> EvidenceSet | None:
-        """The set of these trials, whatever their order; None when there are none, or the page holds no more sets."""
+        """The set of these trials in any order; None when there are none, or the page is full."""
         key = tuple(sorted(set(trials)))
         if not key or (key not in self.sets and len(self.sets) == MAX_SETS):
             return None
@@ -40,7 +40,7 @@ class EvidenceBook:
 
 
 def slug(text: str) -> str:
-    """A name as a part of an anchor: safe characters only, still distinct when others had to go."""
+    """A name as part of an anchor: safe characters only; a hash keeps names distinct when characters are replaced."""
     safe = _UNSAFE.sub("-", text)
     if safe == text:
         return safe
@@ -48,10 +48,10 @@ def slug(text: str) -> str:
 
 
 def trial_anchor(trial: str) -> str:
-    """Of a trial's row."""
+    """Anchor of a trial's row."""
     return f"trial-{slug(trial)}"
 
 
 def folder_link(row: TrialRow) -> str | None:
-    """Relative link from report/index.html to the raw files of the attempt that counts."""
+    """Relative link from report/index.html to the raw files of the attempt that the report uses."""
     return None if row.folder is None else f"../{quote(row.folder.strip('/'))}/"

@@ -1,4 +1,4 @@
-"""The report's files: index.html and the rows behind it as CSV and Parquet. Pure; `store` writes them."""
+"""The report's files: index.html and its data as CSV and Parquet. Pure; `store` writes them."""
 
 from collections.abc import Mapping
 
@@ -13,11 +13,11 @@ PAGE = "index.html"
 
 
 TABLES: Mapping[str, type[Frozen]] = {name: kind for name, kind in STORED.items() if name != "trials"}
-"""The rows behind the page, by the name of their files."""
+"""The data behind the page, by file name."""
 
 
 def report_files(study: AnalysedStudy) -> dict[str, bytes]:
-    """File name -> content; equal studies, equal bytes."""
+    """File name -> content; equal studies give equal bytes."""
     tables = {name: to_csv_and_parquet(getattr(study, name), kind) for name, kind in STORED.items()}
     files = {PAGE: render_html(study).encode()}
     for name in TABLES:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from nephoscope.model.units import GIB, KIB, MIB, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
+from nephoscope.model.units import GIB, KIB, MIB, SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
 MISSING = "\N{EN DASH}"
 TIMES = "\N{MULTIPLICATION SIGN}"
@@ -25,27 +25,30 @@ MAX_DIGITS = 6
 
 @dataclass(frozen=True)
 class Scale:
-    """How the values of one metric are written: divided by `divisor`, with `decimals`, in `unit`."""
+    """How to write the values of one metric: divided by `divisor`, with `decimals`, in `unit`."""
 
     divisor: float
     unit: str
     decimals: int
 
     def value(self, value: float) -> float:
-        """In the scale's unit, unrounded; for the axis of a chart."""
+        """In the scale's unit, unrounded; for chart axes."""
         return value / self.divisor
 
     def number(self, value: float | None) -> str:
-        """Without the unit, for a column whose head names it."""
+        """Without the unit, for columns that have it in their heading."""
         return MISSING if value is None else grouped(value / self.divisor, self.decimals)
 
     def text(self, value: float | None) -> str:
-        """With the unit."""
-        return MISSING if value is None else f"{self.number(value)} {self.unit}".rstrip()
+        """With the unit: '12,345/s', '1.2 ms'."""
+        if value is None:
+            return MISSING
+        number = self.number(value)
+        return f"{number}{self.unit[1:]}" if self.unit.startswith("1/") else f"{number} {self.unit}".rstrip()
 
 
 def grouped(value: float, decimals: int) -> str:
-    """12,345.6 with thousands separators, a true minus sign and no negative zero."""
+    """12,345.6 with thousands separators, a real minus sign and no negative zero."""
     text = f"{value:,.{decimals}f}"
     if not text.strip("-0.,"):
         text = text.lstrip("-")
@@ -53,7 +56,7 @@ def grouped(value: float, decimals: int) -> str:
 
 
 def scale_for(unit: str, values: Iterable[float], half_widths: Iterable[float] = (), *, metric: str = "") -> Scale:
-    """One scale for all values of a metric; the narrowest interval decides how many digits mean something."""
+    """One scale for all values of a metric; the narrowest interval decides how many digits are meaningful."""
     known = [abs(value) for value in values]
     largest = max(known, default=0.0)
     divisor, label = _divisor(unit, metric, largest)
@@ -84,7 +87,7 @@ def _step(steps: tuple[tuple[float, str], ...], largest: float) -> tuple[float, 
 
 
 def _decimals(largest: float, smallest: float, resolution: float) -> int:
-    """Two digits of the interval's half width; without one, three significant digits of the smallest value."""
+    """Two digits of the interval's half-width; without an interval, three significant digits of the smallest value."""
     finest = resolution / 10 if resolution > 0 else smallest / 100
     wanted = -math.floor(math.log10(finest)) if finest > 0 else 0
     room = MAX_DIGITS - (math.floor(math.log10(largest)) + 1 if largest >= 1 else 1)
@@ -92,7 +95,7 @@ def _decimals(largest: float, smallest: float, resolution: float) -> int:
 
 
 def percent(value: float | None) -> str:
-    """Two significant digits: 0.34 %, 1.2 %, 12 %, 120 %. The value is a percentage already."""
+    """Two significant digits: 0.34 %, 1.2 %, 12 %, 120 %. The value is already a percentage."""
     if value is None:
         return MISSING
     size = abs(value)
@@ -103,12 +106,12 @@ def percent(value: float | None) -> str:
 
 
 def counting(good: int, of: int) -> str:
-    """'3 of 4 trials count', '1 of 1 trial counts'."""
-    return f"{good:,} of {plural(of, 'trial')} {'counts' if of == 1 else 'count'}"
+    """'3 of 4 trials valid', '1 of 1 trial valid'."""
+    return f"{good:,} of {plural(of, 'trial')} valid"
 
 
 def coverage(value: float | None) -> str:
-    """Exact coverage of an interval, 0..1, cut and not rounded so that 94.99 never reads 95."""
+    """Exact coverage of an interval, 0..1, truncated rather than rounded, so that 94.99 never reads as 95."""
     return MISSING if value is None else f"{math.floor(value * 1000 + 1e-9) / 10:.1f} %"
 
 
@@ -118,7 +121,7 @@ def share(value: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """Three significant digits and a times sign: 1.93, 0.512; finer near one, where ties are decided."""
+    """Three significant digits and a times sign: 1.93×, 0.512×; finer near one, where ties are decided."""
     if value is None:
         return MISSING
     if value <= 0:
@@ -128,7 +131,7 @@ def ratio(value: float | None) -> str:
 
 
 def probability(value: float | None) -> str:
-    """A p-value; tiny ones as a bound."""
+    """A p-value; tiny ones as an upper bound."""
     if value is None:
         return MISSING
     return "<0.0001" if value < 0.0001 else f"{value:.4f}" if value < 0.1 else f"{value:.2f}"
@@ -149,7 +152,7 @@ def integer(value: float | None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """12.3 s, 1 min 11 s, 2 h 5 min."""
+    """12.3 s, 1 min 11 s, 2 h 5 min, 52 h 10 min (2.2 days)."""
     if seconds is None:
         return MISSING
     if seconds < SECONDS_PER_MINUTE:
@@ -158,7 +161,8 @@ def duration(seconds: float | None) -> str:
     if whole < SECONDS_PER_HOUR:
         return f"{whole // SECONDS_PER_MINUTE} min {whole % SECONDS_PER_MINUTE} s"
     minutes = round(seconds / SECONDS_PER_MINUTE)
-    return f"{minutes // 60:,} h {minutes % 60} min"
+    text = f"{minutes // 60:,} h {minutes % 60} min"
+    return f"{text} ({seconds / SECONDS_PER_DAY:,.1f} days)" if seconds >= 2 * SECONDS_PER_DAY else text
 
 
 def moment(unix_ms: int | None) -> str:
@@ -179,8 +183,8 @@ def dollars(value: float | None) -> str:
 
 
 def money(value: float) -> str:
-    """Four significant digits, without an exponent: $0.04879, $1,234."""
+    """Cents from ten dollars up, four significant digits below, no exponent: $0.04879, $5.384, $1,234.50."""
     if value == 0:
         return "$0"
-    decimals = max(0, 3 - math.floor(math.log10(abs(float(f"{value:.3e}")))))
+    decimals = max(2, 3 - math.floor(math.log10(abs(float(f"{value:.3e}")))))
     return f"${value:,.{decimals}f}"

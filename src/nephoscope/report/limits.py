@@ -1,20 +1,20 @@
-"""How much a page holds. Beyond it rows stand in the files beside the page, and the page says where."""
+"""How much a page shows. Further rows are in the files beside the page, and the page says where."""
 
 FIRST_ROWS = 10
-"""What a long table shows before a reader asks for all of it."""
+"""Visible rows of a long table before a reader unfolds it."""
 FOLDED_FROM = 16
-"""A table, or a group of one, with fewer rows is shown whole: a fold must be worth its click."""
+"""A table or group with fewer rows is shown in full: folding it would not be worth a click."""
 MAX_TRIALS = 1_000
-"""Rows of trials: those that do not count first, then by the plan. The others are linked to their folders."""
+"""Listed trials: excluded ones first, then in plan order. The others link to their folders."""
 MAX_SETS = 1_000
-"""Sets of trials behind numbers, in the order in which the page needs them; later numbers lead nowhere."""
+"""Sets of trials behind numbers, in the order in which the page uses them; later numbers have no link."""
 MAX_LINKS = 100
-"""Trials of one set, or of one reason, that are linked one by one."""
+"""Trials of one set or with one reason that get a link each."""
 MAX_DRAWN_VALUES = 3_000
-"""Of headline metrics: with more, charts show medians, intervals and extremes, and no sign for every trial."""
+"""Values of headline metrics; with more, charts show medians, intervals and extremes instead of every trial."""
 MAX_METRIC_ROWS = 600
-"""Of one benchmark's table of all metrics."""
+"""Rows of one benchmark's table of all metrics."""
 MAX_METRIC_ROWS_IN_ALL = 3_000
-"""Of all benchmarks' tables together."""
+"""Rows of these tables of all benchmarks together."""
 MAX_FORMULAS = 200
-"""Months that are spelled out."""
+"""Monthly costs whose formula the page shows."""

@@ -1,4 +1,4 @@
-"""Finds rows of an `AnalysedStudy` by what a section needs; selects and sorts, computes nothing."""
+"""Finds the rows of an `AnalysedStudy` that a section needs; selects and sorts, computes nothing."""
 
 import tomllib
 from collections import defaultdict
@@ -37,9 +37,9 @@ class Lookup:
     series: dict[MetricKey, list[MeasurementRow]]
     comparisons: dict[tuple[str, str, bool], list[Comparison]]
     ranks: dict[tuple[str, str, str, str | None], dict[str, RankRow]]
-    """By benchmark, metric, view and basis, then configuration."""
+    """By benchmark, metric, view and price basis, then by configuration."""
     costs: dict[str, list[CostRow]]
-    """By configuration, in the order of bases."""
+    """By configuration, in the order of price bases."""
 
     @classmethod
     def of(cls, study: AnalysedStudy) -> "Lookup":
@@ -73,7 +73,7 @@ class Lookup:
         )
 
     def trials_of(self, benchmark: str, configuration: str | None = None) -> list[TrialRow]:
-        """Trials of a benchmark in the order of the plan."""
+        """Trials of a benchmark in plan order."""
         return list(self._trials_of.get((benchmark, configuration), ()))
 
     @cached_property
@@ -86,19 +86,19 @@ class Lookup:
 
     @cached_property
     def listed(self) -> frozenset[str]:
-        """The trials that have a row of their own on the page."""
+        """The trials that have their own row on the page."""
         first = sorted(self.study.trials, key=lambda row: (row.counts, row.position))
         return frozenset(row.trial for row in first[:MAX_TRIALS])
 
     @cached_property
     def draws_values(self) -> bool:
-        """Whether every trial has a sign of its own in the charts of headline metrics."""
+        """Whether charts of headline metrics show every trial."""
         boards = [(row.benchmark, metric.name) for row in self.study.benchmarks for metric in headlines(row)]
         return sum(len(self.values.get(board, ())) for board in boards) <= MAX_DRAWN_VALUES
 
     @cached_property
     def price_boards(self) -> Mapping[tuple[str, str, str], list[PricePerformance]]:
-        """Performance per dollar by benchmark, metric and basis."""
+        """Performance per dollar by benchmark, metric and price basis."""
         found: dict[tuple[str, str, str], list[PricePerformance]] = defaultdict(list)
         for row in self.study.price_performance:
             found[row.benchmark, row.metric, row.basis].append(row)
@@ -106,17 +106,17 @@ class Lookup:
 
     @cached_property
     def cpus(self) -> Mapping[str, int | None]:
-        """Of each configuration the measured CPUs of one machine; None: it does not say."""
-        # Machines of the database come before those of the load.
+        """Configuration -> CPUs of one machine that were measured; None when unknown."""
+        # Database machines come before load machines, so they win.
         return {row.configuration: row.facts.cpus_allowed for row in reversed(self.study.machines)}
 
     def statistics_of(self, benchmark: str, metric: str, *, per_cpu: bool = False) -> list[Statistic]:
-        """One statistic per configuration that has one, in the study's order of configurations."""
+        """The statistic of each configuration that has one, in the study's order of configurations."""
         found = self.statistics.get((benchmark, metric, per_cpu), {})
         return [found[name] for name in sorted(found, key=self._place.__getitem__)]
 
     def of_configuration(self, benchmark: str, metric: str, configuration: str) -> list[Statistic]:
-        """The statistic of one configuration; empty: it has none."""
+        """The statistic of one configuration; empty when it has none."""
         return [one for one in self.statistics_of(benchmark, metric) if one.configuration == configuration]
 
     @cached_property
@@ -124,7 +124,7 @@ class Lookup:
         return {name: place for place, name in enumerate(self.configurations)}
 
     def ranked(self, benchmark: str, metric: Metric) -> list[str]:
-        """All configurations with a trial, best median first, those without a valid one last."""
+        """All configurations with a trial, best median first; those without a valid trial last."""
         found = self.statistics.get((benchmark, metric.name, False), {})
         best_first = -1 if metric.direction is Direction.HIGHER else 1
         begun = {row.configuration for row in self.trials_of(benchmark)}
@@ -132,7 +132,7 @@ class Lookup:
         return sorted(found, key=lambda name: (best_first * found[name].median, self._place[name])) + missing
 
     def scale(self, benchmark: str, metric: Metric, *, per_cpu: bool = False) -> Scale:
-        """How the values of this metric are written, the same for every configuration."""
+        """How to write the values of this metric, the same for every configuration."""
         rows = self.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
         values: list[float] = [row.median for row in rows]
         if not values:
@@ -141,12 +141,12 @@ class Lookup:
 
 
 def headlines(benchmark: BenchmarkRow) -> list[Metric]:
-    """What a benchmark is ranked by; the first metric where none is marked."""
+    """The metrics that a benchmark is ranked by; the first metric if none is marked."""
     return [metric for metric in benchmark.metrics if metric.headline] or benchmark.metrics[:1]
 
 
 def configurations_of(study: AnalysedStudy) -> list[str]:
-    """Names in the order of the study file, then whatever else trials, machines or statistics name."""
+    """Names in the order of the study file, then any others that trials, machines or statistics have."""
     named = [
         *_named_in_study_file(study.study_toml),
         *sorted(row.intent.configuration_name for row in study.plan.trials),

@@ -1,18 +1,18 @@
-"""Long parts of a page, packed to a tenth of their size: gzip in base64, which `report.js` unpacks offline."""
+"""Packs long parts of a page to a tenth of their size: gzip in base64, which `report.js` unpacks offline."""
 
 import base64
 import gzip
 
 MAX_PLAIN = 4096
-"""Characters up to which a part stands in the page as it is."""
+"""Parts of up to this many characters are not packed."""
 LEVEL = 6
 
 
 def pack(text: str) -> str:
-    """ASCII without a character that means anything in HTML; equal texts, equal bytes."""
+    """ASCII text without HTML special characters; equal texts give equal bytes."""
     return base64.b64encode(gzip.compress(text.encode(), LEVEL, mtime=0)).decode()
 
 
 def unpack(text: str) -> str:
-    """The text of `pack`."""
+    """The text that was packed."""
     return gzip.decompress(base64.b64decode(text)).decode()

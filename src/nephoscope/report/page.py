@@ -1,4 +1,4 @@
-"""`render_html`: an analysed study as one HTML file that needs nothing else. Equal input, equal bytes; no clock."""
+"""`render_html`: an analysed study as one self-contained HTML file. Equal input gives equal bytes; no clock is read."""
 
 import base64
 import hashlib
@@ -38,8 +38,8 @@ LIBRARY = "window.vegaEmbed = vegaEmbed;"
 
 
 @dataclass(frozen=True)
-class Said:
-    """An insight with the evidence it leads to."""
+class Sentence:
+    """An insight with a link to its evidence."""
 
     text: str
     rule: str
@@ -49,25 +49,25 @@ class Said:
 
 @dataclass(frozen=True)
 class AnswerGroup:
-    """Answers to one question; of many the first are shown."""
+    """Answers to one question; if there are many, only the first are visible at once."""
 
     title: str
-    first: list[Said]
-    folded: list[Said]
+    first: list[Sentence]
+    folded: list[Sentence]
 
 
 FIRST_ANSWERS = 5
 QUESTIONS = {
     "answer": "Which is best",
     "leaders": "Which is best",
-    "per_cpu": "For each CPU",
-    "growth": "More machines",
-    "price_leaders": "For a dollar",
+    "per_cpu": "Per CPU",
+    "growth": "Scaling with machines",
+    "price_leaders": "Per dollar",
     "storage": "Storage",
     "families": "Families of machine types",
-    "predictors": "What predicts a database",
+    "predictors": "What predicts database performance",
 }
-"""Rule -> what it answers."""
+"""Rule -> the question it answers."""
 
 
 def render_html(study: AnalysedStudy) -> str:
@@ -79,8 +79,8 @@ def render_html(study: AnalysedStudy) -> str:
 def _render(book: Book) -> str:
     study = book.lookup.study
     sections = {
-        "answers": _grouped(_said(book, "answer")),
-        "said": {kind: _said(book, kind) for kind in ("warning", "note")},
+        "answers": _grouped(_sentences(book, "answer")),
+        "sentences": {kind: _sentences(book, kind) for kind in ("warning", "note")},
         "leaderboard": leaderboard(book),
         "claims": claims_table(book),
         "costs": cost_section(book),
@@ -121,14 +121,14 @@ def _explorer(book: Book) -> Markup | None:
     return None if data is None else Markup(as_script(data))  # noqa: S704  # see above
 
 
-def _said(book: Book, kind: str) -> list[Said]:
-    return [_one(book, insight) for insight in book.lookup.study.insights if insight.kind == kind]
+def _sentences(book: Book, kind: str) -> list[Sentence]:
+    return [_sentence(book, insight) for insight in book.lookup.study.insights if insight.kind == kind]
 
 
-def _grouped(answers: list[Said]) -> list[AnswerGroup]:
-    groups: dict[str, list[Said]] = {}
-    for said in answers:
-        groups.setdefault(QUESTIONS.get(said.rule, "Other answers"), []).append(said)
+def _grouped(answers: list[Sentence]) -> list[AnswerGroup]:
+    groups: dict[str, list[Sentence]] = {}
+    for sentence in answers:
+        groups.setdefault(QUESTIONS.get(sentence.rule, "Other answers"), []).append(sentence)
     return [
         AnswerGroup(title, found[:FIRST_ANSWERS], found[FIRST_ANSWERS:])
         if len(found) > FIRST_ANSWERS + 1
@@ -137,14 +137,14 @@ def _grouped(answers: list[Said]) -> list[AnswerGroup]:
     ]
 
 
-def _one(book: Book, insight: Insight) -> Said:
+def _sentence(book: Book, insight: Insight) -> Sentence:
     evidence = book.evidence.cite(insight.trials, f"insight “{insight.rule}”")
-    return Said(insight.text, insight.rule, insight.benchmark, evidence)
+    return Sentence(insight.text, insight.rule, insight.benchmark, evidence)
 
 
 def _key_facts(book: Book) -> list[tuple[str, str]]:
     study, lookup = book.lookup.study, book.lookup
-    models = unique(row.facts.cpu_model or "CPU model not said" for row in study.machines)
+    models = unique(row.facts.cpu_model or "CPU model unknown" for row in study.machines)
     hosts = unique(row.facts.hostname or row.machine for row in study.machines)
     machines = f"{people.plural(len(hosts), 'machine')}: {'; '.join(models[:3])}" if hosts else "none observed"
     if len(models) > 3:
@@ -172,12 +172,12 @@ def _key_facts(book: Book) -> list[tuple[str, str]]:
 
 def _replicates(study: AnalysedStudy) -> str:
     if study.source is not None:
-        return "imported: as many of each as its source holds, in the order in which it says they ran"
-    return f"{study.replicates} planned of each benchmark on each configuration, in randomised blocks"
+        return "imported: all that the source has, in the order it gives"
+    return f"{study.replicates} planned per benchmark and configuration, in randomised blocks"
 
 
 def _origin(study: AnalysedStudy) -> list[tuple[str, str]]:
-    """Of an import: who measured, and what was found and not read. What is not known stands in the description."""
+    """For an import: who measured it, and what was found but not read. The description says what is not known."""
     source = study.source
     if source is None:
         return []
@@ -189,22 +189,22 @@ def _origin(study: AnalysedStudy) -> list[tuple[str, str]]:
 
 @cache
 def environment() -> jinja2.Environment:
-    """The templates of pages; what is printed is escaped."""
-    made = jinja2.Environment(
+    """The page templates; everything that they print is escaped."""
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["rows_html"] = rows_html
-    made.globals["folded_html"] = folded_html
-    return made
+    templates.globals["rows_html"] = rows_html
+    templates.globals["folded_html"] = folded_html
+    return templates
 
 
 @cache
 def _assets() -> dict[str, Markup | str]:
-    """Style, scripts and the policy that lets these scripts run and no other."""
+    """Style, scripts and the content security policy that allows only these scripts."""
     libraries = f"(()=>{{{vl_convert.javascript_bundle(LIBRARY, vl_version=VEGA_LITE_VERSION)}}})();"
     early = (TEMPLATES / "theme.js").read_text(encoding="utf-8")
     behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
@@ -219,7 +219,7 @@ def _assets() -> dict[str, Markup | str]:
 
 @cache
 def style() -> Markup:
-    """The style of all pages."""
+    """The style sheet of all pages."""
     return Markup((TEMPLATES / "report.css").read_text(encoding="utf-8"))  # noqa: S704  # our own file
 
 

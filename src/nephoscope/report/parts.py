@@ -1,4 +1,4 @@
-"""What sections are made of: tables, figures and badges, as values that the templates print."""
+"""What sections consist of: tables, figures and badges, as values that the templates print."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from nephoscope.report.lookup import Lookup
 
 @dataclass(frozen=True)
 class Badge:
-    """A verdict: a sign, a word and what it is about; never colour alone."""
+    """A verdict: a sign, a word and its subject; never colour alone."""
 
     sign: str
     word: str
@@ -25,7 +25,7 @@ class Badge:
 
 @dataclass(frozen=True)
 class Link:
-    """Words that lead somewhere; without `href` they are only words."""
+    """Linked text; plain text without `href`."""
 
     text: str
     href: str | None
@@ -49,7 +49,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Column:
-    """Head of a column; numbers stand to the right."""
+    """The head of a column; numbers are right-aligned."""
 
     title: str
     numeric: bool = False
@@ -58,7 +58,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """A row; `group` makes it a head over the rows that follow; `continued` leaves the first column to a cell above."""
+    """A row; `group` makes it a heading for the rows below; `continued` means that a cell above spans column one."""
 
     cells: tuple[Cell, ...] = ()
     anchor: str | None = None
@@ -70,7 +70,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows of a table that are shown, and those that a reader must ask for."""
+    """Rows of a table that are visible at once, and those that a reader must unfold."""
 
     shown: tuple[Row, ...]
     folded: tuple[Row, ...] = ()
@@ -78,7 +78,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its caption; the first cell of each row is its head."""
+    """A table with its caption; the first cell of each row is the row heading."""
 
     caption: str
     columns: tuple[Column, ...]
@@ -89,12 +89,12 @@ class Table:
 
     @property
     def chunks(self) -> list[Chunk]:
-        """The rows by their groups, each folded when it is long; whole where a cell spans rows."""
+        """The rows by group, each folded when it is long; unfolded where a cell spans rows."""
         if len(self.rows) < FOLDED_FROM or any(cell.span > 1 for row in self.rows for cell in row.cells):
             return [Chunk(self.rows)]
         starts = [index for index, row in enumerate(self.rows) if row.group or index == 0]
-        parts = [self.rows[start:end] for start, end in zip(starts, [*starts[1:], len(self.rows)], strict=True)]
-        return [_chunk(part) for part in parts]
+        groups = [self.rows[start:end] for start, end in zip(starts, [*starts[1:], len(self.rows)], strict=True)]
+        return [_chunk(group) for group in groups]
 
 
 def _chunk(rows: tuple[Row, ...]) -> Chunk:
@@ -130,7 +130,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Figure:
-    """Charts with title, key, caption and their data as a table."""
+    """Charts with a title, a key, a caption and their data as a table."""
 
     number: int
     anchor: str
@@ -146,7 +146,7 @@ class Figure:
 
 @dataclass
 class Book:
-    """What all sections share while a report is put together: rows, evidence, figure numbers."""
+    """What all sections share while a report is being built: rows, evidence, figure numbers."""
 
     lookup: Lookup
     evidence: EvidenceBook = field(default_factory=EvidenceBook)
@@ -173,7 +173,7 @@ class Book:
         return Figure(self.figures, anchor, title, subtitle, caption, drawn, tuple(key), table, table_link, columns)
 
     def configuration_key(self) -> tuple[KeyEntry, ...]:
-        """Colour and sign of each configuration, as long as colours tell them apart."""
+        """Colour and sign of each configuration, if there are few enough to tell apart by colour."""
         names = self.lookup.configurations
         if len(names) > theme.MAX_COLOURS:
             return ()
@@ -182,7 +182,7 @@ class Book:
         )
 
 
-EXCLUDED_KEY = KeyEntry("○", "var(--muted)", "hollow: does not count")
+EXCLUDED_KEY = KeyEntry("○", "var(--muted)", "hollow: excluded")
 SIGNS = {
     ComparisonVerdict.BETTER: ("▲", "better", "good"),
     ComparisonVerdict.WORSE: ("▼", "worse", "bad"),
@@ -199,20 +199,20 @@ def verdict_badge(verdict: ComparisonVerdict, rest: str = "", href: str | None =
 
 
 def state_badge(row: TrialRow) -> Badge:
-    """How a trial went, in one word."""
+    """The outcome of a trial in one word."""
     if row.state != "finished":
         return Badge(
             "✕" if row.state == "failed" else "\N{EN DASH}", row.state, "bad" if row.state == "failed" else "even"
         )
     if row.verdict is VerdictKind.VALID:
-        return Badge("✓", "counts", "good")
+        return Badge("✓", "valid", "good")
     if row.verdict is VerdictKind.INVALID:
-        return Badge("✕", "refused", "bad")
+        return Badge("✕", "rejected", "bad")
     return Badge("?", "unknown", "doubt")
 
 
 def trial_links(trials: Sequence[str], lookup: Lookup) -> tuple[Link, ...]:
-    """To the rows of trials, the first hundred; how many more there are is said."""
+    """Links to the rows of the first hundred trials, and the number of the others."""
     known = [trial for trial in trials if trial in lookup.trials]
     more = len(known) - MAX_LINKS
     rest = (Link(f"and {more:,} more", None),) if more > 0 else ()
@@ -220,7 +220,7 @@ def trial_links(trials: Sequence[str], lookup: Lookup) -> tuple[Link, ...]:
 
 
 def trial_href(trial: str, lookup: Lookup) -> str | None:
-    """To the row of a trial; to its folder where the page does not list it."""
+    """Links to the row of a trial, or to its folder when the page does not list it."""
     if trial in lookup.listed:
         return f"#{trial_anchor(trial)}"
     return folder_link(lookup.trials[trial]) if trial in lookup.trials else None
@@ -232,7 +232,7 @@ def trial_cell(trial: str, lookup: Lookup) -> Cell:
 
 
 def evidence_cell(book: Book, text: str, trials: Sequence[str], about: str, note: str = "") -> Cell:
-    """A number that leads to the list of its trials."""
+    """A number that links to the list of its trials."""
     found = book.evidence.cite(trials, about)
     title = f"Evidence {found.label}: {len(found.trials)} trials" if found else ""
     return Cell(text, href=f"#{found.anchor}" if found else None, note=note, title=title)

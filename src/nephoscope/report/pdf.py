@@ -1,4 +1,4 @@
-"""The report on paper: the page without its scripts, every chart drawn beforehand as SVG. Needs the extra `pdf`."""
+"""The report as PDF: the page without scripts, with every chart already drawn as SVG. Needs the extra `pdf`."""
 
 import re
 from typing import Any
@@ -29,21 +29,23 @@ _VARIABLE = re.compile(r"var\(--([a-z0-9-]+)\)")
 
 
 def render_pdf(study: AnalysedStudy) -> bytes:
-    """The report as PDF; equal studies and versions, equal pages.
+    """The report as PDF; equal studies and versions give equal pages.
 
     Raises:
-        ToolMissing: WeasyPrint is not installed, or a library of the system that it needs.
+        ToolMissing: WeasyPrint, or a system library that it needs, is not installed.
     """
     try:
         import weasyprint  # type: ignore[import-untyped]
     except (ImportError, OSError) as error:
-        raise ToolMissing(f"no PDF without WeasyPrint: {error}", hint="pip install 'nephoscope[pdf]'") from error
+        raise ToolMissing(
+            f"cannot write a PDF without WeasyPrint: {error}", hint="pip install 'nephoscope[pdf]'"
+        ) from error
     pdf: bytes = weasyprint.HTML(string=paper(study), url_fetcher=_nothing_else).write_pdf()
     return pdf
 
 
 def paper(study: AnalysedStudy) -> str:
-    """The page as it is printed: no script, charts as SVG in the colours of paper."""
+    """The page for printing: no scripts, charts as SVG in print colours."""
     html = _CHART.sub(_drawn, with_rows(render_html(study)))
     for pattern in _ON_SCREEN:
         html = pattern.sub("", html)
@@ -69,10 +71,10 @@ def _paper_colour(found: re.Match[str]) -> str:
 
 
 def _paper_colours() -> dict[str, str]:
-    """Custom properties as the style sets them for light paper."""
+    """The style sheet's custom properties for the light theme."""
     style = (TEMPLATES / "report.css").read_text(encoding="utf-8")
     return dict(re.findall(r"--([a-z0-9-]+): (#[0-9a-f]{3,6})", style.partition("@media")[0]))
 
 
 def _nothing_else(url: str, *_: Any, **__: Any) -> dict[str, Any]:
-    raise ValueError(f"a report loads nothing, not even {url}")
+    raise ValueError(f"a report must not load anything, but tried to load {url}")

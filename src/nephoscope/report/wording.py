@@ -7,6 +7,7 @@ from nephoscope.model.rows import Statistic
 from nephoscope.report.format import Scale, coverage
 
 ENOUGH = 0.95
+_UNITS_IN_WORDS = {"": "no unit", "1/s": "per second", "1/min": "per minute"}
 _PERCENTILE = re.compile(r"(?:^|(?<=[^A-Za-z0-9]))p(\d{2,3}(?:[._]\d+)?)(?=$|[^A-Za-z0-9])", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\s,:;._-]+")
 
@@ -17,13 +18,13 @@ def direction_text(direction: Direction) -> str:
 
 
 def direction_arrow(direction: Direction) -> str:
-    """For axis titles: the arrow points to the better side of a horizontal axis."""
+    """For axis titles: the arrow points to the better end of a horizontal axis."""
     return "higher is better →" if direction is Direction.HIGHER else "← lower is better"
 
 
 def unit_text(scale: Scale, *, per_cpu: bool = False) -> str:
-    """The unit, or 'no unit'; per CPU where asked."""
-    unit = scale.unit or "no unit"
+    """The unit in words, or 'no unit'; optionally per CPU."""
+    unit = _UNITS_IN_WORDS.get(scale.unit, scale.unit)
     return f"{unit} per CPU" if per_cpu else unit
 
 
@@ -33,7 +34,7 @@ def axis_title(metric: Metric, scale: Scale, *, per_cpu: bool = False) -> str:
 
 
 def metric_title(metric: Metric, *, per_cpu: bool = False) -> str:
-    """For people."""
+    """The title for people."""
     title = metric.title or metric.name
     title = title[:1].upper() + title[1:] if title[1:2].islower() and metric.title else title
     return f"{title}, per CPU" if per_cpu else title
@@ -45,7 +46,7 @@ def interval_text(row: Statistic, scale: Scale) -> str:
 
 
 def coverage_note(row: Statistic) -> str:
-    """What is missing until the interval deserves its name."""
+    """How many replicates are missing for an interval with enough coverage; empty when there are enough."""
     if row.coverage >= ENOUGH:
         return ""
     return f"needs {row.more_replicates_needed} more" if row.more_replicates_needed else "range only"
@@ -77,13 +78,13 @@ def percentile_of(metric: Metric) -> tuple[str, str] | None:
 
 
 def operation_title(metric: Metric, operation: str) -> str:
-    """The metric's title without its percentile; else its name in words."""
+    """The metric's title without the percentile, or else its name in words."""
     if _PERCENTILE.search(metric.title):
         return _PERCENTILE.sub("", metric.title).strip(" ,:;()\N{EN DASH}-")
     return operation.replace("_", " ").capitalize() or metric.name
 
 
 def percentile_number(name: str) -> float:
-    """99.9 of 'p99.9', 99.9 of 'p999': what percentiles are sorted by."""
+    """99.9 for 'p99.9' and for 'p999'; percentiles are sorted by it."""
     digits = name.removeprefix("p")
     return float(digits) if "." in digits or len(digits) < 3 or digits == "100" else float(f"{digits[:2]}.{digits[2:]}")

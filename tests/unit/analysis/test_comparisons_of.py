@@ -100,7 +100,7 @@ def test_one_configuration_and_none_have_no_pairs() -> None:
 
 def test_two_units_are_refused() -> None:
     left, right = rows({"a": SIX}), rows({"b": SIX}, metric=METRICS["tpcc"][0].model_copy(update={"unit": "1/s"}))
-    with pytest.raises(ValueError, match="nothing is converted"):
+    with pytest.raises(ValueError, match="units are not converted"):
         compared((left[0] + right[0], left[1] + right[1]))
 
 

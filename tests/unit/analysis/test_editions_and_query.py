@@ -49,7 +49,7 @@ def test_only_like_for_like() -> None:
     changed = [row.model_copy(update={"parameters": {"warehouses": 2}}) for row in new.benchmarks]
     rows, left_out = editions_of(old, new.model_copy(update={"benchmarks": changed}), basis="on-demand")
     assert rows == []
-    assert "other parameters: warehouses" in left_out[0]
+    assert "different parameters: warehouses" in left_out[0]
     newer = [row.model_copy(update={"version": 2}) for row in old.benchmarks]
     _, left_out = editions_of(old, old.model_copy(update={"benchmarks": newer}), basis="on-demand")
     assert "tpcc version 1 in A, tpcc version 2 in B" in left_out[0]
@@ -84,7 +84,7 @@ def test_the_page_of_two_studies() -> None:
     assert "$292.00 → $365.00" in html
     assert "&lt;b&gt;c&lt;/b&gt; only in A" in html
     assert "src=" not in html
-    assert "B against A over all configurations" in html
+    assert "B compared with A over all configurations" in html
 
 
 @pytest.fixture(scope="module")
@@ -109,10 +109,10 @@ def test_a_query_answers(folder: Path) -> None:
     [
         ("select nope from costs", "nope", "columns of costs: configuration, basis"),
         ("select * from nowhere", "nowhere", "tables: trials, measurements, statistics"),
-        ("drop table costs", "one select", "tables: "),
-        ("select 1; select 2", "one select", "tables: "),
+        ("drop table costs", "a single select", "tables: "),
+        ("select 1; select 2", "a single select", "tables: "),
         ("select * from read_csv('/etc/passwd')", "disabled by configuration", "tables: "),
-        ("copy costs to 'x.csv'", "one select", "tables: "),
+        ("copy costs to 'x.csv'", "a single select", "tables: "),
         ("selec", "syntax error", "tables: "),
     ],
 )

@@ -85,17 +85,19 @@ def test_a_database_is_fitted_over_its_machines(study: AnalysedStudy) -> None:
 
 def test_what_is_told(study: AnalysedStudy) -> None:
     copies, shards = told(study)
-    assert shards.endswith("to the power of 1.00 (95.8 % interval 0.96 to 1.04): it grows linearly.")
+    assert shards.endswith("to the power of 1.00 (95.8 % interval 0.96 to 1.04): growth is linear.")
     assert shards.startswith(
-        "kv95, valkey on small: reads and writes per second, 30,150 1/s on 3 and 60,300 1/s on 6 machines"
+        "kv95, valkey on small: reads and writes per second is 30,150/s on 3 and 60,300/s on 6 machines"
     )
-    assert copies.endswith("it does not grow with its machines. One machine takes every write, the others keep copies.")
+    assert copies.endswith(
+        "it does not grow with the number of machines. One machine takes all writes; the others hold replicas."
+    )
     assert "\N{MINUS SIGN}0.11" in copies
 
 
 @pytest.mark.parametrize(
     ("value", "growth", "ending"),
-    [(45e3, "sub-linear", "and less than linearly."), (56.5e3, "not decided", "grows linearly is not decided.")],
+    [(45e3, "sub-linear", "but less than linearly."), (56.5e3, "not decided", "do not show whether growth is linear.")],
 )
 def test_less_than_linear_growth_is_told(value: float, growth: str, ending: str) -> None:
     configurations = [configuration("valkey", machines) for machines in (3, 6)]
@@ -122,7 +124,7 @@ def test_a_section_has_each_figure_once(study: AnalysedStudy) -> None:
     book = Book(Lookup.of(study))
     section = benchmark_section(book, book.lookup.study.benchmarks[0])
     titles = [figure.title for figures in section.headline for figure in figures]
-    assert "kv95: times over the number of machines" in titles
+    assert "kv95: response times over the number of machines" in titles
     assert len(set(titles)) == len(titles)
 
 

@@ -95,5 +95,5 @@ def test_contradictions_are_refused() -> None:
     with pytest.raises(ValueError, match="not in the study"):
         statistics_of(trials[1:], measurements, METRICS)
     other = Metric(name=TPMC.name, unit="1/s", direction=Direction.HIGHER, title="")
-    with pytest.raises(ValueError, match="nothing is converted"):
+    with pytest.raises(ValueError, match="units are not converted"):
         statistics_of(trials, [measurement(trials[0], 1.0, other), *measurements[1:]], METRICS)

@@ -101,7 +101,7 @@ def test_without_a_zone_in_the_study_no_way_is_taken_for_the_one_that_was() -> N
 @pytest.mark.parametrize(
     ("configuration", "machines", "reason"),
     [
-        ({"name": "c"}, {"here": "database"}, "local machines: nobody sells their transfer"),
+        ({"name": "c"}, {"here": "database"}, "local machines: their transfer has no price"),
         (sold(zone="us-east-1a"), {"database-1": "database"}, "one machine: what it sent did not go to another one"),
     ],
 )

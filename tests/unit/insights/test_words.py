@@ -26,6 +26,16 @@ from nephoscope.insights.words import say
         ("coverage", 94.99, "94.9"),
         ("coverage", 95.0, "95"),
         ("probability", 2 / 924, "0.0022"),
+        ("money", 1234.5, "1,234.50"),
+        ("money", 0.5843, "0.58"),
+        ("money", 0.0031249, "0.0031"),
+        ("machine_time", 0.0058, "21 seconds"),
+        ("machine_time", 1 / 3600, "1 second"),
+        ("machine_time", 0.3, "18 minutes"),
+        ("machine_time", 1.24, "74 minutes"),
+        ("machine_time", 3.5, "3.5 hours"),
+        ("machine_time", 52.0, "52 hours (2.2 days)"),
+        ("machine_time", 5200.0, "5,200 hours (217 days)"),
     ],
 )
 def test_styles(style: str, value: float, text: str) -> None:
@@ -42,6 +52,8 @@ def test_styles(style: str, value: float, text: str) -> None:
         (0.125, "share", "12.50 %"),
         (25460.2, "New-Orders/min", "25,460 New-Orders/min"),
         (1.5, "1", "1.500"),
+        (12345.0, "1/s", "12,345/s"),
+        (1000, "1/min", "1,000/min"),
     ],
 )
 def test_quantities(value: float, unit: str, text: str) -> None:
@@ -63,7 +75,7 @@ def test_a_ratio_is_never_written_on_the_other_side_of_one(value: float) -> None
 def test_a_template_with_a_digit_of_its_own_is_refused() -> None:
     with pytest.raises(ValueError, match="template"):
         say("r", "note", "7 trials", numbers={}, trials=[])
-    with pytest.raises(ValueError, match="as word"):
+    with pytest.raises(ValueError, match="as a word"):
         say("r", "note", "{a:count}", numbers={"a": 1}, trials=[], a="x")
     with pytest.raises(KeyError):
         say("r", "note", "{a:count}", numbers={}, trials=[])
@@ -81,5 +93,5 @@ def test_enumeration() -> None:
 def test_a_single_run_is_told_without_an_interval() -> None:
     numbers = {"low": 1.0, "high": 2.0, "coverage": 96.875, "n": 6.0}
     told = [words.say("rule", "answer", words.interval_of_one(n, "ratio"), numbers=numbers, trials=[]) for n in (1, 6)]
-    assert told[0].text == "one run, so no interval"
+    assert told[0].text == "single run, no interval"
     assert told[1].text == "96.8 % interval 1.000 to 2.00, n = 6"

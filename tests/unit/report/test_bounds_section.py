@@ -7,7 +7,7 @@ from tests.unit.report.report_example import laptop
 
 def test_each_configuration_says_what_bound_it() -> None:
     study = laptop()
-    assert "What bound" not in render_html(study)
+    assert "What limited" not in render_html(study)
     row = BoundRow(
         configuration="local-all",
         benchmark="tpcc",
@@ -26,7 +26,7 @@ def test_each_configuration_says_what_bound_it() -> None:
         trials=[study.trials[0].trial],
     )
     page = render_html(study.model_copy(update={"bounds": [row]}))
-    assert page.count("<h4>What bound tpcc</h4>") == 1
+    assert page.count("<h4>What limited tpcc</h4>") == 1
     for text in ("CPU-bound 1, disk-bound 1", "93 %", "3 MiB/s"):
         assert text in page
     assert "Quota used up" not in page

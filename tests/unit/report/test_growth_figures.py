@@ -57,7 +57,7 @@ def test_the_rate_and_then_the_times_are_drawn_over_machines(study: AnalysedStud
     row = next(row for row in study.benchmarks if row.benchmark == "tpcc")
     rate, times = growth_figures(Book(Lookup.of(study)), row)
     assert rate.title.endswith("over the number of machines")
-    assert times.title == "tpcc: times over the number of machines"
+    assert times.title == "tpcc: response times over the number of machines"
     sets = unpacked(rate.panels[0].script)["datasets"]
     assert {point["machines"] for point in sets["points"]} == {1, 2}
     assert sets["linear"][1]["value"] == pytest.approx(2 * sets["linear"][0]["value"])

@@ -14,6 +14,7 @@ import pytest
 from nephoscope.analysis.tables import schema_of
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import (
     ClaimRow,
     Comparison,
@@ -29,6 +30,8 @@ from nephoscope.model.rows import (
 )
 from nephoscope.report.bundle_files import BUNDLE
 from nephoscope.report.files import report_files
+from nephoscope.report.format import money
+from nephoscope.report.page import render_html
 from tests.support.report_folder import write_report
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
@@ -84,11 +87,28 @@ def test_costs_stand_on_the_page_and_beside_it(tmp_path: Path) -> None:
         assert line.strip() in html
 
 
+def test_prices_per_unit_are_quoted_for_a_quantity_that_people_can_read() -> None:
+    study = priced_example.priced()
+    cheap = [
+        row.model_copy(
+            update={name: getattr(row, name) / 1e6 for name in ("usd_per_unit", "low", "high")},
+        )
+        for row in study.price_performance
+    ]
+    first = cheap[0]
+    board = [row for row in cheap if (row.metric, row.basis) == (first.metric, first.basis)]
+    sold = priced_quantity(first.unit, min(row.usd_per_unit for row in board))
+    html = render_html(study.model_copy(update={"price_performance": cheap}))
+    assert sold.count > 1
+    assert f"$ a month per {sold.text}<" in html
+    assert all(money(row.usd_per_unit * sold.size) in html for row in board)
+
+
 def test_a_single_run_has_no_interval_per_dollar_and_bare_machines_no_storage(tmp_path: Path) -> None:
     write_report(priced_example.priced(1), tmp_path)
     html = (tmp_path / "index.html").read_text(encoding="utf-8")
     assert "range, 0" not in html
-    assert "<small>one run</small>" in html
+    assert "<small>single run</small>" in html
     assert "none stated" in html
     assert "With transfer" not in html, "nothing was counted"
 

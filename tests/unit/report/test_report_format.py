@@ -25,7 +25,7 @@ from nephoscope.report.wording import operation_title, percentile_number, percen
         ("IOPS", 12345.678, 120.0, "12,346 IOPS"),
         ("bogo-op/s", 1894.25, 1.3, "1,894.2 bogo-op/s"),
         ("share", 0.2345, 0.004, "23.45 %"),
-        ("1/min", -0.0001, 1.0, "0.0 1/min"),
+        ("1/min", -0.0001, 1.0, "0.0/min"),
     ],
 )
 def test_values_carry_the_digits_their_interval_allows(
@@ -71,10 +71,19 @@ def test_ratios_are_finer_near_one() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("usd", "expected"),
+    [(0, "$0"), (0.0487912, "$0.04879"), (5.3841, "$5.384"), (101.52, "$101.52"), (1234.5, "$1,234.50")],
+)
+def test_money_shows_cents_and_small_amounts_to_four_digits(usd: float, expected: str) -> None:
+    assert people.money(usd) == expected
+
+
 def test_moments_are_utc() -> None:
     assert people.moment(0) == "1970-01-01 00:00 UTC"
     assert people.duration(3725) == "1 h 2 min"
     assert people.duration(59.94) == "59.9 s"
+    assert people.duration(52.2 * 3600) == "52 h 12 min (2.2 days)"
 
 
 def latency(name: str, title: str = "") -> Metric:

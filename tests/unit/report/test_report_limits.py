@@ -48,7 +48,7 @@ def test_trials_beyond_the_bound_are_linked_to_their_folders(monkeypatch: pytest
     monkeypatch.setattr(lookup, "MAX_TRIALS", 5)
     html = render_html(example.laptop())
     assert len(re.findall(r'<tr id="trial-', html)) == 5
-    assert "that count stand in trials.csv of bundle.zip" in html
+    assert "more valid trials, see trials.csv in bundle.zip" in html
     anchors = set(re.findall(r'\bid="([^"]+)"', html))
     assert {link for link in re.findall(r'href="#([^"]+)"', html) if link} <= anchors
     assert len(set(re.findall(r'href="\.\./(trials/[^"]+)"', html))) > 5
@@ -58,7 +58,7 @@ def test_many_trials_are_drawn_as_medians(monkeypatch: pytest.MonkeyPatch) -> No
     plain = render_html(example.laptop())
     monkeypatch.setattr(lookup, "MAX_DRAWN_VALUES", 5)
     html = render_html(example.laptop())
-    assert "too many trials to draw each of them" in html
+    assert "too many trials to draw every one" in html
     assert "every replicate" in plain
     assert "every replicate" not in html
     assert len(html) < len(plain)
@@ -70,7 +70,7 @@ def test_sets_of_trials_and_links_are_bounded(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(parts, "MAX_LINKS", 2)
     html = render_html(example.laptop())
     assert len(re.findall(r'<tr id="evidence-', html)) == 3
-    assert "their trials stand in the column" in html
+    assert "Further numbers have no set here: see the column" in html
     assert re.search(r'<span class="id">and \d+ more</span>', html)
 
 

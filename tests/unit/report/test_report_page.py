@@ -166,7 +166,7 @@ def test_reasons_and_hints_are_shown() -> None:
 
 def test_all_failed_says_so_first() -> None:
     html = render_html(example.all_failed())
-    assert "This study answers nothing yet: 0 of 48 trials count; 48 failed." in html
+    assert "This study has no answers yet. 48 trials: 0 valid, 48 failed." in html
     assert html.count("no valid trial") == 10
 
 
@@ -178,7 +178,7 @@ def test_too_few_replicates_are_called_a_range(laptop_html: str) -> None:
 def test_many_configurations_are_compared_in_grids() -> None:
     html = render_html(example.many(20))
     assert html.count('id="pairs-') == 5
-    assert "more comparisons stand in comparisons.csv" in html
+    assert "more comparisons, see comparisons.csv" in html
 
 
 def test_times_of_different_clocks_never_share_a_figure(laptop: AnalysedStudy) -> None:
@@ -212,7 +212,7 @@ def test_notes_errors_and_round_trips_of_a_benchmark_are_printed(laptop: Analyse
     assert html.count(note) == 1
     assert "8.39 round trips per transaction" in html
     (table,) = re.findall(r"<table>(?:(?!</table>).)*SQLSTATE(?:(?!</table>).)*</table>", html, re.DOTALL)
-    for text in ("new order", "40001", "serialization failure", "tried again", "1,234"):
+    for text in ("new order", "40001", "serialization failure", "retried", "1,234"):
         assert text in table
     assert "SQLSTATE" not in render_html(laptop)
 

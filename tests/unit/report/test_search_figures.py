@@ -92,7 +92,7 @@ def spec_of(figure: Figure, panel: int) -> dict[str, Any]:
 
 def test_each_configuration_has_its_curve(figures: list[Figure]) -> None:
     assert [figure.title for figure in figures] == [
-        "qualify: achieved against offered",
+        "qualify: achieved and offered load",
         "qualify: response times of read against load",
     ]
     for figure in figures:
@@ -147,10 +147,10 @@ def test_the_qualification_table_says_what_is_published_and_how_sure_it_is(figur
     assert heads[:6] == [
         "Configuration",
         "Machine type",
-        "Highest load, 1/s",
+        "Highest load, per second",
         "Interval of the median",
         "Coverage",
-        "Lowest that failed",
+        "Lowest failed load",
     ]
     assert "point select p99" in heads
     rows = {row.cells[0].text: [cell.text for cell in row.cells] for row in table.rows}

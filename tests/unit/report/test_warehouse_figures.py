@@ -40,7 +40,7 @@ def test_levels_bracket_and_limits_are_drawn(book: Book) -> None:
     efficiency, response = warehouse_figures(book, row)
     assert (efficiency.title, response.title) == (
         "most: efficiency over warehouses",
-        "most: response time of New-Order over warehouses",
+        "most: New-Order response time over warehouses",
     )
     for figure, limit in ((efficiency, pytest.approx(100 * 9 / 12.86)), (response, 5)):
         assert {panel.title for panel in figure.panels} == set(NAMES)
@@ -66,5 +66,5 @@ def test_a_section_has_them_and_no_curve_of_rates(book: Book) -> None:
     titles = [figure.title for figures in section.headline for figure in figures]
     assert "most: efficiency over warehouses" in titles
     assert "most: pass probability of each level" in titles
-    assert not any("against offered" in title for title in titles)
+    assert not any("offered load" in title for title in titles)
     assert len(set(titles)) == len(titles)

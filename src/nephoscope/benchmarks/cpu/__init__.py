@@ -1,1 +1,1 @@
-"""What CPUs compute."""
+"""CPU benchmarks."""

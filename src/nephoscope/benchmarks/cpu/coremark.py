@@ -1,7 +1,7 @@
-"""CPU: EEMBC's CoreMark, by one context and by one a CPU, built on the machine from the user's checkout or a clone.
+"""CPU: EEMBC's CoreMark in one context and in one per CPU, built on the machine from the user's checkout or a clone.
 
-A run counts only with "Correct operation validated" and the seeds of the performance run, which are EEMBC's rules. The
-core files must be EEMBC's own: what is altered must not be called CoreMark. Compiler, flags and checksums of every run
+A run is valid only with "Correct operation validated" and the seeds of the performance run; both are EEMBC's rules. The
+core files must be unmodified: an altered copy must not be called CoreMark. Compiler, flags and checksums of every run
 are in its raw output, the commit in `raw/coremark-commit.stdout`.
 """
 
@@ -26,7 +26,7 @@ from nephoscope.parsers.coremark import parse_coremark
 _GRACE_S = 60.0
 _CLONE_S = 300.0
 _RUN_S = 120.0
-"""It looks for a number of iterations that takes 10 to 20 s; slow CPUs take longer."""
+"""CoreMark chooses a number of iterations that takes 10 to 20 s; slow CPUs take longer."""
 _USUAL_RUN_S = 16.0
 _PERFORMANCE = ("0x0", "0x0", "0x66", "0", "7", "1", "2000")
 """EEMBC's parameters of the performance run, iterations by itself."""
@@ -59,19 +59,20 @@ class CoreMarkParameters(EditionParameters):
         default=None, description="a published method, see the table of editions"
     )
     checkout: Annotated[str, StringConstraints(pattern=r"^/")] | None = Field(
-        default=None, description="folder of the machine with EEMBC's CoreMark, whole; default: cloned from repository"
+        default=None,
+        description="folder on the machine with a complete checkout of EEMBC's CoreMark; default: clone the repository",
     )
     repository: Annotated[str, StringConstraints(pattern=r"^(https://|/)")] = Field(
-        default="https://github.com/eembc/coremark.git", description="cloned once for each data folder"
+        default="https://github.com/eembc/coremark.git", description="is cloned once per data folder"
     )
     kinds: Annotated[tuple[Literal["single", "multi"], ...], Field(min_length=1), AS_TUPLE] = Field(
-        default=("single", "multi"), description="one context; one on each CPU of the affinity mask"
+        default=("single", "multi"), description="single: one context; multi: one on each CPU of the affinity mask"
     )
-    repeats: int = Field(default=1, ge=1, le=100, description="runs of each kind; their mean counts")
+    repeats: int = Field(default=1, ge=1, le=100, description="runs of each kind; the result is their mean")
 
     @property
     def runs(self) -> range:
-        """Numbers of the runs of each kind, scaled: EEMBC asks for ten seconds of each."""
+        """Numbers of the runs of each kind, scaled: EEMBC requires ten seconds for each."""
         return range(1, self.scaled(self.repeats, least=1) + 1)
 
 
@@ -90,8 +91,8 @@ class CoreMark:
                 name=f"{kind}.iterations_per_s",
                 unit="1/s",
                 direction=Direction.HIGHER,
-                title=f"CoreMark, {'one context' if kind == 'single' else 'one context a CPU'}",
-                clock="iterations of all contexts / CoreMark's own running time; mean of the runs",
+                title=f"CoreMark, {'one context' if kind == 'single' else 'one context per CPU'}",
+                clock="iterations of all contexts / running time measured by CoreMark; mean of the runs",
                 headline=True,
                 per_cpu=kind == "multi",
             )
@@ -133,16 +134,16 @@ class CoreMark:
             if got.exit_code != 0:
                 said = got.stderr.decode(errors="replace").strip()[-200:]
                 raise EnvironmentProblem(
-                    f"no CoreMark from {origin}: {said}",
-                    hint="clone EEMBC's repository and name the folder in `checkout`; or use the benchmark cpu-kernel, "
-                    "which is no CoreMark",
+                    f"cannot get CoreMark from {origin}: {said}",
+                    hint="clone EEMBC's repository and set `checkout` to the folder; or use the benchmark cpu-kernel, "
+                    "which is not CoreMark",
                 )
         checked = await site.execute(machine, "coremark-check", ["sh", "-c", _CHECK, "sh", source], timeout_s=_GRACE_S)
         if checked.exit_code != 0:
             raise ToolFailed(
                 f"{parameters.checkout or parameters.repository} is not EEMBC's CoreMark: "
                 f"{checked.stdout.decode(errors='replace').strip()[-200:]}",
-                hint="a copy with altered core files must not be called CoreMark; take EEMBC's own",
+                hint="a copy with altered core files must not be called CoreMark; use an unmodified checkout",
             )
         return None
 
@@ -187,7 +188,10 @@ class CoreMark:
 
     def notes(self, parameters: CoreMarkParameters) -> list[str]:
         """See `HasNotes.notes`: the edition, and how it is built."""
-        return [*preset_notes(parameters), "Built by the machine's own cc with EEMBC's flags (-O2); versions below."]
+        return [
+            *preset_notes(parameters),
+            "Built with the machine's own cc and EEMBC's flags (-O2); for versions, see Methods.",
+        ]
 
 
 def _unbiased(rates: Sequence[float]) -> float:
@@ -213,17 +217,17 @@ def _rate(raw: RawOutput, kind: str, number: int) -> float:
     """Iterations a second of one run, which must be what it was built for."""
     output = raw.get(f"{_raw(kind, number)}.stdout")
     if output is None:
-        raise OutputUnreadable(f"{_raw(kind, number)}: its output is not there")
+        raise OutputUnreadable(f"{_raw(kind, number)}: its output is missing")
     run = parse_coremark(output.decode(errors="replace"))
     if not run.is_performance_run:
-        raise OutputUnreadable(f"{_raw(kind, number)}: seedcrc {run.seed_crc} is not of the performance run")
+        raise OutputUnreadable(f"{_raw(kind, number)}: seedcrc {run.seed_crc} does not belong to the performance run")
     if run.contexts != _built_for(run, kind):
         raise OutputUnreadable(f"{_raw(kind, number)}: {run.contexts} contexts, built with {run.flags!r}")
     return run.iterations_per_s
 
 
 def _built_for(run: CoreMarkRun, kind: str) -> int | None:
-    """Contexts that its flags ask for; None: they are those of the other kind."""
+    """Contexts requested by its flags; None when the flags belong to the other kind."""
     asked = _CONTEXTS.search(run.flags)
     if kind == "single":
         return None if asked else 1

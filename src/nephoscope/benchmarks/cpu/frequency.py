@@ -1,6 +1,6 @@
-"""The frequency of the CPUs while they compute, every 30 s, where the machine shows one.
+"""The frequency of the CPUs during a benchmark, read every 30 s, if the machine reports one.
 
-The kernel's cpufreq where there is one, else /proc/cpuinfo; in many virtual machines that never changes, and ARM shows
+Read from the kernel's cpufreq, or else from /proc/cpuinfo, which never changes in many virtual machines. ARM has
 neither.
 """
 
@@ -32,7 +32,7 @@ FREQUENCIES = tuple(
         unit="Hz",
         direction=Direction.HIGHER,
         title=title,
-        clock="cpufreq, else /proc/cpuinfo, of the CPUs of the affinity mask, each 30 s",
+        clock="cpufreq, or else /proc/cpuinfo, for the CPUs of the affinity mask, every 30 s",
     )
     for name, title in (("cpu_frequency", "CPU frequency, mean"), ("cpu_frequency_min", "CPU frequency, lowest"))
 )
@@ -53,7 +53,7 @@ async def frequency_watched(site: Site) -> AsyncIterator[None]:
 
 
 async def _watch(site: Site, rows: list[str]) -> None:
-    """A look that fails is a row less: a frequency is worth no trial."""
+    """A failed reading is skipped: a missing frequency must not fail a trial."""
     machine, begin_s = site.cluster.database[0], time.monotonic()
     await asyncio.sleep(_FIRST_S)
     while True:

@@ -1,7 +1,7 @@
-"""CPU: a Rust port of CoreMark's kernel that comes with nephoscope, for machines without network and compiler.
+"""CPU: a Rust port of CoreMark's kernel that ships with nephoscope, for machines without network or compiler.
 
-It is no CoreMark: other code by another compiler gives other numbers, and EEMBC's name is for EEMBC's own code. Its
-numbers compare machines that ran the same nephoscope-load.
+It is not CoreMark: different code from a different compiler gives different numbers, and the name CoreMark is reserved
+for EEMBC's own code. Its numbers are comparable only between machines that ran the same nephoscope-load.
 """
 
 from typing import Literal
@@ -20,13 +20,13 @@ LABEL = "CoreMark-like kernel (Rust port), not an EEMBC score"
 _GRACE_S = 60.0
 _KINDS = ("single", "multi")
 _MIN_SHARE_OF_DURATION = 0.5
-"""How many iterations fill the time is found by a fifth of a second."""
+"""Time for finding out how many iterations fill the duration."""
 
 
 class CpuKernelParameters(Scaled):
     """How long it runs."""
 
-    duration_s: int = Field(default=10, ge=1, le=86_400, description="about, of each kind")
+    duration_s: int = Field(default=10, ge=1, le=86_400, description="approximate duration of each kind")
 
     @property
     def run_s(self) -> int:
@@ -63,8 +63,8 @@ class CpuKernel:
                 name=f"{kind}.kernel_iterations_per_s",
                 unit="1/s",
                 direction=Direction.HIGHER,
-                title=f"CoreMark-like kernel, {'one thread' if kind == 'single' else 'one thread a CPU'}",
-                clock="iterations of all threads / from their start together until the last one ends",
+                title=f"CoreMark-like kernel, {'one thread' if kind == 'single' else 'one thread per CPU'}",
+                clock="iterations of all threads / time from their common start until the last one ends",
                 headline=True,
                 per_cpu=kind == "multi",
             )
@@ -116,7 +116,7 @@ class CpuKernel:
 
     def notes(self, parameters: CpuKernelParameters) -> list[str]:
         """See `HasNotes.notes`: what it is not."""
-        return [f"{LABEL}: compare it with itself alone.", *scale_notes(parameters)]
+        return [f"{LABEL}: compare it only with itself.", *scale_notes(parameters)]
 
 
 def _rate(raw: RawOutput, kind: str, asked_s: int) -> float:
@@ -128,8 +128,10 @@ def _rate(raw: RawOutput, kind: str, asked_s: int) -> float:
     if kind == "single" and line.threads != 1:
         raise OutputUnreadable(f"cpu-kernel {kind}: of {line.threads} threads")
     if line.elapsed_s < asked_s * _MIN_SHARE_OF_DURATION:
-        raise OutputUnreadable(f"cpu-kernel {kind}: ended after {line.elapsed_s} s of {asked_s} s")
+        raise OutputUnreadable(f"cpu-kernel {kind}: ended after {line.elapsed_s} s instead of {asked_s} s")
     computed = line.iterations / line.elapsed_s
     if abs(computed - line.iterations_per_s) > 0.001 * computed:
-        raise OutputUnreadable(f"cpu-kernel {kind} contradicts itself: {line.iterations_per_s:g}, {computed:g} follows")
+        raise OutputUnreadable(
+            f"cpu-kernel {kind} contradicts itself: {line.iterations_per_s:g}/s reported, {computed:g}/s computed"
+        )
     return line.iterations_per_s

@@ -1,7 +1,7 @@
 """CPU: bogo operations per second of one stress-ng stressor on every CPU of the machine.
 
-`matrix` (matrix algebra in cache) is the stressor that the Cloud Reports and Spare Cores compare CPUs by; `cpu` cycles
-through many methods. Bogo operations compare machines that ran the same version of stress-ng, and nothing else.
+`matrix` (matrix algebra in cache) is the stressor that the Cloud Reports and Spare Cores use to compare CPUs; `cpu`
+cycles through many methods. Bogo operations are comparable only between machines with the same version of stress-ng.
 """
 
 from statistics import fmean
@@ -20,7 +20,7 @@ from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_y
 
 _GRACE_S = 30.0
 _MIN_SHARE_OF_DURATION = 0.9
-_SIXTEEN = Defect("16 workers whatever the machine; every machine type of that edition had 16 vCPU", {"workers": 16})
+_SIXTEEN = Defect("always 16 workers; every machine type of that edition had 16 vCPU", {"workers": 16})
 
 
 class StressNgParameters(EditionParameters):
@@ -49,7 +49,7 @@ class StressNgParameters(EditionParameters):
     )
     stressor: Literal["matrix", "cpu"] = "matrix"
     duration_s: int = Field(default=3, ge=1, le=86_400, description="of one run")
-    repeats: int = Field(default=1, ge=1, le=100, description="runs of a trial, one after the other; their mean counts")
+    repeats: int = Field(default=1, ge=1, le=100, description="consecutive runs in a trial; the result is their mean")
     workers: Annotated[int, Field(ge=1, le=4096)] | Literal["cpus"] = Field(
         default="cpus", description="'cpus': one on each CPU of the affinity mask"
     )
@@ -78,7 +78,7 @@ class StressNg:
                 unit=unit,
                 direction=higher,
                 title=f"Bogo operations ({parameters.stressor})",
-                clock="real time, all workers together",
+                clock="operations of all workers / real time",
                 headline=True,
                 per_cpu=True,
             ),
@@ -87,20 +87,20 @@ class StressNg:
                 unit=unit,
                 direction=higher,
                 title="Bogo operations by CPU time",
-                clock="user + system time of all workers",
+                clock="operations of all workers / their user + system time",
             ),
             Metric(
                 name="cpu_usage_per_instance",
                 unit="1",
                 direction=higher,
-                title="CPU time a worker got, of real time",
+                title="CPU time per worker as a share of real time",
                 clock="user + system time / real time / workers",
             ),
             Metric(
                 name="cpus_effective",
                 unit="CPUs",
                 direction=higher,
-                title="CPUs really used",
+                title="CPUs in use",
                 clock="user + system time of all workers / real time",
             ),
             *FREQUENCIES,
@@ -186,11 +186,11 @@ def _values(raw: RawOutput, name: str, parameters: StressNgParameters) -> dict[s
     """Metrics of one run."""
     row = _row(raw, name)
     if row.cpu_share is None:
-        raise OutputUnreadable(f"{name}.yaml: no cpu-usage-per-instance; stress-ng 0.13 or later writes it")
+        raise OutputUnreadable(f"{name}.yaml: cpu-usage-per-instance is missing; use stress-ng 0.13 or later")
     if row.stressor != parameters.stressor:
         raise OutputUnreadable(f"{name}.yaml: measured {row.stressor!r}, not {parameters.stressor!r}")
     if row.real_s < parameters.run_s * _MIN_SHARE_OF_DURATION:
-        raise OutputUnreadable(f"{name}.yaml: ended after {row.real_s} s of {parameters.run_s} s")
+        raise OutputUnreadable(f"{name}.yaml: ended after {row.real_s} s instead of {parameters.run_s} s")
     return {
         "bogo_ops_per_s": row.per_second,
         "bogo_ops_per_s_cpu_time": row.per_cpu_second,
@@ -211,8 +211,8 @@ def _phase(row: StressNgMetrics, parameters: StressNgParameters) -> CpuPhase | N
 def _row(raw: RawOutput, name: str) -> StressNgMetrics:
     text = raw.get(f"{name}.yaml", b"").decode(errors="replace")
     if not text.strip():
-        raise OutputUnreadable(f"{name}.yaml is empty or not there")
+        raise OutputUnreadable(f"{name}.yaml is empty or missing")
     rows = parse_stress_ng_yaml(text).stressors
     if len(rows) != 1:
-        raise OutputUnreadable(f"{name}.yaml: metrics of {len(rows)} stressors; one was started")
+        raise OutputUnreadable(f"{name}.yaml: metrics of {len(rows)} stressors, but only one was started")
     return rows[0]

@@ -1,1 +1,1 @@
-"""Workloads that drive a database."""
+"""Database workloads."""

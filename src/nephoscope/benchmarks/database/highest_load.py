@@ -1,7 +1,7 @@
-"""The highest load at which a rule holds, of any workload that can be driven in an open pace.
+"""The highest load at which a rule holds, for any workload that supports an open loop.
 
-A closed-loop probe places the search; then each level is one call of the load generator, judged by the rule, until the
-state machine of `search` has an outcome. What it found is recomputed from the raw output alone.
+A closed-loop probe chooses where to start. Each level is then one call of the load generator, judged by the rule, until
+the state machine in `search` reaches an outcome. The result can be recomputed from the raw output alone.
 """
 
 from math import ceil
@@ -45,47 +45,58 @@ _START_S = 0.5
 _MORE = 1.02
 """Operations that a confirmation drives, of those asked: its rule lets 1 % fail to be done in time."""
 _USUAL_PER_S = 50_000
-"""A level, for the time of a plan alone."""
+"""Duration of a level, used only for the plan."""
 
 
 class HighestLoadParameters(Frozen):
     """Parameters of `highest-load`."""
 
-    benchmark: str = Field(default=PointSelect.name, description="whose workload is driven")
-    parameters: dict[str, Any] = Field(default={}, description="of that benchmark, without pace, rate and times")
+    benchmark: str = Field(default=PointSelect.name, description="the benchmark whose workload is used")
+    parameters: dict[str, Any] = Field(
+        default={}, description="parameters of that benchmark, without pace, rate and times"
+    )
     sizing: Sizing | None = Field(
-        default=None, description="how large the data set is, as the Aerospike qualification counts; of `kv` alone"
+        default=None, description="computes the size of the data set as the Aerospike qualification does; only for `kv`"
     )
     operations_per_row: float | None = Field(
         default=None,
         gt=0,
-        description="so many for each row loaded the confirmations drive together, and last as long as that takes; the "
-        "Aerospike qualification asks 3. Default: a short qualification, which is told",
+        description="operations per loaded row that the confirmations run together, which sets how long they last; the "
+        "Aerospike qualification requires 3. Default: a short qualification, which reports mention",
     )
-    rule: str = Field(default=DEFAULT, description="what a level must hold")
-    pace: Literal["poisson", "constant"] = Field(default="poisson", description="how operations arrive at a level")
-    ramp_s: float = Field(default=5, ge=0, description="driven before each measurement interval, not measured")
-    point_s: float = Field(default=30, ge=3, description="the measurement interval of a level")
-    confirmation_s: float = Field(default=60, ge=3, description="the same where the outcome rests on it")
-    confirmations: int = Field(default=3, ge=3, le=20, description="of the level that is found")
+    rule: str = Field(default=DEFAULT, description="the conditions that a level must meet")
+    pace: Literal["poisson", "constant"] = Field(default="poisson", description="how operations arrive")
+    ramp_s: float = Field(default=5, ge=0, description="time under load before each measurement interval, not measured")
+    point_s: float = Field(default=30, ge=3, description="measurement interval of a level")
+    confirmation_s: float = Field(
+        default=60, ge=3, description="measurement interval of the levels that decide the outcome"
+    )
+    confirmations: int = Field(default=3, ge=3, le=20, description="how often the level found must be confirmed")
     resolution_percent: float = Field(
-        default=2, ge=0.5, le=50, description="the search ends when the levels that hold and fail differ by less"
+        default=2,
+        ge=0.5,
+        le=50,
+        description="the search ends when the levels that pass and fail differ by less than this",
     )
-    least_step_per_s: float = Field(default=0, ge=0, description="or by less than this")
-    first_percent: float = Field(default=10, gt=0, le=100, description="of the probe's rate: the first level")
+    least_step_per_s: float = Field(default=0, ge=0, description="or when they differ by less than this")
+    first_percent: float = Field(
+        default=10, gt=0, le=100, description="the first level, as a share of the probe's rate"
+    )
     lowest_per_s: float | None = Field(default=None, gt=0, description="default: a tenth of the first level")
     highest_per_s: float | None = Field(default=None, gt=0, description="default: twice the rate of the probe")
-    settle_s: float = Field(default=1, ge=0, description="between two points")
+    settle_s: float = Field(default=1, ge=0, description="pause between two points")
 
     @model_validator(mode="after")
     def _fit_together(self) -> "HighestLoadParameters":
         if self.benchmark not in WORKLOADS:
-            raise conflict(f"`benchmark` is {self.benchmark!r}; wanted: {' or '.join(WORKLOADS)}")
+            raise conflict(f"`benchmark` is {self.benchmark!r}, but must be {' or '.join(WORKLOADS)}")
         given = [name for name in _OWN if name in self.parameters]
         if given:
-            raise conflict(f"`parameters` holds `{given[0]}`, which the search gives to each level; take it out")
+            raise conflict(f"`parameters` contains `{given[0]}`, which the search sets for each level; remove it")
         if self.sizing is not None and self.sizing.value_bytes < 1:
-            raise conflict("`sizing` leaves no room for values: the disks are too small for an index in so much memory")
+            raise conflict(
+                "`sizing` leaves no space for values: the disks are too small for an index of that much memory"
+            )
         if self.lowest_per_s and self.highest_per_s and self.lowest_per_s > self.highest_per_s:
             raise conflict(f"`lowest_per_s` {self.lowest_per_s:g} is above `highest_per_s` {self.highest_per_s:g}")
         try:
@@ -237,14 +248,14 @@ class HighestLoad:
     def notes(self, parameters: HighestLoadParameters) -> list[str]:
         """See `HasNotes.notes`: the rule."""
         rule = parse_rule(parameters.rule).text
-        pace = f"Levels are offered in an open pace ({parameters.pace})"
+        pace = f"Load is offered in an open loop ({parameters.pace})"
         return [
-            f"A level holds when {rule}, the backlog does not grow, and the load generator is not the limit.",
-            f"{pace}: response times count from the moment each operation was due.",
+            f"A level passes if {rule}, the backlog does not grow, and the load generator is not the limit.",
+            f"{pace}: response times are measured from the moment each operation was due.",
             f"The level found was confirmed at least {parameters.confirmations} times.",
-            "Short: the confirmations are not held against the size of the data set."
+            "Short: the length of the confirmations does not depend on the size of the data set."
             if parameters.operations_per_row is None
-            else f"The confirmations drive at least {parameters.operations_per_row:g} operations for each row.",
+            else f"The confirmations run at least {parameters.operations_per_row:g} operations per row.",
         ]
 
 
@@ -286,9 +297,9 @@ def _per_s(output: LoadOutput) -> float:
     """Operations that ended per second.
 
     Raises:
-        OutputUnreadable: none did, so nobody knows where to search.
+        OutputUnreadable: none did, so there is nowhere to start the search.
     """
     ended = load_output.count(output, outcomes=ENDED)
     if not ended:
-        raise OutputUnreadable("no operation ended in the closed-loop probe: there is no level to begin with")
+        raise OutputUnreadable("no operation completed in the closed-loop probe, so there is no level to start from")
     return ended / output.measured_s

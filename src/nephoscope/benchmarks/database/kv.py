@@ -1,7 +1,7 @@
-"""Reads and writes of rows by key: CockroachDB's kv0 to kv100, on targets of the PostgreSQL wire and of RESP.
+"""Reads and writes of rows by key: CockroachDB's kv0 to kv100, on PostgreSQL wire and RESP targets.
 
-`read_percent = 95` is kv95. Unlike CockroachDB's, writes go to rows that are there, unless `writes = "new"`; and the
-length of the values is said.
+`read_percent = 95` is kv95. Unlike in CockroachDB's version, writes update existing rows unless `writes = "new"`, and
+reports state the length of the values.
 """
 
 from types import MappingProxyType
@@ -22,18 +22,21 @@ OPERATIONS = ("read", "write")
 class KvParameters(PacedParameters):
     """Parameters of `kv`."""
 
-    rows: int = Field(default=1_000_000, ge=1, le=100_000_000_000, description="that are loaded")
-    read_percent: int = Field(default=95, ge=0, le=100, description="of the operations; the others write")
-    batch: int = Field(default=1, ge=1, le=1_000, description="rows of one operation, in one statement")
+    rows: int = Field(default=1_000_000, ge=1, le=100_000_000_000, description="rows that are loaded")
+    read_percent: int = Field(default=95, ge=0, le=100, description="share of operations that read; the others write")
+    batch: int = Field(default=1, ge=1, le=1_000, description="rows per operation, in one statement")
     min_block_bytes: int = Field(default=256, ge=1, le=16_777_216, description="length of a value")
     max_block_bytes: int | None = Field(
-        default=None, ge=1, le=16_777_216, description="each length between is as likely; default: min_block_bytes"
+        default=None,
+        ge=1,
+        le=16_777_216,
+        description="all lengths in between are equally likely; default: min_block_bytes",
     )
-    distribution: Literal["uniform", "zipf"] = Field(default="uniform", description="which of the loaded rows")
-    zipf_exponent: float = Field(default=1.1, gt=0, le=10, description="of the distribution zipf")
+    distribution: Literal["uniform", "zipf"] = Field(default="uniform", description="how the loaded rows are chosen")
+    zipf_exponent: float = Field(default=1.1, gt=0, le=10, description="exponent of the distribution zipf")
     order: Literal["hashed", "sequential"] = Field(default="hashed", description="how rows lie among the keys")
     writes: Literal["existing", "new"] = Field(
-        default="existing", description="new: rows are added, as CockroachDB does"
+        default="existing", description="new: writes add rows, as in CockroachDB"
     )
     pipeline: Pipeline = 1
     cluster: Cluster = False
@@ -93,5 +96,5 @@ class Kv(PacedLoadBenchmark):
         least, most = parameters.min_block_bytes, parameters.max_block_bytes
         length = f"{least}" if most in (None, least) else f"{least} to {most}"
         rows = "1 row" if parameters.batch == 1 else f"{parameters.batch} rows"
-        values = f"Values have {length} bytes; {parameters.read_percent} % of the operations read {rows}."
+        values = f"Values have {length} bytes; {parameters.read_percent} % of operations read {rows}."
         return [parameters.pace_note("operations"), values]

@@ -1,7 +1,7 @@
-"""The most active warehouses of TPC-C at which a rule of response times and efficiency holds, with wait times.
+"""The most active TPC-C warehouses at which a rule on response times and efficiency holds, with wait times.
 
-The same search as that of `highest-load`, over whole warehouses: each level is one trial of TPC-C on a data set that is
-loaded once, at its largest. Models: CockroachDB's `tpccbench`, and the Cloud Reports 2020 and 2021.
+The same search as in `highest-load`, over whole warehouses: each level is one TPC-C run on a data set that is loaded
+once, at its largest size. Modelled on CockroachDB's `tpccbench` and the Cloud Reports 2020 and 2021.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,25 +47,38 @@ _FIRST = 8
 class MaxWarehousesParameters(Frozen):
     """Parameters of `max-warehouses`."""
 
-    warehouses: int = Field(default=1_000, ge=2, le=100_000, description="loaded once: no more than these are found")
-    rule: RuleName = Field(default="tpc-c", description="what a level must hold")
-    parameters: dict[str, Any] = Field(default={}, description="of `tpcc`, without warehouses, waits and times")
-    first: int | None = Field(default=None, ge=1, description="warehouses; default: an eighth of those loaded")
-    least: int = Field(default=1, ge=1, description="warehouses: the lowest level worth knowing")
-    ramp_s: float = Field(default=60, ge=0, description="driven before each measurement interval, not measured")
-    point_s: float = Field(default=300, ge=10, description="the measurement interval of a level")
-    confirmation_s: float = Field(default=600, ge=10, description="the same where the outcome rests on it")
-    confirmations: int = Field(default=3, ge=3, le=20, description="of the level that is found")
-    resolution_percent: float = Field(
-        default=2, ge=0.5, le=50, description="the search ends when the levels that hold and fail differ by less"
+    warehouses: int = Field(
+        default=1_000, ge=2, le=100_000, description="warehouses to load, once; the search cannot find more than these"
     )
-    settle_s: float = Field(default=15, ge=0, description="between two points")
+    rule: RuleName = Field(default="tpc-c", description="the conditions that a level must meet")
+    parameters: dict[str, Any] = Field(
+        default={}, description="parameters of `tpcc`, without warehouses, waits and times"
+    )
+    first: int | None = Field(
+        default=None, ge=1, description="first level in warehouses; default: an eighth of those loaded"
+    )
+    least: int = Field(default=1, ge=1, description="lowest level in warehouses that is of interest")
+    ramp_s: float = Field(
+        default=60, ge=0, description="time under load before each measurement interval, not measured"
+    )
+    point_s: float = Field(default=300, ge=10, description="measurement interval of a level")
+    confirmation_s: float = Field(
+        default=600, ge=10, description="measurement interval of the levels that decide the outcome"
+    )
+    confirmations: int = Field(default=3, ge=3, le=20, description="how often the level found must be confirmed")
+    resolution_percent: float = Field(
+        default=2,
+        ge=0.5,
+        le=50,
+        description="the search ends when the levels that pass and fail differ by less than this",
+    )
+    settle_s: float = Field(default=15, ge=0, description="pause between two points")
 
     @model_validator(mode="after")
     def _fit_together(self) -> "MaxWarehousesParameters":
         given = [name for name in _OWN if name in self.parameters]
         if given:
-            raise conflict(f"`parameters` holds `{given[0]}`, which the search gives; take it out")
+            raise conflict(f"`parameters` contains `{given[0]}`, which the search sets; remove it")
         if self.least > self.warehouses or (self.first or 1) > self.warehouses:
             raise conflict(f"`first` and `least` must not be above `warehouses` {self.warehouses}")
         try:
@@ -118,13 +131,13 @@ class Observed:
 
     @property
     def held(self) -> bool:
-        """No limit is broken, and New-Order's can be judged: rarer transactions may be too few for theirs."""
+        """No limit is exceeded, and New-Order can be judged: there may be too few of the rarer transactions."""
         judged = any(one.met for one in self.asked if one.what.startswith("new order"))
         return judged and all(one.met is not False for one in self.asked)
 
     @property
     def point(self) -> Point:
-        """For the state machine: warehouses are no rate, so what was achieved is the level itself."""
+        """For the state machine: warehouses are not a rate, so the achieved value is the level itself."""
         return Point(self.ask.level, self.ask.purpose, self.held, bool(self.signs), self.ask.level, self.disturbed)
 
 
@@ -207,10 +220,12 @@ class MaxWarehouses:
     def notes(self, parameters: MaxWarehousesParameters) -> list[str]:
         """See `HasNotes.notes`: the rule."""
         rule = RULES[parameters.rule]
-        held = f"A level holds when {rule.text()} ({rule.source}), at most {ERRORS.percent} of transactions fail, and"
-        loaded = f"{parameters.warehouses:,} warehouses are loaded once; each level drives as many of them as it says"
+        held = f"A level passes if {rule.text()} ({rule.source}), at most {ERRORS.percent} of transactions fail, and"
+        loaded = (
+            f"{parameters.warehouses:,} warehouses are loaded once; each level uses as many of them as its number says"
+        )
         return [
-            f"{held} the load generator is not the limit. A limit that too few transactions support is not judged.",
+            f"{held} the load generator is not the limit. A limit with too few transactions is not judged.",
             f"{loaded}, with the wait times of the specification.",
             f"The level found was confirmed at least {parameters.confirmations} times.",
             *self._tpcc.notes(parameters.most),

@@ -1,7 +1,7 @@
-"""sysbench's `oltp_insert` and `oltp_read_write`, driven by our load generator on tables of sysbench's form.
+"""sysbench's `oltp_insert` and `oltp_read_write`, run by our load generator on sysbench's tables.
 
-sysbench's released versions draw rows by `special`, later ones by `uniform`: here the distribution is said, and stands
-in the notes of every report.
+Released versions of sysbench choose rows with the distribution `special`, later ones with `uniform`: here it is a
+parameter, and the notes of every report state it.
 """
 
 from types import MappingProxyType
@@ -21,9 +21,9 @@ class OltpInsertParameters(PacedParameters):
     """Parameters of `oltp-insert`."""
 
     tables: int = Field(default=10, ge=1, le=1_000)
-    rows: int = Field(default=100_000, ge=1, le=2_000_000_000, description="of each table, when it is loaded")
+    rows: int = Field(default=100_000, ge=1, le=2_000_000_000, description="rows per table when it is loaded")
     distribution: load_spec.SysbenchDistribution = Field(
-        default="uniform", description="of the number k of new rows, as sysbench's --rand-type"
+        default="uniform", description="distribution of column k in new rows, like sysbench's --rand-type"
     )
 
 
@@ -33,10 +33,11 @@ class OltpReadWriteParameters(PacedParameters):
     tables: int = Field(default=10, ge=1, le=1_000)
     rows: int = Field(default=100_000, ge=1, le=2_000_000_000, description="of each table")
     distribution: load_spec.SysbenchDistribution = Field(
-        default="uniform", description="which row a statement is about, as sysbench's --rand-type"
+        default="uniform", description="how a statement chooses its row, like sysbench's --rand-type"
     )
     profile: load_spec.Trips = Field(
-        default="chatty", description="chatty: a statement a round trip, as sysbench; pipelined: a transaction"
+        default="chatty",
+        description="chatty: one round trip per statement, like sysbench; pipelined: one per transaction",
     )
 
 
@@ -55,7 +56,9 @@ class _Oltp(PacedLoadBenchmark):
 
     def _tables_note(self, parameters: Any) -> str:
         tables = "1 table" if parameters.tables == 1 else f"{parameters.tables} tables"
-        return f"{tables} of {parameters.rows:,} rows each, drawn by sysbench's {parameters.distribution}."
+        return (
+            f"{tables} of {parameters.rows:,} rows each, chosen by sysbench's distribution {parameters.distribution}."
+        )
 
 
 class OltpInsert(_Oltp):
@@ -105,7 +108,7 @@ class OltpReadWrite(_Oltp):
     def notes(self, parameters: Any) -> list[str]:
         """See `HasNotes.notes`: the pace, what is drawn, and how it is sent."""
         sent = {
-            "chatty": "20 round trips a transaction, as sysbench's.",
-            "pipelined": "1 round trip a transaction, where sysbench has 20: not comparable with its numbers.",
+            "chatty": "20 round trips per transaction, like sysbench.",
+            "pipelined": "1 round trip per transaction, while sysbench has 20: not comparable with its numbers.",
         }
         return [parameters.pace_note("transactions"), self._tables_note(parameters), sent[parameters.profile]]

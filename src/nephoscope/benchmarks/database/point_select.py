@@ -1,7 +1,7 @@
-"""Point selects: one row by its primary key per operation, uniform over the rows, no transaction block.
+"""Point selects: each operation reads one row by primary key, chosen uniformly, without a transaction block.
 
 The statement and the table are sysbench's `oltp_point_select`; the distribution is uniform (sysbench's released
-versions draw 'special' unless told otherwise).
+versions use 'special' by default).
 """
 
 from types import MappingProxyType
@@ -20,7 +20,7 @@ ROW_BYTES = 320
 class PointSelectParameters(PacedParameters):
     """Parameters of `point-select`."""
 
-    rows: int = Field(default=1_000_000, ge=1, le=2_000_000_000, description="of the one table")
+    rows: int = Field(default=1_000_000, ge=1, le=2_000_000_000, description="rows of the single table")
 
 
 class PointSelect(PacedLoadBenchmark):

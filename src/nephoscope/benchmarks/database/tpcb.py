@@ -1,6 +1,6 @@
-"""pgbench's default transaction, "TPC-B (sort of)", driven by our load generator on pgbench's tables.
+"""pgbench's default transaction, "TPC-B (sort of)", run by our load generator on pgbench's tables.
 
-It is not TPC-B, which asks for more. With fewer branches than clients these wait for each other at the branches.
+It is not TPC-B, which requires more. With fewer branches than clients, the clients wait for each other.
 """
 
 from types import MappingProxyType
@@ -20,10 +20,14 @@ class TpcbParameters(PacedParameters):
     """Parameters of `tpcb`."""
 
     scale: int = Field(
-        default=100, ge=1, le=21_000, description="branches, as pgbench -s: each has 10 tellers and 100,000 accounts"
+        default=100,
+        ge=1,
+        le=21_000,
+        description="number of branches, like pgbench -s: each has 10 tellers and 100,000 accounts",
     )
     profile: load_spec.Trips = Field(
-        default="chatty", description="chatty: a statement a round trip, as pgbench; pipelined: a transaction"
+        default="chatty",
+        description="chatty: one round trip per statement, like pgbench; pipelined: one per transaction",
     )
 
 
@@ -56,8 +60,8 @@ class Tpcb(PacedLoadBenchmark):
     def notes(self, parameters: Any) -> list[str]:
         """See `HasNotes.notes`: the pace, the size, and how it is sent."""
         sent = {
-            "chatty": "7 round trips a transaction, as pgbench's.",
-            "pipelined": "1 round trip a transaction, where pgbench has 7: not comparable with its numbers.",
+            "chatty": "7 round trips per transaction, like pgbench.",
+            "pipelined": "1 round trip per transaction, while pgbench has 7: not comparable with its numbers.",
         }
         branches = "1 branch" if parameters.scale == 1 else f"{parameters.scale} branches"
         return [parameters.pace_note("transactions"), f"{branches}; {sent[parameters.profile]}"]

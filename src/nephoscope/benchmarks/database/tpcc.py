@@ -43,24 +43,30 @@ WAREHOUSE_BYTES = 130 * MIB
 
 
 class TpccParameters(RunParameters):
-    """Parameters of `tpcc`. An edition fills in what is not given; what is given wins, and is told as a deviation."""
+    """Parameters of `tpcc`. An edition provides defaults; explicit values win and are reported as deviations."""
 
     edition: EditionName | None = Field(default=None, description="a published method, see the table of editions")
     warehouses: int = Field(default=10, ge=1, le=100_000, description="loaded")
-    active_warehouses: int | None = Field(default=None, ge=1, description="of them driven; default: all")
+    active_warehouses: int | None = Field(default=None, ge=1, description="how many of them are used; default: all")
     active_warehouses_per_cpu: int | None = Field(
-        default=None, ge=1, description="the same as a multiple of the CPUs of one database machine"
+        default=None, ge=1, description="active warehouses as a multiple of the CPUs of one database machine"
     )
     profile: load_spec.Profile = Field(
-        default="batched", description="how transactions are cut into round trips; profiles are never compared"
+        default="batched",
+        description="how transactions are divided into round trips; different profiles are never compared",
     )
     wait: load_spec.Wait = Field(default="none", description="spec: keying and think times of clause 5.2.5")
-    wait_factor: float = Field(default=1.0, gt=0, description="of both; only with wait = spec, and then no tpmC")
+    wait_factor: float = Field(
+        default=1.0, gt=0, description="scales both wait times; only with wait = spec, and then the result is not tpmC"
+    )
     delivery: load_spec.Delivery = Field(
-        default="inline", description="deferred: the terminal queues it and goes on; the work is timed by itself (2.7)"
+        default="inline",
+        description="deferred: the terminal queues it and continues; the work is timed separately (2.7)",
     )
     ramp_s: float = Field(
-        default=30, ge=0, description="driven before the measurement interval, not measured; with waits 45 at least"
+        default=30,
+        ge=0,
+        description="time under load before the measurement interval, not measured; at least 45 with wait times",
     )
     duration_s: float = Field(default=300, ge=1, description="the measurement interval")
 
@@ -72,13 +78,13 @@ class TpccParameters(RunParameters):
     @model_validator(mode="after")
     def _fit_together(self) -> "TpccParameters":
         if self.wait_factor != 1 and self.wait == "none":
-            raise conflict('`wait_factor` scales wait times, and there are none: add wait = "spec", or leave it out')
+            raise conflict('`wait_factor` scales wait times, but there are none: add wait = "spec" or remove it')
         if self.active_warehouses is not None and self.active_warehouses > self.warehouses:
             raise conflict(f"`active_warehouses` {self.active_warehouses} is more than `warehouses` {self.warehouses}")
         if self.profile == "proc" and self.dialect != "postgres":
-            raise conflict('`profile` "proc" is PL/pgSQL: it needs the dialect "postgres"')
+            raise conflict('`profile` "proc" uses PL/pgSQL and needs the dialect "postgres"')
         if self.retry == "savepoint" and self.dialect != "cockroachdb":
-            raise conflict('`retry` "savepoint" is a protocol of CockroachDB: it needs the dialect "cockroachdb"')
+            raise conflict('`retry` "savepoint" is CockroachDB\'s protocol and needs the dialect "cockroachdb"')
         return self
 
     @property
@@ -102,8 +108,8 @@ DEFERRED_IN_TIME = Metric(
     name="deferred_within_80_s",
     unit="%",
     direction=Direction.HIGHER,
-    title="queued Deliveries that were done within 80 s",
-    clock="of all that were queued, from the queueing to the last byte read: at least 90 % by clause 2.7.2.2",
+    title="queued Deliveries completed within 80 s",
+    clock="share of all queued Deliveries, from queueing to the last byte read; clause 2.7.2.2 requires at least 90 %",
 )
 ROUND_TRIPS = Metric(
     name="round_trips_per_transaction",
@@ -122,7 +128,7 @@ def headline(parameters: TpccParameters) -> Metric:
         unit="1/min",
         direction=Direction.HIGHER,
         title=f"{'tpmC' if parameters.is_tpmc else f'New-Orders per minute, {waits}'} ({parameters.profile})",
-        clock=f"{_NEW_ORDERS_CLOCK}; profile {parameters.profile}, its round trips per transaction stand beside it",
+        clock=f"{_NEW_ORDERS_CLOCK}; profile {parameters.profile}; see also its round trips per transaction",
         headline=True,
         per_cpu=not parameters.is_tpmc,
     )
@@ -240,7 +246,7 @@ class Tpcc(LoadBenchmark):
         return found
 
     def requirements(self, output: load_output.LoadOutput, parameters: Any) -> list[Requirement]:
-        """The pass rule of the edition, or that of the specification; none where the number is no tpmC."""
+        """The pass rule of the edition, or that of the specification; none when the number is not tpmC."""
         if not parameters.is_tpmc:
             return []
         edition = EDITIONS.get(parameters.edition or "")
@@ -275,5 +281,5 @@ def _active(output: load_output.LoadOutput) -> int:
     """
     workload = output.started.spec.workload
     if not isinstance(workload, load_spec.TpccWorkload):
-        raise OutputUnreadable(f"this is an output of {workload.kind}, not of tpcc")
+        raise OutputUnreadable(f"this output is from {workload.kind}, not from tpcc")
     return workload.active_warehouses or workload.warehouses

@@ -1,6 +1,6 @@
 """TPC-C as published methods ran it: the parameters of each edition, what follows from the cluster, and its pass rule.
 
-Numbers and flags are those of the public repositories and reports named in `source`; nothing of their code is here.
+Numbers and flags come from the public repositories and reports named in `source`; none of their code is used.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ USUAL: Mapping[str, Any] = MappingProxyType({"profile": "batched", "wait_factor"
 
 @dataclass(frozen=True)
 class ClusterSize:
-    """What an edition's rules ask of a cluster."""
+    """What an edition's rules require of a cluster."""
 
     node_cpus: int
     """Of one database machine: as many as what is measured there may use."""
@@ -28,7 +28,7 @@ class ClusterSize:
 
 @dataclass(frozen=True)
 class Clients:
-    """How many clients drive how much of a data set. None: nobody says, and the load generator decides."""
+    """How many clients use how much of a data set. None: not specified, so the load generator decides."""
 
     active_warehouses: int | None = None
     active_warehouses_per_cpu: int | None = None
@@ -45,7 +45,7 @@ class Edition:
     preset: Mapping[str, Any]
     """Parameters of `tpcc` that it fixes."""
     points: Mapping[str, Collection[int]] = field(default_factory=dict)
-    """Values that it varied: they are no deviation."""
+    """Values that it varied, which are not deviations."""
     workers: Literal["10 x active warehouses", "active warehouses"] = "10 x active warehouses"
     connections: Literal["2 x active warehouses", "4 x vCPU of one node x nodes", "the configuration's"] = (
         "2 x active warehouses"

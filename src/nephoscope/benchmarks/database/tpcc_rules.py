@@ -1,4 +1,4 @@
-"""What a method asks of a TPC-C measurement before its number counts: efficiency, and limits of response times."""
+"""What a method requires of a TPC-C measurement before it accepts its number: efficiency and response times."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ LIMITS_S: Mapping[str, float] = {
 
 @dataclass(frozen=True)
 class PassRule:
-    """A rule of a method; what it does not name it does not ask."""
+    """A rule of a method; it requires only what it names."""
 
     source: str
     least_efficiency_percent: float | None = None
@@ -96,7 +96,7 @@ class Responses:
 def requirements(
     rule: PassRule, *, tpmc: float, active_warehouses: int, responses: Mapping[str, Responses]
 ) -> list[Requirement]:
-    """What the rule asks and what was observed; `observed` None: too few operations to say."""
+    """What the rule requires and what was observed; `observed` is None when there are too few operations."""
     above: Relation = "at least" if rule.efficiency_or_equal else "above"
     below: Relation = "at most" if rule.limit_or_equal else "below"
     found = []

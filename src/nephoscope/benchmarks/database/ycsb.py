@@ -1,4 +1,4 @@
-"""YCSB's core workloads A to F, driven by our load generator on targets of the PostgreSQL wire and (but for E) of RESP.
+"""YCSB's core workloads A to F, run by our load generator on PostgreSQL wire targets and (except E) on RESP targets.
 
 `mix = "a"` with `distribution = "uniform"`, `fields = 1` and a `field_bytes` of its own is the variant of the Aerospike
 qualification. D and E add records; the data set is a fresh copy for each trial, so their order does not matter.
@@ -32,12 +32,12 @@ OPERATIONS = {
 class YcsbParameters(PacedParameters):
     """Parameters of `ycsb`."""
 
-    rows: int = Field(default=1_000_000, ge=1, le=100_000_000_000, description="records that are loaded")
+    rows: int = Field(default=1_000_000, ge=1, le=100_000_000_000, description="records to load")
     mix: load_spec.YcsbMix = Field(default="a", description="which core workload")
     distribution: load_spec.YcsbDistribution | None = Field(
-        default=None, description="which record; default: the core workload's own, zipfian or (d) latest"
+        default=None, description="how records are chosen; default: that of the core workload, zipfian or latest (d)"
     )
-    fields: int = Field(default=10, ge=1, le=10, description="of a record")
+    fields: int = Field(default=10, ge=1, le=10, description="fields per record")
     field_bytes: int = Field(default=100, ge=1, le=1_048_576)
     pipeline: Pipeline = 1
     cluster: Cluster = False
@@ -45,7 +45,7 @@ class YcsbParameters(PacedParameters):
     @model_validator(mode="after")
     def _a_cluster_takes_no_scans(self) -> "YcsbParameters":
         if self.cluster and self.mix == "e":
-            raise conflict("`mix` e scans, and the hashes of a `cluster` have no order")
+            raise conflict("`mix` e scans records in key order, but a `cluster` distributes keys by hash")
         return self
 
 

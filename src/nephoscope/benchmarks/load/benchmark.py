@@ -49,7 +49,7 @@ CHECK_BYTES_PER_S = 10 * MIB
 """What it reads for the consistency conditions, some of which look at every row; adds to `GRACE_S`."""
 
 _COMPLETE = (contract.EXIT_FINISHED, contract.EXIT_RATE_NOT_KEPT, contract.EXIT_CONSISTENCY_BROKEN)
-"""The data are complete: what they are worth is for the checks to say."""
+"""Exit codes with complete data; the checks decide whether it is valid."""
 
 
 class LoadBenchmark(ABC):
@@ -91,7 +91,7 @@ class LoadBenchmark(ABC):
         return Clients(workers=parameters.workers, connections=parameters.connections or site.connections)
 
     def requirements(self, output: load_output.LoadOutput, parameters: Any) -> list[Requirement]:  # noqa: ARG002
-        """What a method asks before the number counts."""
+        """What a method requires before it accepts the number."""
         return []
 
     def connections(self, site: Site, parameters: Any) -> int:
@@ -118,7 +118,7 @@ class LoadBenchmark(ABC):
     async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:
         """Loads the data set when this database has none like it, gives the trial a fresh copy, calibrates on it."""
         if site.database is None or site.endpoint is None or not isinstance(site.database, HasFixtures):
-            raise DatabaseFailed(f"{self.name} needs a database that can keep a data set")
+            raise DatabaseFailed(f"{self.name} needs a database that can store a data set")
         fixture = self.fixture_name(parameters, site.data_seed)
         if not await site.database.has_fixture(site.cluster, site.endpoint, fixture):
             site.progress(f"loading {fixture}")
@@ -185,7 +185,7 @@ class LoadBenchmark(ABC):
         """One of several measurements of a trial, of which some may not keep their rate; raw output is `<name>.stdout`.
 
         Raises:
-            ToolFailed, TargetUnreachable, TargetLost: the load generator did not come to its end.
+            ToolFailed, TargetUnreachable, TargetLost: the load generator did not finish.
             OutputUnreadable: its output is damaged.
         """
         completed = await self._drive(site, name, spec, parameters, allowed=(contract.EXIT_RATE_NOT_KEPT,))
@@ -274,7 +274,7 @@ def _failure(completed: Completed) -> NephoscopeError:
     }
     return kinds.get(completed.exit_code, tool_failed)(
         f"nephoscope-load ended with exit code {completed.exit_code}: {_said(completed)}",
-        hint="the database's log stands beside its raw output",
+        hint="the database's log is beside its raw output",
     )
 
 
@@ -289,9 +289,9 @@ def _require_measured(completed: Completed) -> None:
         if finished.measured_s is None:
             raise ToolFailed(
                 f"nephoscope-load measured nothing: {finished.message or _said(completed)}",
-                hint="its raw output says what it found; a results folder of its own loads the data set anew",
+                hint="its raw output says what it found; a new results folder loads the data set again",
             )
 
 
 def _said(completed: Completed) -> str:
-    return completed.stderr.decode(errors="replace").strip()[-600:] or "it said nothing"
+    return completed.stderr.decode(errors="replace").strip()[-600:] or "it printed nothing"

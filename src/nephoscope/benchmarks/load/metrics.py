@@ -1,4 +1,4 @@
-"""Metrics that every workload of the load generator has, and the rates of their rows."""
+"""Metrics of every workload of the load generator, and the rates of its operations."""
 
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load.saturation import PACING_ERROR, THREAD_CPU
@@ -16,26 +16,26 @@ CLIENT_CPU_PER_OPERATION = Metric(
     unit="s",
     direction=Direction.LOWER,
     title="client CPU time per operation",
-    clock="user + system time of nephoscope-load / operations ended",
+    clock="user + system time of nephoscope-load / completed operations",
 )
 RETRIES = Metric(
     name="retries_per_operation",
     unit="1",
     direction=Direction.LOWER,
     title="retries per operation",
-    clock="attempts that the server asked to repeat (40001, 40P01) / operations ended",
+    clock="attempts that the server asked to repeat (40001, 40P01) / completed operations",
 )
 OFFERED = Metric(
     name="offered_per_s",
     unit="1/s",
     direction=Direction.HIGHER,
     title="operations offered per second",
-    clock="arrivals due in the measurement interval / its length; open pace alone",
+    clock="arrivals due in the measurement interval / its length; open loop only",
 )
 
 
 def generator_metrics(*, paced: bool) -> tuple[Metric, ...]:
-    """What every workload says of the load generator; `paced` operations are due at times of their own."""
+    """What every workload reports about the load generator; `paced` operations have scheduled start times."""
     return (CLIENT_CPU, CLIENT_CPU_PER_OPERATION, RETRIES, THREAD_CPU, *((PACING_ERROR, OFFERED) if paced else ()))
 
 
@@ -44,8 +44,8 @@ def latency_metrics(operation: str, *, paced: bool) -> tuple[Metric, ...]:
     words = operation.replace("_", " ")
     response = "from the intended start to the last byte read"
     service = "from the first byte sent to the last byte read, retries included"
-    queue = "from the intended start (closed pace: the end of the operation before) to the first byte sent"
-    attempt = "of single attempts, where operations were retried: first byte sent to last byte read"
+    queue = "from the intended start (closed loop: the end of the previous operation) to the first byte sent"
+    attempt = "for single attempts, if operations were retried: first byte sent to last byte read"
     all_of_them = ("mean", "p50", "p90", "p95", "p99")
     return (
         *(_latency(operation, words, "response", which, response) for which in all_of_them if paced),

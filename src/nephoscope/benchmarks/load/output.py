@@ -53,7 +53,7 @@ class LoadOutput:
 
     @property
     def paced(self) -> bool:
-        """True when operations are due at times of their own, and not when the one before has ended."""
+        """True when operations have scheduled start times instead of starting when the previous one ends."""
         spec = self.started.spec
         return spec.pace.kind != "closed" or (isinstance(spec.workload, TpccWorkload) and spec.workload.wait == "spec")
 
@@ -86,11 +86,11 @@ def read(text: bytes) -> LoadOutput:
         raise OutputUnreadable(
             "the output of nephoscope-load is not complete: "
             f"it begins with {first.event!r} and ends with {last.event if last else first.event!r}",
-            hint="the program died or was killed; its stderr stands beside it",
+            hint="the program crashed or was killed; its stderr is beside its output",
         )
     intervals = tuple(line for line in middle if isinstance(line, Interval))
     if len(intervals) != len(middle):
-        raise OutputUnreadable("the output of nephoscope-load holds several outputs")
+        raise OutputUnreadable("the output of nephoscope-load contains several outputs")
     _require_whole(intervals, last)
     return LoadOutput(first, intervals, last)
 
@@ -104,7 +104,9 @@ def _require_whole(intervals: tuple[Interval, ...], finished: Finished) -> None:
     """
     for expected, interval in enumerate(intervals):
         if interval.index != expected:
-            raise OutputUnreadable(f"nephoscope-load: interval {expected} is missing: {interval.index} stands there")
+            raise OutputUnreadable(
+                f"nephoscope-load: interval {expected} is missing; the output continues with {interval.index}"
+            )
     rows = [(interval.phase, row) for interval in intervals for row in interval.operations]
     for phase, row in rows:
         if phase == "measure" and row.out_of_range:
@@ -148,15 +150,15 @@ def _line(number: int, line: bytes) -> Started | Interval | Finished:
 
 
 def joined(outputs: Sequence[LoadOutput]) -> LoadOutput:
-    """Several measurements of equal specs as one, for sums, histograms and evidence; indices begin anew in each.
+    """Several measurements of equal specs as one, for sums, histograms and evidence; each has its own indices.
 
-    What each of them tells by name (errors, audit, conditions, counters) is told once.
+    Named entries (errors, audit, conditions, counters) appear only once.
 
     Raises:
         OutputUnreadable: there is none, or one of them measured nothing.
     """
     if not outputs:
-        raise OutputUnreadable("there is no output of nephoscope-load to look at")
+        raise OutputUnreadable("there is no output of nephoscope-load")
     finished = [output.finished for output in outputs]
     totals: dict[tuple[str, Any], tuple[int, int]] = defaultdict(lambda: (0, 0))
     for row in (row for one in finished for row in one.operations):
@@ -201,7 +203,7 @@ def _one_error(rows: list[ErrorCount]) -> ErrorCount:
 
 
 def _one_audit(rows: list[AuditLine]) -> AuditLine:
-    """The mean over all draws. A line that failed stands as it was: a mean might hide it in its range."""
+    """The mean over all draws. A failed line is kept unchanged, because a mean might hide the failure."""
     failed = next((row for row in rows if row.passed is False), None)
     if failed:
         return failed
@@ -218,12 +220,12 @@ def _one_audit(rows: list[AuditLine]) -> AuditLine:
 
 
 def _one_condition(rows: list[ConditionResult]) -> ConditionResult:
-    """One that was broken stands as it was."""
+    """A broken one is kept unchanged."""
     return next((row for row in rows if not row.holds), rows[0])
 
 
 def _one_counter(rows: list[CounterResult]) -> CounterResult:
-    """The sum. One that disagreed stands as it was: another one might make up for it."""
+    """The sum. One that disagreed is kept unchanged, because another one might cancel it out."""
     sums = {name: sum(getattr(row, name) for row in rows) for name in ("server", "client", "in_doubt")}
     whole = rows[0].model_copy(update={"before": None, "after": None, **sums})
     return next((row for row in rows if not row.agrees), rows[0] if len(rows) == 1 else whole)
@@ -327,7 +329,7 @@ def client_cpu(output: LoadOutput) -> float:
 
 
 def client_cpu_share(client_cpu: float, client_cpus: int | None) -> float | None:
-    """`client_cpu` as a share of the CPUs that the generator may use; None when nobody knows how many those are."""
+    """`client_cpu` as a share of the CPUs that the generator may use; None when their number is unknown."""
     return client_cpu / client_cpus if client_cpus else None
 
 

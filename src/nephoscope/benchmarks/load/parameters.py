@@ -9,9 +9,9 @@ from nephoscope.model.frozen import Frozen, conflict
 
 Pipeline = Annotated[
     int,
-    Field(ge=1, le=1_024, description="operations under way on one connection at a time; Redis and Valkey alone"),
+    Field(ge=1, le=1_024, description="operations in flight per connection; Redis and Valkey only"),
 ]
-Cluster = Annotated[bool, Field(description="the database is a cluster of several masters; Redis and Valkey alone")]
+Cluster = Annotated[bool, Field(description="the database is a cluster with several masters; Redis and Valkey only")]
 
 
 class RunParameters(Frozen):
@@ -20,17 +20,24 @@ class RunParameters(Frozen):
     ramp_s: float
     duration_s: float
     connections: int | None = Field(
-        default=None, ge=1, le=10_000, description="default: by the edition, else the configuration's"
+        default=None, ge=1, le=10_000, description="default: that of the edition, or else of the configuration"
     )
     workers: int | None = Field(
-        default=None, ge=1, description="concurrent clients; default: by the edition, else the load generator's"
+        default=None,
+        ge=1,
+        description="concurrent clients; default: that of the edition, or else of the load generator",
     )
     threads: int | None = Field(
-        default=None, ge=1, le=1024, description="of the load generator; default: by CPUs and connections"
+        default=None,
+        ge=1,
+        le=1024,
+        description="threads of the load generator; default: depends on CPUs and connections",
     )
-    pin: bool = Field(default=False, description="each thread of the load generator to a CPU of its own")
+    pin: bool = Field(default=False, description="pin each thread of the load generator to its own CPU")
     isolation: load_spec.Isolation = "read committed"
-    dialect: load_spec.Dialect = Field(default="postgres", description="whose SQL: schema, loading, statements, checks")
+    dialect: load_spec.Dialect = Field(
+        default="postgres", description="SQL dialect for schema, loading, statements and checks"
+    )
     retry: Literal["restart", "savepoint"] = Field(default="restart", description="savepoint: CockroachDB's protocol")
 
 
@@ -38,16 +45,16 @@ class PacedParameters(RunParameters):
     """Of a workload that may be driven at a rate."""
 
     pace: Literal["closed", "constant", "poisson"] = Field(
-        default="closed", description="when operations are due: when the one before has ended, or at a rate"
+        default="closed", description="when operations start: when the previous one ends (closed), or at a given rate"
     )
-    rate_per_s: float | None = Field(default=None, gt=0, description="needed by the paces constant and poisson")
-    ramp_s: float = Field(default=10, ge=0, description="driven before the measurement interval, not measured")
+    rate_per_s: float | None = Field(default=None, gt=0, description="required by the paces constant and poisson")
+    ramp_s: float = Field(default=10, ge=0, description="time under load before the measurement interval, not measured")
     duration_s: float = Field(default=60, ge=1, description="the measurement interval")
 
     @model_validator(mode="after")
     def _an_open_pace_has_a_rate(self) -> Self:
         if self.pace == "closed" and self.rate_per_s is not None:
-            raise conflict('`rate_per_s` needs the pace "constant" or "poisson": a closed pace has no rate of its own')
+            raise conflict('`rate_per_s` needs the pace "constant" or "poisson": a closed loop has no target rate')
         if self.pace != "closed" and self.rate_per_s is None:
             raise conflict(f'the pace "{self.pace}" needs `rate_per_s`')
         return self
@@ -63,6 +70,6 @@ class PacedParameters(RunParameters):
     def pace_note(self, operations: str) -> str:
         """One sentence for a report."""
         if self.pace == "closed":
-            return f"Closed pace: {operations} are due when the one before has ended."
-        offered = f"Open pace, {self.pace}, {self.rate_per_s:g} {operations}/s offered"
-        return f"{offered}: response time counts from the moment each was due."
+            return f"Closed loop: each client starts its next operation ({operations}) when the previous one ends."
+        offered = f"Open loop, {self.pace}, {self.rate_per_s:,g} {operations}/s offered"
+        return f"{offered}: response times are measured from the moment each operation was due."

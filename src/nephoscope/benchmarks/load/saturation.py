@@ -1,4 +1,4 @@
-"""Was the load generator itself the limit? What its output says of it, second by second; the verdict is a check's."""
+"""Was the load generator itself the limit? Evidence from its output, second by second; a check gives the verdict."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -20,14 +20,14 @@ THREAD_CPU = Metric(
     unit="1",
     direction=Direction.LOWER,
     title="busiest thread of the load generator",
-    clock="user + system time of one thread / wall time: of the trial, its busiest second",
+    clock="user + system time of one thread / wall time; for a trial, that of its busiest second",
 )
 PACING_ERROR = Metric(
     name="generator_pacing_error_p99",
     unit="s",
     direction=Direction.LOWER,
     title="lateness of the load generator, p99",
-    clock="from the moment an operation was due until it was taken, where neither connection nor worker was missing",
+    clock="from the moment an operation was due until it was taken, if a connection and a worker were free",
 )
 
 
@@ -107,7 +107,7 @@ def _most_busy(intervals: Sequence[Interval]) -> float | None:
 
 
 def _run_queue_share(intervals: Sequence[Interval]) -> float | None:
-    """Of the thread that waited longest, over the intervals of which the kernel told it; None: it told of none."""
+    """The longest wait of any thread, over the intervals that the kernel reports; None when it reports none."""
     waits_s: dict[int, float] = defaultdict(float)
     lengths_s: dict[int, float] = defaultdict(float)
     for interval in intervals:

@@ -31,7 +31,7 @@ from nephoscope.model.errors import InputError
 LEAD_S = 3.0
 """From now to the common start: for starting a program on a busy host over SSH."""
 LEAD_PER_CONNECTION_S = 0.01
-"""More of it: connections are opened before the start. A shard that comes late is refused by `merge`."""
+"""More of it: connections are opened before the start. `merge` rejects a shard that starts late."""
 HISTORY_PER_WAREHOUSE = 30_000
 LEAD_PER_COUNTED_ROW_S = 1e-6
 """And more: a counter of a server that speaks SQL counts the rows of a table before the start, by reading all of it."""
@@ -126,12 +126,12 @@ def share(whole: int, count: int, what: str) -> int:
     """One machine's part.
 
     Raises:
-        InputError: it is no whole number.
+        InputError: it is not a whole number.
     """
     if whole % count:
         raise InputError(
-            f"{whole} {what} cannot be shared equally by {count} load machines",
-            hint=f"choose a multiple of {count}: shards must be alike for their outputs to be merged",
+            f"{whole} {what} cannot be divided equally among {count} load machines",
+            hint=f"choose a multiple of {count}: shards must be equal so that their outputs can be merged",
         )
     return whole // count
 

@@ -1,1 +1,1 @@
-"""What crosses the network between two machines."""
+"""Network benchmarks between two machines."""

@@ -1,6 +1,6 @@
 """Network benchmarks as published methods ran them, and the parameters that all of them share.
 
-Numbers and flags are those of the public repositories and reports named in `source`; nothing of their code is here.
+Numbers and flags come from the public repositories and reports named in `source`; none of their code is used.
 """
 
 from pydantic import Field
@@ -9,7 +9,9 @@ from nephoscope.benchmarks.network.ends import Between
 from nephoscope.benchmarks.presets import Defect, EditionParameters, Preset, presets
 
 FIRST_PORT = 20_100
-_BELIEF = Defect("it repeats up to ten times until it believes in its interval, and keeps the last figure all the same")
+_BELIEF = Defect(
+    "it repeats up to ten times until its interval is narrow enough, but keeps the last figure in any case"
+)
 _NO_IPERF3 = Defect(
     "it measured with netperf, which is not free to install everywhere; iperf3 (a process for each stream, figures of "
     "the receiver) is an equivalent and not the edition's tool",
@@ -23,7 +25,7 @@ _NO_SOCKPERF = Defect(
 
 
 class NetworkParameters(EditionParameters):
-    """What every network benchmark asks."""
+    """Parameters of every network benchmark."""
 
     between: Between = Field(
         default="auto",
@@ -33,17 +35,19 @@ class NetworkParameters(EditionParameters):
 
 
 class TcpParameters(NetworkParameters):
-    """What every benchmark of TCP asks besides."""
+    """Further parameters of every TCP benchmark."""
 
     port: int = Field(default=FIRST_PORT, ge=1024, le=60_000, description="the first one used at the server")
     tcp_rmem: str | None = Field(
         default=None,
         pattern=r"^\d+ \d+ \d+$",
-        description="net.ipv4.tcp_rmem of both ends while it is measured; default: as the machine has it",
+        description="net.ipv4.tcp_rmem of both ends during the measurement; default: unchanged",
     )
     tcp_wmem: str | None = Field(default=None, pattern=r"^\d+ \d+ \d+$", description="the same, for sending")
     congestion_control: str | None = Field(
-        default=None, pattern=r"^[a-z0-9_]{1,15}$", description="of both ends, 'cubic', 'bbr'; default: the machine's"
+        default=None,
+        pattern=r"^[a-z0-9_]{1,15}$",
+        description="congestion control of both ends, such as 'cubic' or 'bbr'; default: unchanged",
     )
 
     @property
@@ -59,7 +63,7 @@ class TcpParameters(NetworkParameters):
 PING = presets(
     Preset(
         edition="cr2018",
-        source="Cloud Report 2018: ping at its own pace, one a second; average and longest. How long is not said",
+        source="Cloud Report 2018: ping at its default rate of one per second; average and maximum, unknown duration",
         parameters={"interval_s": 1.0, "duration_s": 60},
     ),
     Preset(
@@ -135,7 +139,7 @@ MULTI_STREAM = presets(
                 "the report calls the middle one of three runs the median: it is the middle one in time",
                 {"around_s": 120},
             ),
-            Defect("it added streams to those that ran; here each level starts its own anew"),
+            Defect("it added streams to the running ones; here each level starts all of its streams"),
         ),
     )
 )

@@ -1,4 +1,4 @@
-"""Who talks to whom: clients and server of a network benchmark, and the server program while it is needed."""
+"""Clients and server of a network benchmark, and the server program while it is needed."""
 
 import asyncio
 import ipaddress
@@ -43,7 +43,7 @@ def ends(cluster: Cluster, between: Between, clients: int = 1) -> Ends:
     if len(others) < clients:
         wanted = "two machines" if clients == 1 else f"{clients + 1} machines: {clients} clients and a server"
         raise EnvironmentProblem(
-            f"a network benchmark needs {wanted}, and this cluster has {len(others) + 1} that can take part",
+            f"a network benchmark needs {wanted}, but this cluster has only {len(others) + 1} that can take part",
             hint="give the configuration a load_machine or a database_machine.count of 2 or more, with a provider "
             "that has several machines",
         )
@@ -67,8 +67,8 @@ def _require_a_wire(found: Ends) -> None:
     addresses = [machine.address for machine in (found.server, *found.clients)]
     if len(set(addresses)) < len(addresses) or any(map(_is_loopback, addresses)):
         raise EnvironmentProblem(
-            f"a network benchmark needs two machines, and these addresses never leave one: {', '.join(addresses)}",
-            hint="give each machine an address of its own that the others reach",
+            f"a network benchmark needs two machines, but these addresses are local to one: {', '.join(addresses)}",
+            hint="give each machine its own address that the others can reach",
         )
 
 
@@ -80,7 +80,7 @@ def _is_loopback(address: str) -> bool:
 
 
 async def together(streams: Iterable[Coroutine[Any, Any, None]]) -> None:
-    """All at once; the first that fails ends the others, and its error is the one that is told."""
+    """All at once; the first that fails stops the others, and its error is reported."""
     try:
         async with asyncio.TaskGroup() as group:
             for stream in streams:
@@ -101,8 +101,8 @@ async def serving(machine: MachineHandle, programs: Sequence["Server"]) -> Async
     taken = await _listening(machine) & {program.port for program in programs}
     if taken:
         raise EnvironmentProblem(
-            f"port {min(taken)} of {machine.name} is taken",
-            hint="choose another `port` in the benchmark's parameters, or end what listens there",
+            f"port {min(taken)} of {machine.name} is already in use",
+            hint="choose another `port` in the benchmark's parameters, or stop the program that listens there",
         )
     started = []
     try:
@@ -136,13 +136,13 @@ async def _until_they_listen(machine: MachineHandle, programs: Sequence[Server])
         program = next(iter(programs))
         said = program.log.read_text(errors="replace").strip()[-300:] if program.log.exists() else ""
         raise ToolFailed(
-            f"{shlex.join(program.argv)} on {machine.name} does not listen after {_START_TIMEOUT_S:.0f} s"
+            f"{shlex.join(program.argv)} on {machine.name} did not start to listen within {_START_TIMEOUT_S:.0f} s"
             f"{f'; it said: {said}' if said else ''}"
         ) from error
 
 
 async def _until_they_end(servers: Sequence[Background]) -> None:
-    """Or for a while: a log that is not whole is refused by its parser."""
+    """Waits only for a while: the parser rejects an incomplete log."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_STOP_TIMEOUT_S):
             while any(server.running() for server in servers):  # noqa: ASYNC110 - another machine sends no event

@@ -1,7 +1,7 @@
-"""Network throughput of as many TCP streams as it takes: the method of the Cloud Report 2022.
+"""Network throughput with as many TCP streams as it takes to fill the network: the method of the Cloud Report 2022.
 
-A search (`stream_search`) finds how many streams fill the network, level by level; that many are then measured at
-length. See docs/concepts/multi-stream.md.
+A search (`stream_search`) finds, level by level, how many streams fill the network; a longer measurement then uses that
+many. See docs/concepts/multi-stream.md.
 """
 
 import asyncio
@@ -51,12 +51,14 @@ class MultiStreamParameters(TcpParameters):
         default="iperf3", description="one process for each stream; netperf must be installed by you"
     )
     most_streams: int | None = Field(
-        default=None, ge=1, le=3072, description="default: three for each CPU of the client that may be used"
+        default=None, ge=1, le=3072, description="default: three per usable CPU of the client"
     )
-    settle_s: int = Field(default=5, ge=0, le=3600, description="after the last stream of a level began")
-    window_s: int = Field(default=5, ge=1, le=3600, description="of each level; its mean is what the search sees")
-    final_s: int = Field(default=30, ge=1, le=86_400, description="of the level that was chosen")
-    start_gap_s: float = Field(default=0.0, ge=0, le=10, description="between the starts of two streams")
+    settle_s: int = Field(
+        default=5, ge=0, le=3600, description="time to settle after the last stream of a level started"
+    )
+    window_s: int = Field(default=5, ge=1, le=3600, description="measurement of each level; the search uses its mean")
+    final_s: int = Field(default=30, ge=1, le=86_400, description="measurement of the chosen level")
+    start_gap_s: float = Field(default=0.0, ge=0, le=10, description="delay between the starts of two streams")
     around_s: int = Field(
         default=0,
         ge=0,
@@ -69,9 +71,10 @@ class MultiStreamParameters(TcpParameters):
         lt=1,
         description="the search stops when the standard deviation of three levels is below this share of their mean",
     )
-    plateau_gbit_per_s: float | None = Field(default=None, gt=0, description="the same, absolute")
+    plateau_gbit_per_s: float | None = Field(default=None, gt=0, description="the same limit as an absolute rate")
     at_the_most: Literal["highest", "first of the last"] = Field(
-        default="highest", description="what is measured when three levels never agreed; 'first of the last' three"
+        default="highest",
+        description="what to measure when no three levels agreed; 'first of the last' means of the last three",
     )
 
     @model_validator(mode="before")
@@ -128,20 +131,23 @@ class MultiStream:
     def metrics(self, parameters: MultiStreamParameters) -> tuple[Metric, ...]:
         """Of the final measurement, how it was chosen, and of each level of the search."""
         higher = Direction.HIGHER
-        clock = f"mean of the seconds of the final {parameters.times.final_s} s: bits received, all streams together"
+        clock = f"mean over the final {parameters.times.final_s} s: bits received per second, all streams together"
         if parameters.tool == "netperf":
             clock = clock.replace("received", "sent")
         most = parameters.most_streams or MAX_REPORTED_STREAMS
         return (
             *throughput_metrics(clock),
             Metric(
-                name="streams", unit="1", direction=Direction.LOWER, title="streams that it takes, found by the search"
+                name="streams",
+                unit="1",
+                direction=Direction.LOWER,
+                title="streams needed to fill the network, found by the search",
             ),
             Metric(
                 name="plateau_found",
                 unit="1",
                 direction=higher,
-                title="the search ended on a plateau (1), not at the most streams (0)",
+                title="the search ended on a plateau (1) or at the maximum number of streams (0)",
             ),
             *(
                 Metric(
@@ -149,7 +155,7 @@ class MultiStream:
                     unit=UNIT,
                     direction=higher,
                     title=f"throughput of {streams} stream{'s' if streams > 1 else ''}, in the search",
-                    clock=f"mean of the seconds of a window of {parameters.times.window_s} s",
+                    clock=f"mean over the seconds of a window of {parameters.times.window_s} s",
                 )
                 for streams in range(1, min(most, MAX_REPORTED_STREAMS) + 1, 2)
             ),

@@ -1,6 +1,6 @@
 """Network latency: ICMP round trips between two machines, as the Cloud Reports of 2018 and 2020 measured it.
 
-The kernel of the other machine answers: no program, no TCP and no disk is part of the number.
+The kernel of the other machine answers: neither a program nor TCP nor a disk is involved.
 """
 
 import math
@@ -21,7 +21,7 @@ from nephoscope.parsers.ping import parse_ping
 
 _RAW = "ping"
 _GRACE_S = 30.0
-_CLOCK = "from sending an ICMP echo request until its reply, by ping's clock"
+_CLOCK = "from sending an ICMP echo request to its reply, by ping's clock"
 
 
 class PingParameters(NetworkParameters):
@@ -59,8 +59,8 @@ class Ping:
         del parameters
         titles = {
             "round_trip": "round trip, mean",
-            "round_trip_min": "round trip, least",
-            "round_trip_max": "round trip, longest",
+            "round_trip_min": "round trip, minimum",
+            "round_trip_max": "round trip, maximum",
             "round_trip_deviation": "round trip, standard deviation within a trial",
             **{f"round_trip_{one.name}": f"round trip, {one.name}" for one in QUANTILES},
         }
@@ -109,7 +109,7 @@ class Ping:
         """
         log = parse_ping(raw.get(f"{_RAW}.stdout", b"").decode(errors="replace"))
         if log.sent != parameters.count:
-            raise OutputUnreadable(f"ping log: {log.sent} requests and not {parameters.count}")
+            raise OutputUnreadable(f"ping log: {log.sent} requests instead of {parameters.count}")
         if log.times is None or not log.replies_s:
             raise OutputUnreadable("ping log: no reply with a time in it")
         values = {

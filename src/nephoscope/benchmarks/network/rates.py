@@ -1,4 +1,4 @@
-"""Rates of several streams as one: each second's sum over all of them, from intervals that begin at different times."""
+"""Adds up the rates of several streams second by second, although their intervals begin at different times."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ def throughput_metrics(clock: str) -> tuple[Metric, ...]:
     titles = {
         THROUGHPUT: "throughput",
         f"{THROUGHPUT}_min_1s": "throughput of the slowest second",
-        f"{THROUGHPUT}_median_1s": "throughput of the middle second",
+        f"{THROUGHPUT}_median_1s": "throughput of the median second",
         f"{THROUGHPUT}_max_1s": "throughput of the fastest second",
     }
     return tuple(

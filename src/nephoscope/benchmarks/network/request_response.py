@@ -68,8 +68,8 @@ class RequestResponse:
         lower = Direction.LOWER
         titles = {
             "tcp_round_trip": "round trip over TCP, mean",
-            "tcp_round_trip_min": "round trip over TCP, least",
-            "tcp_round_trip_max": "round trip over TCP, longest",
+            "tcp_round_trip_min": "round trip over TCP, minimum",
+            "tcp_round_trip_max": "round trip over TCP, maximum",
             "tcp_round_trip_deviation": "round trip over TCP, standard deviation within a trial",
             **{f"tcp_round_trip_{one.name}": f"round trip over TCP, {one.name}" for one in QUANTILES},
         }
@@ -83,7 +83,7 @@ class RequestResponse:
                 unit="1/s",
                 direction=Direction.HIGHER,
                 title="round trips per second",
-                clock="round trips / the tool's own time",
+                clock="round trips / running time measured by the tool",
             ),
         )
 
@@ -158,9 +158,9 @@ def _client_argv(parameters: RequestResponseParameters, address: str) -> list[st
 def _sockperf(text: str, duration_s: int) -> dict[str, float]:
     test = parse_sockperf(text)
     if not isinstance(test, SockperfLatency):
-        raise OutputUnreadable("sockperf output: of a throughput test, not of a ping-pong")
+        raise OutputUnreadable("sockperf output: from a throughput test instead of a ping-pong test")
     if test.duration_s < _MIN_SHARE_OF_DURATION * duration_s:
-        raise OutputUnreadable(f"sockperf output: it ended after {test.duration_s:g} s of {duration_s} s")
+        raise OutputUnreadable(f"sockperf output: the test ended after {test.duration_s:g} s instead of {duration_s} s")
     halves = {"": test.mean_s, "_min": test.minimum_s, "_max": test.maximum_s, "_deviation": test.deviation_s}
     for one in QUANTILES:
         found = test.percentiles_s.get(round(one.value * 100, 3))
@@ -175,7 +175,7 @@ def _sockperf(text: str, duration_s: int) -> dict[str, float]:
 def _netperf(text: str) -> dict[str, float]:
     test = parse_netperf(text)
     if test.latency_mean_s is None:
-        raise OutputUnreadable("netperf output: no latency in it")
+        raise OutputUnreadable("netperf output: it contains no latency")
     found = {
         "": test.latency_mean_s,
         "_min": test.latency_minimum_s,

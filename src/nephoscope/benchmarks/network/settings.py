@@ -1,4 +1,4 @@
-"""TCP's settings on both ends: what was in force, what a method asks for, and all as it was afterwards."""
+"""TCP's settings on both ends: records them, applies those of a method, and restores them."""
 
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -72,7 +72,7 @@ async def _read(machine: MachineHandle) -> dict[str, str]:
     )
     lines = [line for line in looked.stdout.decode(errors="replace").splitlines() if line and "==>" not in line]
     if len(lines) != len(_KEYS):
-        raise EnvironmentProblem(f"{machine.name} does not show its TCP settings below {_FOLDER}")
+        raise EnvironmentProblem(f"{machine.name} has no readable TCP settings under {_FOLDER}")
     return {name: _plain(line) for name, line in zip(_KEYS, lines, strict=True)}
 
 

@@ -36,8 +36,10 @@ class ThroughputParameters(TcpParameters):
         default=None, description="a published method, see the table of editions"
     )
     tool: Tool = Field(default="iperf", description="iperf is iperf 2; netperf must be installed by you")
-    clients: int = Field(default=1, ge=1, le=64, description="machines that send at once")
-    figures: Figures = Field(default="server", description="of iperf and iperf3: what arrived, or what was sent")
+    clients: int = Field(default=1, ge=1, le=64, description="machines that send at the same time")
+    figures: Figures = Field(
+        default="server", description="for iperf and iperf3: count what arrived (server) or what was sent (client)"
+    )
     overlap: bool = Field(
         default=True,
         description="of several clients: only seconds in which all of them send count; false: the sum of "
@@ -75,8 +77,8 @@ class Throughput:
         """The sum over all clients."""
         whose = "the server counted" if parameters.figures == "server" else "the clients counted"
         if parameters.means_of_seconds:
-            return throughput_metrics(f"mean of the seconds in which all clients sent: bits that {whose}")
-        return throughput_metrics(f"bits that {whose} / the tool's own time, all clients together")
+            return throughput_metrics(f"mean over the seconds in which all clients sent: bits that {whose}")
+        return throughput_metrics(f"bits that {whose} / running time measured by the tool, all clients together")
 
     def needs(self, parameters: ThroughputParameters) -> Needs:
         """The tool, and the machines."""
@@ -127,7 +129,7 @@ class Throughput:
         for stream in streams:
             lasted_s = stream.spans[-1].end_s if stream.spans else 0.0
             if lasted_s < _MIN_SHARE_OF_DURATION * parameters.run_s:
-                raise OutputUnreadable(f"a stream ended after {lasted_s:g} s of {parameters.run_s} s")
+                raise OutputUnreadable(f"a stream ended after {lasted_s:g} s instead of {parameters.run_s} s")
         # iperf's server tells of streams in the order in which they came.
         starts = sorted(_starts(raw, len(streams)))
         spans = [stream.since(at_s) for at_s, stream in zip(starts, streams, strict=True)]

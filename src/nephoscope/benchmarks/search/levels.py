@@ -1,10 +1,10 @@
-"""What the search asks for and what it is told: levels, points, outcomes."""
+"""Input and output of the search: levels, points, outcomes."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 SIGNIFICANT_DIGITS = 4
-"""Of a level: rates are told to people, and a finer one could not be told apart."""
+"""Of a level: people read rates, and a finer difference would mean nothing to them."""
 
 
 class Purpose(StrEnum):
@@ -13,17 +13,17 @@ class Purpose(StrEnum):
     RAMP = "ramp"
     """Up in growing steps until one fails; down when the first one fails."""
     BISECT = "bisect"
-    """Between the highest level that held and the lowest that failed."""
+    """Between the highest level that passed and the lowest that failed."""
     CONFIRM = "confirm"
-    """Once more, and longer, at the highest level that held."""
+    """Again, and longer, at the highest level that passed."""
     BELOW = "below"
-    """Some way under a confirmed level: whoever holds that one must hold this one."""
+    """Somewhat below a confirmed level: a server that passes there must pass here."""
     ABOVE = "above"
     """Once more at the lowest level that failed."""
     LOOK_UP = "look up"
-    """Above levels that all failed: a server may fail at low load alone."""
+    """Above levels that all failed: a server may fail only at low load."""
     TOP = "top"
-    """Above every level that held, where none is known that fails."""
+    """Above all levels that passed, when none is known to fail."""
     LARGER_CLIENT = "larger client"
     """At or above the lowest level that failed, with twice the client: was it the client that failed?"""
     USUAL_CLIENT = "usual client"
@@ -33,7 +33,7 @@ class Purpose(StrEnum):
 LONG = frozenset(
     {Purpose.CONFIRM, Purpose.BELOW, Purpose.ABOVE, Purpose.TOP, Purpose.LARGER_CLIENT, Purpose.USUAL_CLIENT}
 )
-"""Purposes whose points are measured longer, as the outcome rests on them."""
+"""Purposes whose points are measured longer, because the outcome depends on them."""
 
 
 class Outcome(StrEnum):
@@ -46,9 +46,9 @@ class Outcome(StrEnum):
     GENERATOR_BOUND = "generator bound"
     """More load generator gives more load: the limit is the client's, and the server's lies above it."""
     UNSTABLE = "unstable"
-    """Levels hold and fail by turns: no level can be defended."""
+    """Levels pass and fail in turn, so no level can be defended."""
     BELOW_MIN = "below min"
-    """Not even the lowest level holds."""
+    """Not even the lowest level passes."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Ask:
 
     @property
     def long(self) -> bool:
-        """True when the outcome may rest on it."""
+        """True when the outcome may depend on it."""
         return self.purpose in LONG
 
 
@@ -77,7 +77,7 @@ class Point:
     achieved: float
     """Of the level: operations completed per second, or the level itself where levels are no rates."""
     disturbed: bool = False
-    """The hypervisor gave the load generator's CPUs to others."""
+    """The hypervisor gave the load generator's CPUs to other machines."""
 
     @property
     def passed(self) -> bool:
@@ -86,7 +86,7 @@ class Point:
 
     @property
     def void(self) -> bool:
-        """It says nothing of the server: it failed while CPUs were taken away. What held in spite of that, held."""
+        """It says nothing about the server: it failed while CPUs were stolen. A level that passed anyway has passed."""
         return self.disturbed and not self.passed
 
 
@@ -108,7 +108,7 @@ class Settings:
     """Where and how finely to search. Levels are positive."""
 
     floor: float
-    """The lowest level worth knowing."""
+    """The lowest level of interest."""
     first: float
     ceiling: float
     growth: float = 1.5
@@ -123,11 +123,11 @@ class Settings:
     below: tuple[float, ...] = (0.8, 0.5)
     """Shares of a confirmed level at which it is looked below it."""
     most_refuted: int = 4
-    """So often a level may fail after it had held; once more is `UNSTABLE`."""
+    """How often a level may fail after it had passed; more often is `UNSTABLE`."""
     most_reopened: int = 3
     """So often a level may be confirmed after it had failed."""
     most_void: int = 12
-    """So many points may say nothing; once more is `UNSTABLE`."""
+    """How many points may say nothing; more are `UNSTABLE`."""
     most_points: int = 80
 
     def rounded(self, level: float) -> float:

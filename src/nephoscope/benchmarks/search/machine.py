@@ -1,4 +1,4 @@
-"""The search as a pure state machine: points in, next level or outcome out. No clock, no chance, no input or output.
+"""The search as a pure state machine: points in, next level or outcome out. No clock, randomness, input or output.
 
 1. *Ramp*: from the first level in growing steps until one fails; down when the first one fails.
 2. *Bisect*, by factors, between the highest level that held and the lowest that failed, until they are close.
@@ -27,7 +27,7 @@ from types import MappingProxyType
 from nephoscope.benchmarks.search.levels import Ask, Ended, Outcome, Point, Purpose, Settings
 
 LARGER_CLIENT_RISE = 0.03
-"""More achieved by twice the client than this share: the client was the limit."""
+"""If twice the client achieves more than this share on top, the client was the limit."""
 LOOKS_UP = 4
 """Levels above the first one that are tried when it and all lower ones failed."""
 _PLATEAU = 0.99
@@ -46,11 +46,11 @@ class State:
     next: Ask | Ended
     points: tuple[Point, ...] = ()
     low: float | None = None
-    """Highest level that held and was not refuted since."""
+    """Highest level that passed and has not been refuted since."""
     high: float | None = None
     """Lowest level that failed, above `low`."""
     lid: float | None = None
-    """Lowest level that was refuted: neither it nor any above it is asked for again."""
+    """Lowest level that was refuted: neither it nor any higher one is measured again."""
     stride: float = 0.0
     """Share by which the ramp goes up next."""
     held: int = 0
@@ -91,7 +91,7 @@ def advance(state: State, point: Point) -> State:
     if (point.level, point.purpose) != (state.next.level, state.next.purpose):
         raise ValueError(
             f"the search asked for {state.next.level:g} ({state.next.purpose}), "
-            f"and {point.level:g} ({point.purpose}) was measured"
+            f"but {point.level:g} ({point.purpose}) was measured"
         )
     state = replace(state, points=(*state.points, point))
     after = _again(state) if point.void else _AFTER[point.purpose](state, point)
@@ -105,7 +105,7 @@ def _again(state: State) -> State:
     void = len(state.points) - len(state.judged)
     if void <= state.settings.most_void:
         return state
-    reason = f"{void} points failed while the hypervisor gave the load generator's CPUs to others"
+    reason = f"{void} points failed while the hypervisor gave the load generator's CPUs to other machines"
     return _ended(state, Outcome.UNSTABLE, reason)
 
 
@@ -175,9 +175,9 @@ def _refute(state: State, level: float) -> State:
     """A longer point failed: neither this level nor any above it can be the answer."""
     settings, state = state.settings, replace(state, refuted=state.refuted + 1)
     if state.refuted > settings.most_refuted:
-        return _ended(replace(state, low=None), Outcome.UNSTABLE, f"{state.refuted} levels held and then failed")
+        return _ended(replace(state, low=None), Outcome.UNSTABLE, f"{state.refuted} levels passed and then failed")
     if level <= settings.rounded(settings.floor):
-        reason = f"the lowest level, {level:g}, held and then failed"
+        reason = f"the lowest level, {level:g}, passed and then failed"
         return _ended(replace(state, low=None), Outcome.UNSTABLE, reason)
     lower = settings.rounded(level / (1 + settings.resolution / 2 * _DROP_GROWTH**state.drops))
     if lower >= level:
@@ -286,13 +286,13 @@ def _found(state: State) -> State:
 
 
 def _look_up(state: State) -> State:
-    """Every level down to the floor failed; a server that fails at low load alone is no server below its minimum."""
+    """Every level down to the floor failed; a server that fails only at low load is not below its minimum."""
     settings = state.settings
     level = settings.rounded(settings.first * settings.growth ** (2 * (state.looked + 1)))
     tried = max(point.level for point in state.judged)
     if state.looked >= LOOKS_UP or level <= tried:
         if any(point.held for point in state.judged):
-            return _ended(state, Outcome.GENERATOR_BOUND, "the client was the limit at every level that held")
+            return _ended(state, Outcome.GENERATOR_BOUND, "the client was the limit at every level that passed")
         return _ended(state, Outcome.BELOW_MIN, f"the lowest level, {settings.rounded(settings.floor):g}, failed")
     return _ask(replace(state, looked=state.looked + 1), level, Purpose.LOOK_UP)
 
@@ -300,7 +300,7 @@ def _look_up(state: State) -> State:
 def _after_look_up(state: State, point: Point) -> State:
     if not point.passed:
         return _look_up(state)
-    return _ended(state, Outcome.UNSTABLE, f"{point.level:g} held, and every level tried below it failed")
+    return _ended(state, Outcome.UNSTABLE, f"{point.level:g} passed, but every level tried below it failed")
 
 
 def _ask(state: State, level: float, purpose: Purpose) -> State:

@@ -1,4 +1,4 @@
-"""What a search reports: the level it found, and its curve, one row of numbers a point."""
+"""What a search reports: the level it found, and its curve with one row of numbers per point."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -13,7 +13,7 @@ HIGHEST = Metric(
     unit="1/s",
     direction=Direction.HIGHER,
     title="highest sustainable load",
-    clock="operations offered per second in an open pace, at the highest level that was confirmed",
+    clock="operations offered per second in an open loop, at the highest level that was confirmed",
     headline=True,
     per_cpu=True,
 )
@@ -22,35 +22,35 @@ FAILING = Metric(
     unit="1/s",
     direction=Direction.HIGHER,
     title="lowest load that failed",
-    clock="the lowest level above which none held: the other end of the bracket",
+    clock="the lowest level from which on none passed: the other end of the bracket",
 )
 CLOSED_LOOP = Metric(
     name="closed_loop_per_s",
     unit="1/s",
     direction=Direction.HIGHER,
     title="rate in the closed loop",
-    clock="operations that ended in the probe / its measurement interval; no limit of response times",
+    clock="operations completed in the probe / its measurement interval; without a limit on response times",
 )
 CONFIRMATIONS = Metric(
     name="confirmations",
     unit="1",
     direction=Direction.HIGHER,
     title="confirmations of the level found",
-    clock="longer points at that level, all of which held",
+    clock="longer points at that level, all of which passed",
 )
 POINTS = Metric(
     name="points",
     unit="1",
     direction=Direction.LOWER,
     title="points measured",
-    clock="calls of the load generator, the probe left out",
+    clock="calls of the load generator, without the probe",
 )
 VOID = Metric(
     name="void_points",
     unit="1",
     direction=Direction.LOWER,
     title="points set aside and measured again",
-    clock="points that failed while the hypervisor gave the load generator's CPUs to others",
+    clock="points that failed while the hypervisor gave the load generator's CPUs to other machines",
 )
 OBJECTS = Metric(
     name="objects",
@@ -64,7 +64,7 @@ OBJECT_BYTES = Metric(
     unit="B",
     direction=Direction.HIGHER,
     title="size of an object",
-    clock="bytes of its value, without key and overhead; of several sizes the least",
+    clock="bytes of its value, without key and overhead; the smallest if sizes vary",
 )
 OFFERED = Metric(
     name="point.offered_per_s",
@@ -78,35 +78,35 @@ LEVEL = Metric(
     unit="1/s",
     direction=Direction.HIGHER,
     title="level of a point",
-    clock="what was asked for; arrivals come by chance around it",
+    clock="the target rate; random arrivals vary around it",
 )
 ACHIEVED = Metric(
     name="point.achieved_per_s",
     unit="1/s",
     direction=Direction.HIGHER,
     title="achieved at a point",
-    clock="operations that ended in its measurement interval and did not fail / its length",
+    clock="operations that completed without failure in its measurement interval / its length",
 )
 PASSED = Metric(
     name="point.passed",
     unit="1",
     direction=Direction.HIGHER,
     title="point passed",
-    clock="1: the rule held and the load generator was not the limit; else 0",
+    clock="1: the rule held and the load generator was not the limit; otherwise 0",
 )
 CONFIRMING = Metric(
     name="point.confirming",
     unit="1",
     direction=Direction.HIGHER,
     title="point is a confirmation",
-    clock="1: a longer point at a level that had held; else 0",
+    clock="1: a longer point at a level that had passed; otherwise 0",
 )
 LARGER_CLIENT = Metric(
     name="point.larger_client",
     unit="1",
     direction=Direction.HIGHER,
     title="point has the larger client",
-    clock="1: driven by twice the threads of all other points; else 0",
+    clock="1: with twice the threads of all other points; otherwise 0",
 )
 _OF_A_POINT = (LEVEL, OFFERED, ACHIEVED, PASSED, CONFIRMING, LARGER_CLIENT)
 _USUAL = ("mean", "p95", "p99")
@@ -141,17 +141,17 @@ def _limit(condition: Condition) -> Metric:
         unit="s",
         direction=Direction.LOWER,
         title=f"limit of response times, {condition.subject}",
-        clock=f"the rule's own: {condition.text}",
+        clock=f"given by the rule: {condition.text}",
     )
 
 
 def limits(rule: Rule) -> list[Measurement]:
-    """What the rule asks of response times."""
+    """What the rule requires of response times."""
     return [_row(_limit(one), one.limit) for one in rule.conditions if one.operation]
 
 
 def metrics(of_workload: Iterable[Metric], rule: Rule) -> tuple[Metric, ...]:
-    """All that a search may report.
+    """Everything that a search may report.
 
     Args:
         rule: what a level must hold.

@@ -51,19 +51,19 @@ class Observed:
 
     @property
     def held(self) -> bool:
-        """The rule held; a condition that nobody can judge did not."""
+        """The rule held; a condition without enough operations counts as broken."""
         return not self.grows and all(one.met for one in self.asked)
 
     @property
     def point(self) -> Point:
-        """For the state machine. Achieved is told against what was really offered, as arrivals come by chance."""
+        """For the state machine. Arrivals are random, so achieved is compared with the load really offered."""
         share = self.achieved_per_s / self.offered_per_s if self.offered_per_s else 0.0
         achieved = share * self.ask.level
         return Point(self.ask.level, self.ask.purpose, self.held, bool(self.signs), achieved, self.disturbed)
 
     @property
     def reasons(self) -> list[str]:
-        """Why it did not pass; empty when it did."""
+        """Why it did not pass; empty if it passed."""
         unmet = [_said(one) for one in self.asked if not one.met]
         return [*unmet, *(["the backlog grows"] if self.grows else []), *self.signs]
 

@@ -1,4 +1,4 @@
-"""The rule a level must hold, as a person writes it: `p99(read) < 5 ms and errors < 0.1 %`.
+"""The rule that a level must meet, as people write it: `p99(read) < 5 ms and errors < 0.1 %`.
 
     rule       = condition { "and" condition }
     condition  = quantity ( "<=" | "<" | ">=" | ">" | "≤" | "≥" ) number [ unit ]
@@ -7,9 +7,9 @@
     operation  = "all" | "read" | "write" | name of an operation of the workload
     unit       = "ns" | "us" | "µs" | "ms" | "s" for times; "%" for shares
 
-`achieved` is completed over offered operations, `errors` failed over attempted ones. What a rule does not say of them
-is said by `ALWAYS`; it may be stricter and not laxer, as the checks of every trial ask for as much. That the backlog
-does not grow and that the client was not the limit is part of every rule.
+`achieved` is completed over offered operations, `errors` is failed over attempted operations. If a rule does not limit
+them, `ALWAYS` does. A rule may be stricter than `ALWAYS` but not laxer, because the checks of every trial require that
+much. Every rule also requires that the backlog does not grow and that the client was not the limit.
 """
 
 import difflib
@@ -39,7 +39,7 @@ _PERCENTILE = re.compile(r"p([5-9]\d{1,3})")
 """From the median on: the digits after a `p` stand behind the decimal point, so `p100` would be the 10th."""
 _ROUNDING = 1e-9
 """Of a share that was written in percent."""
-_WANTED = "wanted: a condition such as `p99(read) < 5 ms`, `achieved >= 99 %` or `errors < 0.1 %`"
+_WANTED = "expected a condition such as `p99(read) < 5 ms`, `achieved >= 99 %` or `errors < 0.1 %`"
 
 
 class RuleError(ValueError):
@@ -111,7 +111,7 @@ def parse_rule(text: str) -> Rule:
     subjects = [condition.subject for condition in conditions]
     twice = next((subject for subject in subjects if subjects.count(subject) > 1), None)
     if twice:
-        raise RuleError(f"`{twice}` stands twice in the rule `{text.strip()}`")
+        raise RuleError(f"`{twice}` appears twice in the rule `{text.strip()}`")
     if all(condition.operation is None for condition in conditions):
         raise RuleError(f"the rule `{text.strip()}` limits no response time; add one, such as `p99(read) < 5 ms`")
     if text != ALWAYS:
@@ -120,7 +120,7 @@ def parse_rule(text: str) -> Rule:
 
 
 def quantile_of(quantity: str) -> float | None:
-    """0.99 of `p99`, 0.999 of `p999`; None for what is no percentile."""
+    """0.99 of `p99`, 0.999 of `p999`; None if it is not a percentile."""
     found = _PERCENTILE.fullmatch(quantity)
     return float(f"0.{found[1]}") if found else None
 
@@ -133,7 +133,7 @@ def _condition(part: str, start: int) -> Condition:
     found = _CONDITION.fullmatch(part)
     if found is None:
         said = f"`{part.strip()}` at column {start + _indent(part) + 1}" if part.strip() else "nothing"
-        raise RuleError(f"{said} is no condition; {_WANTED}")
+        raise RuleError(f"{said} is not a condition; {_WANTED}")
     quantity, operation = found["quantity"].lower(), found["operation"]
     is_share = quantity in SHARES
     _require_quantity(quantity, start + _indent(part) + 1)
@@ -150,18 +150,18 @@ def _condition(part: str, start: int) -> Condition:
     relation, limit = _RELATIONS[found["sign"]], float(found["number"]) * _PER_UNIT[unit]
     upwards = relation in ("at least", "above")
     if upwards != (quantity == "achieved"):
-        raise RuleError(f"`{part.strip()}` is held by every overload; turn its sign round")
+        raise RuleError(f"every overload meets `{part.strip()}`; reverse its sign")
     if is_share:
         _require_strict(part.strip(), quantity, limit)
     return Condition(quantity, operation, relation, limit)
 
 
 def _require_strict(said: str, quantity: str, limit: float) -> None:
-    """A level that holds by a laxer rule than the checks' own would be found, and then refused every time."""
+    """With a rule laxer than the checks, the search would find a level that the checks then always reject."""
     if quantity == "errors" and limit > ERRORS.value + _ROUNDING:
-        raise RuleError(f"`{said}` is laxer than the check `errors`, which refuses over {ERRORS.percent} failed")
+        raise RuleError(f"`{said}` is laxer than the check `errors`, which rejects more than {ERRORS.percent} failed")
     if quantity == "achieved" and limit < RATE_KEPT.value - _ROUNDING:
-        raise RuleError(f"`{said}` is laxer than the check `rate-kept`, which refuses under {RATE_KEPT.percent}")
+        raise RuleError(f"`{said}` is laxer than the check `rate-kept`, which rejects less than {RATE_KEPT.percent}")
 
 
 def _indent(part: str) -> int:
@@ -175,7 +175,7 @@ def _require_quantity(quantity: str, column: int) -> None:
         return
     if re.fullmatch(r"p\d+", quantity):
         hint = "; did you mean `max`?" if quantity == "p100" else ""
-        raise RuleError(f"`{quantity}` at column {column} is no percentile from `p50` to `p9999`{hint}")
+        raise RuleError(f"`{quantity}` at column {column} is not a percentile from `p50` to `p9999`{hint}")
     near = difflib.get_close_matches(quantity, ["mean", "max", "p50", "p90", "p95", "p99", "p999", *SHARES], 1)
     hint = f"; did you mean `{near[0]}`?" if near else f"; {_WANTED}"
-    raise RuleError(f"`{quantity}` at column {column} is nothing that is measured{hint}")
+    raise RuleError(f"`{quantity}` at column {column} is not a known quantity{hint}")

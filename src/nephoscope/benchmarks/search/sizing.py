@@ -1,4 +1,4 @@
-"""How many objects of which size fill a cluster as the Aerospike cloud qualification does.
+"""Number and size of the objects that fill a cluster in the same way as the Aerospike cloud qualification.
 
 An index entry of 64 bytes for each object and copy fills 60 % of the memory; the objects, each with 128 bytes beside
 its value, fill half of the disks. Source: Aerospike's cloud benchmarks; their numbers are of two machines with two
@@ -19,10 +19,10 @@ class Sizing(Frozen):
 
     memory_gib: float = Field(gt=0, description="for the data, of each machine")
     disk_gib: float = Field(gt=0, description="for the data, of each machine")
-    machines: int = Field(default=1, ge=1, le=128, description="of the cluster")
-    copies: int = Field(default=1, ge=1, le=16, description="of each object: the replication factor")
-    memory_percent: float = Field(default=60, gt=0, le=100, description="of the memory, for the index")
-    disk_percent: float = Field(default=50, gt=0, le=100, description="of the disks, for the objects")
+    machines: int = Field(default=1, ge=1, le=128, description="machines of the cluster")
+    copies: int = Field(default=1, ge=1, le=16, description="copies of each object: the replication factor")
+    memory_percent: float = Field(default=60, gt=0, le=100, description="share of the memory for the index")
+    disk_percent: float = Field(default=50, gt=0, le=100, description="share of the disks for the objects")
 
     @property
     def rows(self) -> int:

@@ -1,4 +1,4 @@
-"""What the confirmations of a search cost the database beside response times: looked at before and after each."""
+"""What the confirmations of a search cost the database besides response times: read before and after each."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -26,7 +26,7 @@ CACHE_HITS = Metric(
     name="cache_hit_share",
     unit="1",
     direction=Direction.HIGHER,
-    title="reads that the server's cache served in the confirmations",
+    title="reads served from the server's cache in the confirmations",
     clock="hits / (hits + misses), by the server's own count",
 )
 SPACE_LOST = Metric(
@@ -34,13 +34,13 @@ SPACE_LOST = Metric(
     unit="B/s",
     direction=Direction.LOWER,
     title="free space lost in the confirmations",
-    clock="of the file system of the data, on the machine that has least / seconds of the confirmations",
+    clock="in the file system of the data, on the machine with the least free space / seconds of the confirmations",
 )
 METRICS = (LOG_RATE, CACHE_HITS, SPACE_LOST)
 
 
 class Look(Frozen):
-    """What a database said at one moment."""
+    """What a database reported at one moment."""
 
     point: str = Field(description="name of the point's raw output")
     when: Literal["before", "after"]
@@ -101,7 +101,7 @@ def _pairs(raw: RawOutput) -> Iterator[tuple[Look, Look]]:
         raise OutputUnreadable(f"{UPKEEP} ends before the second look at {looks[-1].point}")
     for before, after in zip(looks[::2], looks[1::2], strict=True):
         if (before.point, before.when, after.when) != (after.point, "before", "after") or after.at_s <= before.at_s:
-            raise OutputUnreadable(f"{UPKEEP}: the looks at {before.point} are no pair")
+            raise OutputUnreadable(f"{UPKEEP}: the looks at {before.point} are not a pair")
         yield before, after
 
 

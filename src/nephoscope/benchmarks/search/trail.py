@@ -1,4 +1,4 @@
-"""A search on a site: level after level is measured and left behind, so that it can be made again from raw output."""
+"""Runs a search on a site and stores every level, so that the search can be repeated from raw output."""
 
 import asyncio
 import time
@@ -92,7 +92,7 @@ Observed = TypeVar("Observed", bound=_Point)
 
 @dataclass(frozen=True)
 class Search(Generic[Observed]):
-    """A search as its raw output tells it."""
+    """A search as recorded in its raw output."""
 
     state: State
     measured: tuple[Observed, ...]
@@ -118,7 +118,7 @@ class Search(Generic[Observed]):
         """
         if isinstance(self.state.next, Ask):
             level = f"{self.state.next.level:g}{self.unit}"
-            raise OutputUnreadable(f"the search was not finished: it would have gone on at {level}")
+            raise OutputUnreadable(f"the search did not finish: its next level would have been {level}")
         return self.state.next
 
     @property
@@ -141,7 +141,7 @@ def made_again(
     judge: Callable[[Ask, LoadOutput], Observed],
     unit: str,
 ) -> Search[Observed]:
-    """Makes a search again from its raw output; pure.
+    """Repeats a search from its raw output; pure.
 
     Args:
         raw: of the trial.
@@ -179,9 +179,9 @@ def _asked_for(state: State, measured: float | None, unit: str) -> Ask:
     if isinstance(state.next, Ended) or measured != state.next.level:
         wanted = f"ended with {state.next.outcome}" if isinstance(state.next, Ended) else f"{state.next.level:g}{unit}"
         raise OutputUnreadable(
-            f"point {len(state.points) + 1} was measured at {measured}{unit}, and this version's search wanted: "
+            f"point {len(state.points) + 1} was measured at {measured}{unit}, but this version's search expected: "
             f"{wanted}",
-            hint="the points were measured by another version of the search: run the trial again",
+            hint="another version of the search measured these points: run the trial again",
         )
     return state.next
 
@@ -203,7 +203,7 @@ def threads_of(output: LoadOutput) -> int:
 
 
 def _void_in_a_row(state: State) -> int:
-    """Points at the end that said nothing: each doubles the pause, as a neighbour's burst passes."""
+    """Points at the end that said nothing: each doubles the pause, so that a neighbour's burst can pass."""
     return next((back for back, point in enumerate(reversed(state.points)) if not point.void), len(state.points))
 
 

@@ -1,4 +1,4 @@
-"""What a search for the most warehouses reports: the level, and its curve, one row of numbers a point."""
+"""What a search for the most warehouses reports: the level, and its curve with one row of numbers per point."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ MOST = Metric(
     unit="warehouses",
     direction=Direction.HIGHER,
     title="most active warehouses",
-    clock="the highest number that was confirmed, each terminal with the wait times of the specification",
+    clock="the highest confirmed number; every terminal with the wait times of the specification",
     headline=True,
     per_cpu=True,
 )
@@ -32,21 +32,21 @@ FAILING = Metric(
     unit="warehouses",
     direction=Direction.HIGHER,
     title="fewest warehouses that failed",
-    clock="the lowest number above which none held: the other end of the bracket",
+    clock="the lowest number from which on none passed: the other end of the bracket",
 )
 WAREHOUSES = Metric(
     name="point.warehouses",
     unit="warehouses",
     direction=Direction.HIGHER,
     title="active warehouses of a point",
-    clock="as driven",
+    clock="as measured",
 )
 TPMC = Metric(
     name="point.tpmc",
     unit="1/min",
     direction=Direction.HIGHER,
     title="tpmC at a point",
-    clock="New-Orders that ended in its measurement interval / minutes",
+    clock="New-Orders completed in its measurement interval / minutes",
 )
 EFFICIENCY = Metric(
     name="point.efficiency",
@@ -67,21 +67,21 @@ MIN_EFFICIENCY = Metric(
     unit="%",
     direction=Direction.HIGHER,
     title="least efficiency of the rule",
-    clock="the rule's own, or what its tpmC per warehouse comes to",
+    clock="given by the rule, directly or as tpmC per warehouse",
 )
 LONGEST_RESPONSE = Metric(
     name="limit.new_order_response",
     unit="s",
     direction=Direction.LOWER,
     title="limit of New-Order's response time",
-    clock="the rule's own",
+    clock="given by the rule",
 )
 _OF_A_POINT = (WAREHOUSES, TPMC, EFFICIENCY, RESPONSE, PASSED, CONFIRMING, LARGER_CLIENT)
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A level with what is told of it."""
+    """A level with its measurements."""
 
     ask: Ask
     passed: bool
@@ -110,14 +110,14 @@ def of_result(ended: Ended, points: Sequence[CurvePoint], void: int) -> list[Mea
 
 
 def limits(rule: PassRule) -> Iterator[Measurement]:
-    """What the rule asks of efficiency and of New-Order."""
+    """What the rule requires of efficiency and of New-Order."""
     yield _row(MIN_EFFICIENCY, least_efficiency(rule))
     if "new_order" in (rule.limits_s or {}):
         yield _row(LONGEST_RESPONSE, (rule.limits_s or {})["new_order"])
 
 
 def least_efficiency(rule: PassRule) -> float:
-    """In percent; of a rule that asks for tpmC per warehouse, what that comes to; 0 when it asks for neither."""
+    """In percent; computed from tpmC per warehouse if the rule limits that; 0 when it limits neither."""
     if rule.least_efficiency_percent is not None:
         return rule.least_efficiency_percent
     return 100 * (rule.least_tpmc_per_warehouse or 0.0) / rule.most_tpmc

@@ -1,1 +1,1 @@
-"""What disks read and write."""
+"""Storage benchmarks."""

@@ -1,7 +1,7 @@
 """Storage: fio jobs on one file of the measured disk, with direct I/O.
 
-The file is written once in full, with random data: blocks that are only allocated are read as zeros without touching
-the disk. Sizes are given to fio as plain bytes, as fio takes `KiB` and `MiB` for powers of ten unless told otherwise
+The file is first written in full with random data: blocks that are only allocated are read as zeros without touching
+the disk. Sizes are passed to fio in plain bytes, because by default fio interprets `KiB` and `MiB` as powers of ten
 (`kb_base`, fio's HOWTO).
 """
 
@@ -124,7 +124,7 @@ class Fio:
         for job in parameters.runs:
             output = raw.get(f"{_raw_name(job)}.stdout")
             if output is None:
-                raise OutputUnreadable(f"fio job {job.name}: its output is not there")
+                raise OutputUnreadable(f"fio job {job.name}: its output is missing")
             values = values_of(output, job)
             measurements += [
                 Measurement(metric=metric.name, unit=metric.unit, value=values[key], role="database")
@@ -145,14 +145,16 @@ class Fio:
     def notes(self, parameters: FioParameters) -> list[str]:
         """See `HasNotes.notes`: the edition, what differs from it, and what was measured."""
         device = parameters.raw_device
-        return preset_notes(parameters) + ([f"On the raw device {device}, which it filled first."] if device else [])
+        return preset_notes(parameters) + (
+            [f"Measured on the raw device {device}, which was filled first."] if device else []
+        )
 
 
 def _reads(raw: RawOutput, job: FioJob) -> Reads:
     done = the_job(raw.get(f"{_raw_name(job)}.stdout", b""), job.name)
     size = done.options.get("size", "")
     if done.read is None or not size.isdecimal():
-        raise OutputUnreadable(f"fio job {job.name}: nothing was read, or of a size that it does not tell")
+        raise OutputUnreadable(f"fio job {job.name}: nothing was read, or the output does not give the block size")
     return Reads(
         job=job.name,
         direct=job.direct,
@@ -202,17 +204,17 @@ def _metrics_of(job: FioJob) -> list[Metric]:
         prefix, title = (f"{side}_", f"{side} ") if len(sides) > 1 else ("", "")
         made += [_rate(job, f"{side}_", headline=False), _bandwidth(job, f"{side}_")] if prefix else []
         made += _latencies_of(
-            job, f"{prefix}latency", f"{title}latency", "from handing the I/O over until it is done (fio lat_ns)"
+            job, f"{prefix}latency", f"{title}latency", "from submitting the I/O until it completes (fio lat_ns)"
         )
     if job.fsync_every:
-        made += _latencies_of(job, "fsync_latency", "fsync latency", "the fsync call alone")
+        made += _latencies_of(job, "fsync_latency", "fsync latency", "only the fsync call")
     if job.latency_target:
         made.append(
             Metric(
                 name=f"{job.name}.queue_depth",
                 unit="I/Os",
                 direction=Direction.HIGHER,
-                title=f"{job.name}: I/Os in flight that keep to the latency target",
+                title=f"{job.name}: I/Os in flight that meet the latency target",
             )
         )
     return made
@@ -224,7 +226,7 @@ def _rate(job: FioJob, side: str, *, headline: bool) -> Metric:
         unit="IO/s",
         direction=Direction.HIGHER,
         title=f"{job.name}: {side.replace('_', ' ')}I/O rate",
-        clock="I/Os completed / fio's own running time",
+        clock="completed I/Os / running time measured by fio",
         headline=headline,
     )
 
@@ -235,7 +237,7 @@ def _bandwidth(job: FioJob, side: str) -> Metric:
         unit="B/s",
         direction=Direction.HIGHER,
         title=f"{job.name}: {side.replace('_', ' ')}bandwidth",
-        clock="bytes of I/Os completed / fio's own running time",
+        clock="bytes of completed I/Os / running time measured by fio",
     )
 
 
@@ -357,7 +359,7 @@ def _require(done: Completed) -> None:
         return
     said = (done.stderr or done.stdout).decode(errors="replace")
     if "No space left" in said:
-        raise NoSpaceOnMachine("fio: the measured disk is full", hint="free some room, or make `file_size_mib` smaller")
+        raise NoSpaceOnMachine("fio: the measured disk is full", hint="free some space or reduce `file_size_mib`")
     if "Invalid argument" in said:
         raise ToolFailed(
             f"fio ended with exit code {done.exit_code}: {said.strip()[-300:]}",

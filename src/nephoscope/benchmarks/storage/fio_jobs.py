@@ -1,4 +1,4 @@
-"""What fio is asked: jobs, the file or device they work on, and the jobs of published methods."""
+"""The fio jobs, the file or device they work on, and the jobs of published methods."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -17,8 +17,8 @@ class LatencyTarget(Frozen):
     """fio looks for the queue depth at which so many I/Os keep to a latency."""
 
     target_ms: int = Field(ge=1)
-    percent: float = Field(gt=0, le=100, description="of the I/Os that keep to it")
-    window_ms: int = Field(ge=1, description="over which each depth is tried")
+    percent: float = Field(gt=0, le=100, description="share of I/Os that must meet it")
+    window_ms: int = Field(ge=1, description="time for which each queue depth is tried")
 
     def __str__(self) -> str:
         return f"{self.target_ms} ms for {self.percent:g} % in {self.window_ms / 1000:g} s"
@@ -35,13 +35,13 @@ class FioJob(Frozen):
         description="sizes with their percents instead of one size, as fio's bssplit ('4k/70:8k/30'); reads, a comma, "
         "writes for randrw",
     )
-    queue_depth: int = Field(default=1, ge=1, le=65_536, description="of each thread")
-    threads: int = Field(default=1, ge=1, le=1024, description="that do the same on the same file")
-    apart: bool = Field(default=False, description="each thread on its own part of the file")
-    fsync_every: int = Field(default=0, ge=0, description="writes; 0: never")
-    ramp_s: int = Field(default=0, ge=0, le=3600, description="before the measured time")
+    queue_depth: int = Field(default=1, ge=1, le=65_536, description="queue depth of each thread")
+    threads: int = Field(default=1, ge=1, le=1024, description="threads that do the same on the same file")
+    apart: bool = Field(default=False, description="each thread works on its own part of the file")
+    fsync_every: int = Field(default=0, ge=0, description="number of writes between two fsyncs; 0: no fsync")
+    ramp_s: int = Field(default=0, ge=0, le=3600, description="time before the measurement")
     duration_s: int = Field(default=10, ge=1, le=86_400)
-    direct: bool = Field(default=True, description="past the page cache (O_DIRECT)")
+    direct: bool = Field(default=True, description="bypass the page cache (O_DIRECT)")
     latency_target: LatencyTarget | None = None
 
     @model_validator(mode="after")
@@ -128,7 +128,7 @@ def _of_2022(edition: str, which: str, depth: int) -> Preset:
         parameters={"file_size_mib": _OF_A_FILE, "jobs": jobs, "generator": "tausworthe64"},
         defects=(
             Defect(
-                f"wr-iops-tpcc-fsync asked for {512 * depth} I/Os in flight without direct I/O, where libaio does one "
+                f"wr-iops-tpcc-fsync requests {512 * depth} I/Os in flight without direct I/O, where libaio does one "
                 "after the other",
                 {"jobs": one_by_one},
             ),
@@ -159,9 +159,10 @@ class FioParameters(EditionParameters):
     )
     file_size_mib: int = Field(default=512, ge=1, le=16 * 1024 * 1024)
     raw_device: _Device | None = Field(
-        default=None, description="measured instead of a file; all its data are lost, so `destroys_data_on` repeats it"
+        default=None,
+        description="measured instead of a file; all its data is lost, so `destroys_data_on` must name it again",
     )
-    destroys_data_on: _Device | None = Field(default=None, description="the same device: you mean it")
+    destroys_data_on: _Device | None = Field(default=None, description="the same device again, as confirmation")
     generator: Literal["tausworthe", "lfsr", "tausworthe64"] = Field(
         default="tausworthe", description="fio's random_generator"
     )
@@ -180,15 +181,15 @@ class FioParameters(EditionParameters):
             if self.file_size_mib * MIB % (job.block_size_kib * KIB):
                 raise ValueError(f"job {job.name!r}: file_size_mib must be a multiple of its block size")
             if job.queue_depth > 1 and not job.direct and self.mode != "faithful":
-                raise ValueError(f"job {job.name!r}: libaio holds more than one I/O in flight only with direct = true")
+                raise ValueError(f"job {job.name!r}: libaio keeps more than one I/O in flight only with direct = true")
         return self
 
     @model_validator(mode="after")
     def _a_device_is_named_twice(self) -> "FioParameters":
         if self.raw_device != self.destroys_data_on:
             text = (
-                "`raw_device` and `destroys_data_on` must name the same device: fio writes over everything on it, so "
-                "it is to be named twice"
+                "`raw_device` and `destroys_data_on` must name the same device: fio overwrites everything on it, so "
+                "it must be named twice"
             )
             raise conflict(text)
         return self

@@ -66,7 +66,7 @@ def _side(found: FioDone, name: str, job: FioJob) -> tuple[FioSide, FioLatency]:
     if side is None or side.total is None:
         raise OutputUnreadable(f"fio job {job.name}: no I/O was done")
     if side.duration_s < job.duration_s * _MIN_SHARE_OF_DURATION:
-        raise OutputUnreadable(f"fio job {job.name}: ended after {side.duration_s:g} s of {job.duration_s} s")
+        raise OutputUnreadable(f"fio job {job.name}: ended after {side.duration_s:g} s instead of {job.duration_s} s")
     return side, side.total
 
 
@@ -95,7 +95,7 @@ def the_job(output: bytes, name: str) -> FioDone:
         raise OutputUnreadable(f"fio job {name}: it wrote nothing")
     report = parse_fio(text)
     if not report.version.startswith("3."):
-        raise OutputUnreadable(f"fio job {name}: version 3 is known, this is {report.version}")
+        raise OutputUnreadable(f"fio job {name}: the output is from {report.version}; only version 3 is supported")
     if len(report.jobs) != 1:
-        raise OutputUnreadable(f"fio job {name}: {len(report.jobs)} jobs in its output")
+        raise OutputUnreadable(f"fio job {name}: its output contains {len(report.jobs)} jobs instead of one")
     return report.jobs[0]

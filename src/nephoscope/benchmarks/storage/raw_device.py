@@ -1,6 +1,6 @@
-"""Whether a block device may be written over: nothing on the machine uses it, as far as the kernel says.
+"""Whether a block device may be overwritten: according to the kernel, nothing on the machine uses it.
 
-The study names a device twice; this is what remains to be asked of the machine itself.
+The study names a device twice; the rest must be checked on the machine itself.
 """
 
 from collections.abc import Sequence
@@ -28,7 +28,7 @@ async def require_unused(machine: MachineHandle, device: str) -> int:
 
     Raises:
         InputError: it is not there, not a whole disk, or something uses it.
-        OutputUnreadable: lsblk says what nobody understands.
+        OutputUnreadable: the output of lsblk has an unexpected format.
     """
     look = machine.remote.execute
     resolved = await look(["readlink", "-e", device], timeout_s=_TIMEOUT_S, pinned=False)
@@ -41,14 +41,14 @@ async def require_unused(machine: MachineHandle, device: str) -> int:
     why_not = reason_against(devices, name) or _used_by(users.stdout.decode(errors="replace").split())
     if why_not:
         raise InputError(
-            f"{device} of {machine.name} is not written over: {why_not}",
-            hint="name an empty disk that nothing uses in raw_device and destroys_data_on, or leave both out",
+            f"{device} of {machine.name} must not be overwritten: {why_not}",
+            hint="set raw_device and destroys_data_on to an empty, unused disk, or remove both",
         )
     return next(one.size_bytes or 0 for one in devices if one.name == name)
 
 
 def reason_against(devices: Sequence[BlockDevice], name: str) -> str:
-    """Why a device must not be written over; empty when nothing speaks against it. Pure.
+    """Why a device must not be overwritten; empty if it may be. Pure.
 
     Args:
         devices: of the machine, parts behind the device they are a part of.
@@ -64,14 +64,14 @@ def reason_against(devices: Sequence[BlockDevice], name: str) -> str:
         "it is swap space": "[SWAP]" in mounts,
         f"it is mounted at {', '.join(mounts)}": bool(mounts),
         "it has partitions": "part" in kinds,
-        f"it is held by {', '.join(kinds)}": bool(kinds),
-        f"it is no whole disk but of the kind {device.kind}": device.kind not in _WHOLE,
+        f"it is in use by {', '.join(kinds)}": bool(kinds),
+        f"it is not a whole disk but a {device.kind}": device.kind not in _WHOLE,
         "it is read-only": device.read_only,
         "it has no size": not device.size_bytes,
-        f"{device.filesystem} lies on it": device.filesystem in _PARTS_OF_SOMETHING,
+        f"it contains {device.filesystem}": device.filesystem in _PARTS_OF_SOMETHING,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _used_by(users: Sequence[str]) -> str:
-    return f"the kernel says that it is in use: {', '.join(users)}" if users else ""
+    return f"it is in use according to the kernel: {', '.join(users)}" if users else ""

@@ -1,8 +1,8 @@
 """Storage as the Cloud Reports of 2018 and 2020 measured it: sysbench `fileio` on many files, through the page cache.
 
-Each write is followed by an fsync. Reads are of the disk only where the page cache is small beside the files: a control
-group limits the memory of everything that sysbench does, `prepare` too, so that what it wrote is not still in memory.
-sysbench fills its files with zeros: a disk that compresses shows it.
+Each write is followed by an fsync. Reads come from the disk only if the page cache is small compared with the files: a
+control group limits the memory of everything that sysbench does, including `prepare`, so that data does not stay in
+memory. sysbench fills its files with zeros, which favours disks that compress.
 """
 
 import asyncio
@@ -72,21 +72,25 @@ class SysbenchFileioParameters(EditionParameters):
     edition: Literal["cr2018", "cr2020"] | None = Field(
         default=None, description="a published method, see the table of editions"
     )
-    files_size_mib: int = Field(default=4096, ge=64, le=16 * 1024 * 1024, description="of all files together")
+    files_size_mib: int = Field(default=4096, ge=64, le=16 * 1024 * 1024, description="total size of all files")
     write_size_mib: int | None = Field(
-        default=None, ge=64, description="of the files that writes go to, from their beginnings; default: all"
+        default=None,
+        ge=64,
+        description="how much of the files writes may touch, from the start of each file; default: all",
     )
     files: int = Field(default=16, ge=1, le=1024)
     block_size_kib: int = Field(default=16, ge=1, le=65_536)
     tests: Annotated[tuple[Literal["write", "read"], ...], Field(min_length=1), AS_TUPLE] = Field(
-        default=("write", "read"), description="random; each for every number of threads"
+        default=("write", "read"), description="kinds of random access, each tested with every number of threads"
     )
     threads: Annotated[tuple[Annotated[int, Field(ge=1, le=1024)], ...], Field(min_length=1), AS_TUPLE] = (1, 16)
-    duration_s: int = Field(default=10, ge=1, le=86_400, description="of each test")
-    pause_s: int = Field(default=0, ge=0, le=3600, description="after each test")
-    fsync_all: bool = Field(default=True, description="an fsync after each write")
+    duration_s: int = Field(default=10, ge=1, le=86_400, description="duration of each test")
+    pause_s: int = Field(default=0, ge=0, le=3600, description="pause after each test")
+    fsync_all: bool = Field(default=True, description="fsync after each write")
     memory_limit_mib: int = Field(
-        default=500, ge=0, description="of sysbench with its page cache, by a control group (needs root); 0: none"
+        default=500,
+        ge=0,
+        description="memory limit for sysbench and its page cache, by control group (needs root); 0: none",
     )
 
     @property
@@ -314,7 +318,7 @@ async def _written_bytes(machine: MachineHandle, folder: str) -> int:
 def _section(raw: RawOutput, test: _Test, parameters: SysbenchFileioParameters) -> FileioSection:
     output = raw.get(f"{test.raw}.stdout")
     if output is None:
-        raise OutputUnreadable(f"sysbench {test.name}: its output is not there")
+        raise OutputUnreadable(f"sysbench {test.name}: its output is missing")
     sections = parse_fileio_run(output.decode(errors="replace"))
     if len(sections) != 1:
         raise OutputUnreadable(f"sysbench {test.name}: {len(sections)} runs in its output")
@@ -324,7 +328,9 @@ def _section(raw: RawOutput, test: _Test, parameters: SysbenchFileioParameters) 
     if ran != asked:
         raise OutputUnreadable(f"sysbench {test.name}: the output is of {ran}, not {asked}")
     if section.duration_s < parameters.run_s * _MIN_SHARE_OF_DURATION:
-        raise OutputUnreadable(f"sysbench {test.name}: ended after {section.duration_s} s of {parameters.run_s} s")
+        raise OutputUnreadable(
+            f"sysbench {test.name}: ended after {section.duration_s} s instead of {parameters.run_s} s"
+        )
     return section
 
 
@@ -345,14 +351,14 @@ def _each_second(raw: RawOutput, test: _Test, section: FileioSection) -> list[Me
 
 def _metrics_of(test: _Test, *, headline: bool) -> list[Metric]:
     threads = f"{test.kind}s by {test.threads} {'thread' if test.threads == 1 else 'threads'}"
-    clock = "from the call until it returns" + (", its fsync included" if test.kind == "write" else "")
+    clock = "from calling the operation until it returns" + (", its fsync included" if test.kind == "write" else "")
     rates = [
         Metric(
             name=f"{test.name}.iops",
             unit="IO/s",
             direction=Direction.HIGHER,
             title=f"{threads}: I/O rate",
-            clock=f"{test.kind}s / sysbench's own running time",
+            clock=f"{test.kind}s / running time measured by sysbench",
             headline=headline,
         ),
         Metric(
@@ -360,7 +366,7 @@ def _metrics_of(test: _Test, *, headline: bool) -> list[Metric]:
             unit="B/s",
             direction=Direction.HIGHER,
             title=f"{threads}: bandwidth",
-            clock=f"bytes of {test.kind}s / sysbench's own running time",
+            clock=f"bytes of {test.kind}s / running time measured by sysbench",
         ),
     ]
     return rates + [

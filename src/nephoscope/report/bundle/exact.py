@@ -1,4 +1,4 @@
-"""Exact statistics in plain Python: intervals of medians, rank sum tests within blocks, corrections, verdicts."""
+"""Exact statistics in plain Python: intervals of medians, rank-sum tests within blocks, corrections, verdicts."""
 
 import math
 from collections import defaultdict

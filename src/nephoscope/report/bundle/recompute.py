@@ -1,11 +1,11 @@
-"""Recomputes the figures of a nephoscope report from its tables: Python's own library, nothing else.
+"""Recomputes the figures of a nephoscope report from its tables, using only Python's standard library.
 
     python3 recompute.py [FOLDER]
 
 From trials.csv and measurements.csv: medians, their intervals and coverage, spread, ratios with intervals, p-values,
 their correction, verdicts, ranks, families of types, claims, what the checks changed. From cost_lines.csv and
-network.csv: months, transfer, dollars for one unit, the Pareto front, verdicts and ranks per dollar. Each is held
-against the table that the report prints. Exit code 0: all agree; 1: some do not, and each is named.
+network.csv: monthly costs, transfer, dollars for one unit, the Pareto front, verdicts and ranks per dollar. Each is
+compared with the table that the report prints. Exit code 0: all agree; 1: some differ, and each of those is named.
 """
 
 import csv
@@ -276,14 +276,14 @@ def per_million(unit, middle, month, hours):
 
 
 def discount(wanted, month, storage):
-    """In percent, on the machines alone."""
+    """In percent, on the machines only."""
     if month <= wanted * (1 + 1e-12):
         return 0.0
     return None if wanted <= storage else 100 * (1 - (wanted - storage) / (month - storage))
 
 
 def front(name, middles, costing, plain, board):
-    """Behind: somebody as cheap is certainly better. Open: somebody is cheaper and better by the medians alone."""
+    """Behind: one that is no dearer is certainly better. Open: one is no dearer and no worse by the medians."""
     cheap = [other for other in middles if other != name and costing[other] <= costing[name]]
     for other in cheap:
         left, right = sorted((name, other))

@@ -1,1 +1,1 @@
-"""Charts, and the figures that sections are made of."""
+"""Charts, and the figures that sections consist of."""

@@ -1,4 +1,4 @@
-"""Charts of one metric: every replicate with the median and its interval, per CPU, and in the order of the plan."""
+"""Charts of one metric: every replicate with the median and its interval, per CPU, and in order of execution."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ CROWDED = 8
 AXIS_HEIGHT = 46
 BAND_PART = 0.66
 HEADROOM = 0.16
-"""Room for the names of the blocks above the values."""
+"""Space above the values for the names of the blocks."""
 
 
 def _row_height(configurations: Sequence[str]) -> int:
@@ -81,7 +81,7 @@ def replicates(
 
 
 def medians(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
-    """The median as a tick, its interval as a band, least and most as a line."""
+    """The median as a tick, its interval as a band, minimum to maximum as a line."""
     values = [row[end] for row in statistics for end in ("minimum", "maximum", "low", "high")]
     x = alt.X("low:Q", title=axis, scale=linear(values))
     extremes = (
@@ -95,7 +95,7 @@ def medians(configurations: Sequence[str], statistics: Rows, axis: str) -> Spec:
 
 
 def order(configurations: Sequence[str], points: Rows, blocks: Rows, axis: str) -> Spec:
-    """The values by position in the plan; dashed lines where a block begins."""
+    """The values by position in the plan, with dashed lines at the start of each block."""
     values = [row["value"] for row in points]
     last = max((row["position"] for row in points), default=1)
     first = min((row["start"] for row in blocks), default=0.5)

@@ -1,4 +1,4 @@
-"""Metrics that were taken at several numbers of threads or streams, found by their names.
+"""Metrics measured at several numbers of threads or streams, recognised by name.
 
 `read-16.iops` (sysbench-fileio), `written_bytes_per_s_16_threads` (imported), `3-streams.throughput` (multi-stream).
 """
@@ -15,7 +15,7 @@ _FORMS = (
     re.compile(r"(?P<quantity>[a-z]\w*?)_(?P<count>\d+)_(?P<counted>threads|streams)"),
 )
 _LEAST = 2
-"""One number of threads is no curve."""
+"""A single number of threads does not make a curve."""
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Curve:
     """One quantity over the number of threads."""
 
     what: str
-    """'read', or nothing where the quantity says it."""
+    """'read'; empty where the quantity already says it."""
     quantity: str
     counted: str
     metrics: tuple[tuple[int, Metric], ...]
 
 
 def curves_of(metrics: Iterable[Metric]) -> list[Curve]:
-    """Every quantity with two numbers of threads or more, in the order of the metrics."""
+    """Every quantity with at least two numbers of threads, in the order of the metrics."""
     found: dict[tuple[str, str, str], list[tuple[int, Metric]]] = {}
     for metric in metrics:
         match = next((match for form in _FORMS if (match := form.fullmatch(metric.name))), None)

@@ -1,4 +1,4 @@
-"""A rate over the number of machines: every trial, the power law through them, and what linear growth would give."""
+"""A rate over the number of machines: every trial, the fitted power law, and linear growth for comparison."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _STEPS = 24
 
 
 def growth_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
-    """One for each headline rate; empty where no configurations differ in the number of their machines alone."""
+    """One for each headline rate; empty when no configurations differ only in their number of machines."""
     found = []
     for metric in row.metrics:
         rows = [one for one in book.lookup.study.growth if (one.benchmark, one.metric) == (row.benchmark, metric.name)]
@@ -40,11 +40,11 @@ def _figure(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow]
     return book.figure(
         f"{row.benchmark}: {metric_title(metric).lower()} over the number of machines",
         f"{unit_text(scale)}, higher is better",
-        "Each sign is one trial. The line is a power law through them; the dashed one what linear growth would give, "
-        "from the median of the fewest machines. Both axes start at zero.",
+        "Each sign is one trial. The solid line is a fitted power law; the dashed line shows linear growth, starting "
+        "from the median on the fewest machines. Both axes start at zero.",
         drawn,
         key=(
-            KeyEntry("●", "var(--ink)", "a trial that counts"),
+            KeyEntry("●", "var(--ink)", "valid trial"),
             KeyEntry("─", "var(--c1)", "power law"),
             KeyEntry("┄", "var(--muted)", "linear growth"),
         ),
@@ -105,7 +105,7 @@ def _chart(book: Book, row: GrowthRow, scale: people.Scale) -> Spec:
 
 
 def _latency(book: Book, row: BenchmarkRow, groups: list[GrowthRow]) -> Figure | None:
-    """Median and tail of every operation over the number of machines: more machines may cost time."""
+    """Median and tail latency of every operation over the number of machines: more machines may cost time."""
     medians: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for group in groups:
         machines = dict(zip(group.configurations, group.machines, strict=True))
@@ -125,9 +125,9 @@ def _latency(book: Book, row: BenchmarkRow, groups: list[GrowthRow]) -> Figure |
         spoken = f"{' and '.join(_PERCENTILES)} of {operation} of {group_name} over machines."
         drawn.append((f"{group_name}: {operation}", spoken, _lines(rows, scale.unit)))
     return book.figure(
-        f"{row.benchmark}: times over the number of machines",
+        f"{row.benchmark}: response times over the number of machines",
         f"{scale.unit}, lower is better",
-        "Medians over the trials that count. Both axes start at zero, each panel has its own.",
+        "Medians over valid trials. Both axes start at zero; each panel has its own scale.",
         drawn,
         key=[KeyEntry(theme.GLYPHS[place], theme.PERCENTILE_COLOURS[place], name)
              for place, name in enumerate(_PERCENTILES)],
@@ -162,10 +162,10 @@ def _dashed() -> dict[str, Any]:
 
 def _table(book: Book, row: BenchmarkRow, metric: Metric, rows: list[GrowthRow], scale: people.Scale) -> Table:
     columns = (
-        Column("Group", hint="Configurations that differ in the number of their machines alone."),
+        Column("Group", hint="Configurations that differ only in their number of machines."),
         Column("Machines"),
         Column(f"Medians, {unit_text(scale)}", numeric=True),
-        Column("Exponent", numeric=True, hint="1: linear; 0: no growth. Median of all slopes, on logarithms."),
+        Column("Exponent", numeric=True, hint="1: linear; 0: no growth. Median of all slopes on logarithmic axes."),
         Column("Its interval", numeric=True),
         Column("Coverage", numeric=True),
         Column("Growth"),

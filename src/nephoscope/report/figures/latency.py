@@ -1,4 +1,4 @@
-"""The figure of latencies: a panel per operation, a sign per percentile, found by the metrics' names."""
+"""The figure of latencies: a panel per operation, a sign per percentile, recognised by metric names."""
 
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
@@ -11,11 +11,11 @@ from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cel
 from nephoscope.report.wording import operation_title, percentile_number, percentile_of, statistic_row
 
 Group = list[tuple[str, Metric, list[Statistic]]]
-"""Of one operation: percentile, metric, its statistics."""
+"""For one operation: percentile, metric, statistics."""
 
 
 def latency_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
-    """Latency by operation and percentile; times of different clocks never share an axis."""
+    """Latency by operation and percentile; times from different clocks never share an axis."""
     return [_figure(book, row, clock, groups) for clock, groups in _by_clock(book, row).items()]
 
 
@@ -43,7 +43,7 @@ def _figure(book: Book, row: BenchmarkRow, clock: str, groups: dict[str, Group])
     return book.figure(
         f"Latency by operation in {row.benchmark}",
         f"{scale.unit}, lower is better",
-        "Signs: the median over replicates of each percentile; bars: its interval. All panels share one "
+        "Signs: median of each percentile over replicates; bars: its interval. All panels share one "
         f"{log} axis, which does not start at zero. " + (f"Clock: {clock}" if clock else ""),
         drawn,
         key=[

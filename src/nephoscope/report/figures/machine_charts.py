@@ -1,4 +1,4 @@
-"""Charts of what machines give: a ranking, a histogram, ranges, curves over threads, jobs, sizes of one family."""
+"""Charts of machine performance: a ranking, a histogram, ranges, curves over threads, jobs, sizes of one family."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -16,7 +16,7 @@ LABEL: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": "left"
 _TITLE_ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14}
 _AREA = alt.SizeValue(58)
 _AREAS = (130, 44)
-"""Of the smallest machine's sign and of the others': equal values lie upon each other, and both are seen."""
+"""Size of the smallest machine's sign and of the others, so that both stay visible when values are equal."""
 _TIP = [
     alt.Tooltip("configuration:N"),
     alt.Tooltip("median_text:N", title="median"),
@@ -26,7 +26,7 @@ _TIP = [
 
 
 def ranking(configurations: Sequence[str], rows: Rows, axis: str, palette: Sequence[str]) -> Spec:
-    """A bar from zero for each configuration, best first, with the interval of its median and its number."""
+    """A bar from zero for each configuration, best first, with the interval of its median and the value."""
     most = max((row["high"] for row in rows), default=1.0)
     scale = alt.Scale(domain=[0, most * 1.22], nice=False)
     base = alt.Chart(data("rows")).encode(y=rows_axis(configurations))
@@ -41,12 +41,12 @@ def ranking(configurations: Sequence[str], rows: Rows, axis: str, palette: Seque
 
 
 def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float, colour: str, axis: str) -> Spec:
-    """How often which latency was seen, on a logarithmic axis; a line where physics ends.
+    """A histogram of latencies on a logarithmic axis, with a line at the physical minimum.
 
     Args:
         bins: `low`, `high` and `share` of all replies.
-        floor: the line, or nothing.
-        domain: of the axis, the same in all panels.
+        floor: the physical minimum, or None.
+        domain: range of the axis, the same in all panels.
         most: the largest share in any panel.
         colour: of the bars.
         axis: its title.
@@ -87,14 +87,14 @@ def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float,
 
 
 def ranges(configurations: Sequence[str], rows: Rows, axis: str, palette: Sequence[str]) -> Spec:
-    """From the slowest to the fastest second of a trial, its middle second a tick: medians over replicates."""
+    """Slowest to fastest second of a trial, with the median second as a tick: medians over replicates."""
     values = [row[end] for row in rows for end in ("low", "high")]
     base = alt.Chart(data("rows")).encode(
         y=rows_axis(configurations),
         tooltip=[
             alt.Tooltip("configuration:N"),
             alt.Tooltip("low_text:N", title="slowest second"),
-            alt.Tooltip("middle_text:N", title="middle second"),
+            alt.Tooltip("middle_text:N", title="median second"),
             alt.Tooltip("high_text:N", title="fastest second"),
         ],
     )
@@ -108,7 +108,7 @@ def ranges(configurations: Sequence[str], rows: Rows, axis: str, palette: Sequen
 
 
 def curves(rows: Rows, counts: Sequence[int], counted: str, axis: str, palette: Sequence[str]) -> Spec:
-    """One line for each configuration over the number of threads, or of streams; its interval at each point."""
+    """One line per configuration over the number of threads or streams, with an interval at each point."""
     x = alt.X("at:O", title=counted, scale=alt.Scale(domain=list(counts)), axis=alt.Axis(grid=False, labelAngle=0))
     y = alt.Y(
         "median:Q",
@@ -128,15 +128,15 @@ def curves(rows: Rows, counts: Sequence[int], counted: str, axis: str, palette: 
 
 
 def jobs(names: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str, palette: Sequence[str]) -> Spec:
-    """A row for each job, a sign for each configuration, on a logarithmic axis that all panels share."""
+    """A row per job and a sign per configuration, on a logarithmic axis shared by all panels."""
     return _rows_of_signs(names, rows, "job", domain, axis, coloured(palette), shaped(palette))
 
 
 def sizes(families: Sequence[str], rows: Rows, axis: str, signs: Mapping[str, tuple[str, str]]) -> Spec:
-    """A row for each family, a sign for each of its sizes: what a CPU of a small and of a large machine gives.
+    """A row per family and a sign per size: the performance of a CPU on small and large machines.
 
     Args:
-        families: in the order of rows.
+        families: in row order.
         rows: `family`, `size` and a statistic.
         axis: its title.
         signs: size -> colour and shape.

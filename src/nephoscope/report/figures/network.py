@@ -1,4 +1,4 @@
-"""Figures of the network: how long round trips took, slowest to fastest second, and what more streams bring."""
+"""Figures of the network: round-trip times, slowest to fastest second, and the effect of more streams."""
 
 import math
 from collections import Counter
@@ -18,17 +18,17 @@ from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import metric_title
 
 MAX_PANELS = 6
-"""Configurations with a chart of their own."""
+"""Configurations that get their own chart."""
 BINS_PER_DECADE = 24
 METRES_PER_KM = 1000
 _BITS = "bit/s"
 _ROUND_TRIPS = ("round_trip", "round_trip_mean")
 _ENDS = {"low": "_min_1s", "middle": "_median_1s", "high": "_max_1s"}
-"""Slowest, middle and fastest second, as metrics are called."""
+"""Slowest, median and fastest second, as in metric names."""
 
 
 def network_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
-    """Of a benchmark; empty where it is of something else."""
+    """The figures of a benchmark; empty if it does not measure the network."""
     found = [
         *(_histogram(book, row, metric) for metric in row.metrics if metric.name in _ROUND_TRIPS),
         *(figure for metric in row.metrics for figure in _throughput(book, row, metric)),
@@ -38,7 +38,7 @@ def network_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
 
 
 def has_ranges(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> bool:
-    """True where a throughput is drawn here, with its seconds: then no other section draws them again."""
+    """Whether this section draws a throughput second by second, so that no other section draws it again."""
     return bool(_ranges_of(lookup, row, metric))
 
 
@@ -58,7 +58,7 @@ def _ranges_of(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> Ranges:
 
 
 def _throughput(book: Book, row: BenchmarkRow, metric: Metric) -> list[Figure]:
-    """The ranges, and below them each second."""
+    """The ranges, followed by every second."""
     found = _ranges_of(book.lookup, row, metric)
     if not found:
         return []
@@ -67,13 +67,15 @@ def _throughput(book: Book, row: BenchmarkRow, metric: Metric) -> list[Figure]:
     figures = [_ranges(book, row, found, title, scale)]
     drawn = _series_panels(book, row, metric, list(found), scale)
     if drawn:
-        more = f" The best {MAX_PANELS} of {len(found)} configurations are drawn." if len(found) > MAX_PANELS else ""
+        more = (
+            f" Only the best {MAX_PANELS} of {len(found)} configurations are drawn." if len(found) > MAX_PANELS else ""
+        )
         figures.append(
             book.figure(
                 f"{row.benchmark}: {title}, second by second",
                 f"{scale.unit}, higher is better",
-                "One line for each trial that counts; all panels share both axes' units and the vertical axis, which "
-                f"starts at zero. Seconds within a trial are never replicates.{more}",
+                "One line per valid trial. All panels have the same vertical axis, which starts at zero. Seconds "
+                f"within a trial are not replicates.{more}",
                 drawn,
                 columns=min(3, len(drawn)),
             )
@@ -92,17 +94,16 @@ def _ranges(book: Book, row: BenchmarkRow, found: Ranges, title: str, scale: peo
         for name, ends in found.items()
     ]
     axis = f"{scale.unit}   ·   higher is better →"
-    spoken = f"Ranges of {title}: slowest, middle and fastest second of {', '.join(names[:6])}"
+    spoken = f"Ranges of {title}: slowest, median and fastest second of {', '.join(names[:6])}"
     note = axis_note([one[end] for one in rows for end in ("low", "high")])
     return book.figure(
         f"{row.benchmark}: {title}, slowest to fastest second",
         f"{scale.unit}, higher is better",
-        f"Bars: medians over replicates of the slowest and of the fastest second of a trial; tick: of its middle "
-        f"second. {note}",
+        f"Bars: slowest to fastest second of a trial; tick: its median second. All are medians over replicates. {note}",
         [("", spoken, machine_charts.ranges(names, rows, axis, book.lookup.configurations))],
-        key=(KeyEntry("┃", "var(--ink)", "middle second"), KeyEntry("▬", "var(--band-edge)", "slowest to fastest")),
+        key=(KeyEntry("┃", "var(--ink)", "median second"), KeyEntry("▬", "var(--band-edge)", "slowest to fastest")),
         table=figure_table(
-            book, f"{row.benchmark}: middle second, {scale.unit}", [one["middle"] for one in found.values()], scale
+            book, f"{row.benchmark}: median second, {scale.unit}", [one["middle"] for one in found.values()], scale
         ),
     )
 
@@ -147,12 +148,12 @@ def _histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
         spoken = f"Histogram of {metric_title(metric)} for {name}, {sum(one['count'] for one in bins)} replies."
         drawn.append((name, spoken, machine_charts.histogram(bins, line, domain, most, colour, axis)))
     physics = " ".join(f"{name}: {_physics(floors[name])}" for name in names[:MAX_PANELS] if name in floors)
-    more = f" The first {MAX_PANELS} of {len(names)} configurations are drawn." if len(names) > MAX_PANELS else ""
+    more = f" Only the first {MAX_PANELS} of {len(names)} configurations are drawn." if len(names) > MAX_PANELS else ""
     statistics = book.lookup.statistics_of(row.benchmark, metric.name)
     return book.figure(
-        f"{row.benchmark}: how long round trips took",
+        f"{row.benchmark}: distribution of round-trip times",
         f"{scale.unit}, lower is better",
-        f"Every reply of every trial that counts; replies within a trial are never replicates.{more}"
+        f"Every reply in every valid trial. Replies within a trial are not replicates.{more}"
         f"{f' {physics}' if physics else ''}",
         drawn,
         table=figure_table(book, f"{row.benchmark}: {metric_title(metric)}, {scale.unit}", statistics, scale)
@@ -165,7 +166,7 @@ def _histogram(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
 def _physics(floor: WanFloor) -> str:
     return (
         f"{floor.database_region} and {floor.load_region} are {floor.distance_m / METRES_PER_KM:,.0f} km apart: light "
-        f"in fibre takes {floor.round_trip_s * 1000:.1f} ms there and back, on the shortest way."
+        f"in fibre takes {floor.round_trip_s * 1000:.1f} ms there and back by the shortest path."
     )
 
 

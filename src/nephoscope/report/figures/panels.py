@@ -1,4 +1,4 @@
-"""Charts that stand in grids of panels with one common axis: latency by operation, values second by second."""
+"""Charts in grids of panels with one common axis: latency by operation, values second by second."""
 
 import math
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ EXCLUDED_LINE: dict[str, Any] = {
 }
 MAX_MARKS = 5
 FEW_POINTS = 3
-"""Of a trial: its line may be one point, which only a sign shows."""
+"""Trials with fewer points get signs as well: a line through a single point would be invisible."""
 
 
 def log_marks(low: float, high: float) -> list[float]:
@@ -35,7 +35,7 @@ def log_marks(low: float, high: float) -> list[float]:
 def latency(
     configurations: Sequence[str], percentiles: Sequence[str], rows: Rows, domain: tuple[float, float], axis: str
 ) -> Spec:
-    """A row per configuration, a sign per percentile with its interval; lower is better, so left is better."""
+    """A row per configuration and a sign per percentile with its interval; lower is better, so left is better."""
     log = domain[0] > 0
     ends = [domain[0] / LOG_ROOM, domain[1] * LOG_ROOM] if log else list(domain)
     scale = alt.Scale(type="log" if log else "linear", domain=ends, nice=not log)
@@ -66,7 +66,7 @@ def latency(
 
 
 def series(valid: Rows, excluded: Rows, domain: tuple[float, float], colour: str, axis: str) -> Spec:
-    """A faint line per trial, with points where it has few; a dashed one for a trial that does not count."""
+    """A faint line per trial, with signs where it has few points; dashed for excluded trials."""
     few = len(valid) + len(excluded) <= FEW_POINTS * len({row["trial"] for row in (*valid, *excluded)})
     point: Any = {"size": 22} if few else False
     solid: dict[str, Any] = {"strokeWidth": 1.2, "opacity": 0.5, "color": colour}

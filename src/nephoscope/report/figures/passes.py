@@ -1,4 +1,4 @@
-"""How often each level of a search passed: the share with its interval, of searches for rates and for warehouses."""
+"""How often each level of a search passed: the share with its interval, for rates and for warehouses."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _HEIGHT = 170
 
 
 def pass_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
-    """One figure; empty for a benchmark that searched nothing."""
+    """One figure; empty for a benchmark without a search."""
     mine = [one for one in book.lookup.study.passes if one.benchmark == row.benchmark]
     if not mine:
         return []
@@ -29,12 +29,13 @@ def pass_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
             drawn.append((name, spoken, _chart(many, colour, scale)))
     figure = book.figure(
         f"{row.benchmark}: pass probability of each level",
-        "share of the points at a level that passed, %",
-        "Each sign is one level of one search, the line through it the 95 % interval of Clopper and Pearson. It takes "
-        "the points of a level for independent of each other; where the search measured next hung on what it had "
-        "seen. Points of the larger client, and those set aside for stolen time, are left out.",
+        "share of measurements at a level that passed, %",
+        "Each sign is one level of one search; the line through it is the 95 % Clopper\N{EN DASH}Pearson interval, "
+        "which assumes that the measurements at a level are independent, although the search chose its levels by "
+        "earlier results. Measurements with the larger client, and those set aside because of stolen CPU time, are "
+        "left out.",
         drawn,
-        key=(KeyEntry("●", "var(--ink)", "filled: a search that counts"), EXCLUDED_KEY),
+        key=(KeyEntry("●", "var(--ink)", "filled: a valid trial"), EXCLUDED_KEY),
         table=_table(book, row, by_name, scale),
         columns=min(2, len(drawn)),
     )
@@ -73,10 +74,10 @@ def _table(book: Book, row: BenchmarkRow, by_name: dict[str, list[PassRow]], sca
     columns = (
         Column("Trial"),
         Column(f"Level, {unit_text(scale)}", numeric=True),
-        Column("Passed", numeric=True, hint="Of the points measured at it."),
-        Column("Confirmations", numeric=True, hint="Of the points, those that were to confirm the level."),
+        Column("Passed", numeric=True, hint="Of the measurements at this level."),
+        Column("Confirmations", numeric=True, hint="Measurements whose purpose was to confirm the level."),
         Column("Pass probability", numeric=True),
-        Column("95 % interval", numeric=True, hint="Clopper and Pearson's: it covers that often or more."),
+        Column("95 % interval", numeric=True, hint="Clopper\N{EN DASH}Pearson: its coverage is at least 95 %."),
     )
     body: list[Row] = []
     for name, many in by_name.items():

@@ -1,4 +1,4 @@
-"""Figures of a search for the highest load: achieved and response times against what was offered, and its table."""
+"""Figures of a search for the highest load: achieved rate and response times over offered load, and its table."""
 
 import re
 from collections import defaultdict
@@ -17,9 +17,9 @@ from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, T
 from nephoscope.report.wording import unit_text
 
 POINT = "point."
-"""Begins the names of metrics that have a value for each point of a search."""
+"""Prefix of the metrics that have a value for each point of a search."""
 LIMIT = "limit."
-"""Begins the names of metrics that say what a rule asks for: nobody measured them."""
+"""Prefix of the metrics that hold the limits of a rule; they are not measured."""
 OFFERED, ACHIEVED, PASSED = "point.offered_per_s", "point.achieved_per_s", "point.passed"
 FAILING = "lowest_failing_load_per_s"
 _RESPONSE = re.compile(r"point\.(?P<operation>.+)\.response_(?P<which>\w+)")
@@ -29,7 +29,7 @@ Point = dict[str, float | bool | str]
 
 
 def is_of_curve(metric: Metric) -> bool:
-    """True for a metric of single points: it is no series of seconds."""
+    """True for a metric of single points, which is not a series of seconds."""
     return metric.name.startswith(POINT)
 
 
@@ -53,7 +53,7 @@ def _limited(row: BenchmarkRow) -> list[str]:
 
 
 def _statistics(row: BenchmarkRow, operation: str, points: dict[str, list[Point]]) -> list[str]:
-    """'mean', 'p99' and the like, as far as any point has them, in the order of the metrics."""
+    """'mean', 'p99' and the like, if any point has them, in the order of the metrics."""
     told = [found for one in row.metrics if (found := _RESPONSE.fullmatch(one.name))]
     has = {name for many in points.values() for point in many for name in point}
     return [found["which"] for found in told if found["operation"] == operation and found[0] in has]
@@ -94,20 +94,20 @@ def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> 
         spec = _chart(rows, _bracket(book, row, name, scale), [], ("achieved",), colours, scale, (scale.unit, False))
         drawn.append((name, f"Achieved against offered of {name}: {people.plural(len(many), 'point')}.", spec))
     return book.figure(
-        f"{row.benchmark}: achieved against offered",
-        f"{unit_text(scale)}, on the line is better",
-        "Each sign is one point of a search; it passed when the rule held and the load generator was not the limit. "
-        "Dashed lines: the bracket, from the highest level that was confirmed to the lowest above which none held; "
-        "medians over replicates. Both axes start at zero.",
+        f"{row.benchmark}: achieved and offered load",
+        f"{unit_text(scale)}, closer to the diagonal is better",
+        "Each sign is one point of a search. A point passed if the rule held and the load generator was not the limit. "
+        "The limit lies between the dashed lines: the highest confirmed level, and the lowest level from which on none "
+        "passed (medians over replicates). Both axes start at zero.",
         drawn,
-        key=(KeyEntry("●", "var(--ink)", "filled: it passed"), KeyEntry("○", "var(--muted)", "hollow: it did not")),
+        key=(KeyEntry("●", "var(--ink)", "filled: passed"), KeyEntry("○", "var(--muted)", "hollow: did not pass")),
         table=_qualification(book, row),
         columns=min(2, len(drawn)),
     )
 
 
 def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], operation: str) -> Figure | None:
-    """None: no point has enough of these operations."""
+    """None when no point has enough of these operations."""
     seen = {which: f"point.{operation}.response_{which}" for which in _statistics(row, operation, points)}
     if not seen:
         return None
@@ -140,9 +140,9 @@ def _responses(book: Book, row: BenchmarkRow, points: dict[str, list[Point]], op
     return book.figure(
         f"{row.benchmark}: response times of {operation} against load",
         f"{scale.unit}, lower is better",
-        f"Of {_all_of(operation)} of a point, from the moment each was due; logarithmic axis. A point that passed, "
-        "a filled sign, lies within the limits of the rule, drawn across; a hollow one did not pass, by this limit or "
-        "another. Percentiles that too few operations support are left out.",
+        f"For {_all_of(operation)} of a point, measured from the moment each was due; logarithmic axis. Horizontal "
+        "lines are the limits of the rule. Filled signs passed; hollow signs failed this limit or another one. "
+        "Percentiles with too few operations are left out.",
         drawn,
         key=[
             KeyEntry(_of(theme.GLYPHS, place), colour, which)
@@ -212,7 +212,7 @@ def _bracket(book: Book, row: BenchmarkRow, configuration: str, scale: people.Sc
 
 
 def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
-    """Type, level, response times at it, objects, price: as qualifications are published, with intervals."""
+    """Type, level, response times at that level, objects, price: like published qualifications, with intervals."""
     metric = headlines(row)[0]
     found = book.lookup.statistics_of(row.benchmark, metric.name)
     if not found:
@@ -226,11 +226,11 @@ def _qualification(book: Book, row: BenchmarkRow) -> Table | None:
         Column(f"Highest load, {unit_text(scale)}", numeric=True),
         Column("Interval of the median", numeric=True, hint="Over replicates."),
         Column("Coverage", numeric=True),
-        Column("Lowest that failed", numeric=True),
+        Column("Lowest failed load", numeric=True),
         *(Column(_short(one), numeric=True, hint="Median, at the level found.") for one in shown),
-        Column("Object size", numeric=True, hint="Bytes of a value."),
+        Column("Object size", numeric=True, hint="Size of a value."),
         Column("Objects", numeric=True, hint="Rows loaded before the search."),
-        Column("Disk", hint="Of the data, as observed."),
+        Column("Disk", hint="Where the data is, as observed."),
         Column("Price"),
     )
     types = {one.configuration: one.machine_type for one in book.lookup.study.configurations}
@@ -273,7 +273,7 @@ def _number(book: Book, row: BenchmarkRow, metric: str, configuration: str, unit
 
 
 def _disk(book: Book, configuration: str) -> str:
-    """Size and kind of the disk of the data, on the first machine that told them."""
+    """Size and kind of the data disk, from the first machine that reports them."""
     disks = [one.facts.disk for one in book.lookup.study.machines if one.configuration == configuration]
     disk = next((one for one in disks if one is not None and one.size_bytes), None)
     if disk is None:

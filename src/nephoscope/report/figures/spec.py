@@ -1,4 +1,4 @@
-"""From an Altair chart to the JSON that stands in the report."""
+"""Turns an Altair chart into the JSON that the report contains."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -14,16 +14,16 @@ from nephoscope.report.packing import MAX_PLAIN, pack, unpack
 Spec = dict[str, Any]
 Rows = Sequence[Mapping[str, Any]]
 ROOM = 1.12
-"""A linear axis ends this much beyond its largest value at the least."""
+"""A linear axis ends at least this far beyond its largest value."""
 
 
 def unchecked() -> AbstractContextManager[None]:
-    """Builds charts without holding each part against its schema, which takes most of the time; a test does it."""
+    """Builds charts without validating them against the schema, which is slow; a test does that."""
     return schemapi.debug_mode(arg=False)
 
 
 def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Rows) -> Spec:
-    """A specification as wide as its container, with its data inside and without the address of a schema."""
+    """A specification as wide as its container, with inline data and without a schema URL."""
     spec: Spec = chart.properties(width="container", height=height).to_dict(validate=False)
     spec.pop("$schema", None)
     spec.pop("config", None)
@@ -32,13 +32,13 @@ def finished(chart: alt.LayerChart | alt.FacetChart, height: int, **datasets: Ro
 
 
 def as_script(value: Any) -> str:
-    """JSON that is safe inside a script element: no tag and no comment can begin in it."""
+    """JSON that is safe inside a script element: it cannot start a tag or a comment."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def packed(spec: Spec) -> str:
-    """A specification for a script element: its JSON, packed where it is long."""
+    """A specification for a script element: its JSON, packed when it is long."""
     text = as_script(spec)
     return text if len(text) <= MAX_PLAIN else pack(text)
 
@@ -50,7 +50,7 @@ def unpacked(text: str) -> Spec:
 
 
 def is_plain(text: str) -> bool:
-    """Whether it is JSON as it stands: base64 has no brace."""
+    """Whether it is unpacked JSON: base64 contains no braces."""
     return text.startswith("{")
 
 
@@ -60,7 +60,7 @@ def data(name: str) -> alt.NamedData:
 
 
 def rows_axis(configurations: Sequence[str]) -> alt.Y:
-    """One row per configuration, in the given order, also for those without a value."""
+    """One row per configuration in the given order, including those without a value."""
     return alt.Y(
         "configuration:N",
         scale=alt.Scale(domain=list(configurations), paddingInner=0.3, paddingOuter=0.15),
@@ -69,7 +69,7 @@ def rows_axis(configurations: Sequence[str]) -> alt.Y:
 
 
 def coloured(configurations: Sequence[str]) -> alt.Color:
-    """The colour a configuration has in every chart of the report; one for all where there are too many."""
+    """The colour of a configuration in all charts of the report; one for all if there are too many."""
     count = len(configurations)
     if count > theme.MAX_COLOURS:
         return alt.Color(value=theme.colour(0, count))
@@ -83,7 +83,7 @@ def coloured(configurations: Sequence[str]) -> alt.Color:
 
 
 def shaped(configurations: Sequence[str]) -> alt.Shape:
-    """The shape a configuration has wherever several share a plot; one for all where there are too many."""
+    """The shape of a configuration in all plots that show several; one for all if there are too many."""
     count = len(configurations)
     if count > theme.MAX_COLOURS:
         return alt.Shape(value=theme.shape(0, count))
@@ -95,12 +95,12 @@ def shaped(configurations: Sequence[str]) -> alt.Shape:
 
 
 def starts_at_zero(values: Sequence[float]) -> bool:
-    """True where zero belongs on the axis: the values differ by a third or more, or one is 0 or below."""
+    """Whether the axis should start at zero: values differ by a third or more, or one is zero or below."""
     return not values or min(values) <= 0 or min(values) < 0.67 * max(values)
 
 
 def linear(values: Sequence[float], headroom: float = 0.0) -> alt.Scale:
-    """From zero, or close around the values where they lie near each other; the reader is told which."""
+    """From zero, or close around the values when they are similar; the caption says which."""
     if not values or min(values) < 0:
         return alt.Scale(zero=True, nice=True)
     low, high = min(values), max(values)
@@ -111,19 +111,19 @@ def linear(values: Sequence[float], headroom: float = 0.0) -> alt.Scale:
 
 
 def axis_note(values: Sequence[float]) -> str:
-    """What a reader must know of the axis."""
+    """What a reader must know about the axis."""
     return "The axis starts at zero." if starts_at_zero(values) else "The axis does not start at zero."
 
 
 def limit_lines(bracket: Rows, limits: Rows) -> list[alt.Chart]:
-    """Of a search, over its points: levels ('level') upright, limits of a rule ('limit', 'label') across."""
+    """Reference lines of a search: levels ('level') vertical, limits of a rule ('limit', 'label') horizontal."""
     layers = [alt.Chart(data("bracket")).mark_rule(**theme.REFERENCE).encode(x="level:Q")] if bracket else []
     if limits:
         across = alt.Chart(data("limits")).encode(y=alt.Y("limit:Q"))
         beside: dict[str, Any] = {**theme.NOTE, "dx": 4, "dy": -6}
         layers += [
             across.mark_rule(color="var(--ink)", strokeWidth=1),
-            # A halo, as points may lie behind the words.
+            # A halo, because points may lie behind the words.
             across.mark_text(**beside, stroke="var(--paper)", strokeWidth=4).encode(x=alt.value(0), text="label:N"),
             across.mark_text(**beside).encode(x=alt.value(0), text="label:N"),
         ]
@@ -131,7 +131,7 @@ def limit_lines(bracket: Rows, limits: Rows) -> list[alt.Chart]:
 
 
 def by_counting(rows: Rows, valid: alt.Chart, hollow: alt.Chart) -> list[alt.Chart]:
-    """The layer of trials that count, then that of the others; a layer without a row is left out."""
+    """The layer of valid trials, then that of excluded ones; a layer without rows is left out."""
     layers = ((valid, True), (hollow, False))
     return [
         layer.transform_filter("datum.counts" if counts else "!datum.counts")

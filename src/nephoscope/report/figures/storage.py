@@ -1,4 +1,4 @@
-"""Figures over a number of threads or streams, and of I/O rates by job."""
+"""Figures over the number of threads or streams, and of I/O rates by job."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,11 +12,11 @@ from nephoscope.report.tables.statistics import STATISTIC_COLUMNS, statistic_cel
 from nephoscope.report.wording import direction_text, statistic_row, unit_text
 
 _RATES = {"iops": "", "read_iops": ", its reads", "write_iops": ", its writes"}
-"""Last part of a job's metric -> what it adds to the job's name."""
+"""Last part of a job's metric name -> what it adds to the job's name."""
 
 
 def storage_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
-    """Of a benchmark; empty where it is of something else."""
+    """The figures of a benchmark; empty if it does not measure storage."""
     by_kind: dict[str, list[Curve]] = {}
     for curve in curves_of(row.metrics):
         if curve.counted == "threads":
@@ -30,7 +30,7 @@ def storage_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
 
 
 def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Figure | None:
-    """A panel for each quantity over the number of threads."""
+    """A panel per quantity over the number of threads."""
     drawn = []
     rows_of_table: list[tuple[tuple[str, ...], Statistic, people.Scale]] = []
     for curve in curves:
@@ -56,10 +56,10 @@ def curves_figure(book: Book, row: BenchmarkRow, curves: Sequence[Curve]) -> Fig
     what = f"{curves[0].what}s: " if curves[0].what else ""
     counted = curves[0].counted
     return book.figure(
-        f"{row.benchmark}: {what}what more {counted} bring",
+        f"{row.benchmark}: {what}effect of more {counted}",
         f"over the number of {counted}",
-        f"Points: medians over replicates; bars: their intervals. Steps of the horizontal axis are the numbers of "
-        f"{counted} that were measured. Vertical axes start at zero.",
+        f"Points: medians over replicates; bars: their intervals. The horizontal axis shows the numbers of {counted} "
+        "that were measured. Vertical axes start at zero.",
         drawn,
         key=book.configuration_key(),
         table=_table(book, f"{row.benchmark}: over {counted}", ("Quantity", counted.capitalize()), rows_of_table),
@@ -108,7 +108,7 @@ def _job(name: str) -> str:
 
 
 def _kind(name: str) -> str:
-    """By the rate's name, else by the job's, as fio's jobs of the Cloud Reports and ours are called."""
+    """By the name of the rate, or else of the job; jobs of the Cloud Reports and of nephoscope have such names."""
     job, _, rate = name.rpartition(".")
     said = job if rate == "iops" else rate
     reads, writes = ("read" in said or "rd" in said), ("write" in said or "wr" in said)
@@ -118,7 +118,7 @@ def _kind(name: str) -> str:
 def _table(
     book: Book, caption: str, first: tuple[str, ...], rows: Iterable[tuple[tuple[str, ...], Statistic, people.Scale]]
 ) -> Table:
-    """Statistics with what they are of in the first columns."""
+    """Statistics, with their subject in the first columns."""
     columns = (*(Column(one) for one in first), Column("Configuration"), *STATISTIC_COLUMNS)
     body = tuple(
         Row((*(Cell(one) for one in named), Cell(statistic.configuration), *statistic_cells(book, statistic, scale)))

@@ -1,4 +1,4 @@
-"""How charts look. Colours are CSS custom properties, so that light, dark and print need one drawing only."""
+"""How charts look. Colours are CSS custom properties, so that light, dark and print share one drawing."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, s
 SHAPES = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right", "triangle-left")
 GLYPHS = ("●", "■", "▲", "◆", "▼", "✚", "▶", "◀")
 MAX_COLOURS = len(SHAPES)
-"""Beyond it a colour no longer tells configurations apart: all take the first, and rows are told by their labels."""
+"""With more configurations, colours no longer tell them apart: all get the first colour, and rows have labels."""
 PERCENTILE_COLOURS = ("var(--p1)", "var(--p2)", "var(--p3)", "var(--p4)", "var(--p5)")
 INTERVAL: dict[str, Any] = {"stroke": "var(--band)", "opacity": 1}
 MEDIAN: dict[str, Any] = {"color": "var(--ink)", "thickness": 2.5, "opacity": 1}
@@ -17,22 +17,22 @@ NOTE: dict[str, Any] = {"fill": "var(--muted)", "fontSize": 11.5, "align": "left
 
 
 def colour(index: int, count: int) -> str:
-    """Of the configuration with this index."""
+    """The colour of the configuration with this index."""
     return f"var(--c{index + 1})" if count <= MAX_COLOURS else "var(--c1)"
 
 
 def shape(index: int, count: int) -> str:
-    """Of the configuration with this index; colour is never the only sign."""
+    """The shape of the configuration with this index, because colour must not be the only distinction."""
     return SHAPES[index] if count <= MAX_COLOURS else SHAPES[0]
 
 
 def glyph(index: int, count: int) -> str:
-    """The same shape as a character, for keys in HTML."""
+    """The same shape as a character, for HTML keys."""
     return GLYPHS[index] if count <= MAX_COLOURS else GLYPHS[0]
 
 
 def config() -> dict[str, Any]:
-    """Vega-Lite configuration shared by all charts; it stands in the report once."""
+    """Vega-Lite configuration shared by all charts; the report contains it once."""
     text = {"labelFont": FONT, "titleFont": FONT, "labelColor": "var(--muted)", "titleColor": "var(--muted)"}
     axis = {
         **text,

@@ -1,4 +1,4 @@
-"""TPC-C over warehouses: efficiency and New-Order's response time of every level, with the limits of the rule."""
+"""TPC-C over warehouses: efficiency and New-Order response time at every level, with the limits of the rule."""
 
 from collections import defaultdict
 from typing import Any
@@ -17,15 +17,15 @@ MOST, FAILING = "most_warehouses", "least_failing_warehouses"
 _HEIGHT = 230
 _QUANTITIES = (
     ("point.efficiency", "limit.efficiency", "efficiency", "%"),
-    ("point.new_order_response", "limit.new_order_response", "response time of New-Order", "s"),
+    ("point.new_order_response", "limit.new_order_response", "New-Order response time", "s"),
 )
-"""Metric, the rule's limit of it, what it is called, and its unit."""
+"""Metric, the rule's limit for it, its title and its unit."""
 
 Point = dict[str, float | bool | str]
 
 
 def warehouse_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
-    """One for each quantity; empty for a benchmark that searched no warehouses."""
+    """One per quantity; empty for a benchmark without a search over warehouses."""
     points = _points(book.lookup, row)
     return [
         _figure(book, row, points, quantity)
@@ -35,7 +35,7 @@ def warehouse_figures(book: Book, row: BenchmarkRow) -> list[Figure]:
 
 
 def _points(lookup: Lookup, row: BenchmarkRow) -> dict[str, list[Point]]:
-    """By configuration: points with all their numbers, fewest warehouses first."""
+    """Configuration -> its points with all their numbers, fewest warehouses first."""
     found: dict[tuple[str, str, float], Point] = defaultdict(dict)
     for metric in row.metrics:
         for one in lookup.series.get((row.benchmark, metric.name), []):
@@ -83,11 +83,11 @@ def _figure(
     return book.figure(
         f"{row.benchmark}: {title} over warehouses",
         f"{scale.unit}, {'higher' if unit == '%' else 'lower'} is better",
-        "Each sign is one level of a search, with wait times. Dashed lines: the bracket, from the most warehouses "
-        "that were confirmed to the fewest above which none held; medians over replicates. The line across is the "
-        "limit of the rule. Both axes start at zero.",
+        "Each sign is one level of a search, with wait times. The limit lies between the dashed lines: the most "
+        "confirmed warehouses, and the fewest from which on no level passed (medians over replicates). The horizontal "
+        "line is the limit of the rule. Both axes start at zero.",
         drawn,
-        key=(KeyEntry("●", "var(--ink)", "filled: it passed"), KeyEntry("○", "var(--muted)", "hollow: it did not")),
+        key=(KeyEntry("●", "var(--ink)", "filled: passed"), KeyEntry("○", "var(--muted)", "hollow: did not pass")),
         table=_table(book, row) if metric == _QUANTITIES[0][0] else None,
         columns=min(2, len(drawn)),
     )
@@ -117,22 +117,26 @@ def _chart(rows: Rows, bracket: Rows, limits: Rows, colour: str, unit: str) -> S
 
 _TOLD: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (MOST, "Most warehouses", {"hint": "Median over replicates."}),
-    (FAILING, "Fewest that failed", {}),
-    ("tpmc", "tpmC", {"hint": "Median, at the level found."}),
+    (FAILING, "Fewest failed warehouses", {}),
+    ("tpmc", "tpmC", {"hint": "Median at the level found."}),
     ("efficiency_of_12_86", "Efficiency, %", {"hint": "Of 12.86 tpmC per warehouse."}),
     ("new_order.response_p90", "New-Order p90, s", {}),
 )
 
 
 def _table(book: Book, row: BenchmarkRow) -> Table | None:
-    """The level of each configuration with its interval, and what was measured at it."""
+    """The level found for each configuration with its interval, and what was measured at that level."""
     found = book.lookup.statistics_of(row.benchmark, MOST)
     if not found:
         return None
     columns = (
         Column("Configuration"),
         *(Column(title, numeric=True, **more) for _, title, more in _TOLD),
-        Column("Interval of the median", numeric=True, hint="Of the most warehouses, over replicates."),
+        Column(
+            "Interval of the median",
+            numeric=True,
+            hint="Interval of the highest number of warehouses, over replicates.",
+        ),
         Column("Coverage", numeric=True),
     )
     body = tuple(

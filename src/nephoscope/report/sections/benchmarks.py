@@ -1,4 +1,4 @@
-"""The section of one benchmark: every replicate, per CPU, latency by operation, values by second, all metrics."""
+"""The section of one benchmark: replicates, values per CPU, latency by operation, values by second, all metrics."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -40,13 +40,13 @@ from nephoscope.report.wording import (
 )
 
 LONG_TABLE = 24
-"""A table of metrics with more rows is folded."""
+"""A table of metrics with more rows than this is folded."""
 MAX_VALUE_ROWS = 300
-"""With more, the table of a figure of replicates holds medians, and that of a figure of the order is left out; every
-value stands in measurements.csv."""
-EVERY_VALUE = "Medians; the value of each trial stands in measurements.csv."
+"""With more, the table below a figure of replicates shows medians, and the table below a figure of execution order is
+left out; measurements.csv has every value."""
+EVERY_VALUE = "Medians; measurements.csv has the value of each trial."
 MAX_SERIES_POINTS = 12_000
-"""Per figure: beyond it every k-th second is drawn, and the caption says so."""
+"""Per figure; with more, only every k-th second is drawn, and the caption says so."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ def benchmark_section(book: Book, row: BenchmarkRow) -> BenchmarkSection:
 
 def _nothing(book: Book, row: BenchmarkRow) -> str:
     states = {trial.state for trial in book.lookup.trials_of(row.benchmark)}
-    what = "It was not run" if states <= {"not run", "planned"} else "No trial of it counts"
-    return f"{what}; the reasons stand under “What does not count”."
+    what = "It was not run" if states <= {"not run", "planned"} else "None of its trials is valid"
+    return f"{what}; for the reasons, see “Excluded trials”."
 
 
 def point_rows(lookup: Lookup, rows: list[MeasurementRow], scale: people.Scale) -> list[dict[str, Any]]:
-    """Values of whole trials as chart data, with what a tooltip says of them."""
+    """Values of whole trials as chart data, with tooltip texts."""
     found = []
     for row in rows:
         trial = lookup.trials.get(row.trial)
@@ -158,12 +158,12 @@ def _replicates(book: Book, row: BenchmarkRow, metric: Metric, values: list[Meas
     return book.figure(
         f"{metric_title(metric)}, every replicate",
         f"{unit_text(scale)}, {direction_text(metric.direction)}",
-        f"Each sign is one trial, in the order of the blocks from top to bottom. {axis_note(drawn)}",
+        f"Each sign is one trial; blocks run from top to bottom. {axis_note(drawn)}",
         [("", _spoken(row, metric, statistics, scale), spec)],
         key=(
             KeyEntry("┃", "var(--ink)", "median"),
             KeyEntry("▬", "var(--band-edge)", "its interval"),
-            KeyEntry("●", "var(--ink)", "filled: counts"),
+            KeyEntry("●", "var(--ink)", "filled: valid"),
             EXCLUDED_KEY,
         ),
         table=values_table(book, caption, values, scale)
@@ -179,18 +179,18 @@ def _spoken(row: BenchmarkRow, metric: Metric, statistics: list[Any], scale: peo
     )
     more = f"; and {len(statistics) - 6} more configurations" if len(statistics) > 6 else ""
     return f"Dot plot of {metric_title(metric)} in {row.benchmark}, {direction_text(metric.direction)}. Medians: " + (
-        medians + more or "none, as no trial counts"
+        medians + more or "none, because no trial is valid"
     )
 
 
 def _medians(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = False) -> Figure:
-    """Medians, intervals and extremes: per CPU, and of all where single trials would be too many signs."""
+    """Medians, intervals and extremes: per CPU, and for all values when there are too many trials to draw."""
     scale = book.lookup.scale(row.benchmark, metric, per_cpu=per_cpu)
     statistics = book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=per_cpu)
     data: list[dict[str, Any]] = [statistic_row(statistic, scale) for statistic in statistics]
     drawn = [s[end] for s in data for end in ("minimum", "maximum", "low", "high")]
     title = metric_title(metric, per_cpu=per_cpu)
-    each = "The same trials, each divided by the CPUs it had, before the median was taken. " if per_cpu else ""
+    each = "Each trial's value was divided by the CPUs of the trial before taking the median. " if per_cpu else ""
     names = book.lookup.ranked(row.benchmark, metric)
     return book.figure(
         title,
@@ -206,7 +206,7 @@ def _medians(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = F
         key=(
             KeyEntry("┃", "var(--ink)", "median"),
             KeyEntry("▬", "var(--band-edge)", "its interval"),
-            KeyEntry("─", "var(--muted)", "least to most"),
+            KeyEntry("─", "var(--muted)", "minimum to maximum"),
         ),
         table=figure_table(book, f"{row.benchmark}: {title}, {unit_text(scale, per_cpu=per_cpu)}", statistics, scale)
         if book.lookup.draws_values
@@ -215,14 +215,14 @@ def _medians(book: Book, row: BenchmarkRow, metric: Metric, *, per_cpu: bool = F
 
 
 def values_table(book: Book, caption: str, values: list[MeasurementRow], scale: people.Scale) -> Table:
-    """The data of a chart of replicates: one row per trial, in the order of the plan."""
+    """The data of a chart of replicates: one row per trial, in plan order."""
     columns = (
         Column("Trial"),
         Column("Configuration"),
         Column("Block", numeric=True),
         Column("Position", numeric=True),
         Column("Value", numeric=True),
-        Column("Counts"),
+        Column("State"),
     )
     rows = []
     for value in sorted(values, key=lambda value: value.position):
@@ -256,15 +256,15 @@ def _series(book: Book, row: BenchmarkRow, metric: Metric) -> Figure:
         alt = f"Lines of {metric_title(metric)} by second for {name}, one per trial."
         valid, excluded = (_series_points(mine, scale, every, counts=counts) for counts in (True, False))
         drawn.append((name, alt, panels.series(valid, excluded, domain, colour, unit_text(scale))))
-    thinned = f" Every {every}th second is drawn." if every > 1 else ""
+    thinned = f" Only one second in {every} is drawn." if every > 1 else ""
     better = direction_arrow(metric.direction).strip("→← ")
     return book.figure(
         f"{metric_title(metric)}, second by second",
         f"{unit_text(scale)}, {better}",
-        "One line per trial; all panels share both axes' units and the vertical axis, which starts at zero. "
-        f"Seconds within a trial are never replicates.{thinned}",
+        "One line per trial. All panels have the same vertical axis, which starts at zero. "
+        f"Seconds within a trial are not replicates.{thinned}",
         drawn,
-        key=(KeyEntry("─", "var(--ink)", "a trial that counts"), KeyEntry("┄", "var(--muted)", "one that does not")),
+        key=(KeyEntry("─", "var(--ink)", "valid trial"), KeyEntry("┄", "var(--muted)", "excluded trial")),
         table=_series_table(
             book, f"{row.benchmark}: {metric_title(metric)} by second, {unit_text(scale)}", values, scale, every
         ),
@@ -303,7 +303,7 @@ def _series_table(book: Book, caption: str, values: list[MeasurementRow], scale:
 
 
 def order_figures(book: Book) -> list[Figure]:
-    """Per headline metric: the replicates by their position in the plan; none where they would be too many signs."""
+    """Per headline metric: the replicates by position in the plan; no figures when there are too many to draw."""
     figures: list[Figure] = []
     if not book.lookup.draws_values:
         return figures
@@ -330,9 +330,9 @@ def _order(book: Book, row: BenchmarkRow, metric: Metric, values: list[Measureme
     axis = f"{unit_text(scale)} · {'higher is better ↑' if up else 'lower is better ↓'}"
     spoken = f"{metric_title(metric)} in {row.benchmark} by position in the plan, one sign per trial."
     return book.figure(
-        f"{row.benchmark}: {metric_title(metric)} in the order of the plan",
+        f"{row.benchmark}: {metric_title(metric)} in order of execution",
         f"{unit_text(scale)}, {direction_text(metric.direction)}",
-        f"Dashed lines: a block begins. {axis_note([point['value'] for point in points])}",
+        f"Dashed lines mark the start of a block. {axis_note([point['value'] for point in points])}",
         [("", spoken, charts.order(book.lookup.configurations, points, blocks, axis))],
         key=(*book.configuration_key(), EXCLUDED_KEY),
         table=values_table(

@@ -1,17 +1,17 @@
-"""What the database machines did while a benchmark was driven, and what held them back."""
+"""How busy the database machines were during a benchmark, and what limited them."""
 
 from nephoscope.model.rows import BenchmarkRow, BoundRow
 from nephoscope.report import format as people
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, trial_links
 
 _QUOTA = (
-    "Of the periods in which the machine ran, those in which it used up its quota of CPU time. The CPUs of a machine "
-    "with a quota are those of the machine below it, and may be busy with others' work."
+    "Share of scheduling periods in which the machine used up its CPU quota. A machine with a quota runs on the CPUs "
+    "of its host, which may also be busy with other work."
 )
 
 
 def bounds_table(book: Book, row: BenchmarkRow) -> Table | None:
-    """A line per configuration; None where no machine was sampled."""
+    """One row per configuration; None when no machine was sampled."""
     by_name = {one.configuration: one for one in book.lookup.study.bounds if one.benchmark == row.benchmark}
     found = [by_name[name] for name in book.lookup.configurations if name in by_name]
     if not found:
@@ -20,13 +20,17 @@ def bounds_table(book: Book, row: BenchmarkRow) -> Table | None:
     columns = (
         Column("Configuration"),
         Column(
-            "Bound by",
-            hint="CPUs, or else a disk, busy in at least 90 % of the median second of a trial; or the quota of CPU "
-            "time used up in at least 90 % of its periods.",
+            "Limited by",
+            hint="CPUs, or otherwise a disk, at least 90 % busy in the median second of a trial; or the CPU quota used "
+            "up in at least 90 % of periods.",
         ),
-        Column("CPUs busy", numeric=True, hint="Of those measured, stolen time too: median second, busiest machine."),
+        Column(
+            "CPUs busy",
+            numeric=True,
+            hint="Of the measured CPUs, stolen time included: median second, busiest machine.",
+        ),
         *([Column("Quota used up", numeric=True, hint=_QUOTA)] if has_quota else []),
-        Column("Disk busy", numeric=True, hint="Of the time, with requests under way: the busiest disk."),
+        Column("Disk busy", numeric=True, hint="Share of time with requests in flight: busiest disk."),
         Column("Disk read", numeric=True),
         Column("Disk written", numeric=True),
         Column("Network in", numeric=True),
@@ -34,11 +38,12 @@ def bounds_table(book: Book, row: BenchmarkRow) -> Table | None:
         Column("Trials"),
     )
     note = (
-        "By the kernel's counters, once a second: medians over the seconds of a trial, then over trials, of the "
-        "machine with the most. A disk that serves many requests at once may be busy all the time and still have room."
+        "From kernel counters, read once a second: medians over the seconds of a trial, then over trials, for the "
+        "machine with the highest value. A disk that serves many requests at once can be busy all the time and still "
+        "have capacity left."
     )
     rows = tuple(_row(book, one, has_quota=has_quota) for one in found)
-    return Table(f"What bound {row.benchmark}", columns, rows, note=note, compact=True)
+    return Table(f"What limited {row.benchmark}", columns, rows, note=note, compact=True)
 
 
 def _row(book: Book, row: BoundRow, *, has_quota: bool) -> Row:

@@ -1,4 +1,4 @@
-"""Claims on the page: what was said, what the numbers say of it, and on what."""
+"""Claims on the page: each claim, what the results say about it, and on what basis."""
 
 from nephoscope.model.rows import ClaimRow
 from nephoscope.report import format as people
@@ -14,21 +14,21 @@ def claims_table(book: Book) -> Table | None:
         return None
     columns = (
         Column("Claim"),
-        Column("These data say"),
+        Column("Verdict"),
         Column("Measured by"),
-        Column("Ratio", numeric=True, hint="Left / right of the claim."),
+        Column("Ratio", numeric=True, hint="Left / right, as in the claim."),
         Column("Interval", numeric=True),
         Column(
-            "n", numeric=True, hint="Left, right: replicates of two configurations, or configurations of two groups."
+            "n", numeric=True, hint="Left, right: replicates of two configurations, or configurations in two groups."
         ),
-        Column("p, adjusted", numeric=True, hint="Holm over all claims that could be decided."),
+        Column("p, adjusted", numeric=True, hint="Holm correction over all claims that could be decided."),
     )
-    return Table("Claims and what these data say of them", columns, tuple(_row(book, row) for row in rows))
+    return Table("Claims and what the results say about them", columns, tuple(_row(book, row) for row in rows))
 
 
 def _row(book: Book, row: ClaimRow) -> Row:
     sign, tone = _SIGNS[row.verdict]
-    rest = "" if row.holds else "against what was expected" if row.expected else ""
+    rest = "" if row.holds else "not as expected" if row.expected else ""
     by = f"{row.benchmark} {row.metric}" + ("" if row.view == "plain" else f", {row.view}")
     interval = people.MISSING
     if row.low is not None and row.high is not None:

@@ -1,4 +1,4 @@
-"""Configurations against each other: a chart of ratios, a grid of verdicts when there are many, and the table."""
+"""Comparisons of configurations: a chart of ratios, a grid of verdicts when there are many, and the table."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MAX_ROWS = 200
 
 @dataclass(frozen=True)
 class ComparisonSection:
-    """What the template prints of comparisons."""
+    """What the template prints about comparisons."""
 
     figure: Figure | None
     grids: list[Table]
@@ -27,7 +27,7 @@ class ComparisonSection:
 
 
 def comparison_section(book: Book) -> ComparisonSection:
-    """Headline metrics first; whatever does not fit stands in comparisons.csv and is counted."""
+    """Headline metrics first; the page says how many comparisons are only in comparisons.csv."""
     first: list[Comparison] = []
     others: list[Comparison] = []
     for benchmark in book.lookup.study.benchmarks:
@@ -86,10 +86,10 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
         f"{_about(row, titles[row.benchmark, row.metric])} {people.ratio(row.ratio)}, {row.verdict}" for row in rows
     )
     return book.figure(
-        f"{left} against {right}: headline metrics",
+        f"{left} compared with {right}: headline metrics",
         f"ratio {left} ÷ {right}; ↑ higher is better, ↓ lower is better",
-        f"Points: Hodges\N{EN DASH}Lehmann ratio; bars: its interval. The band around one is the equivalence margin of "
-        f"±{margin:g} %: an interval inside it is a tie. The axis is logarithmic.",
+        f"Points: Hodges\N{EN DASH}Lehmann ratio; bars: its interval. The band around 1 is the equivalence margin of "
+        f"±{margin:g} %: an interval that lies inside it is a tie. The axis is logarithmic.",
         [("", f"Ratios {left} to {right}. {spoken}", charts.comparisons(labels, data, margin / 100))],
         key=[
             KeyEntry({"=": "■", "?": "●"}.get(sign, sign), f"var(--{tone})", word)
@@ -111,21 +111,25 @@ def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
         Column("Left"),
         Column("Right"),
         Column("Left is"),
-        Column("Ratio", numeric=True, hint="Left ÷ right, Hodges\N{EN DASH}Lehmann on logarithms."),
+        Column("Ratio", numeric=True, hint="Left ÷ right, Hodges\N{EN DASH}Lehmann estimate on logarithms."),
         Column("Interval", numeric=True),
         Column("Coverage", numeric=True),
-        Column("p, adjusted", numeric=True, hint="Holm over headline metrics, Benjamini-Hochberg over all others."),
+        Column(
+            "p, adjusted",
+            numeric=True,
+            hint="Corrected by Holm over headline metrics, by Benjamini\N{EN DASH}Hochberg over all others.",
+        ),
         Column("n", numeric=True, hint="Left, right."),
-        Column("What would decide it"),
+        Column("To decide it"),
     )
     shown = tuple(_row(book, row, titles.get((row.benchmark, row.metric))) for row in rows[:MAX_ROWS])
     more = len(rows) - len(shown)
-    note = f"{people.plural(more, 'more comparison')} stand in comparisons.csv." if more > 0 else ""
+    note = f"For {people.plural(more, 'more comparison')}, see comparisons.csv." if more > 0 else ""
     return Table(caption, columns, shown, note=note, compact=True)
 
 
 def _row(book: Book, row: Comparison, metric: Metric | None) -> Row:
-    found = book.evidence.cite(row.trials, f"{row.benchmark}: {row.left} against {row.right}")
+    found = book.evidence.cite(row.trials, f"{row.benchmark}: {row.left} and {row.right}")
     low_coverage = row.coverage is not None and row.coverage < ENOUGH
     return Row(
         (
@@ -149,7 +153,7 @@ def _decides(row: Comparison) -> str:
     if row.more_replicates_needed:
         parts.append(f"about {people.plural(row.more_replicates_needed, 'more replicate')}")
     if row.minimum_detectable_percent is not None:
-        parts.append(f"least difference it can see: {people.percent(row.minimum_detectable_percent)}")
+        parts.append(f"smallest detectable difference: {people.percent(row.minimum_detectable_percent)}")
     return "; ".join(parts) or people.MISSING
 
 
@@ -169,12 +173,12 @@ def _grid(book: Book, benchmark: BenchmarkRow, metric: Metric) -> Table:
         other = MIRROR.get(row.verdict, row.verdict)
         for left, right, verdict in ((row.right, row.left, other), (row.left, row.right, row.verdict)):
             sign, word, tone = SIGNS[verdict]
-            found[left, right] = Cell(sign, tone=tone, title=f"{left} against {right}: {word}")
+            found[left, right] = Cell(sign, tone=tone, title=f"{left} compared with {right}: {word}")
     rows = tuple(
         Row((Cell(f"{index} {name}"), *(found.get((name, other), Cell("·")) for other in names)))
         for index, name in enumerate(names, 1)
     )
     columns = (Column("Configuration"), *(Column(str(index), hint=name) for index, name in enumerate(names, 1)))
     title = f"{benchmark.benchmark}: {metric_title(metric)}, every pair"
-    note = "Each row against each column, best median first: ▲ better, ▼ worse, = tie, ? unresolved."
+    note = "The row compared with the column, best median first: ▲ better, ▼ worse, = tie, ? unresolved."
     return Table(title, columns, rows, grid_anchor(benchmark.benchmark, metric.name), note, compact=True)

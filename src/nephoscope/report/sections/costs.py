@@ -1,7 +1,8 @@
-"""What configurations cost: months with their formulas, and headline metrics by the dollar, as stored."""
+"""What configurations cost: a month of each with its formula, and headline metrics per dollar, as stored."""
 
 from dataclasses import dataclass
 
+from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow, CostRow, PricePerformance, TransferRow
 from nephoscope.report import format as people
@@ -17,21 +18,21 @@ OLD_DAYS = 365
 
 @dataclass(frozen=True)
 class CostSection:
-    """What the template prints of costs."""
+    """What the template prints about costs."""
 
     months: Table | None
     missing: Table | None
     per_dollar: list[Table]
     transfers: Table | None
     formulas: list[tuple[str, str]]
-    """Name of a configuration and basis, and its formula."""
+    """Configuration with price basis, and the formula."""
     more_formulas: int
     method: str
     day: str
 
 
 def cost_section(book: Book) -> CostSection:
-    """Months, what has no price, leaderboards per dollar, and every formula."""
+    """Monthly costs, what has no price, leaderboards per dollar, and every formula."""
     study = book.lookup.study
     priced = [row for row in study.costs if row.month_usd is not None]
     missing = [row for row in study.costs if row.month_usd is None]
@@ -52,7 +53,7 @@ def cost_section(book: Book) -> CostSection:
         formulas=formulas[:MAX_FORMULAS],
         more_formulas=max(0, len(formulas) - MAX_FORMULAS),
         method=f"{first.method}: {first.hours:g} hours, {first.counted}" if first else "",
-        day=study.price_date or "the newest day there is, as no trial says when it was",
+        day=study.price_date or "the newest price list, because no trial has a date",
     )
 
 
@@ -63,14 +64,16 @@ def _months(rows: list[CostRow]) -> Table | None:
         Column("Configuration"),
         Column("Basis"),
         Column("Machines"),
-        Column("$ an hour", numeric=True, hint="Of one machine, without its volumes; of the cluster when stated."),
-        Column("$ a month", numeric=True, hint="Of all machines that count, with their volumes."),
-        Column("Storage", numeric=True, hint="Part of the volumes; none stated: the month is of bare machines."),
-        Column("Break-even", numeric=True, hint="Hours of use a month from which the commitment is cheaper."),
-        Column("Price of"),
-        Column("Source", hint="The id is that of the row in the price book."),
+        Column(
+            "$ per hour", numeric=True, hint="One machine without volumes; the whole cluster if the study prices it."
+        ),
+        Column("$ per month", numeric=True, hint="All machines that the cost method includes, with their volumes."),
+        Column("Storage", numeric=True, hint="Share of the volumes; none stated: the cost is for machines only."),
+        Column("Break-even", numeric=True, hint="Hours of use per month above which the commitment is cheaper."),
+        Column("Price from"),
+        Column("Source", hint="The id of the row in the price book."),
     )
-    return Table("A month of each configuration", columns, tuple(_month(row) for row in rows), compact=True)
+    return Table("Monthly cost of each configuration", columns, tuple(_month(row) for row in rows), compact=True)
 
 
 def _month(row: CostRow) -> Row:
@@ -84,7 +87,7 @@ def _month(row: CostRow) -> Row:
                 f"{row.machines} {people.TIMES} {row.machine_type}" if row.machine_type else "cluster",
                 note=row.region or "",
             ),
-            Cell(people.MISSING if row.usd_per_hour is None else f"{row.usd_per_hour:g}"),
+            Cell(people.MISSING if row.usd_per_hour is None else f"{row.usd_per_hour:,g}"),
             Cell(people.dollars(row.month_usd)),
             Cell(people.share(row.storage_share) if row.storage_share else "none stated"),
             Cell(people.MISSING if row.break_even_hours is None else f"{row.break_even_hours:,.0f} h"),
@@ -103,44 +106,47 @@ def _missing(rows: list[CostRow], transfers: list[TransferRow]) -> Table | None:
             by_reason.setdefault(("transfer", one.reason_missing or ""), []).append(one.configuration)
     if not by_reason:
         return None
-    columns = (Column("Configuration"), Column("Basis"), Column("Why there is no price"))
+    columns = (Column("Configuration"), Column("Basis"), Column("Reason"))
     body = tuple(
         Row((Cell(", ".join(unique(names))), Cell(basis), Cell(reason))) for (basis, reason), names in by_reason.items()
     )
-    return Table("What has no price", columns, body, compact=True)
+    return Table("Without a price", columns, body, compact=True)
 
 
 def _per_dollar(book: Book, benchmark: BenchmarkRow, metric: Metric, basis: str) -> Table | None:
     found = book.lookup.price_boards.get((benchmark.benchmark, metric.name, basis), [])
     if not found:
         return None
-    scale = book.lookup.scale(benchmark.benchmark, metric)
-    one = "one a second" if scale.unit == "1/s" else f"1 {scale.unit}" if scale.unit else "one"
+    sold = priced_quantity(metric.unit, min(row.usd_per_unit for row in found))
     moved = any(row.usd_per_unit_with_transfer is not None for row in found)
     columns = (
         Column("Configuration"),
-        Column("Rank", numeric=True, hint="As far as it is certain, per dollar; = marks a tie."),
-        Column(f"$ a month for {one}", numeric=True),
-        Column("Interval", numeric=True, hint="That of the median: the cost is a constant."),
-        *([Column("With transfer", numeric=True, hint="With a month of the measured transfer.")] if moved else []),
-        Column("$ for a million", numeric=True, hint="Operations of machines that are busy all month."),
-        Column("Pareto front", hint="Of cost and median; open: behind by medians, not for certain."),
-        Column("Discount to lead", numeric=True, hint="On its machines alone, to cost as little as the first."),
+        Column("Rank", numeric=True, hint="By performance per dollar; a range if it is not certain; = marks a tie."),
+        Column(f"$ a month per {sold.text}", numeric=True),
+        Column("Interval", numeric=True, hint="From the interval of the median; the cost itself is a constant."),
+        *([Column("With transfer", numeric=True, hint="With a month of the measured data transfer.")] if moved else []),
+        Column("$ per million", numeric=True, hint="Cost of a million operations on machines that are busy all month."),
+        Column("Pareto front", hint="Of cost and median; open: behind by the medians, but not with certainty."),
+        Column(
+            "Discount to lead",
+            numeric=True,
+            hint="Discount on its machines that would make it cost as little as the first.",
+        ),
         Column("n", numeric=True),
     )
     title = f"{benchmark.benchmark}: {metric_title(metric)}, {basis}"
     rows = [
-        _priced(book, row, scale, moved=moved)
+        _priced(book, row, sold.size, moved=moved)
         for row in sorted(found, key=lambda row: (row.usd_per_unit, row.configuration))
     ]
     return Table(title, columns, (Row(group=Link(title, "")), *rows))
 
 
-def _priced(book: Book, row: PricePerformance, scale: people.Scale, *, moved: bool) -> Row:
+def _priced(book: Book, row: PricePerformance, size: float, *, moved: bool) -> Row:
     with_transfer = row.usd_per_unit_with_transfer
-    ends = f"{people.money(row.low * scale.divisor)} \N{EN DASH} {people.money(row.high * scale.divisor)}"
+    ends = f"{people.money(row.low * size)} \N{EN DASH} {people.money(row.high * size)}"
     lead = row.discount_to_lead_percent
-    discount = "none would do" if lead is None else "leads" if lead == 0 else people.percent(lead)
+    discount = "not possible" if lead is None else "leads" if lead == 0 else people.percent(lead)
     rank = book.lookup.ranks.get((row.benchmark, row.metric, "per dollar", row.basis), {}).get(row.configuration)
     return Row(
         (
@@ -148,19 +154,15 @@ def _priced(book: Book, row: PricePerformance, scale: people.Scale, *, moved: bo
             rank_cell(rank),
             evidence_cell(
                 book,
-                people.money(row.usd_per_unit * scale.divisor),
+                people.money(row.usd_per_unit * size),
                 row.trials,
                 f"{row.benchmark} on {row.configuration}",
                 f"{people.dollars(row.month_usd)} a month",
             ),
-            Cell(people.MISSING, note="one run")
+            Cell(people.MISSING, note="single run")
             if row.n == 1
             else Cell(ends, note="" if row.coverage >= ENOUGH else f"range, {people.coverage(row.coverage)}"),
-            *(
-                [Cell(people.MISSING if with_transfer is None else people.money(with_transfer * scale.divisor))]
-                if moved
-                else []
-            ),
+            *([Cell(people.MISSING if with_transfer is None else people.money(with_transfer * size))] if moved else []),
             Cell(people.MISSING if row.usd_per_million is None else people.money(row.usd_per_million)),
             Cell(row.front),
             Cell(discount),

@@ -1,4 +1,4 @@
-"""Retries and errors of a benchmark by SQLSTATE, and the round trips that its number stands for."""
+"""Retries and errors of a benchmark by SQLSTATE, and its round trips per transaction."""
 
 from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report import format as people
@@ -11,8 +11,8 @@ MEANINGS = {
     "40003": "completion unknown",
     "57P01": "server shut down",
     "lost": "connection lost",
-    "data": "rows that cannot be",
-    "protocol": "not the wire's protocol",
+    "data": "impossible rows",
+    "protocol": "protocol violation",
 }
 
 
@@ -26,8 +26,8 @@ def errors_table(book: Book, row: BenchmarkRow) -> Table | None:
         Column("Operation"),
         Column("SQLSTATE"),
         Column("Meaning"),
-        Column("What became of it"),
-        Column("Count", numeric=True, hint="Over ramp and measurement interval of all finished trials."),
+        Column("Outcome"),
+        Column("Count", numeric=True, hint="In the ramp and the measurement interval of all finished trials."),
     )
     rows = tuple(
         Row(
@@ -36,7 +36,7 @@ def errors_table(book: Book, row: BenchmarkRow) -> Table | None:
                 Cell(one.operation.replace("_", " ")),
                 Cell(one.sqlstate, code=True),
                 Cell(MEANINGS.get(one.sqlstate, "")),
-                Cell("tried again" if one.kind == "retried" else "failed", tone="warn" if one.kind == "failed" else ""),
+                Cell("retried" if one.kind == "retried" else "failed", tone="warn" if one.kind == "failed" else ""),
                 evidence_cell(book, people.integer(one.count), one.trials, f"{one.sqlstate} of {one.operation}"),
             )
         )
@@ -46,7 +46,7 @@ def errors_table(book: Book, row: BenchmarkRow) -> Table | None:
 
 
 def round_trips(book: Book, row: BenchmarkRow) -> str:
-    """'8.39 round trips per transaction': without it a number of New-Orders cannot be compared with another's."""
+    """'8.39 round trips per transaction': New-Orders of two studies are comparable only if it is the same."""
     medians = sorted(one.median for one in book.lookup.statistics_of(row.benchmark, ROUND_TRIPS))
     texts = list(dict.fromkeys(people.grouped(median, 2) for median in (medians[:1] + medians[-1:])))
     return f"{' to '.join(texts)} round trips per transaction" if texts else ""

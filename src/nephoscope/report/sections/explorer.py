@@ -1,7 +1,7 @@
-"""The data of the part of the page that a reader may change: replicates, prices and what to filter by.
+"""The data of the interactive part of the page: replicates, prices and filters.
 
-Nothing is computed here. `explorer.js` repeats the statistics of the report over prices of the reader's own; a test
-holds its answers against the stored ones.
+Nothing is computed here. `explorer.js` repeats the statistics of the report with the reader's own prices; a test
+compares its answers with the stored ones.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from nephoscope.report.wording import metric_title
 
 
 def explorer_data(lookup: Lookup) -> dict[str, Any] | None:
-    """None when no trial counts: there is nothing to rank."""
+    """None when no trial is valid: then there is nothing to rank."""
     boards = [board for row in lookup.study.benchmarks for m in headlines(row) if (board := _board(lookup, row, m))]
     if not boards:
         return None
@@ -66,7 +66,7 @@ def _configuration(lookup: Lookup, name: str) -> dict[str, Any]:
 
 
 def _price(row: CostRow) -> dict[str, Any]:
-    """`volumes` is a month of one machine's volumes; None: one of them has no price, so no month has one."""
+    """`volumes` is the monthly cost of one machine's volumes; None when one of them has no price."""
     volumes: float | None = 0.0
     if row.machine_month_usd is not None and row.storage_share is not None:
         volumes = row.machine_month_usd * row.storage_share

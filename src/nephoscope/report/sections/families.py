@@ -1,4 +1,4 @@
-"""Families of machine types, and medians with and without the trials that the checks keep out, as stored."""
+"""Families of machine types, and medians with and without the trials that the checks reject, as stored."""
 
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import FamilyComparison, GateRow
@@ -9,23 +9,27 @@ from nephoscope.report.wording import ENOUGH, metric_title, unit_text
 
 
 def families_table(book: Book) -> Table | None:
-    """Every question about matched types with its verdict; None where no types were compared."""
+    """Every question about matched types with its verdict; None when no types were compared."""
     rows: list[Row] = []
     question = None
     for row in book.lookup.study.family_comparisons:
         if row.question != question:
             question = row.question
-            rows.append(Row(group=Link(row.question, ""), group_note=f"matched by {row.matched_by}"))
+            rows.append(Row(group=Link(row.question, ""), group_note=f"matched types: {row.matched_by}"))
         rows.append(_family(book, row))
     columns = (
         Column("Left"),
         Column("Right"),
         Column("Metric"),
         Column("Left is"),
-        Column("Ratio", numeric=True, hint="Left ÷ right: the median of all ratios within blocks."),
+        Column("Ratio", numeric=True, hint="Left ÷ right: median of all ratios within blocks."),
         Column("Interval", numeric=True),
         Column("Coverage", numeric=True),
-        Column("p, adjusted", numeric=True, hint="Benjamini-Hochberg over all questions of this table."),
+        Column(
+            "p, adjusted",
+            numeric=True,
+            hint="Benjamini\N{EN DASH}Hochberg correction over all questions of this table.",
+        ),
         Column("Types", numeric=True, hint="Left, right: machine types, not runs."),
         Column("Blocks", numeric=True),
     )
@@ -39,7 +43,7 @@ def _family(book: Book, row: FamilyComparison) -> Row:
     if row.low is not None and row.high is not None:
         low, high = people.ratio(row.low).removesuffix(people.TIMES), people.ratio(row.high)
         interval = f"{low} \N{EN DASH} {high}"
-    about = f"{row.question}: {row.left} against {row.right}"
+    about = f"{row.question}: {row.left} and {row.right}"
     return Row(
         (
             Cell(row.left),
@@ -57,19 +61,19 @@ def _family(book: Book, row: FamilyComparison) -> Row:
 
 
 def gate_table(book: Book) -> Table | None:
-    """Medians before and after the checks, side by side; None where they keep no measured trial out."""
+    """Medians before and after the checks, side by side; None when the checks rejected no measured trial."""
     rows = tuple(_gate(book, row) for row in book.lookup.study.gate)
     columns = (
         Column("Configuration"),
         Column("Metric"),
-        Column("All trials", numeric=True, hint="Median of every trial with a number, whatever its verdict."),
+        Column("All trials", numeric=True, hint="Median of all trials with a value, whatever their verdict."),
         Column("n", numeric=True),
-        Column("Those that count", numeric=True, hint="Median of the trials that count."),
+        Column("Valid trials", numeric=True, hint="Median of the valid trials."),
         Column("n", numeric=True),
         Column("Change", numeric=True),
-        Column("Kept out by"),
+        Column("Rejected by"),
     )
-    note = "Headline metrics of which the checks keep a trial out; the others are the same before and after."
+    note = "Only headline metrics with a rejected trial; all others are the same before and after."
     return Table("Medians before and after the checks", columns, rows, note=note, compact=True) if rows else None
 
 
@@ -83,7 +87,7 @@ def _gate(book: Book, row: GateRow) -> Row:
         (
             Cell(row.configuration, tone="name"),
             Cell(f"{row.benchmark}: {metric_title(metric) if metric else row.metric}", note=unit_text(scale)),
-            evidence_cell(book, scale.number(row.median_before), row.trials, f"kept out: {row.configuration}"),
+            evidence_cell(book, scale.number(row.median_before), row.trials, f"rejected: {row.configuration}"),
             Cell(str(row.n_before)),
             Cell(after, tone="warn" if row.median_after is None else ""),
             Cell(str(row.n_after)),

@@ -1,29 +1,29 @@
-"""The words of a report and what they mean here."""
+"""The terms of a report and what they mean."""
 
 TERMS: tuple[tuple[str, str], ...] = (
     (
         "Affinity",
-        "The CPUs that the operating system lets a program use. Here it stands for a smaller machine; it is not one.",
+        "The CPUs that the operating system lets a program use. It can imitate a smaller machine, but is not the same.",
     ),
     (
         "Block",
         (
-            "One randomised round of the plan: every configuration with every benchmark once, in an order "
-            "shuffled with the seed."
+            "One randomised round of the plan: every benchmark on every configuration once, in an order shuffled with "
+            "the seed."
         ),
     ),
     (
         "Check, verdict",
         (
-            "A rule that looks at the evidence of a trial and says valid, invalid or unknown, with a reason. "
-            "Only trials that every check calls valid count; a check that crashed is unknown."
+            "A check examines the evidence of a trial and gives the verdict valid, invalid or unknown, with a reason. "
+            "Statistics use only trials that all checks call valid; a check that crashes gives the verdict unknown."
         ),
     ),
     (
         "Client CPU",
         (
-            "CPU time of the load generator, of all CPUs of its machine. Where client and server are "
-            "co-located it is time that the server could not use."
+            "CPU time of the load generator as a share of all CPUs of its machine. When client and server are "
+            "co-located, the server could not use that time."
         ),
     ),
     (
@@ -32,86 +32,91 @@ TERMS: tuple[tuple[str, str], ...] = (
     ),
     (
         "Configuration",
-        "What is ranked: machine, storage, database, version and settings, by one name.",
+        "What a report ranks: a machine, storage, a database, its version and settings, under one name.",
     ),
     (
         "Coverage",
         (
-            "How often an interval made in this way holds the true median, exactly, whatever the "
-            "distribution. It depends on n alone: with 6 replicates the range covers 96.8 %, with 5 only 93.7 "
-            "%."
+            "How often an interval constructed in this way contains the true median: exact, and valid for any "
+            "distribution. It depends only on n: with 6 replicates the range covers 96.8 %, with 5 only 93.7 %."
         ),
     ),
     (
         "CV",
-        "Coefficient of variation: the standard deviation, of the mean.",
+        "Coefficient of variation: standard deviation divided by mean.",
     ),
     (
         "Equivalence margin",
-        "Two configurations closer than this are a tie: no difference that matters, shown and not assumed.",
+        (
+            "Two configurations are a tie when the data show that they differ by less than this, so that the "
+            "difference does not matter."
+        ),
     ),
     (
         "Excluded",
         (
-            "Replicates that do not count: refused by a check, failed, interrupted or not run. They stay in "
-            "the data and in this report."
+            "Not used in statistics: rejected by a check, failed, interrupted or not run. Excluded trials stay in the "
+            "data and in this report."
         ),
     ),
     (
         "Headline metric",
-        "The one metric by which a benchmark, or a job of it, is ranked.",
+        "The metric by which a benchmark, or one of its jobs, is ranked.",
     ),
     (
         "Interval",
-        "The interval of the median, from order statistics: two of the measured values, no distribution assumed.",
+        (
+            "The confidence interval of the median. Its ends are two of the measured values (order statistics), so it "
+            "assumes no distribution."
+        ),
     ),
     (
         "Margin",
-        "Half the interval, of the median, in per cent.",
+        "Margin of error: half the width of the interval, as a percentage of the median.",
     ),
     (
         "n",
-        "Replicates that count. Seconds within a trial are never n.",
+        "Number of valid replicates. Seconds within a trial are not replicates.",
     ),
     (
         "p, adjusted p",
         (
-            "How often a difference at least this large would appear if there were none; adjusted "
-            "for the number of comparisons made together (Holm or Benjamini-Hochberg)."
+            "How often a difference at least this large would appear by chance if there were none. Adjusted: corrected "
+            "for the number of comparisons made together (Holm or Benjamini\N{EN DASH}Hochberg)."
         ),
     ),
     (
         "Per CPU",
-        "Each value divided by the CPUs of its trial before the median is taken.",
+        "Each value is divided by the CPUs of its trial before the median is taken.",
     ),
     (
         "Percentile",
         (
-            "p99 is the time within which 99 of 100 operations were done. It is left out where too few "
-            "operations lie beyond it."
+            "p99 is the time within which 99 of 100 operations completed. A percentile is left out when too few "
+            "operations are slower than it."
         ),
     ),
     (
         "Ratio",
         (
-            "Left divided by right, as the Hodges\N{EN DASH}Lehmann estimate on logarithms: the median over "
-            "all pairs of replicates."
+            "Left divided by right: the Hodges\N{EN DASH}Lehmann estimate on logarithms, which is the median of the "
+            "ratios of all pairs of replicates."
         ),
     ),
     (
         "Replicate",
-        "One of the repeated trials that statistics are taken over.",
+        "One of several trials of the same benchmark on the same configuration.",
     ),
     (
         "Steal",
-        "CPU time that the hypervisor gave to somebody else.",
+        "CPU time that the hypervisor gave to other virtual machines.",
     ),
     (
         "Trial",
-        "One execution of one benchmark on one configuration; the smallest thing with a folder of its own.",
+        "One execution of one benchmark on one configuration. Each trial has its own folder.",
     ),
     (
         "Unresolved",
-        "Neither better, nor worse, nor a tie: the replicates do not decide it. It is not a tie.",
+        "The replicates show neither a difference nor a tie.",
     ),
 )

@@ -1,6 +1,6 @@
-"""The section of what the machines themselves give: CPU, network, storage, and small against large ones.
+"""The section on the machines' own performance: CPU, network, storage, and small compared with large machines.
 
-It selects statistics that the analysis made; the only numbers made here are counts of replies in a histogram's bins.
+It selects statistics from the analysis; it computes nothing but counts of replies in the bins of a histogram.
 """
 
 import re
@@ -19,7 +19,7 @@ from nephoscope.report.tables.statistics import figure_table
 from nephoscope.report.wording import direction_text, metric_title, statistic_row, unit_text
 
 MAX_RANKED = 40
-"""Configurations of a ranking; the leaderboard holds all."""
+"""Configurations in a ranking; the leaderboard has all of them."""
 _CPU = re.compile(r"stress-ng|coremark|cpu")
 _NOT_OF_MACHINES = frozenset({"fake"})
 _SIZE_SIGNS = tuple(zip(theme.PERCENTILE_COLOURS[::2], ("circle", "square", "triangle-up"), strict=True))
@@ -28,7 +28,7 @@ _SIZE_GLYPHS = ("●", "■", "▲")
 
 @dataclass(frozen=True)
 class MachineNumbers:
-    """Figures by what they are about; an empty list has no heading."""
+    """Figures by subject; an empty list gets no heading."""
 
     cpu: list[Figure]
     network: list[Figure]
@@ -37,7 +37,7 @@ class MachineNumbers:
 
     @property
     def parts(self) -> list[tuple[str, str, list[Figure]]]:
-        """Anchor, heading and figures of each part that has some."""
+        """Anchor, heading and figures of each part that has figures."""
         named = [
             ("numbers-cpu", "CPU", self.cpu),
             ("numbers-network", "Network", self.network),
@@ -48,7 +48,7 @@ class MachineNumbers:
 
 
 def machine_numbers(book: Book) -> MachineNumbers:
-    """Everything that the study's microbenchmarks have for it."""
+    """Everything that the study's microbenchmarks measured."""
     rows = [row for row in book.lookup.study.benchmarks if row.uses not in _NOT_OF_MACHINES]
     known = book.lookup.study.configurations
     families = {one.configuration: _family(one.provider, one.family, one.cpu_model) for one in known}
@@ -84,12 +84,12 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
     title = metric_title(metric, per_cpu=True)
     axis = f"{unit_text(scale, per_cpu=True)}, {direction_text(metric.direction)}"
     names = [one.configuration for one in shown]
-    more = f" The best {MAX_RANKED} of {len(best)} are drawn." if len(best) > MAX_RANKED else ""
+    more = f" Only the best {MAX_RANKED} of {len(best)} are drawn." if len(best) > MAX_RANKED else ""
     return book.figure(
         f"{row.benchmark}: {title}, ranked",
         axis,
-        "Each trial was divided by the CPUs it had before the median was taken; the line is the median's interval. "
-        f"Bars start at zero.{more}",
+        "Each trial's value was divided by the CPUs of the trial before taking the median; the line is the interval of "
+        f"the median. Bars start at zero.{more}",
         [
             (
                 "",
@@ -104,7 +104,7 @@ def _ranking(book: Book, row: BenchmarkRow, metric: Metric) -> Figure | None:
 
 
 def _sizes(book: Book, families: Mapping[str, str | None], row: BenchmarkRow, metric: Metric) -> Figure | None:
-    """The smallest and the largest machine of each family, per CPU; None where no family has two sizes."""
+    """The smallest and the largest machine of each family, per CPU; None when no family has two sizes."""
     by_family: dict[str, list[Statistic]] = {}
     for one in book.lookup.statistics_of(row.benchmark, metric.name, per_cpu=True):
         family = families.get(one.configuration)
@@ -127,10 +127,10 @@ def _sizes(book: Book, families: Mapping[str, str | None], row: BenchmarkRow, me
     title = metric_title(metric, per_cpu=True)
     axis = f"{unit_text(scale, per_cpu=True)}, {direction_text(metric.direction)}"
     return book.figure(
-        f"{row.benchmark}: {title}, small against large",
+        f"{row.benchmark}: {title}, small and large machines",
         axis,
-        "Machines of one family side by side: what one CPU gives on the smallest and on the largest. Machines without "
-        "a family are of one when they have one CPU model. The axis starts at zero.",
+        "Performance of one CPU on the smallest and on the largest machine of a family. Machines without a family name "
+        "are grouped by CPU model. The axis starts at zero.",
         [
             (
                 "",
@@ -148,12 +148,12 @@ def _sizes(book: Book, families: Mapping[str, str | None], row: BenchmarkRow, me
 
 
 def _family(provider: str, family: str | None, cpu_model: str | None) -> str | None:
-    """Machines without a family (this one, emulated ones) are of one when they have one CPU model."""
+    """The family; machines without one (local and emulated machines) are grouped by CPU model."""
     if family:
         return f"{provider} {family}"
     return cpu_model
 
 
 def _size(lookup: Lookup, one: Statistic) -> int:
-    """CPUs of a machine, not of the cluster of a database; what was imported says only what a trial had."""
+    """CPUs of one machine, not of a database cluster; imports give only the CPUs of a trial."""
     return lookup.cpus.get(one.configuration) or one.cpus or 0

@@ -1,4 +1,4 @@
-"""What was observed of the machines: a column for each of a few, a row for each of many."""
+"""Facts observed on the machines: one column each if there are few machines, one row each if there are many."""
 
 from collections.abc import Callable
 
@@ -53,13 +53,13 @@ FACTS: tuple[tuple[str, str, Read], ...] = (
     ("disk.filesystem", "Filesystem", lambda f: f.disk.filesystem),
     ("disk.mount_options", "Mount options", lambda f: f.disk.mount_options),
 )
-NOT_SAID = "not said"
+NOT_SAID = "unknown"
 MAX_COLUMNS = 8
-"""Machines beside each other; more stand below each other."""
+"""With up to this many machines, each gets a column; with more, each gets a row."""
 
 
 def machines_table(book: Book) -> Table | None:
-    """None where no machine was observed."""
+    """None when no machine was observed."""
     machines = book.lookup.study.machines
     if not machines:
         return None
@@ -78,21 +78,21 @@ def machines_table(book: Book) -> Table | None:
 
 
 def _below_each_other(book: Book, caption: str, machines: list[MachineRow]) -> Table:
-    """Without the facts that no machine tells; the note names them."""
-    told = [one for one in FACTS if any(_value(row, one[2]) for row in machines)]
-    untold = [one[1] for one in FACTS if one not in told]
+    """Leaves out facts that no machine provides; the note names them."""
+    known = [one for one in FACTS if any(_value(row, one[2]) for row in machines)]
+    unknown = [one[1] for one in FACTS if one not in known]
     rows = tuple(
         Row(
             (
                 Cell(_title(machines, row), tone="name"),
                 _trials(book, row),
-                *(_fact(row, name, read) for name, _, read in told),
+                *(_fact(row, name, read) for name, _, read in known),
             )
         )
         for row in machines
     )
-    columns = (Column("Machine"), Column("Seen in"), *(Column(title) for _, title, _ in told))
-    note = f"No machine says: {', '.join(untold)}." if untold else ""
+    columns = (Column("Machine"), Column("Seen in"), *(Column(title) for _, title, _ in known))
+    note = f"Unknown for all machines: {', '.join(unknown)}." if unknown else ""
     return Table(caption, columns, rows, note=note, compact=True)
 
 

@@ -1,4 +1,4 @@
-"""How the numbers came about: benchmarks, clocks, versions, settings, statistics in words, and how to repeat it all."""
+"""How the numbers were obtained: benchmarks, clocks, versions, settings, statistics, and how to repeat the study."""
 
 import json
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ NO_CLOCK = "not stated"
 
 @dataclass(frozen=True)
 class MethodsSection:
-    """What the template prints of methods."""
+    """What the template prints about methods."""
 
     commands: Table | None
     benchmarks: Table | None
@@ -91,7 +91,7 @@ def _versions(book: Book) -> Table | None:
 
 
 def _settings(book: Book) -> Table | None:
-    """A column per configuration; configurations with the same settings share one."""
+    """One column per configuration; configurations with equal settings share a column."""
     settings = book.lookup.study.database_settings
     alike: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for name, found in settings.items():

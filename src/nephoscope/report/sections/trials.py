@@ -1,4 +1,4 @@
-"""What does not count and why, what the checks refused, every trial, and the sets of trials behind the numbers."""
+"""Excluded trials and why, what the checks rejected, every trial, and the sets of trials behind the numbers."""
 
 import shlex
 
@@ -11,12 +11,12 @@ from nephoscope.report.parts import Book, Cell, Column, Row, Table, state_badge,
 
 
 def counted(trials: list[TrialRow]) -> str:
-    """How many trials count, and what became of the others."""
+    """How many trials are valid, and what happened to the others."""
     if not trials:
-        return "The study holds no trial."
+        return "The study has no trials."
     parts = []
     for words, found in (
-        ("refused by a check", [t for t in trials if t.state == "finished" and t.verdict is VerdictKind.INVALID]),
+        ("rejected by a check", [t for t in trials if t.state == "finished" and t.verdict is VerdictKind.INVALID]),
         (
             "with an unknown verdict",
             [t for t in trials if t.state == "finished" and t.verdict in {VerdictKind.UNKNOWN, None}],
@@ -25,16 +25,16 @@ def counted(trials: list[TrialRow]) -> str:
         ("interrupted", [t for t in trials if t.state == "interrupted"]),
         ("running now", [t for t in trials if t.state == "running"]),
         ("not run", [t for t in trials if t.state == "not run"]),
-        ("planned and not begun", [t for t in trials if t.state == "planned"]),
+        ("not started yet", [t for t in trials if t.state == "planned"]),
     ):
         if found:
-            parts.append(f"{len(found)} {words}")
+            parts.append(f"{len(found):,} {words}")
     good = sum(trial.counts for trial in trials)
-    return people.counting(good, len(trials)) + (f"; {', '.join(parts)}." if parts else ".")
+    return f"{people.plural(len(trials), 'trial')}: {', '.join([f'{good:,} valid', *parts])}."
 
 
 def exclusions_table(book: Book) -> Table | None:
-    """Trials that do not count, those with the same reason together."""
+    """Excluded trials, grouped by reason."""
     groups: dict[tuple[str, ...], list[TrialRow]] = {}
     for row in sorted(book.lookup.study.trials, key=lambda row: row.position):
         if not row.counts:
@@ -56,23 +56,23 @@ def exclusions_table(book: Book) -> Table | None:
                 Cell(found[0].benchmark),
                 Cell(found[0].configuration),
                 Cell(badges=(state_badge(found[0]),)),
-                Cell(lines=tuple(found[0].reasons) or ("no reason was stored",)),
+                Cell(lines=tuple(found[0].reasons) or ("no reason stored",)),
                 Cell(links=trial_links([row.trial for row in found], book.lookup)),
             )
         )
         for found in groups.values()
     )
-    return Table("Trials that do not count", columns, rows)
+    return Table("Excluded trials", columns, rows)
 
 
 def checks_table(book: Book) -> Table | None:
-    """Each check, what it refuses and how often it did."""
+    """Each check, what it rejects and how often it did."""
     checks = book.lookup.study.checks
     if not checks:
         return None
     columns = (
         Column("Check"),
-        Column("What it refuses"),
+        Column("What it rejects"),
         Column("Valid", numeric=True),
         Column("Invalid", numeric=True),
         Column("Unknown", numeric=True),
@@ -93,12 +93,12 @@ def checks_table(book: Book) -> Table | None:
 
 
 def trials_table(book: Book) -> Table | None:
-    """Every trial in the order of the plan; its id leads to its raw files."""
+    """Every trial in plan order; its id links to its raw files."""
     trials = sorted(book.lookup.study.trials, key=lambda row: row.position)
     if not trials:
         return None
     columns = (
-        Column("Trial", hint="Leads to the folder of the attempt that counts."),
+        Column("Trial", hint="Links to the folder of the attempt that the report uses."),
         Column("Position", numeric=True),
         Column("Block", numeric=True),
         Column("Benchmark"),
@@ -107,14 +107,14 @@ def trials_table(book: Book) -> Table | None:
         Column("State"),
         Column("Attempts", numeric=True),
         Column("Started (UTC)"),
-        Column("Lasted", numeric=True),
+        Column("Duration", numeric=True),
         Column("Client CPU", numeric=True),
         Column("Conditions"),
     )
     rows = tuple(_trial(row) for row in trials if row.trial in book.lookup.listed)
     more = len(trials) - len(rows)
-    note = f"{people.plural(more, 'more trial')} that count stand in trials.csv of bundle.zip." if more else ""
-    return Table("Trials, in the order of the plan", columns, rows, note=note, compact=True)
+    note = f"For {people.plural(more, 'more valid trial')}, see trials.csv in bundle.zip." if more else ""
+    return Table("Trials in plan order", columns, rows, note=note, compact=True)
 
 
 def _trial(row: TrialRow) -> Row:
@@ -138,10 +138,10 @@ def _trial(row: TrialRow) -> Row:
 
 
 def evidence_table(book: Book) -> Table | None:
-    """Every set of trials that a number of this report rests on; to be called when all sections have cited theirs."""
+    """Every set of trials behind a number of this report; call it after all sections have cited theirs."""
     if not book.evidence.sets:
         return None
-    columns = (Column("Set"), Column("Behind"), Column("Trials", numeric=True), Column("Which"))
+    columns = (Column("Set"), Column("Used for"), Column("Count", numeric=True), Column("Trials"))
     rows = tuple(
         Row(
             (
@@ -154,13 +154,13 @@ def evidence_table(book: Book) -> Table | None:
         )
         for found in book.evidence.sets.values()
     )
-    full = "Further numbers have no set here: their trials stand in the column `trials` of their table."
+    full = "Further numbers have no set here: see the column `trials` of their CSV file."
     note = full if len(rows) == MAX_SETS else ""
     return Table("Sets of trials behind the numbers", columns, rows, note=note, compact=True)
 
 
 def commands_table(book: Book) -> Table | None:
-    """What ran, once per benchmark and configuration."""
+    """The commands that ran, once per benchmark and configuration."""
     commands = book.lookup.study.commands
     if not commands:
         return None
@@ -169,7 +169,7 @@ def commands_table(book: Book) -> Table | None:
         Column("Configuration"),
         Column("Machine"),
         Column("Command"),
-        Column("As in trial"),
+        Column("From trial"),
     )
     rows = tuple(
         Row(

@@ -1,1 +1,1 @@
-"""Rows as tables of the page."""
+"""Tables of the page."""

@@ -1,4 +1,4 @@
-"""Rows of tables as HTML. A large report holds a hundred thousand cells, which a template engine takes long over."""
+"""Table rows as HTML. A large report has a hundred thousand cells, for which a template engine is too slow."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,16 +8,16 @@ from nephoscope.report.packing import pack
 from nephoscope.report.parts import Badge, Cell, Column, Link, Row
 
 MAX_PLAIN_ROWS = 32_768
-"""Characters of folded rows that stand in the page as they are; pages of a few configurations hold no more."""
+"""Folded rows of up to this many characters are not packed; pages of a few configurations stay below it."""
 
 
 def rows_html(columns: Sequence[Column], rows: Iterable[Row]) -> Markup:
-    """Table rows; every text is escaped."""
+    """Table rows; all text is escaped."""
     return Markup("\n").join(Markup(_group(columns, row) if row.group else _row(columns, row)) for row in rows)  # noqa: S704  # escaped below
 
 
 def folded_html(columns: Sequence[Column], rows: Iterable[Row]) -> Markup:
-    """The body of rows that a reader asks for; packed where it is long."""
+    """The table body that a reader can unfold; packed when it is long."""
     html = rows_html(columns, rows)
     if len(html) <= MAX_PLAIN_ROWS:
         return Markup('<tbody class="more">\n{}\n</tbody>').format(html)

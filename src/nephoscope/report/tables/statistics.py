@@ -24,40 +24,40 @@ from nephoscope.report.parts import (
 from nephoscope.report.wording import coverage_note, direction_text, interval_text, metric_title, unit_text
 
 FEW = 4
-"""Up to this many configurations every pair is named; beyond, pairs are counted and shown in a grid."""
+"""Up to this many configurations, every pair is named; with more, pairs are counted and shown in a grid."""
 MAX_IN_GRID = 40
-"""With more configurations a grid of pairs is no longer legible; ranks tell as much."""
+"""With more configurations, a grid of pairs is no longer legible; ranks say as much."""
 STATISTIC_COLUMNS = (
     Column("Median", numeric=True),
     Column("Interval of the median", numeric=True),
-    Column("Coverage", numeric=True, hint="Exact, distribution-free. Below 95 % the interval is only the range."),
-    Column("Margin", numeric=True, hint="Half the interval, of the median."),
+    Column("Coverage", numeric=True, hint="Exact for any distribution. Below 95 %, the interval is only the range."),
+    Column("Margin", numeric=True, hint="Half the width of the interval, as a percentage of the median."),
 )
 
 
 def section_anchor(benchmark: str) -> str:
-    """Of a benchmark's section."""
+    """Anchor of a benchmark's section."""
     return f"benchmark-{slug(benchmark)}"
 
 
 def comparison_anchor(row: Comparison) -> str:
-    """Of the row of a comparison."""
+    """Anchor of a comparison's row."""
     tail = "-per-cpu" if row.per_cpu else ""
     return f"compare-{slug(row.benchmark)}-{slug(row.metric)}-{slug(row.left)}-{slug(row.right)}{tail}"
 
 
 def grid_anchor(benchmark: str, metric: str) -> str:
-    """Of the grid of all pairs."""
+    """Anchor of the grid of all pairs."""
     return f"pairs-{slug(benchmark)}-{slug(metric)}"
 
 
 def has_grid(book: Book) -> bool:
-    """Whether every pair is drawn: not where each is named, nor where nobody could read it."""
+    """Whether a grid of all pairs is drawn: not if pairs are named one by one, nor if it would be illegible."""
     return FEW < len(book.lookup.configurations) <= MAX_IN_GRID
 
 
 def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: bool = False) -> tuple[Cell, ...]:
-    """Median, interval, coverage and margin; the median leads to its trials."""
+    """Median, interval, coverage and margin; the median links to its trials."""
     about = f"{row.benchmark} on {row.configuration}"
     low = coverage_note(row)
     if row.n == 1:
@@ -81,7 +81,7 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
 
 
 def rank_cell(rank: RankRow | None) -> Cell:
-    """A rank as far as it is certain, with ties marked."""
+    """A rank, as a range when it is not certain, with ties marked."""
     if rank is None:
         return Cell(people.MISSING)
     text = str(rank.first) if rank.first == rank.last else f"{rank.first} \N{EN DASH} {rank.last}"
@@ -91,7 +91,7 @@ def rank_cell(rank: RankRow | None) -> Cell:
 
 
 def leaderboard(book: Book) -> Table:
-    """Per headline metric: every configuration with what is known of it, best median first."""
+    """Per headline metric: every configuration with its statistics, best median first."""
     rows: list[Row] = []
     for benchmark in book.lookup.study.benchmarks:
         for metric in headlines(benchmark):
@@ -106,18 +106,20 @@ def leaderboard(book: Book) -> Table:
     columns = (
         Column("Configuration"),
         Column(
-            "Rank", numeric=True, hint="1 + number certainly better, to all less number certainly worse; = is a tie."
+            "Rank",
+            numeric=True,
+            hint="A range if it is not certain: the best and the worst rank it can have. = marks a tie.",
         ),
         *STATISTIC_COLUMNS,
-        Column("n", numeric=True, hint="Replicates that count."),
-        Column("Excluded", numeric=True, hint="Replicates that do not count, whatever the reason."),
-        Column("Per CPU", numeric=True, hint="Median of the values divided by the CPUs of their trial."),
+        Column("n", numeric=True, hint="Valid replicates."),
+        Column("Excluded", numeric=True, hint="Replicates that are not valid, for any reason."),
+        Column("Per CPU", numeric=True, hint="Median of the values, each divided by the CPUs of its trial."),
         Column(
             "Client CPU",
             numeric=True,
-            hint="CPU time of a co-located client, of all CPUs of its machine: least to most.",
+            hint="CPU time of a co-located client as a share of all CPUs of its machine: minimum to maximum.",
         ),
-        Column("Against the others"),
+        Column("Compared with others"),
     )
     return Table("Headline metrics, best median first", columns, tuple(rows), anchor="leaderboard-table")
 
@@ -154,7 +156,7 @@ def _per_cpu(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str) -> 
 
 
 def client_share(book: Book, benchmark: str, name: str) -> str:
-    """The least and the most that the client took over the trials that count."""
+    """The smallest and the largest share that the client took in any valid trial."""
     rows = book.lookup.trials_of(benchmark, name)
     shares = [row.client_cpu_share for row in rows if row.counts and row.client_cpu_share is not None]
     if not shares:
@@ -164,7 +166,7 @@ def client_share(book: Book, benchmark: str, name: str) -> str:
 
 
 def against(book: Book, benchmark: str, metric: Metric, name: str) -> tuple[Badge, ...]:
-    """The verdicts on one configuration: each named when few, counted when many."""
+    """The verdicts on one configuration: named one by one if there are few, counted if there are many."""
     found = book.lookup.comparisons.get((benchmark, metric.name, False), [])
     mine = [row for row in found if name in {row.left, row.right}]
     verdicts = [(row, row.verdict if row.left == name else MIRROR.get(row.verdict, row.verdict)) for row in mine]
@@ -179,13 +181,13 @@ def against(book: Book, benchmark: str, metric: Metric, name: str) -> tuple[Badg
 
 def _named(row: Comparison, name: str, badge: Badge) -> Badge:
     other = row.right if row.left == name else row.left
-    join = "than" if badge.tone in {"good", "bad"} else "with" if badge.tone == "even" else "against"
+    join = "than" if badge.tone in {"good", "bad"} else "with"
     ratio = f", {people.ratio(row.ratio)}" if row.left == name else ""
     return Badge(badge.sign, badge.word, badge.tone, f"{join} {other}{ratio}", f"#{comparison_anchor(row)}")
 
 
 def metrics_table(book: Book, benchmark: BenchmarkRow) -> Table | None:
-    """Every metric of a benchmark with everything known of it; headline metrics first."""
+    """Every metric of a benchmark with its statistics; headline metrics first."""
     first = headlines(benchmark)
     ordered = [*first, *(metric for metric in benchmark.metrics if metric not in first)]
     rows: list[Row] = []
@@ -204,13 +206,13 @@ def metrics_table(book: Book, benchmark: BenchmarkRow) -> Table | None:
         Column("Metric"),
         Column("Configuration"),
         *STATISTIC_COLUMNS,
-        Column("CV", numeric=True, hint="Standard deviation of the mean."),
-        Column("Range", numeric=True, hint="Greatest less least, of the median."),
+        Column("CV", numeric=True, hint="Standard deviation divided by mean."),
+        Column("Range", numeric=True, hint="Maximum minus minimum, as a percentage of the median."),
         Column("n", numeric=True),
         Column("Excluded", numeric=True),
-        Column("Flagged", hint="Outliers by modified z-score over 3.5: flagged, never dropped."),
+        Column("Outliers", hint="Modified z-score above 3.5; flagged, never dropped."),
     )
-    more = f"{people.plural(left_out, 'more metric')} stand in statistics.csv." if left_out else ""
+    more = f"For {people.plural(left_out, 'more metric')}, see statistics.csv." if left_out else ""
     return Table(f"All metrics of {benchmark.benchmark}", columns, tuple(rows), note=more, compact=True)
 
 
@@ -242,7 +244,12 @@ def _metric_cells(book: Book, row: Statistic, scale: people.Scale) -> tuple[Cell
 
 def figure_table(book: Book, caption: str, rows: Sequence[Statistic], scale: people.Scale) -> Table:
     """The data of a chart of statistics."""
-    columns = (Column("Configuration"), *STATISTIC_COLUMNS, Column("Least", numeric=True), Column("Most", numeric=True))
+    columns = (
+        Column("Configuration"),
+        *STATISTIC_COLUMNS,
+        Column("Minimum", numeric=True),
+        Column("Maximum", numeric=True),
+    )
     body = tuple(
         Row(
             (

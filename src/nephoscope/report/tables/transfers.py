@@ -1,4 +1,4 @@
-"""What the measured bytes between machines cost a month, as stored."""
+"""The monthly cost of measured data transfer between machines, as stored."""
 
 from collections.abc import Iterable
 
@@ -8,25 +8,25 @@ from nephoscope.report.parts import Book, Cell, Column, Row, Table, evidence_cel
 
 
 def transfer_table(book: Book) -> Table | None:
-    """A row for each way that has a price; None when none has."""
+    """One row for each path that has a price; None when none has."""
     rows = [row for row in book.lookup.study.transfers if row.month_usd is not None]
     if not rows:
         return None
     columns = (
         Column("Configuration"),
         Column("Benchmark"),
-        Column("Way", hint="Where the machines stood; in brackets what another way would cost."),
-        Column("Bytes a second", numeric=True, hint="That are billed: median of the trials that count."),
-        Column("$ a month", numeric=True, hint="As if the load went on all month."),
-        Column("Price of"),
-        Column("Source", hint="The id is that of the row in the price book."),
+        Column("Path", hint="Where the machines were; in brackets, what another placement would cost."),
+        Column("Bytes per second", numeric=True, hint="Billed bytes: median of the valid trials."),
+        Column("$ per month", numeric=True, hint="If the load ran all month."),
+        Column("Price from"),
+        Column("Source", hint="The id of the row in the price book."),
         Column("n", numeric=True),
     )
-    return Table("A month of transfer, from measured bytes", columns, tuple(_row(book, row) for row in rows))
+    return Table("Monthly cost of data transfer, from measured bytes", columns, tuple(_row(book, row) for row in rows))
 
 
 def transfer_formulas(rows: Iterable[TransferRow]) -> list[tuple[str, str]]:
-    """Name and formula of each month that has a price."""
+    """Name and formula of each monthly cost that has a price."""
     return [
         (f"{row.configuration}, {row.benchmark}: transfer {_way(row)}", row.formula)
         for row in rows

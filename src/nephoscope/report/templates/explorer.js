@@ -1,5 +1,5 @@
-// Ranks, prices and filters in the reader's hands. Repeats the statistics of the report (exact Mann-Whitney, Hodges-
-// Lehmann ratio, Holm) over the replicates, as a price of the reader's own changes every verdict per dollar.
+// Lets the reader rank, filter and change prices. Repeats the statistics of the report (exact Mann-Whitney, Hodges-
+// Lehmann ratio, Holm) over the replicates, because a different price changes every verdict per dollar.
 (() => {
   const source = document.getElementById("explorer-data");
   if (!source) return;
@@ -206,9 +206,19 @@
   };
   const significant = (value) => Number(value.toPrecision(4)).toLocaleString("en", { maximumSignificantDigits: 4 });
   const dollars = (value) => `$${value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 })}`;
-  const written = (value, { board, view }) =>
+  // Dollars are quoted for a round quantity, so that the cheapest costs at least ten cents: per 1,000 and not for one.
+  const quantityOf = ({ view, found }) =>
+    view === "dollar" ? [1, 1e3, 1e6].find((many) => many * Math.min(...found.map((row) => row.value)) >= 0.1) ?? 1e9 : 1;
+  const unitText = (unit) => ({ "1/s": "per second", "1/min": "per minute" })[unit] ?? unit;
+  const perText = (quantity, unit) => {
+    const number = quantity.toLocaleString("en");
+    if (unit === "no unit") return number;
+    if (unit.startsWith("1/")) return `${number}${unit.slice(1)}`;
+    return quantity === 1 ? unit : `${number} ${unit}`;
+  };
+  const written = (value, { board, view, quantity }) =>
     view === "dollar"
-      ? `$${significant(value)}`
+      ? `$${significant(quantity * value)}`
       : value.toLocaleString("en", { minimumFractionDigits: board.decimals, maximumFractionDigits: board.decimals });
 
   const bar = ({ low, high, value }, most) => {
@@ -229,7 +239,7 @@
     const rate = rateOf(name, basis);
     const input = element("input", {
       type: "number", min: "0.0001", step: "any", value: rate ?? "", placeholder: "none",
-      "aria-label": `Dollars an hour of one machine of ${name}`, "data-name": name,
+      "aria-label": `Dollars per hour for one machine of ${name}`, "data-name": name,
     });
     if (price && price.volumes === null) input.disabled = true;
     input.addEventListener("change", () => {
@@ -264,7 +274,7 @@
         { "data-name": row.name, "data-first": first, "data-last": end, "data-value": row.value },
         element("td", { class: "n" }, rank, ties),
         element("th", { scope: "row", class: "name" }, row.name),
-        element("td", { class: "n" }, written(row.value, state), element("small", {}, row.n === 1 ? "one value" : `${written(row.low, state)} ${DASH} ${written(row.high, state)}`)),
+        element("td", { class: "n" }, written(row.value, state), element("small", {}, row.n === 1 ? "single run" : `${written(row.low, state)} ${DASH} ${written(row.high, state)}`)),
         element("td", {}, bar(row, most)),
         element("td", { class: "n" }, String(row.n)),
         element("td", { class: "n" }, vcpus === null ? DASH : String(vcpus)),
@@ -307,10 +317,10 @@
     const providers = [...new Set(data.configurations.map((one) => one.provider ?? "own"))];
     const scale = (range) => ({ domain: providers, range: providers.map((_, index) => range[index % range.length]) });
     const colours = scale(["var(--c1)", "var(--c2)", "var(--c3)", "var(--c4)", "var(--c5)"]);
-    const x = { field: "month", type: "quantitative", scale: { zero: false, nice: true }, title: `$ a month, ${basis}   ·   ← cheaper is better`, axis: { format: "$,.0f" } };
-    const title = `${board.unit}${view === "cpu" ? " per CPU" : ""}`;
+    const x = { field: "month", type: "quantitative", scale: { zero: false, nice: true }, title: `$ per month, ${basis}   ·   ← cheaper is better`, axis: { format: "$,.0f" } };
+    const title = `${unitText(board.unit)}${view === "cpu" ? " per CPU" : ""}`;
     const y = (field) => ({ field, type: "quantitative", scale: { zero: false }, title, axis: { titleAlign: "left", titleX: 0, titleY: -12 } });
-    const tooltip = [["name", "configuration"], ["level_text", board.title], ["month_text", "a month"]].map(([field, name]) => ({ field, type: "nominal", title: name }));
+    const tooltip = [["name", "configuration"], ["level_text", board.title], ["month_text", "per month"]].map(([field, name]) => ({ field, type: "nominal", title: name }));
     const legend = providers.length > 1 ? { title: null, orient: "bottom", labelColor: "var(--ink)", symbolOpacity: 1 } : null;
     const color = { field: "provider", type: "nominal", scale: colours, legend };
     const shape = { field: "provider", type: "nominal", scale: scale(["circle", "square", "triangle-up", "diamond", "cross"]), legend };
@@ -340,8 +350,9 @@
 
   const show = () => {
     const state = rows();
-    const { board, view, basis, found, priceless, many } = state;
-    const label = { plain: board.unit, cpu: `${board.unit} per CPU`, dollar: `$ a month for one ${board.unit}` }[view];
+    state.quantity = quantityOf(state);
+    const { board, view, basis, found, priceless, many, quantity } = state;
+    const label = { plain: unitText(board.unit), cpu: `${unitText(board.unit)} per CPU`, dollar: `$ a month per ${perText(quantity, board.unit)}` }[view];
     find("value").textContent = label;
     showTable(state);
     showChart(state);
@@ -349,8 +360,8 @@
     const parts = [`${found.length} of ${data.configurations.length} configurations, best first`];
     if (priceless.length && view === "dollar") parts.push(`${priceless.length} without a price`);
     if (own) parts.push(`${own} with a price of your own`);
-    if (discount()) parts.push(`machines less ${discount()} %`);
-    if (many) parts.push("too many pairs for rank intervals here: they stand in ranks.csv");
+    if (discount()) parts.push(`${discount()} % discount on machines`);
+    if (many) parts.push("too many pairs to compute rank ranges here: see ranks.csv");
     find("note").textContent = `${parts.join("; ")}.`;
     find("reset").hidden = !edited.size && !discount();
   };

@@ -1,4 +1,4 @@
-// Draws the charts one after the other, switches colours, and opens what a link leads to.
+// Draws the charts one by one, switches colours, and unfolds the targets of links.
 (() => {
   const root = document.documentElement;
   const config = JSON.parse(document.getElementById("chart-config").textContent);
@@ -23,7 +23,7 @@
         tbody.innerHTML = await unpacked(tbody.dataset.rows);
         delete tbody.dataset.rows;
       } catch (error) {
-        tbody.innerHTML = '<tr><td colspan="9">This browser cannot unpack these rows; they stand in the files beside this page.</td></tr>';
+        tbody.innerHTML = '<tr><td colspan="9">This browser cannot unpack these rows; they are in the files beside this page.</td></tr>';
         console.error(error);
       }
   };
@@ -43,7 +43,7 @@
       try {
         await draw(box);
       } catch (error) {
-        box.textContent = "This chart could not be drawn; its data stands in the table below.";
+        box.textContent = "This chart could not be drawn; its data is in the table below.";
         console.error(box.id, error);
       }
       await new Promise((resume) => setTimeout(resume));

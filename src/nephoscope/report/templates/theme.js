@@ -1,10 +1,10 @@
-// Runs before the first paint: the colours a reader chose earlier, if any.
+// Runs before the first paint: applies the colours that the reader chose earlier, if any.
 (() => {
   try {
     const chosen = localStorage.getItem("nephoscope-colours");
     if (chosen === "light" || chosen === "dark") document.documentElement.dataset.theme = chosen;
   } catch {
-    // A browser may refuse storage to files; colours then follow the system.
+    // Browsers may refuse local storage for files; colours then follow the system.
   }
   document.documentElement.classList.add("scripted");
 })();

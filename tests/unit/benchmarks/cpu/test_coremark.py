@@ -54,9 +54,9 @@ def test_the_mean_of_the_runs_counts_and_their_spread_is_told() -> None:
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        ({}, "is not there"),
+        ({}, "is missing"),
         ({"coremark-single-1.stdout": SINGLE.replace(b"Correct operation validated", b"Errors")}, "Correct operation"),
-        ({"coremark-single-1.stdout": SINGLE.replace(b"0xe9f5", b"0x18f2")}, "not of the performance run"),
+        ({"coremark-single-1.stdout": SINGLE.replace(b"0xe9f5", b"0x18f2")}, "does not belong to the performance run"),
         ({"coremark-single-1.stdout": MULTI}, "contexts, built with"),
         ({"coremark-single-1.stdout": SINGLE[:-300]}, "cut off"),
     ],

@@ -54,7 +54,7 @@ def test_damaged_files_are_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "empty or not there"),
+        (None, "empty or missing"),
         (b"--- []\n...\n", "document"),
         (b"metrics: []\n...\n", "metrics"),
         (b"{{: not\tyaml\n...\n", "not YAML"),

@@ -85,12 +85,12 @@ def test_what_is_loaded_does_not_depend_on_how_it_is_driven() -> None:
 
 
 def test_notes_say_what_is_drawn_and_how_it_is_sent() -> None:
-    assert OltpInsert().notes(INSERT)[1] == "2 tables of 1,000 rows each, drawn by sysbench's zipfian."
-    assert OltpReadWrite().notes(READ_WRITE)[2].startswith("1 round trip a transaction, where sysbench has 20")
+    assert OltpInsert().notes(INSERT)[1] == "2 tables of 1,000 rows each, chosen by sysbench's distribution zipfian."
+    assert OltpReadWrite().notes(READ_WRITE)[2].startswith("1 round trip per transaction, while sysbench has 20")
     chatty = READ_WRITE.model_copy(update={"profile": "chatty", "tables": 1})
     assert OltpReadWrite().notes(chatty)[1:] == [
-        "1 table of 1,000 rows each, drawn by sysbench's special.",
-        "20 round trips a transaction, as sysbench's.",
+        "1 table of 1,000 rows each, chosen by sysbench's distribution special.",
+        "20 round trips per transaction, like sysbench.",
     ]
     assert Tpcb().notes(TPCB)[1] == "1 branch; 7 round trips a transaction, as pgbench's."
 

@@ -200,12 +200,12 @@ def test_who_talks_to_whom(cluster: Cluster, between: Any, clients: int, wanted:
 @pytest.mark.parametrize(
     ("cluster", "between", "clients", "said"),
     [
-        (ALONE, "auto", 1, "needs two machines, and this cluster has 1"),
+        (ALONE, "auto", 1, "needs two machines, but this cluster has only 1"),
         (PAIR, "databases", 1, "needs two machines"),
         (PAIR, "auto", 3, "needs 4 machines: 3 clients and a server"),
-        (Cluster("c", (machine(1, "127.0.0.1"),), machine(2)), "auto", 1, "never leave one"),
-        (Cluster("c", (machine(1),), machine(2, "localhost")), "auto", 1, "never leave one"),
-        (Cluster("c", (machine(1, "10.0.0.9"),), machine(2, "10.0.0.9")), "auto", 1, "never leave one"),
+        (Cluster("c", (machine(1, "127.0.0.1"),), machine(2)), "auto", 1, "are local to one"),
+        (Cluster("c", (machine(1),), machine(2, "localhost")), "auto", 1, "are local to one"),
+        (Cluster("c", (machine(1, "10.0.0.9"),), machine(2, "10.0.0.9")), "auto", 1, "are local to one"),
     ],
 )
 def test_one_machine_is_no_network(cluster: Cluster, between: Any, clients: int, said: str) -> None:

@@ -285,7 +285,7 @@ def without(raw: RawOutput, name: str) -> RawOutput:
 def test_a_search_that_was_not_finished_is_refused(found: Found) -> None:
     _, raw, _ = found
     last = max(name for name in raw if name.startswith("point-"))
-    with pytest.raises(OutputUnreadable, match="the search was not finished: it would have gone on at"):
+    with pytest.raises(OutputUnreadable, match="the search did not finish: its next level would have been"):
         HighestLoad().parse(without(raw, last), PARAMETERS)
 
 

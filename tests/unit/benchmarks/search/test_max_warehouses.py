@@ -164,7 +164,7 @@ def test_points_of_another_search_are_refused(found: Found) -> None:
     with pytest.raises(OutputUnreadable):
         read_search({**raw, CONDITIONS: b""}, PARAMETERS)
     last = max(name for name in raw if name.startswith("point-"))
-    with pytest.raises(OutputUnreadable, match="not finished: it would have gone on at"):
+    with pytest.raises(OutputUnreadable, match="did not finish: its next level would have been"):
         MaxWarehouses().parse({name: text for name, text in raw.items() if name != last}, PARAMETERS)
 
 

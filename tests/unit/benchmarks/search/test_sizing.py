@@ -26,5 +26,5 @@ def test_more_machines_hold_more_objects_of_the_same_size() -> None:
 
 
 def test_a_disk_too_small_for_its_memory_is_refused() -> None:
-    with pytest.raises(ValueError, match="leaves no room for values"):
+    with pytest.raises(ValueError, match="leaves no space for values"):
         HighestLoadParameters(sizing=Sizing(memory_gib=100, disk_gib=100))
