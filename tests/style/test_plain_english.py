@@ -80,18 +80,18 @@ PHRASES = (
     Phrase("be a wire", "Be a wire between devices", "relay packets"),
     Phrase("(?:is|are|was|were) waited for", "the server is waited for", "nephoscope waits for"),
     Phrase("says? of (?:it|them)sel(?:f|ves)", "what a server says of itself", "reports about itself"),
-    Phrase("(?:is|are|was|were) taken for", "noise is taken for a change", "is treated as"),
+    Phrase("hours of machines", "in about 0.0058 hours of machines", "machine hours, seconds if it is short"),
     Phrase(
         "(?:one|two) an? (?:line|row|second|minute|thread|job|step)",
         "statements, one a line",
         "one per line, one per second",
     ),
-    Phrase("servers? that plays?", "a server that plays EC2", "imitates"),
+    Phrase("(?:go|goes|went) on where", "it goes on where it was", "resumes where"),
     Phrase(
         "st(?:ands?|ood) (?:in|at|below|above|beside|under|behind)", "the spec stands in the output", "is in, is below"
     ),
     Phrase("what came of", "what came of the trial", "the result of"),
-    Phrase("nobody can be asked", "where nobody can be asked for a list", "there is no list"),
+    Phrase("stays? whole", "files written before stay whole", "stays intact"),
     Phrase("the way there", "wait on the way there", "until then, before"),
 )
 
