@@ -92,7 +92,7 @@ def test_notes_say_what_is_drawn_and_how_it_is_sent() -> None:
         "1 table of 1,000 rows each, chosen by sysbench's distribution special.",
         "20 round trips per transaction, like sysbench.",
     ]
-    assert Tpcb().notes(TPCB)[1] == "1 branch; 7 round trips a transaction, as pgbench's."
+    assert Tpcb().notes(TPCB)[1] == "1 branch; 7 round trips per transaction, like pgbench."
 
 
 @each_recorded

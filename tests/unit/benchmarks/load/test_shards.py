@@ -55,7 +55,7 @@ def test_the_start_waits_for_rows_to_be_counted() -> None:
 
 @pytest.mark.parametrize("given", [{"connections": 7}, {"workers": 5}])
 def test_what_cannot_be_shared_equally_is_refused(given: dict[str, int]) -> None:
-    with pytest.raises(InputError, match=r"[75] (connections|workers) cannot be shared equally by 2 load machines"):
+    with pytest.raises(InputError, match=r"[75] (connections|workers) cannot be divided equally among 2 load machines"):
         shards.shares(spec(**given), 2, start_at_unix_ms=0)
 
 

@@ -103,7 +103,7 @@ Server listening on TCP port 20100
 def test_a_missing_client_is_not_summed_away() -> None:
     with pytest.raises(OutputUnreadable, match="3 streams of 2"):
         parse("throughput", clients=2)
-    with pytest.raises(OutputUnreadable, match=r"after [45]\S* s of 60 s"):
+    with pytest.raises(OutputUnreadable, match=r"after [45]\S* s instead of 60 s"):
         parse("throughput", duration_s=60)
 
 

@@ -318,7 +318,7 @@ def test_points_cut_short_are_refused(found: Found) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"benchmark": "tpcc"}, "`benchmark` is 'tpcc'; wanted: point-select"),
+        ({"benchmark": "tpcc"}, "`benchmark` is 'tpcc', but must be point-select"),
         ({"parameters": {"rate_per_s": 1}}, "holds `rate_per_s`, which the search gives"),
         ({"parameters": {"row": 1}}, "`parameters` of point-select: Extra inputs are not permitted"),
         ({"rule": "p99(read) < 5"}, "`rule`: `p99(read) < 5` has no unit"),

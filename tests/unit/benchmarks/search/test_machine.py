@@ -357,7 +357,7 @@ def test_the_same_points_give_the_same_search() -> None:
 
 def test_a_point_that_was_not_asked_for_is_refused() -> None:
     state = begin(around(1e4))
-    with pytest.raises(ValueError, match=r"asked for 1000 \(ramp\), and 999 \(ramp\) was measured"):
+    with pytest.raises(ValueError, match=r"asked for 1000 \(ramp\), but 999 \(ramp\) was measured"):
         advance(state, Point(999, Purpose.RAMP, held=True, saturated=False, achieved=999))
     over = searched(around(1e4), Cliff(5000))
     with pytest.raises(ValueError, match="has ended"):

@@ -92,7 +92,7 @@ def test_damaged_output_is_refused(name: str) -> None:
 @pytest.mark.parametrize(
     ("raw", "said"),
     [
-        ({}, "is not there"),
+        ({}, "is missing"),
         ({"fio-random-read.stdout": b""}, "wrote nothing"),
         ({"fio-random-read.stdout": b"fio: hello"}, "no JSON"),
         ({"fio-random-read.stdout": b"{}"}, "no 'fio version'"),
