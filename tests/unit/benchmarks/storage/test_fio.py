@@ -96,7 +96,7 @@ def test_damaged_output_is_refused(name: str) -> None:
         ({"fio-random-read.stdout": b""}, "wrote nothing"),
         ({"fio-random-read.stdout": b"fio: hello"}, "no JSON"),
         ({"fio-random-read.stdout": b"{}"}, "no 'fio version'"),
-        ({"fio-random-read.stdout": READ_OUTPUT.replace(b"fio-3.33", b"fio-2.21")}, "this is 2.21"),
+        ({"fio-random-read.stdout": READ_OUTPUT.replace(b"fio-3.33", b"fio-2.21")}, "the output is from 2.21"),
         ({"fio-random-read.stdout": RECORDED["fio-random-write.stdout"]}, "the output is of 'random-write'"),
         ({"fio-random-read.stdout": READ_OUTPUT.replace(b'"lat_ns"', b'"lat"')}, "lat_ns"),
         (read_with(lambda job: job.update(error=5)), "error 5"),
