@@ -66,7 +66,7 @@ def test_a_rate_ranks_by_the_response_of_reads_or_else_of_writes() -> None:
 
 def test_notes_say_pace_and_length() -> None:
     assert Kv().notes(POISSON)[1] == "Values have 10 to 20 bytes; 95 % of operations read 1 row."
-    assert "2000 operations/s offered" in Kv().notes(POISSON)[0]
+    assert "2,000 operations/s offered" in Kv().notes(POISSON)[0]
 
 
 @pytest.mark.parametrize("given", [{"max_block_bytes": 5}, {"rows": 5, "batch": 6}, {"pace": "poisson"}])

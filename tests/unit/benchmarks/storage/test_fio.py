@@ -96,7 +96,7 @@ def test_damaged_output_is_refused(name: str) -> None:
         ({"fio-random-read.stdout": b""}, "wrote nothing"),
         ({"fio-random-read.stdout": b"fio: hello"}, "no JSON"),
         ({"fio-random-read.stdout": b"{}"}, "no 'fio version'"),
-        ({"fio-random-read.stdout": READ_OUTPUT.replace(b"fio-3.33", b"fio-2.21")}, "this is 2.21"),
+        ({"fio-random-read.stdout": READ_OUTPUT.replace(b"fio-3.33", b"fio-2.21")}, "the output is from 2.21"),
         ({"fio-random-read.stdout": RECORDED["fio-random-write.stdout"]}, "the output is of 'random-write'"),
         ({"fio-random-read.stdout": READ_OUTPUT.replace(b'"lat_ns"', b'"lat"')}, "lat_ns"),
         (read_with(lambda job: job.update(error=5)), "error 5"),
@@ -296,5 +296,5 @@ def test_an_edition_on_a_device_is_as_published_and_on_a_file_is_not() -> None:
     device = {"raw_device": "/dev/sdz", "destroys_data_on": "/dev/sdz"}
     notes = Fio().notes(FioParameters(edition="cr2022", **device))
     assert notes[0].startswith("cr2022 (fixed), as published")
-    assert notes[-1] == "On the raw device /dev/sdz, which it filled first."
+    assert notes[-1] == "Measured on the raw device /dev/sdz, which was filled first."
     assert "a file of 20,480 MiB instead of the raw device" in Fio().notes(FioParameters(edition="cr2022"))[0]
