@@ -66,7 +66,7 @@ def test_the_whole_flow_on_fakes(study: Path, tmp_path: Path) -> None:
     ran = nephoscope("run", study, "--out", out)
     assert ran.exit_code == 0, ran.stderr
     assert "[24/24]" in ran.stderr
-    assert "24 of 24 trials finished, 24 of them count" in ran.stderr
+    assert "24 of 24 trials finished: 24 valid, 0 rejected; 0 failed" in ran.stderr
     rows = json.loads(nephoscope("status", out, "--json").stdout)
     assert [row["state"] for row in rows] == ["finished"] * 24
     for command in ("parse", "analyze", "report"):
@@ -259,7 +259,8 @@ def test_a_budget_is_kept_status_says_what_was_spent_and_nothing_is_left(tmp_pat
     assert said.exit_code == 4
     assert "24 trials, about 4 min 00 s, $2.40" in said.stderr
     assert (
-        "24 trials beyond the budget: $0.00 spent + $0.00 held + $0.10 quoted = $0.10, more than $0.09" in said.stderr
+        "24 trials did not start, over budget: $0.00 spent + $0.00 held + $0.10 quoted = $0.10, more than $0.09"
+        in said.stderr
     )
     assert nephoscope("status", out, "--watch").stdout.split() == (
         [
@@ -282,7 +283,7 @@ def test_a_budget_is_kept_status_says_what_was_spent_and_nothing_is_left(tmp_pat
             "spent",
         ]
     )
-    assert nephoscope("clean", out).stdout == "0 clusters created, 0 terminated now, 0 left\n"
+    assert nephoscope("clean", out).stdout == "0 clusters created, 0 deleted now, 0 left\n"
 
 
 def test_the_queue_of_several_controllers_is_not_loaded_to_print_a_plan() -> None:
