@@ -217,7 +217,7 @@ def test_it_is_enough_at_a_whole_block_and_not_before_there_is_an_interval(tmp_p
     study = fleet(tmp_path / "r", replicates=9)
     outcome = conducted(study, CliOptions(until="margin=5%"))
     assert outcome.finished == 12
-    assert outcome.stopped.startswith("after block 6 of 9 every 95 % interval")
+    assert outcome.stopped.startswith("stopped after block 6 of 9: the 95 % interval of every headline median")
     assert {trial.finished() for planned, trial in study.folder.planned() if planned.intent.block <= 6} == {True}
     assert {trial.finished() for planned, trial in study.folder.planned() if planned.intent.block > 6} == {False}
 
@@ -229,7 +229,7 @@ def test_wide_intervals_are_never_enough(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["1.5%", "margin=0%", "margin=1.5", "width=2%"])
 def test_until_says_what_it_understands(text: str) -> None:
-    with pytest.raises(InputError, match="not understood"):
+    with pytest.raises(InputError, match="cannot read --until"):
         margin_of(text)
 
 
