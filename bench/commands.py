@@ -1,8 +1,8 @@
 """How long commands take to answer, in CPU seconds: `python -m bench.commands [--quick] [--out FILE]`.
 
-CPU time (user and system) of a whole process, as the kernel counts it. In every round each command runs once, and a bare
-`python -c pass` beside them, so that all of them share the same disturbances. Bytecode is compiled before, as in an
-installed package.
+CPU time (user and system) of a whole process, as the kernel counts it. In every round each command runs once, and so
+does a bare `python -c pass`: all of them see the same disturbances. Bytecode is compiled before, as in an installed
+package.
 """
 
 import argparse
@@ -77,9 +77,8 @@ def page(found: Mapping[str, Sequence[float]], load_average: float) -> str:
         median_s = statistics.median(taken_s)
         times = statistics.median(one / bare for one, bare in zip(taken_s, found[BARE], strict=True))
         verdict = "kept" if median_s <= command.goal_s else "missed"
-        rows.append(
-            f"| `{command.words}` | {min(taken_s):.2f} | {median_s:.2f} | {times:.0f} | {command.goal_s:g} | {verdict} |"
-        )
+        measured = f"{min(taken_s):.2f} | {median_s:.2f} | {times:.0f}"
+        rows.append(f"| `{command.words}` | {measured} | {command.goal_s:g} | {verdict} |")
     table = "\n".join(rows)
     return f"""# How long commands take to answer
 

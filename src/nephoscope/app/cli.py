@@ -36,7 +36,7 @@ A study file says what to compare. `plan` shows the cost, `run` measures, `repor
 """
 
 EPILOG = """
-Start here: nephoscope demo (measures this machine), or nephoscope init my-study.toml
+Start here: `nephoscope demo` measures this machine; `nephoscope init FILE` writes a study to edit.
 
 Exit codes: 0 done · 1 a defect in nephoscope · 2 wrong input · 3 something needed is missing or unreachable ·
 4 trials failed or could not be read · 5 the results folder is in use · 6 results could not be stored ·
