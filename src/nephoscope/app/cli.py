@@ -4,14 +4,14 @@ import os
 import sys
 import traceback
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-import typer.core
 from typer.exceptions import TyperException
 
 import nephoscope
 from nephoscope.app.commands import doctor, fleet, imports, prices, results, study
+from nephoscope.app.commands.options import Group
 from nephoscope.app.console import say, tell
 from nephoscope.app.memory import tune_gc
 from nephoscope.model.errors import (
@@ -44,34 +44,8 @@ Exit codes: 0 done · 1 a defect in nephoscope · 2 wrong input · 3 something n
 """
 
 
-class _Grouped(typer.core.TyperGroup):
-    """Lists commands under the headings of their groups. Typer does that with Rich only, which takes time to load."""
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """See `TyperGroup`."""
-        commands = [(name, self.commands[name]) for name in self.list_commands(ctx)]
-        for heading in dict.fromkeys(heading_of(command) for _, command in commands):
-            with formatter.section(heading):
-                formatter.write_dl(
-                    [
-                        (name, command.get_short_help_str(_WHOLE))
-                        for name, command in commands
-                        if heading_of(command) == heading
-                    ]
-                )
-
-
-_WHOLE = 200
-"""Characters of the first sentence of a help; longer than any of ours, so that none is cut."""
-
-
-def heading_of(command: Any) -> str:
-    """Under which a command is listed."""
-    return str(getattr(command, "rich_help_panel", None) or "Other commands")
-
-
 app = typer.Typer(
-    cls=_Grouped,
+    cls=Group,
     help=HELP,
     epilog=EPILOG,
     no_args_is_help=True,

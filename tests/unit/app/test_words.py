@@ -1,5 +1,7 @@
 """Numbers in a terminal, and a plan in words."""
 
+from typing import get_args
+
 import pytest
 
 from nephoscope.app.commands.prices import BasisName
@@ -30,7 +32,7 @@ def test_thousands_are_separated() -> None:
 
 
 def test_the_choices_of_basis_are_those_of_the_price_book() -> None:
-    assert list(BasisName.__args__) == list(Basis)
+    assert list(get_args(BasisName)) == list(Basis)
 
 
 def test_a_plan_is_summed_up_by_benchmark() -> None:

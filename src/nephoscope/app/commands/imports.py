@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nephoscope.app.commands.options import OTHERS, AsJson, add_command
+from nephoscope.app.commands.options import OTHERS, AsJson, Group, add_command
 from nephoscope.app.console import print_json, print_table, say, tell
 from nephoscope.importers.registry import IMPORTERS, Importer
 
@@ -23,6 +23,7 @@ Into = Annotated[Path, typer.Option("--out", metavar="DIR", help="results folder
 def register(app: typer.Typer) -> None:
     """Adds the group."""
     group = typer.Typer(
+        cls=Group,
         help="Read results that others measured into a results folder.",
         epilog="Example: nephoscope import fio fio-output --out results/fio",
         no_args_is_help=True,

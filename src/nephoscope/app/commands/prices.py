@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from nephoscope.app.commands.options import OTHERS, AsJson, add_command
+from nephoscope.app.commands.options import OTHERS, AsJson, Group, add_command
 from nephoscope.app.console import print_json, print_table, say, tell
 from nephoscope.app.files import write_new
 from nephoscope.app.words import counted
@@ -45,6 +45,7 @@ BasisName = Literal[
 def register(app: typer.Typer) -> None:
     """Adds the group."""
     group = typer.Typer(
+        cls=Group,
         help="Show, check and update the price book: dated prices of machines, storage and transfer.",
         no_args_is_help=True,
         rich_markup_mode=None,

@@ -161,7 +161,6 @@ def _tell_outcome(outcome: "StudyOutcome", planned: int, folder: Path) -> None:
         f"{outcome.finished:,} of {planned:,} trials finished: {outcome.valid:,} valid, {rejected:,} rejected; "
         f"{outcome.failed:,} failed; results in {folder}"
     )
-    tell(f"next: nephoscope report {folder}", style="dim")
 
 
 def _warn(planned: "Plan") -> None:

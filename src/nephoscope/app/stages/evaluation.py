@@ -61,7 +61,7 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
     """
     parsed, unreadable = 0, []
     if folder.source() is not None:
-        raise InputError(f"{folder.path} holds imported results", hint="`nephoscope import` reads them again")
+        raise InputError(f"{folder.path} holds imported results", hint="`nephoscope import` reads its raw files again")
     with folder.lock():
         folder.forget_analysis()
         for row in stored_trials(folder):
@@ -90,11 +90,11 @@ def _other_version(intent: TrialIntent) -> str:
     use = intent.benchmark
     benchmark = BENCHMARKS.get(use.uses)
     if benchmark is None:
-        return f"the benchmark {use.uses!r} is not known to this nephoscope"
+        return f"this nephoscope does not know the benchmark {use.uses!r}"
     if benchmark.version != use.version:
         return (
             f"it was run with version {use.version} of the benchmark {use.uses!r}, and this nephoscope has version "
-            f"{benchmark.version}; hint: parse it with the nephoscope that ran it (started.json names it)"
+            f"{benchmark.version}; hint: parse it with the version of nephoscope that ran it (see started.json)"
         )
     return ""
 
@@ -157,7 +157,7 @@ def claims(folder: ResultsFolder, file: Path | None) -> list[ClaimRow]:
     """
     path = file or folder.claims_path
     if not path.exists():
-        raise InputError(f"there is no {path}", hint="docs/how-to/claims.md says what a claims file holds")
+        raise InputError(f"there is no {path}", hint="docs/how-to/claims.md explains claims files")
     read = load_claims(read_text(path), str(path))
     from nephoscope.analysis.analyse import analyse
 

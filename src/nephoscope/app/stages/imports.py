@@ -65,6 +65,6 @@ def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:
 
 
 def _refuse_inside(out: Path, path: Path) -> None:
-    """The next import would read the copies of raw files as further runs."""
+    """Otherwise the next import would read its own copies of raw files as more runs."""
     if out.resolve().is_relative_to(path.resolve()):
-        raise InputError(f"{out} lies within {path}, which is read", hint="choose an --out beside it")
+        raise InputError(f"--out {out} is inside {path}, the folder to import", hint="choose a folder outside it")
