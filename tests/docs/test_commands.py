@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app import stages
+from nephoscope.app.stages import planning
 from nephoscope.benchmarks.load.contract import OUTPUT_LINE
 from nephoscope.benchmarks.load.spec import LoadSpec
 from tests.docs import pages
@@ -33,7 +33,7 @@ def test_commands_run_and_say_what_the_page_shows(page: Path, tmp_path: Path) ->
 
 @pytest.mark.parametrize(("page", "study"), STUDIES, ids=[pages.name_of(page) for page, _ in STUDIES])
 def test_studies_plan(page: Path, study: str) -> None:
-    assert stages.plan(stages.load(study, pages.name_of(page))).trials
+    assert planning.plan(planning.load(study, pages.name_of(page))).trials
 
 
 def test_every_study_of_a_page_is_marked() -> None:

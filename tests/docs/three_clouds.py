@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation, imports
 from nephoscope.insights.words import coverage, probability, ratio
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ComparisonVerdict, FamilyComparison, PricePerformance
@@ -83,8 +83,8 @@ def analysed(data: Path) -> AnalysedStudy:
     """The report's own analysis of the data."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = ResultsFolder(Path(temporary) / "results")
-        stages.import_results("spare-cores", data, folder)
-        return stages.analyze(folder)
+        imports.import_results("spare-cores", data, folder)
+        return evaluation.analyze(folder)
 
 
 def page(study: AnalysedStudy) -> str:

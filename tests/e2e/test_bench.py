@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import emulated_hosts, ssh_noise
+from bench import commands, emulated_hosts, ssh_noise
 from bench.harness import key_value
 from bench.load_generator import main
 from tests.support.sshd import require_sshd
@@ -19,6 +19,15 @@ def test_the_connection_to_a_measured_host_is_seen_and_cheap(tmp_path: Path) -> 
     (row,) = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| sshd and")]
     assert 0 < float(row.split("|")[2].strip().rstrip("%")) < 0.05
     assert "| kept |" in row
+
+
+@pytest.mark.slow
+def test_every_command_with_a_goal_is_measured(tmp_path: Path) -> None:
+    page = tmp_path / "COMMANDS.md"
+    commands.main(["--quick", "--out", str(page)])
+    rows = [line.split("|") for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    assert [row[1].strip(" `") for row in rows] == [commands.BARE, *(command.words for command in commands.COMMANDS)]
+    assert all(0 < float(row[2]) <= float(row[3]) for row in rows)
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app.stages import load, plan
+from nephoscope.app.stages.planning import load, plan
 from nephoscope.app.wiring import real_world
 from nephoscope.model.records import VerdictKind
 from nephoscope.providers.emulated.limits import folders

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app.stages import load, plan
+from nephoscope.app.stages.planning import load, plan
 from nephoscope.app.wiring import load_program, real_world
 from nephoscope.model.records import Status
 from nephoscope.providers.ssh import SshProvider

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation
 from nephoscope.model.records import Resumption
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
@@ -127,9 +127,9 @@ def finish(study: Path, folder: ResultsFolder, timeout_s: float) -> str:
     """The same command once more, to the end: every trial is finished, nothing is left. Returns what `clean` says."""
     ended = nephoscope("run", study, "--out", folder.path, timeout_s=timeout_s)
     assert ended.exit_code == 0, ended.stderr
-    assert {row.state for row in stages.status(folder)} == {"finished"}
+    assert {row.state for row in evaluation.status(folder)} == {"finished"}
     cleaned = nephoscope("clean", folder.path)
-    assert cleaned.stdout.endswith("0 terminated now, 0 left\n")
+    assert cleaned.stdout.endswith("0 deleted now, 0 left\n")
     assert traces(folder) == []
     return cleaned.stdout
 

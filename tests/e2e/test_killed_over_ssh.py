@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation
 from nephoscope.store.folder import ResultsFolder
 from tests.support.command_line import nephoscope, processes_naming, start_nephoscope
 from tests.support.real_parts import needs
@@ -61,7 +61,7 @@ def test_the_next_controller_waits_for_the_load_and_begins_none(server: Server, 
     assert ended.exit_code == 0, ended.stderr
     ((_, trial),) = folder.planned()
     assert [attempt.number for attempt in trial.attempts()] == [1]
-    assert {row.state for row in stages.status(folder)} == {"finished"}
+    assert {row.state for row in evaluation.status(folder)} == {"finished"}
     assert not (tmp_path / "there/lease").exists()
     assert not Path(f"/proc/{process.strip()}").exists()
 
@@ -71,6 +71,6 @@ def test_clean_ends_the_load_and_gives_the_hosts_back(server: Server, tmp_path: 
     running = f"{tmp_path}/there/ours/jobs"
     assert processes_naming(running)
     cleaned = nephoscope("clean", folder.path)
-    assert cleaned.stdout.endswith("1 clusters created, 1 terminated now, 0 left\n"), cleaned.stderr
+    assert cleaned.stdout.endswith("1 clusters created, 1 deleted now, 0 left\n"), cleaned.stderr
     assert not processes_naming(running)
     assert not (tmp_path / "there/lease").exists()

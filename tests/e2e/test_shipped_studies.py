@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.cli import main
-from nephoscope.app.stages import plan, read_study
+from nephoscope.app.stages.planning import plan, read_study
 from nephoscope.providers.emulated.provider import EmulatedProvider
 from nephoscope.providers.local import LocalProvider
 from nephoscope.providers.ssh import SshProvider

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 from pathlib import Path
 
-from nephoscope.app.stages import load, plan
+from nephoscope.app.stages.planning import load, plan
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.databases.fake import FakeDatabase

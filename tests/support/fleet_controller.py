@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from nephoscope.app import cli
-from nephoscope.app.console import LiveProgress, talk
-from nephoscope.app.stages import load, plan
+from nephoscope.app.console import talk
+from nephoscope.app.progress import LiveProgress
+from nephoscope.app.stages.planning import load, plan
 from nephoscope.app.wiring import real_world
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
-from nephoscope.model.errors import CapacityLacking, NephoscopeError
+from nephoscope.model.errors import CapacityLacking, NephoscopeError, Stopped
 from nephoscope.providers.aws.cloud import AwsCloud
 from nephoscope.providers.base import ClusterRequest, Provider
 from nephoscope.providers.cloud.order import CLUSTER, ROLE
@@ -19,7 +20,7 @@ from nephoscope.providers.cloud.provider import CloudProvider
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
-from nephoscope.run.signals import Stopped, run_until_stopped
+from nephoscope.run.signals import run_until_stopped
 from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, adopt_plan, run_study
 from nephoscope.store.folder import ResultsFolder
@@ -85,6 +86,6 @@ if __name__ == "__main__":
     try:
         sys.exit(main(*sys.argv[1:]))
     except NephoscopeError as error:
-        sys.exit(cli._tell(error))
+        sys.exit(cli.tell_error(error))
     except Stopped as stopped:
         sys.exit(stopped.exit_code)

@@ -1,29 +1,80 @@
-"""What a person sees while a study runs: one live line on a terminal, plain lines elsewhere; all of it on stderr."""
+"""How the command line speaks: data on standard output, everything else on standard error.
+
+Rich loads only where something is drawn, so that `--help` and short answers do not wait for it.
+"""
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Self, cast
+from typing import IO, TYPE_CHECKING, Any, cast
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.text import Text
-
-from nephoscope.model.records import PlannedTrial, Status, TrialIntent, VerdictKind
-from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
-from nephoscope.run.clock import Clock
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 
-def duration(seconds: float) -> str:
-    """'8 s', '2 min 05 s', '3 h 10 min'."""
-    whole = round(seconds)
-    if whole < SECONDS_PER_MINUTE:
-        return f"{whole} s"
-    if whole < SECONDS_PER_HOUR:
-        return f"{whole // SECONDS_PER_MINUTE} min {whole % SECONDS_PER_MINUTE:02d} s"
-    return f"{whole // SECONDS_PER_HOUR} h {whole % SECONDS_PER_HOUR // SECONDS_PER_MINUTE:02d} min"
+def say(text: str) -> None:
+    """A line of data, as it is."""
+    sys.stdout.write(f"{text}\n")
+
+
+def tell(text: "str | Text", style: str = "") -> None:
+    """A line beside the data, for people."""
+    talk().print(text, style=style or None, highlight=False, markup=False)
+
+
+def print_json(content: Any) -> None:
+    """Values of ours, also inside lists and dictionaries, as JSON."""
+    from pydantic_core import to_json
+
+    say(to_json(content, indent=1, inf_nan_mode="constants", fallback=str).decode())
+
+
+def print_table(headers: Sequence[str], rows: "Iterable[Sequence[str | Text]]") -> None:
+    """A table; a cell that is too wide for the terminal goes on in the next line."""
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    table = Table(*(Column(header, overflow="fold") for header in headers))
+    for row in rows:
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    output().print(table)
+
+
+def print_rows(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Thousands of rows, which Rich would draw for seconds: plain columns, in a pager on a terminal."""
+    table = [headers, *rows]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
+    text = "\n".join(lines)
+    if sys.stdout.isatty():
+        import pydoc
+
+        pydoc.pager(text)
+    else:
+        say(text)
+
+
+def output() -> "Console":
+    """Standard output, to draw on."""
+    from rich.console import Console
+
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            """Rich would exit with code 1, which means a defect; `cli.main` knows better."""
+            raise BrokenPipeError
+
+    return Output(soft_wrap=True)
+
+
+def talk() -> "Console":
+    """Standard error."""
+    from rich.console import Console
+
+    # A live line needs to know its width; a log must not be broken at the width of no terminal.
+    return Console(file=cast("IO[str]", _Unbreakable(sys.stderr)), soft_wrap=not sys.stderr.isatty())
 
 
 class _Unbreakable:
@@ -33,7 +84,7 @@ class _Unbreakable:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """What nobody reads is dropped."""
+        """Drops what nobody can read any more."""
         with self._forgiving():
             self._stream.write(text)
         return len(text)
@@ -53,124 +104,3 @@ class _Unbreakable:
         except OSError:
             with suppress(OSError), Path(os.devnull).open("wb") as nowhere:
                 os.dup2(nowhere.fileno(), self._stream.fileno())  # so that Python's own flush at exit is silent, too
-
-
-class _Output(Console):
-    def on_broken_pipe(self) -> None:
-        """Rich would leave with exit code 1, which means a defect; `cli.main` knows better."""
-        raise BrokenPipeError
-
-
-def output() -> Console:
-    """Standard output: data."""
-    return _Output(soft_wrap=True)
-
-
-def talk() -> Console:
-    """Standard error: everything said to people beside the data."""
-    # A live line needs to know its width; a log must not be broken at the width of no terminal.
-    return Console(file=cast("IO[str]", _Unbreakable(sys.stderr)), soft_wrap=not sys.stderr.isatty())
-
-
-class Remaining:
-    """Estimates the time left: what the plan expected of the rest, scaled by how the done part went."""
-
-    def __init__(self, expected_s: float) -> None:
-        self._left_s = expected_s
-        self._done_expected_s = 0.0
-        self._done_s = 0.0
-
-    def done(self, expected_s: float, took_s: float) -> None:
-        """One trial ended."""
-        self._left_s = max(0.0, self._left_s - expected_s)
-        self._done_expected_s += expected_s
-        self._done_s += took_s
-
-    @property
-    def seconds(self) -> float:
-        """Of the rest of the study."""
-        scale = self._done_s / self._done_expected_s if self._done_expected_s > 0 else 1.0
-        return self._left_s * scale
-
-
-def _scale(intent: TrialIntent) -> str:
-    """` · scaled to 5 %` where it is."""
-    scale = float(intent.benchmark.parameters.get("scale", 1))
-    return f" · scaled to {100 * scale:g} %" if scale < 1 else ""
-
-
-class LiveProgress:
-    """A `Listener` for people. Use it as a context manager."""
-
-    def __init__(self, console: Console, clock: Clock, planned: int, expected_left_s: float) -> None:
-        self._console = console
-        self._clock = clock
-        self._planned = planned
-        self._done = 0
-        self._remaining = Remaining(expected_left_s)
-        self._task: TaskID | None = None
-        self._progress = Progress(
-            SpinnerColumn(),
-            MofNCompleteColumn(),
-            BarColumn(bar_width=20),
-            TextColumn("{task.description}", markup=False),
-            TimeElapsedColumn(),
-            TextColumn("{task.fields[left]}", style="dim", markup=False),
-            TextColumn("{task.fields[value]}", style="cyan", markup=False),
-            console=console,
-            disable=not console.is_terminal,
-        )
-
-    def __enter__(self) -> Self:
-        self._progress.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._progress.stop()
-
-    def study_started(self, planned: int, finished_before: int) -> None:
-        """See `Listener.study_started`."""
-        self._planned, self._done = planned, finished_before
-        self._task = self._progress.add_task("", total=planned, completed=finished_before, value="", left="")
-        if finished_before:
-            self._console.print(f"resuming: {finished_before} of {planned} trials are finished already")
-
-    def trial_started(self, trial: PlannedTrial) -> None:
-        """See `Listener.trial_started`."""
-        self._update(description=_title(trial), value="", left=f"about {duration(self._remaining.seconds)} left")
-
-    def value(self, text: str) -> None:
-        """See `Listener.value`."""
-        self._update(value=text)
-
-    def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
-        """See `Listener.trial_again`."""
-        when = f"again in {duration(wait_s)}" if wait_s else "again now"
-        self._console.print(f"{_title(trial)}: {when}", markup=False, highlight=False, style="yellow")
-        for reason in filter(None, reasons):
-            self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
-
-    def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
-        """See `Listener.trial_ended`."""
-        self._done += 1
-        took_s = trial.expected_duration_s if status.duration_s is None else status.duration_s
-        self._remaining.done(trial.expected_duration_s, took_s)
-        self._update(completed=self._done, left=f"about {duration(self._remaining.seconds)} left")
-        said = str(verdict or status.state)
-        colour = "green" if verdict is VerdictKind.VALID else "yellow" if verdict else "red"
-        left = "" if self._console.is_terminal else f"; about {duration(self._remaining.seconds)} left"
-        line = Text(f"[{self._done}/{self._planned}] {_title(trial)}: ")
-        line.append(said, style=colour).append(f" after {took_s:.1f} s{left}")
-        self._console.print(line, highlight=False)
-        for reason in reasons:
-            self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
-
-    def _update(self, **fields: object) -> None:
-        if self._task is not None:
-            self._progress.update(self._task, **fields)  # type: ignore[arg-type]  # rich takes any field
-
-
-def _title(trial: PlannedTrial) -> str:
-    intent = trial.intent
-    what = f"{intent.configuration_name} · {intent.benchmark.name}"
-    return f"block {intent.block} · {what} · replicate {intent.replicate}{_scale(intent)}"

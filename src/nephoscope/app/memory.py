@@ -1,12 +1,12 @@
-"""How Python looks after the objects of one command, which is the process's own affair and no library's."""
+"""When Python looks for garbage: a matter of the whole process, so the command line decides it and no library."""
 
 import gc
 
 OBJECTS_BETWEEN_LOOKS = 200_000
-"""By default Python looks for cycles after every 700 new objects: a study's rows are hundreds of thousands, and none of
-them is in a cycle. A sixth of an analysis was spent on looking."""
+"""By default Python looks for cycles after every 700 new objects. A study has hundreds of thousands of rows, none of
+them in a cycle, and the search took a sixth of an analysis."""
 
 
 def tune_gc() -> None:
-    """For a process that does one thing and ends."""
+    """Searches seldom, as fits a process that does one thing and ends."""
     gc.set_threshold(OBJECTS_BETWEEN_LOOKS, 50, 50)

@@ -1,6 +1,6 @@
-"""Downloads price lists from the providers; what reads them is `prices`, which sees no network.
+"""Downloads price lists from the providers. `prices` reads them, without a network.
 
-One file is left for each list, in the form that the provider gave it: a list of answers where it comes in pages.
+Each list becomes one file, as the provider sent it; a list of answers where it comes in pages.
 """
 
 import json
@@ -46,7 +46,7 @@ def download(provider: str, region: str, file: Path, *, base: str | None = None,
         StorageFailed: the file cannot be written.
     """
     if provider not in LISTS:
-        raise InputError(f"no price list of provider {provider!r}", hint=f"there are: {', '.join(LISTS)}")
+        raise InputError(f"no price list for provider {provider!r}", hint=f"known providers: {', '.join(LISTS)}")
     known = LISTS[provider]
     address = (base or known.base).rstrip("/")
     if provider == "aws":
@@ -57,7 +57,7 @@ def download(provider: str, region: str, file: Path, *, base: str | None = None,
         content = _azure_pages(f"{address}/api/retail/prices?{query}", address)
     else:
         if not key:
-            raise InputError("GCP gives its list for an API key only", hint="set the environment variable GCP_API_KEY")
+            raise InputError("GCP's price list needs an API key", hint="set the environment variable GCP_API_KEY")
         content = _gcp_pages(f"{address}/v1/services/{GCP_COMPUTE}/skus?pageSize=5000", key)
     write_text(file, json.dumps(content, ensure_ascii=False))
     return known.importer
@@ -68,7 +68,7 @@ def _azure_pages(first: str, base: str) -> list[Any]:
     url: str | None = first
     while url and len(pages) < MAX_PAGES:
         if not url.startswith(base):
-            raise TargetUnreachable(f"the list goes on elsewhere, at {url}", hint="nothing was stored")
+            raise TargetUnreachable(f"the next page of the list is on another server: {url}", hint="nothing was stored")
         pages.append(_json(url))
         url = pages[-1].get("NextPageLink") if isinstance(pages[-1], dict) else None
     return pages
@@ -85,16 +85,16 @@ def _gcp_pages(first: str, key: str) -> list[Any]:
 
 def _json(url: str, key: str | None = None) -> Any:
     if urllib.parse.urlsplit(url).scheme not in {"http", "https"}:
-        raise InputError(f"not an address of the web: {url}")
+        raise InputError(f"not a web address: {url}")
     request = urllib.request.Request(url, headers={"X-Goog-Api-Key": key} if key else {})  # noqa: S310  # checked above
-    hint = "is there a network? `nephoscope prices import` reads a list that was downloaded elsewhere"
+    hint = "check the network; `nephoscope prices import` reads a list that was downloaded elsewhere"
     try:
         with urllib.request.urlopen(request, timeout=TIMEOUT_S) as answer:  # noqa: S310  # checked above
             return json.loads(answer.read())
     except urllib.error.HTTPError as error:
-        raise TargetUnreachable(f"{url} answers {error.code} {error.reason}", hint=hint) from error
+        raise TargetUnreachable(f"{url} answered {error.code} {error.reason}", hint=hint) from error
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
         why = getattr(error, "reason", None) or error
         raise TargetUnreachable(f"cannot reach {url}: {why}", hint=hint) from error
     except ValueError as error:
-        raise TargetUnreachable(f"{url} answers something else than JSON: {error}", hint=hint) from error
+        raise TargetUnreachable(f"{url} did not answer with JSON: {error}", hint=hint) from error

@@ -1,41 +1,23 @@
-"""Puts the real parts together: the only place that knows them all."""
+"""Puts the real parts together: the only place that knows them all. Each part loads when it is first used."""
 
 import getpass
 import os
 import shutil
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import nephoscope
-from nephoscope.benchmarks.fake import PROGRAM as FAKE_PROGRAM
-from nephoscope.benchmarks.fake import fake_program
-from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.benchmarks.storage.raw_device import require_unused
-from nephoscope.databases.aerospike.database import AerospikeDatabase
-from nephoscope.databases.base import Database
-from nephoscope.databases.cockroachdb.database import CockroachDatabase
-from nephoscope.databases.fake import FakeDatabase
-from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
-from nephoscope.databases.postgres.database import PostgresDatabase
-from nephoscope.databases.valkey.binaries import find_valkey
-from nephoscope.databases.valkey.database import ValkeyDatabase
-from nephoscope.machines.facts import gather_facts
 from nephoscope.model.errors import InputError
-from nephoscope.providers.aws.cloud import AwsCloud
-from nephoscope.providers.azure.cloud import AzureCloud
-from nephoscope.providers.base import Provider
-from nephoscope.providers.cloud.provider import CloudProvider
-from nephoscope.providers.cloud.ssh import SshConnect
-from nephoscope.providers.emulated.provider import EmulatedProvider
-from nephoscope.providers.fake import FakeProvider
-from nephoscope.providers.gcp.cloud import GcpCloud
-from nephoscope.providers.local import LocalProvider
-from nephoscope.providers.ssh import SshProvider
-from nephoscope.run.clock import FakeClock, SystemClock
-from nephoscope.run.world import Listener, World
+
+if TYPE_CHECKING:
+    from nephoscope.databases.base import Database
+    from nephoscope.providers.base import Provider
+    from nephoscope.providers.cloud.provider import Cloud
+    from nephoscope.run.world import Listener, World
 
 LOAD_PROGRAM = "nephoscope-load"
 
@@ -46,39 +28,159 @@ def load_program() -> str:
     return str(beside) if beside.exists() else shutil.which(LOAD_PROGRAM) or LOAD_PROGRAM
 
 
-def real_world(listener: Listener) -> World:
-    """The world of a command line."""
+Part = TypeVar("Part")
+
+
+class _OnDemand(Mapping[str, Part]):
+    """Parts by name; each is made, and its modules load, when somebody takes it."""
+
+    def __init__(self, makers: Mapping[str, Callable[[], Part]]) -> None:
+        self._makers = makers
+        self._parts: dict[str, Part] = {}
+
+    def __getitem__(self, name: str) -> Part:
+        if name not in self._parts:
+            self._parts[name] = self._makers[name]()
+        return self._parts[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
+
+
+def _on_cloud(cloud: "Cloud") -> "Provider":
+    from nephoscope.providers.cloud.provider import CloudProvider
+    from nephoscope.providers.cloud.ssh import SshConnect
+    from nephoscope.run.clock import SystemClock
+
     clock = SystemClock()
-    connect, owner = SshConnect([load_program()], clock), f"{_user()}@{socket.gethostname()}"
-    clouds = (AwsCloud(clock), AzureCloud(clock), GcpCloud(clock))
-    providers: Mapping[str, Provider] = {
-        **{cloud.name: CloudProvider(cloud, connect, clock, owner) for cloud in clouds},
-        "local": LocalProvider(),
-        "emulated": EmulatedProvider(load_program()),
-        "ssh": SshProvider([load_program()]),
-        "fake": FakeProvider({FAKE_PROGRAM: fake_program}, FakeClock()),
-    }
+    return CloudProvider(cloud, SshConnect([load_program()], clock), clock, f"{_user()}@{socket.gethostname()}")
+
+
+def _aws() -> "Provider":
+    from nephoscope.providers.aws.cloud import AwsCloud
+    from nephoscope.run.clock import SystemClock
+
+    return _on_cloud(AwsCloud(SystemClock()))
+
+
+def _azure() -> "Provider":
+    from nephoscope.providers.azure.cloud import AzureCloud
+    from nephoscope.run.clock import SystemClock
+
+    return _on_cloud(AzureCloud(SystemClock()))
+
+
+def _gcp() -> "Provider":
+    from nephoscope.providers.gcp.cloud import GcpCloud
+    from nephoscope.run.clock import SystemClock
+
+    return _on_cloud(GcpCloud(SystemClock()))
+
+
+def _local() -> "Provider":
+    from nephoscope.providers.local import LocalProvider
+
+    return LocalProvider()
+
+
+def _emulated() -> "Provider":
+    from nephoscope.providers.emulated.provider import EmulatedProvider
+
+    return EmulatedProvider(load_program())
+
+
+def _ssh() -> "Provider":
+    from nephoscope.providers.ssh import SshProvider
+
+    return SshProvider([load_program()])
+
+
+def _fake_provider() -> "Provider":
+    from nephoscope.benchmarks.fake import PROGRAM, fake_program
+    from nephoscope.providers.fake import FakeProvider
+    from nephoscope.run.clock import FakeClock
+
+    return FakeProvider({PROGRAM: fake_program}, FakeClock())
+
+
+_PROVIDERS: Mapping[str, Callable[[], "Provider"]] = {
+    "aws": _aws,
+    "azure": _azure,
+    "gcp": _gcp,
+    "local": _local,
+    "emulated": _emulated,
+    "ssh": _ssh,
+    "fake": _fake_provider,
+}
+
+
+def _postgres() -> "Database":
+    from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
+    from nephoscope.databases.postgres.database import PostgresDatabase
+
+    return PostgresDatabase(lambda: find_binaries(embedded_folder()), os.environ)
+
+
+def _valkey() -> "Database":
+    from nephoscope.databases.valkey.binaries import find_valkey
+    from nephoscope.databases.valkey.database import ValkeyDatabase
+
+    return ValkeyDatabase(find_valkey)
+
+
+def _cockroachdb() -> "Database":
+    from nephoscope.databases.cockroachdb.database import CockroachDatabase
+
+    return CockroachDatabase()
+
+
+def _aerospike() -> "Database":
+    from nephoscope.benchmarks.storage.raw_device import require_unused
+    from nephoscope.databases.aerospike.database import AerospikeDatabase
+
+    return AerospikeDatabase(require_unused)
+
+
+def _fake_database() -> "Database":
+    from nephoscope.databases.fake import FakeDatabase
+
+    return FakeDatabase()
+
+
+_DATABASES: Mapping[str, Callable[[], "Database"]] = {
+    "postgres": _postgres,
+    "valkey": _valkey,
+    "cockroachdb": _cockroachdb,
+    "aerospike": _aerospike,
+    "fake": _fake_database,
+}
+
+
+def real_world(listener: "Listener") -> "World":
+    """The world of a command line."""
+    from nephoscope.benchmarks.registry import BENCHMARKS
+    from nephoscope.machines.facts import gather_facts
+    from nephoscope.run.clock import SystemClock
+    from nephoscope.run.world import World
+
     return World(
-        providers=providers,
+        providers=_OnDemand(_PROVIDERS),
         databases=real_databases(),
         benchmarks=BENCHMARKS,
         observe=gather_facts,
-        clock=clock,
+        clock=SystemClock(),
         listener=listener,
         load_program=load_program(),
         version=nephoscope.__version__,
     )
 
 
-def real_databases() -> Mapping[str, Database]:
+def real_databases() -> "Mapping[str, Database]":
     """By what `database.system` says; none of them is started."""
-    return {
-        "postgres": PostgresDatabase(lambda: find_binaries(embedded_folder()), os.environ),
-        "valkey": ValkeyDatabase(find_valkey),
-        "cockroachdb": CockroachDatabase(),
-        "aerospike": AerospikeDatabase(require_unused),
-        "fake": FakeDatabase(),
-    }
+    return _OnDemand(_DATABASES)
 
 
 def _user() -> str:

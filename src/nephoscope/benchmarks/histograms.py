@@ -1,9 +1,11 @@
-"""Reads latencies from HDR histograms: V2-deflate base64, nanoseconds, 3 significant digits, 1 ns to 1 h."""
+"""Reads latencies from HDR histograms: V2-deflate base64, nanoseconds, 3 significant digits, 1 ns to 1 h.
+
+NumPy is imported where a histogram is read, because `plan` only names benchmarks and must not wait for it.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-import numpy as np
 from hdrh.histogram import HdrHistogram
 
 from nephoscope.model.errors import OutputUnreadable
@@ -56,6 +58,8 @@ def mean_ns(histogram: HdrHistogram) -> float:
 
     The library itself takes about 100 times as long, as it looks at every bucket up to the highest value.
     """
+    import numpy as np
+
     count = histogram.get_total_count()
     if count == 0:
         return 0.0
@@ -66,6 +70,8 @@ def mean_ns(histogram: HdrHistogram) -> float:
 
 def value_ns(histogram: HdrHistogram, quantile: Quantile) -> int:
     """The value at a quantile, as the library has it: the highest one of its bucket; see `mean_ns`."""
+    import numpy as np
+
     wanted = histogram.get_target_count_at_percentile(100 * quantile.value)
     reached = np.cumsum(np.frombuffer(histogram.counts, dtype=np.uint64))
     if len(reached) == 0 or reached[-1] < wanted:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nephoscope.stats.change_points import MIN_CHANGE
+from nephoscope.stats.limits import MIN_CHANGE
 
 
 @dataclass(frozen=True)

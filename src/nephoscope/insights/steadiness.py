@@ -5,7 +5,8 @@ from collections import defaultdict
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
 from nephoscope.model.rows import Insight, MeasurementRow
-from nephoscope.stats.change_points import MIN_CHANGE, plateaus
+from nephoscope.stats.change_points import plateaus
+from nephoscope.stats.limits import MIN_CHANGE
 from nephoscope.stats.steadiness import steadiness
 
 NAME = "steadiness"

@@ -15,6 +15,7 @@
 
 import errno
 import os
+import signal
 from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar
@@ -25,6 +26,8 @@ EXIT_TRIALS_FAILED = 4
 EXIT_HUNG_UP = 129
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
+EXIT_OF_SIGNAL = {signal.SIGHUP: EXIT_HUNG_UP, signal.SIGINT: EXIT_INTERRUPTED, signal.SIGTERM: EXIT_TERMINATED}
+"""The shell's convention: 128 and the signal's number."""
 
 _STORAGE_HINTS = {
     errno.ENOSPC: "free some space on that disk and run the same command again: it resumes",
@@ -47,6 +50,14 @@ class Move(StrEnum):
     """A defect of nephoscope."""
     NOBODY = "nobody"
     """Nothing to do: it may pass by itself."""
+
+
+class Stopped(Exception):
+    """A signal ended the work; `exit_code` is the shell's convention for it."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.exit_code = EXIT_OF_SIGNAL[signal.Signals(number)]
 
 
 class NephoscopeError(Exception):

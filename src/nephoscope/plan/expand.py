@@ -71,12 +71,13 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
     configurations = {configuration.name: configuration for configuration in study.configurations}
     fitting, left_out = _fitting(configurations, entries)
     quotes = {name: quote(configuration, 1) for name, configuration in configurations.items()}
+    subjects = {name: _subject(configuration) for name, configuration in configurations.items()}
     before = Before(study.placement)
     trials: list[PlannedTrial] = []
     for block in range(1, study.replicates + 1):
         for position, (name, label) in enumerate(shuffled(fitting, seed=study.seed, block=block), start=1):
             entry, place = entries[label], (len(trials) + 1, position)
-            intent = _intent(study, configurations[name], entry.use, block, place)
+            intent = _intent(study, subjects[name], entry, block, place)
             duration_s = entry.duration_s + before.of(configurations[name], entry.fixture_bytes)
             per_hour_usd = quotes[name].price_usd
             cost_usd = None if per_hour_usd is None else per_hour_usd * (duration_s / SECONDS_PER_HOUR)
@@ -138,21 +139,28 @@ _NOT_MEASURED: dict[str, Any] = {
 """Prices, by which way a machine is entered, and what it may do elsewhere."""
 
 
-def trial_id(configuration: Configuration, use: BenchmarkUse, *, replicate: int, seed: int) -> str:
+def _measured(configuration: Configuration) -> str:
+    """What a configuration adds to the ids of its trials.
+
+    Keys that are not given are left out, so that a key added by a later version keeps the ids. So are its price and the
+    keys to its hosts, which nothing measured depends on.
+    """
+    return _canonical(configuration.model_dump(mode="json", exclude_none=True, exclude=_NOT_MEASURED))
+
+
+def _canonical(plain: object) -> str:
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _trial_id(configuration: str, benchmark: str, *, replicate: int, seed: int) -> str:
     """12 hexadecimal digits of the SHA-256 of everything a trial depends on, and of nothing else.
 
-    Neither the order nor other trials enter: more replicates or another configuration keep the ids there are.
-    Keys of the configuration that are not given are left out, so that a key added by a later version keeps them too;
-    so are its price and the keys to its hosts, which nothing measured depends on.
+    What is hashed is one JSON object with sorted keys. `configuration` and `benchmark` are canonical JSON already, made
+    once for all trials that share them. Neither the order nor other trials enter: more replicates or another
+    configuration keep the existing ids.
     """
-    inputs = {
-        "configuration": configuration.model_dump(mode="json", exclude_none=True, exclude=_NOT_MEASURED),
-        "benchmark": use.model_dump(mode="json"),
-        "replicate": replicate,
-        "seed": seed,
-    }
-    canonical = json.dumps(inputs, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
-    return hashlib.sha256(canonical.encode("ascii")).hexdigest()[:12]
+    whole = f'{{"benchmark":{benchmark},"configuration":{configuration},"replicate":{replicate},"seed":{seed}}}'
+    return hashlib.sha256(whole.encode("ascii")).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -160,6 +168,8 @@ class _Resolved:
     """One benchmark of the study with what its benchmark says of it."""
 
     use: BenchmarkUse
+    canonical: str
+    """Of `use`, for the ids of its trials."""
     duration_s: float
     headline_metrics: int
     machines: int
@@ -209,8 +219,10 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
     except ValidationError as error:
         raise InputError(f"parameters of benchmark {entry.label!r} do not fit: {error}") from error
     plain = parameters.model_dump(mode="json", by_alias=True)
+    use = BenchmarkUse(name=entry.label, uses=entry.uses, version=benchmark.version, parameters=plain)
     return _Resolved(
-        use=BenchmarkUse(name=entry.label, uses=entry.uses, version=benchmark.version, parameters=plain),
+        use=use,
+        canonical=_canonical(use.model_dump(mode="json")),
         duration_s=benchmark.expected_duration_s(parameters),
         headline_metrics=sum(metric.headline for metric in benchmark.metrics(parameters)),
         machines=benchmark.needs(parameters).machines,
@@ -219,19 +231,30 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
     )
 
 
-def _intent(
-    study: Study, configuration: Configuration, use: BenchmarkUse, block: int, place: tuple[int, int]
-) -> TrialIntent:
+@dataclass(frozen=True)
+class _Subject:
+    """One configuration as its trials hold it."""
+
+    plain: dict[str, Any]
+    canonical: str
+    """For the ids of its trials."""
+
+
+def _subject(configuration: Configuration) -> _Subject:
+    return _Subject(configuration.model_dump(mode="json"), _measured(configuration))
+
+
+def _intent(study: Study, subject: _Subject, entry: _Resolved, block: int, place: tuple[int, int]) -> TrialIntent:
     """One trial, at its place in the plan and in its block.
 
     The replicate is the block. Every trial has the study's seed, so that all of them do the same work on the same data.
     """
     position, position_in_block = place
     return TrialIntent(
-        id=trial_id(configuration, use, replicate=block, seed=study.seed),
+        id=_trial_id(subject.canonical, entry.canonical, replicate=block, seed=study.seed),
         study=study.name,
-        configuration=configuration.model_dump(mode="json"),
-        benchmark=use,
+        configuration=subject.plain,
+        benchmark=entry.use,
         replicate=block,
         block=block,
         position=position,

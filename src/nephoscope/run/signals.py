@@ -5,24 +5,9 @@ import signal
 from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
-from nephoscope.model.errors import EXIT_HUNG_UP, EXIT_INTERRUPTED, EXIT_TERMINATED
+from nephoscope.model.errors import EXIT_OF_SIGNAL, Stopped
 
 Result = TypeVar("Result")
-
-
-_EXIT_CODES = {
-    signal.SIGHUP: EXIT_HUNG_UP,
-    signal.SIGINT: EXIT_INTERRUPTED,
-    signal.SIGTERM: EXIT_TERMINATED,
-}
-
-
-class Stopped(Exception):
-    """A signal ended the work; `exit_code` is the shell's convention for it."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(signal.Signals(number).name)
-        self.exit_code = _EXIT_CODES[signal.Signals(number)]
 
 
 def run_until_stopped(work: Coroutine[Any, Any, Result]) -> Result:
@@ -61,7 +46,7 @@ async def _guarded(work: Coroutine[Any, Any, Result]) -> Result:
 
     loop = asyncio.get_running_loop()
     # `nohup` has SIGHUP ignored, and it stays so
-    numbers = [number for number in _EXIT_CODES if number != signal.SIGHUP or not _ignored(number)]
+    numbers = [number for number in EXIT_OF_SIGNAL if number != signal.SIGHUP or not _ignored(number)]
     for number in numbers:
         loop.add_signal_handler(number, stop, number)
     try:

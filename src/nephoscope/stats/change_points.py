@@ -21,8 +21,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-MIN_CHANGE = 0.05
-"""Of the higher level: less is no throttling. Half of the steps of 10 % that must be found."""
+from nephoscope.stats.limits import MIN_CHANGE
+
 MIN_VALUES = 20
 """Fewer cannot tell a step from noise."""
 _SHORTEST_SHARE = 0.025

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis.analyse import analyse
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation, imports
 from nephoscope.model.errors import InputError
 from nephoscope.model.rows import ClaimRow
 from nephoscope.store.folder import ResultsFolder
@@ -149,8 +149,8 @@ def test_the_page_and_the_example_are_claims() -> None:
 
 def test_the_claims_of_the_cloud_reports(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = ResultsFolder(tmp_path_factory.mktemp("imported") / "results")
-    stages.import_results("spare-cores", shared("inspector"), folder)
-    found = stages.claims(folder, ROOT / "docs" / "examples" / "claims-cloud-reports.toml")
+    imports.import_results("spare-cores", shared("inspector"), folder)
+    found = evaluation.claims(folder, ROOT / "docs" / "examples" / "claims-cloud-reports.toml")
     assert {row.claim: row.verdict for row in found} == {
         "milan-beats-ice-lake": "supported",
         "milan-beats-ice-lake-with-redis": "refuted",

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app.stages import plan, read_study
+from nephoscope.app.stages.planning import plan, read_study
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.cpu.stress_ng import StressNgParameters
 from nephoscope.benchmarks.presets import EditionParameters, Presets, deviations, preset_notes, scale_words

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.analysis.tables import from_parquet
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation, imports
 from nephoscope.importers.cloud_report_2019.logs import ImportRecord, import_tree, words_of
 from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of, machine_types
 from nephoscope.model.errors import InputError
@@ -96,22 +96,22 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_out_is_a_results_folder_with_every_number_and_what_is_not_known(tree: Path, elsewhere: Path) -> None:
     out = elsewhere / "imported"
-    stages.import_cloud_report_2019(tree, out)
+    imports.import_cloud_report_2019(tree, out)
     rows = from_parquet((out / "import.parquet").read_bytes(), ImportedRow)
     assert from_csv((out / "import.csv").read_bytes(), ImportedRow) == rows
     assert len(rows) == len(import_tree(tree)[1]) > 30
     record = ImportRecord.model_validate_json((out / "import.json").read_text())
     assert any("argv" in line for line in record.not_known)
     before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file() and path.name != "lock"}
-    stages.import_cloud_report_2019(tree, out)
+    imports.import_cloud_report_2019(tree, out)
     again = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file() and path.name != "lock"}
     assert again == before
 
 
 def test_the_report_shows_medians_before_and_after_the_checks(tree: Path, elsewhere: Path) -> None:
-    stages.import_cloud_report_2019(tree, elsewhere / "out")
+    imports.import_cloud_report_2019(tree, elsewhere / "out")
     folder = ResultsFolder(elsewhere / "out")
-    analysed = stages.analyze(folder)
+    analysed = evaluation.analyze(folder)
     gate = {(row.configuration, row.metric): row for row in analysed.gate}
     cpu = gate["aws-c5.4xlarge", "bogo_ops_per_s"]
     assert (cpu.n_before, cpu.n_after) == (2, 1)
@@ -125,19 +125,19 @@ def test_the_report_shows_medians_before_and_after_the_checks(tree: Path, elsewh
     one = next(row for row in analysed.trials if row.benchmark == "ping" and row.counts)
     raw = elsewhere / "out" / str(one.folder) / "raw"
     assert [path.name for path in raw.glob("*.log")] == ["network-ping.log"]
-    page = stages.report(folder).read_text()
+    page = evaluation.report(folder).read_text()
     assert "Medians before and after the checks" in page
 
 
 def test_a_study_s_folder_is_not_written_into(tree: Path, elsewhere: Path) -> None:
     (elsewhere / "plan.json").write_text("{}")
     with pytest.raises(InputError, match="holds a study"):
-        stages.import_cloud_report_2019(tree, elsewhere)
+        imports.import_cloud_report_2019(tree, elsewhere)
 
 
 def test_an_import_is_not_written_into_what_it_reads(tree: Path) -> None:
-    with pytest.raises(InputError, match="lies within"):
-        stages.import_cloud_report_2019(tree, tree / "imported")
+    with pytest.raises(InputError, match="the folder to import"):
+        imports.import_cloud_report_2019(tree, tree / "imported")
 
 
 @pytest.mark.parametrize("place", ["nothing", "empty"])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation, imports
 from nephoscope.importers.cloud_report_tree import cpu_info_facts
 from nephoscope.importers.imported import ImportedTrial
 from nephoscope.importers.registry import IMPORTERS
@@ -110,8 +110,8 @@ def test_no_facts_from_what_is_no_lscpu(text: str) -> None:
 
 def test_a_report_of_a_tree_names_the_cpu(tmp_path: Path) -> None:
     folder = ResultsFolder(tmp_path / "out")
-    stages.import_results("cloud-report", tree(tmp_path / "in", cpu_info=cluster(LSCPU, LSCPU)), folder)
-    study = stages.analyze(folder)
+    imports.import_results("cloud-report", tree(tmp_path / "in", cpu_info=cluster(LSCPU, LSCPU)), folder)
+    study = evaluation.analyze(folder)
     (machine,) = {row.facts.cpu_model for row in study.machines}
     assert machine
     assert {row.configuration for row in study.statistics} == {"aws-m6i.2xlarge-gp3"}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation, imports
 from nephoscope.importers import oltp_logs
 from nephoscope.importers.imported import ImportedStudy
 from nephoscope.importers.oltp_logs import parse_cockroach_workload, parse_go_tpc, parse_hammerdb, parse_ycsb
@@ -61,12 +61,12 @@ def test_folders_name_the_machine_and_files_are_replicates(name: str, tmp_path: 
     first = placed(tmp_path, name, SAMPLES[name])
     first.with_stem("again").write_text(SAMPLES[name])
     first.with_stem("other").write_text("something else\n")
-    found = stages.import_results(name, tmp_path / "in", ResultsFolder(tmp_path / "out"))
+    found = imports.import_results(name, tmp_path / "in", ResultsFolder(tmp_path / "out"))
     assert {row.configuration for row in found.trials} == {"aws-m5.2xlarge"}
     assert sorted(row.replicate for row in found.trials) == [1, 2]
     assert all(row.counts for row in found.trials)
     assert len(found.source.left_out) == 1
-    page = stages.report(ResultsFolder(tmp_path / "out")).read_text()
+    page = evaluation.report(ResultsFolder(tmp_path / "out")).read_text()
     assert "Measured by others" in page
 
 
@@ -188,5 +188,5 @@ def test_phoronix_runs_are_repeats_and_a_failed_entry_is_no_number(tmp_path: Pat
 def test_shared_outputs_of_the_real_tools_are_read(
     name: str, file: str, trials: int, counting: int, tmp_path: Path
 ) -> None:
-    found = stages.import_results(name, shared("tool-outputs") / file, ResultsFolder(tmp_path / "out"))
+    found = imports.import_results(name, shared("tool-outputs") / file, ResultsFolder(tmp_path / "out"))
     assert (len(found.trials), sum(row.counts for row in found.trials)) == (trials, counting)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation, imports
 from nephoscope.importers.spare_cores import report as spare_cores
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import VerdictKind
@@ -17,7 +17,7 @@ from tests.support.shared_data import shared
 
 
 def imported(tree: Path, out: Path) -> list[TrialRow]:
-    return stages.import_results("spare-cores", tree, ResultsFolder(out)).trials
+    return imports.import_results("spare-cores", tree, ResultsFolder(out)).trials
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_a_type_becomes_a_configuration_with_facts_source_and_what_is_not_known(
     assert {row.configuration for row in rows} == {"aws-m5a.large", "azure-standard-d2as-v5", "hcloud-cx22"}
     assert all(row.counts and row.replicate == 1 and row.cpus == 2 and row.conditions == ["imported"] for row in rows)
     folder = ResultsFolder(tmp_path / "out")
-    study = stages.stored_study(folder)
+    study = evaluation.stored_study(folder)
     machines = {one.name: (one.provider, one.database_machine.type) for one in study.configurations}
     assert machines["azure-standard-d2as-v5"] == ("azure", "Standard_D2as_v5")
     assert machines["hcloud-cx22"] == ("other", "cx22")
@@ -42,7 +42,7 @@ def test_a_type_becomes_a_configuration_with_facts_source_and_what_is_not_known(
     assert source is not None
     assert any("ran once" in one for one in source.unknown)
     assert any("argv" in one for one in source.unknown)
-    analysed = stages.analyze(folder)
+    analysed = evaluation.analyze(folder)
     facts = {row.configuration: row.facts for row in analysed.machines}
     assert (facts["aws-m5a.large"].cpu_model, facts["aws-m5a.large"].cpus_online) == ("AMD EPYC 7571", 2)
     assert facts["azure-standard-d2as-v5"].cpu_family == 25
@@ -58,7 +58,7 @@ def test_raw_files_are_kept_verbatim_and_the_report_names_the_source(tree: Path,
     one = next(row for row in rows if row.configuration == "aws-m5a.large" and row.benchmark == "redis-set")
     raw = tmp_path / "out" / str(one.folder) / "raw" / "redis.stdout"
     assert raw.read_bytes() == (tree / "aws/m5a.large/redis/stdout").read_bytes()
-    page = stages.report(ResultsFolder(tmp_path / "out")).read_text()
+    page = evaluation.report(ResultsFolder(tmp_path / "out")).read_text()
     assert "Measured by others" in page
     assert "SpareCores/sc-inspector-data" in page
     assert "argv of the tools: not stored" in page
@@ -98,7 +98,7 @@ def test_damaged_output_is_a_failed_trial_with_its_reason(task: str, text: str, 
     (row,) = imported(tmp_path / "data", tmp_path / "out")
     assert row.state == "failed"
     assert why in row.reasons[0]
-    assert stages.analyze(ResultsFolder(tmp_path / "out")).measurements == []
+    assert evaluation.analyze(ResultsFolder(tmp_path / "out")).measurements == []
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_series_without_lscpu_is_unknown_and_an_alien_task_is_told(tmp_path: P
     write_task(tmp_path / "data", "aws/m5a.large", "stressngfull", cores([1, 2]))
     write_task(tmp_path / "data", "aws/m5a.large", "geekbench", "{}")
     write_task(tmp_path / "data", "aws/m5a.large", "redis", redis({1: 5}))
-    found = stages.import_results("spare-cores", tmp_path / "data", ResultsFolder(tmp_path / "out"))
+    found = imports.import_results("spare-cores", tmp_path / "data", ResultsFolder(tmp_path / "out"))
     assert {row.benchmark: str(row.verdict) for row in found.trials} == {
         "stress-ng-cores": "unknown",
         "redis-set": "valid",
@@ -139,13 +139,13 @@ def test_large_machines_with_some_numbers_of_workers_are_read() -> None:
 
 
 def test_the_sqlite_form_gives_the_same_metrics_and_counts_what_it_leaves_out(tmp_path: Path) -> None:
-    found = stages.import_results("spare-cores", write_sqlite(tmp_path / "sc.db"), ResultsFolder(tmp_path / "out"))
+    found = imports.import_results("spare-cores", write_sqlite(tmp_path / "sc.db"), ResultsFolder(tmp_path / "out"))
     assert {(row.configuration, row.benchmark) for row in found.trials} == {
         ("aws-m5a.large", "stress-ng-cores"),
         ("aws-m5a.large", "redis-set"),
     }
     assert sum(int(one.split(" ")[0]) for one in found.source.left_out) == 4
-    analysed = stages.analyze(ResultsFolder(tmp_path / "out"))
+    analysed = evaluation.analyze(ResultsFolder(tmp_path / "out"))
     medians = {(row.metric, row.per_cpu): row.median for row in analysed.statistics}
     assert (medians["bogo_ops_per_s", True], medians["sets_per_s_pipeline_1", False]) == (75, 1000)
     assert analysed.machines[0].facts.memory_bytes == 8 * 2**30
@@ -172,7 +172,7 @@ def test_an_import_does_not_touch_a_study_and_cannot_be_parsed(tree: Path, tmp_p
     out = ResultsFolder(tmp_path / "out")
     imported(tree, tmp_path / "out")
     with pytest.raises(InputError, match="imported results"):
-        stages.parse(out, None)  # type: ignore[arg-type]  # no clock is asked
+        evaluation.parse(out, None)  # type: ignore[arg-type]  # no clock is asked
     (tmp_path / "out" / "source.json").unlink()
     with pytest.raises(InputError, match="holds a study"):
         imported(tree, tmp_path / "out")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nephoscope.app.stages import load, plan
+from nephoscope.app.stages.planning import load, plan
 from nephoscope.model.errors import InputError
 
 STUDY = """

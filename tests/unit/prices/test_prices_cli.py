@@ -57,7 +57,7 @@ def test_check_warns_with_0_and_refuses_with_2(capsys: pytest.CaptureFixture[str
     assert main(["prices", "check", str(tmp_path / "b.csv"), "--today", "2026-11-21"]) == 2
     said = capsys.readouterr()
     assert said.out.startswith("refused: one column mixes bases: table states on-demand, but i 0.424 is reserved-1y")
-    assert "must not be used as it is" in said.err
+    assert "cannot be used as it is" in said.err
     assert main(["prices", "check", str(tmp_path / "b.csv"), "--today", "2026-11-21", "--json"]) == 2
     assert json.loads(capsys.readouterr().out)[0]["problem"] == "mixed-basis"
 
@@ -82,9 +82,9 @@ def test_import_prints_or_writes_rows_and_says_what_it_left_out(
     ("arguments", "words"),
     [
         (["import", "aws", "none.json"], "none.json: cannot be read"),
-        (["import", "azur", "none.json"], "no price list of kind 'azur'"),
-        (["import", "csv", "none.csv", "--date", "2026"], "a list of kind 'csv' says that itself: --date"),
-        (["import", "azure", "none.json", "--provider", "x"], "a list of kind 'azure' says that itself: --provider"),
+        (["import", "azur", "none.json"], "unknown kind of price list: 'azur'"),
+        (["import", "csv", "none.csv", "--date", "2026"], "a list of kind 'csv' already says so: --date"),
+        (["import", "azure", "none.json", "--provider", "x"], "a list of kind 'azure' already says so: --provider"),
         (["import", "aws", "none.json", "--date", "June"], "not a date, month or year: 'June'"),
         (["show", "--date", "June"], "not a date, month or year: 'June'"),
         (["check", "none.csv"], "none.csv: cannot be read"),

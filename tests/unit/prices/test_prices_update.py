@@ -116,7 +116,7 @@ def test_every_page_of_gcp_becomes_rows_and_the_key_stays_out_of_them(
 
 def test_what_is_not_a_list_is_told(base: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert update("aws", tmp_path / "aws.csv", base) == 3
-    assert "something else than JSON" in capsys.readouterr().err
+    assert "did not answer with JSON" in capsys.readouterr().err
     assert not (tmp_path / "aws.csv").exists()
 
 

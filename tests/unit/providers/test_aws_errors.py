@@ -64,9 +64,10 @@ def test_without_the_sdk_the_extra_to_install_is_named_and_nothing_else_needs_it
     script = """
 import sys
 sys.modules["boto3"] = None
-import nephoscope.app.wiring
+from nephoscope.app.wiring import real_world
 from nephoscope.model.errors import ToolMissing
 from nephoscope.providers.aws.cloud import boto3_client
+real_world(None).providers["aws"]
 try:
     boto3_client("us-east-1")
 except ToolMissing as error:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.app import stages
+from nephoscope.app.stages import planning
 from nephoscope.model.errors import InputError
 from nephoscope.providers.cloud.check import require_possible
 from nephoscope.study.model import Configuration
@@ -57,4 +57,4 @@ def test_what_a_cloud_has_not_is_refused(configuration: Configuration, more: dic
 
 def test_a_plan_is_refused_before_any_trial_is() -> None:
     with pytest.raises(InputError, match="configuration 'm6i' does not say how aws makes its machines"):
-        stages.plan(stages.load(STUDY, "on-aws.toml"))
+        planning.plan(planning.load(STUDY, "on-aws.toml"))

@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nephoscope.app import fleet as stages_fleet
-from nephoscope.app import stages
-from nephoscope.app.fleet import CliOptions, run_options
+from nephoscope.app.stages import evaluation, tracking
+from nephoscope.app.stages.running import CliOptions, run_options
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.databases.fake import FakeDatabase
 from nephoscope.machines.fake import FakeRemote
@@ -131,7 +130,7 @@ def conducted(study: Rehearsal, max_usd: float, clusters: int) -> StudyOutcome:
 
 
 def ends(study: Rehearsal) -> Mapping[str, State]:
-    return stages_fleet.progress(study.folder, 0).states
+    return tracking.progress(study.folder, 0).states
 
 
 @settings(max_examples=8, deadline=None)
@@ -162,7 +161,7 @@ def test_no_bill_exceeds_the_budget(
         outcome = conducted(study, max_usd, clusters)
         assert not provider.existing
         assert sum(provider.bills_usd) <= max_usd + 1e-6
-        assert (stages_fleet.progress(study.folder, 0).spent_usd or 0.0) <= max_usd + 1e-6
+        assert (tracking.progress(study.folder, 0).spent_usd or 0.0) <= max_usd + 1e-6
         states = ends(study)
         assert {trial for trial, state in states.items() if state is State.OUT_OF_BUDGET} == set(outcome.refused)
 
@@ -182,7 +181,7 @@ def test_a_trial_that_is_ended_for_the_budget_is_named_does_not_count_and_begins
     assert lease.reserved_usd == pytest.approx(1.5 * QUOTE_USD)
     assert status.duration_s == pytest.approx(1.5 * (MAKE_S + 100) - GIVE_BACK_S, abs=GIVE_BACK_S)
     assert study.heard.again == []
-    assert {row.state for row in stages.status(study.folder)} == {"planned", "interrupted"}
+    assert {row.state for row in evaluation.status(study.folder)} == {"planned", "interrupted"}
     assert set(ends(study).values()) == {State.OUT_OF_BUDGET}
     quick = Billing({}, FakeClock(), draws=random.Random(1))
     assert conducted(dear(tmp_path / "r", quick), 100 * QUOTE_USD, 2).finished == TRIALS

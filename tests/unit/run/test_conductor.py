@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app import fleet as stages_fleet
-from nephoscope.app import stages
-from nephoscope.app.fleet import CliOptions, margin_of, run_options
+from nephoscope.app.stages import evaluation, tracking
+from nephoscope.app.stages.running import CliOptions, margin_of, run_options
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
 from nephoscope.model.errors import (
@@ -122,7 +121,7 @@ def test_a_lost_machine_is_replaced_and_a_fourth_loss_ends_the_trial(tmp_path: P
     assert conducted(study) == StudyOutcome(finished=TRIALS - 1, valid=TRIALS - 1, failed=1)
     (trial,) = [trial for _, trial in study.folder.planned() if len(trial.attempts()) > 1]
     assert len(trial.attempts()) == 4
-    assert stages_fleet.state_of(trial) is State.GAVE_UP
+    assert tracking.state_of(trial) is State.GAVE_UP
     again = fleet(tmp_path / "r", lost)
     assert conducted(again).finished == TRIALS
     assert len(trial.attempts()) == 6
@@ -131,7 +130,7 @@ def test_a_lost_machine_is_replaced_and_a_fourth_loss_ends_the_trial(tmp_path: P
 def test_a_failed_tool_is_not_tried_again_and_an_unsupported_machine_is_invalid(tmp_path: Path) -> None:
     study = fleet(tmp_path / "r", MachineUnsupported("no such type"), ToolFailed("it broke"))
     assert conducted(study).failed == 2
-    states = [stages_fleet.state_of(trial) for _, trial in study.folder.planned()]
+    states = [tracking.state_of(trial) for _, trial in study.folder.planned()]
     assert states[:2] == [State.INVALID, State.GAVE_UP]
     assert not attempts(study)
 
@@ -145,7 +144,7 @@ def test_the_budget_is_kept_and_a_larger_one_goes_on(tmp_path: Path) -> None:
     quote = {"small": 1.0, "large": 2.0}
     study = fleet(tmp_path / "r")
     outcome = conducted(study, CliOptions(max_usd=5.0))
-    progress = stages_fleet.progress(study.folder, study.clock.unix_ms())
+    progress = tracking.progress(study.folder, study.clock.unix_ms())
     assert outcome.finished + len(outcome.refused) == TRIALS
     assert outcome.refused
     assert progress.spent_usd is not None
@@ -218,7 +217,7 @@ def test_it_is_enough_at_a_whole_block_and_not_before_there_is_an_interval(tmp_p
     study = fleet(tmp_path / "r", replicates=9)
     outcome = conducted(study, CliOptions(until="margin=5%"))
     assert outcome.finished == 12
-    assert outcome.stopped.startswith("after block 6 of 9 every 95 % interval")
+    assert outcome.stopped.startswith("stopped after block 6 of 9: the 95 % interval of every headline median")
     assert {trial.finished() for planned, trial in study.folder.planned() if planned.intent.block <= 6} == {True}
     assert {trial.finished() for planned, trial in study.folder.planned() if planned.intent.block > 6} == {False}
 
@@ -230,7 +229,7 @@ def test_wide_intervals_are_never_enough(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["1.5%", "margin=0%", "margin=1.5", "width=2%"])
 def test_until_says_what_it_understands(text: str) -> None:
-    with pytest.raises(InputError, match="not understood"):
+    with pytest.raises(InputError, match="cannot read --until"):
         margin_of(text)
 
 
@@ -247,14 +246,14 @@ def test_a_study_does_not_end_well_while_machines_are_left_and_clean_finds_them(
     world = replace(study.world, providers={"fake": stubborn})
     with pytest.raises(CleanupFailed, match="2 clusters"):
         asyncio.run(run_study(study.folder, world))
-    assert {row.state for row in stages.status(study.folder)} == {"finished"}
+    assert {row.state for row in evaluation.status(study.folder)} == {"finished"}
     willing = FakeProvider({PROGRAM: fake_program}, study.clock, existing=dict(stubborn.existing))
     stranger = Cluster("fleet-00000000/small/000000000000-1", (), next(iter(stubborn.existing.values())).load)
     willing.existing[stranger.key] = stranger
-    cleaned = asyncio.run(stages_fleet.clean_up(study.folder, replace(study.world, providers={"fake": willing})))
+    cleaned = asyncio.run(tracking.clean_up(study.folder, replace(study.world, providers={"fake": willing})))
     assert (len(cleaned.terminated), cleaned.left) == (2, [])
     assert list(willing.existing) == [stranger.key]
-    assert stages_fleet.created(study.folder) == 2
+    assert tracking.created(study.folder) == 2
 
 
 class Throttling(FakeProvider):
@@ -278,7 +277,7 @@ def test_a_kept_cluster_that_is_not_given_back_at_once_ends_neither_study_nor_tr
     )
     assert outcome.valid == TRIALS
     assert not provider.existing
-    assert {stages_fleet.state_of(trial) for _, trial in study.folder.planned()} == {State.DONE}
+    assert {tracking.state_of(trial) for _, trial in study.folder.planned()} == {State.DONE}
 
 
 def test_a_finished_trial_is_at_its_end_also_when_nobody_wrote_it_down(tmp_path: Path) -> None:
@@ -288,7 +287,7 @@ def test_a_finished_trial_is_at_its_end_also_when_nobody_wrote_it_down(tmp_path:
         path = trial.folder / "states.jsonl"
         path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
         assert trial.states()[-1].state == State.DESTROYING
-        assert stages_fleet.state_of(trial) is State.DONE
+        assert tracking.state_of(trial) is State.DONE
 
 
 def test_what_one_trial_meets_ends_the_study_when_results_cannot_be_stored(

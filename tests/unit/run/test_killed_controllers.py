@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nephoscope.app import fleet as stages_fleet
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation, tracking
 from nephoscope.run.states import ENDS
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
@@ -104,11 +103,11 @@ class Fleet:
 
 
 def require_all_is_well(fleet: Fleet) -> None:
-    rows = stages.status(fleet.folder)
+    rows = evaluation.status(fleet.folder)
     assert {row.state for row in rows} == {"finished"}
     assert {row.verdict for row in rows} == {"valid"}
     assert fleet.loads_by_trial() == {row.trial: 1 for row in rows}
-    assert set(stages_fleet.progress(fleet.folder, 0).states.values()) <= ENDS
+    assert set(tracking.progress(fleet.folder, 0).states.values()) <= ENDS
     there = cloud(fleet.path / "cloud")
     sys.stdout.write(f"created {there.created()} terminated {there.terminated()}\n")
     assert there.created() == there.terminated() >= len(rows)
@@ -123,7 +122,7 @@ def test_loads_go_on_while_their_controller_is_dead_and_the_next_one_waits_for_t
     }
     assert fleet.run() == "finished 4 valid 4 refused 0\n"
     require_all_is_well(fleet)
-    attempts = {row.trial: row.attempt for row in stages.status(fleet.folder)}
+    attempts = {row.trial: row.attempt for row in evaluation.status(fleet.folder)}
     assert len(open_before) == 2
     assert open_before.items() <= attempts.items()
 
@@ -136,7 +135,7 @@ def test_ten_kills_at_random_moments_and_machines_that_lack(tmp_path: Path) -> N
         fleet.killed_after(draws.uniform(0.0, 3.0))
     assert fleet.run() == "finished 8 valid 8 refused 0\n"
     require_all_is_well(fleet)
-    spent = stages_fleet.progress(fleet.folder, 0).spent_usd
+    spent = tracking.progress(fleet.folder, 0).spent_usd
     assert spent is not None
     assert 8 * 2.0 * 0.1 < spent < 100.0
 
@@ -182,6 +181,6 @@ def test_ctrl_c_gives_everything_back_and_the_same_command_goes_on(tmp_path: Pat
     assert process.returncode == 130, talk
     there = cloud(tmp_path / "cloud")
     assert there.created() == there.terminated() == 2
-    assert sorted(row.state for row in stages.status(fleet.folder)) == [*["interrupted"] * 2, *["planned"] * 2]
+    assert sorted(row.state for row in evaluation.status(fleet.folder)) == [*["interrupted"] * 2, *["planned"] * 2]
     assert fleet.run() == "finished 4 valid 4 refused 0\n"
     assert there.created() == there.terminated() == 6

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.app import fleet as stages_fleet
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation, tracking
 from nephoscope.run.spending import cost_until
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
@@ -151,14 +150,14 @@ def test_four_kills_and_capacity_that_lacks_leave_no_machine_no_volume_and_no_lo
     said, talk = last.communicate(timeout=600)
     assert said == "finished 8 valid 8 refused 0\n", talk
     left = account(fleet.url)
-    spent_usd = stages_fleet.progress(fleet.folder, 0).spent_usd
+    spent_usd = tracking.progress(fleet.folder, 0).spent_usd
     sys.stdout.write(
         f"created {left.created} terminated {left.terminated} left {left.created - left.terminated} "
         f"volumes {left.volumes} groups {left.groups} spent ${spent_usd:.2f} of ${fleet.max_usd:.2f}\n"
     )
     assert left.created == left.terminated >= 8 * 4
     assert (left.volumes, left.groups) == (0, 0)
-    assert fleet.loads_by_trial() == {row.trial: 1 for row in stages.status(fleet.folder)}
+    assert fleet.loads_by_trial() == {row.trial: 1 for row in evaluation.status(fleet.folder)}
     assert spent_usd is not None
     assert 0 < spent_usd <= fleet.max_usd
     lacked = [

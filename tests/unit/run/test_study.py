@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from nephoscope.analysis import stored
-from nephoscope.app import cli, stages
-from nephoscope.app.stages import load, plan
+from nephoscope.app import cli
+from nephoscope.app.stages import evaluation
+from nephoscope.app.stages.planning import load, plan
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
 from nephoscope.machines.fake import Answer
 from nephoscope.model.errors import DatabaseFailed, InputError, StorageFailed, ToolTimedOut
@@ -30,16 +31,16 @@ def run(study: Rehearsal) -> StudyOutcome:
 
 
 def states(folder: ResultsFolder) -> list[str]:
-    return [row.state for row in stages.status(folder)]
+    return [row.state for row in evaluation.status(folder)]
 
 
 def test_a_study_of_fakes_runs_to_its_report(tmp_path: Path) -> None:
     study = rehearsal(tmp_path / "r")
     assert run(study) == StudyOutcome(finished=TRIALS, valid=TRIALS, failed=0)
     assert [verdict for _, _, verdict, _ in study.heard.ended] == [VerdictKind.VALID] * TRIALS
-    analysed = stages.analyze(study.folder)
+    analysed = evaluation.analyze(study.folder)
     assert {row.n for row in analysed.statistics} == {6}
-    page = stages.report(study.folder)
+    page = evaluation.report(study.folder)
     assert page.read_text(encoding="utf-8").count("small") > 3
     assert not study.database.running
     assert not study.provider.existing
@@ -52,7 +53,7 @@ def test_finished_trials_are_never_repeated(tmp_path: Path) -> None:
     assert run(again).finished == TRIALS
     assert again.heard.ended == []
     assert again.heard.finished_before == TRIALS
-    assert {row.attempts for row in stages.status(again.folder)} == {1}
+    assert {row.attempts for row in evaluation.status(again.folder)} == {1}
 
 
 def test_a_killed_attempt_stays_beside_its_successor(tmp_path: Path) -> None:
@@ -63,7 +64,7 @@ def test_a_killed_attempt_stays_beside_its_successor(tmp_path: Path) -> None:
     (killed.raw_dir / "half").write_text("half an output")
     assert states(study.folder)[0] == "interrupted"
     run(study)
-    row = stages.status(study.folder)[0]
+    row = evaluation.status(study.folder)[0]
     assert (row.state, row.attempt, row.attempts) == ("finished", 2, 2)
     assert (killed.raw_dir / "half").read_text() == "half an output"
     assert killed.status() is None
@@ -75,7 +76,7 @@ def test_a_failed_trial_is_kept_with_class_and_hint_the_study_goes_on_and_the_ne
     failure = DatabaseFailed("it did not come up", hint="read its log")
     study = rehearsal(tmp_path / "r", database_failures=chain([failure], repeat(None)))
     assert run(study) == StudyOutcome(finished=TRIALS - 1, valid=TRIALS - 1, failed=1)
-    (failed,) = [row for row in stages.status(study.folder) if row.state == "failed"]
+    (failed,) = [row for row in evaluation.status(study.folder) if row.state == "failed"]
     assert failed.reasons == ["database_failed: it did not come up; hint: read its log"]
     attempt = study.folder.trial(failed.trial).decisive_attempt()
     assert attempt is not None
@@ -87,10 +88,10 @@ def test_a_failed_trial_is_kept_with_class_and_hint_the_study_goes_on_and_the_ne
 def test_a_missing_tool_is_not_run_and_says_so(tmp_path: Path) -> None:
     study = rehearsal(tmp_path / "r", programs={"other": fake_program})
     assert run(study).failed == TRIALS
-    rows = stages.status(study.folder)
+    rows = evaluation.status(study.folder)
     assert {row.state for row in rows} == {"not run"}
     assert rows[0].reasons[0].startswith(f"not run: {PROGRAM} is not installed; hint:")
-    assert "is not installed" in stages.report(study.folder).read_text(encoding="utf-8")
+    assert "is not installed" in evaluation.report(study.folder).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("output", [b"", b"garbage", b"{}", b'{"rate": 0}', b'{"rate": "NaN"}', b"\xff\xfe"])
@@ -100,8 +101,10 @@ def test_garbage_with_exit_code_0_is_a_failed_trial_and_never_a_number(tmp_path:
 
     study = rehearsal(tmp_path / "r", programs={PROGRAM: program})
     assert run(study).finished == 0
-    assert all(reason.startswith("output_unreadable") for row in stages.status(study.folder) for reason in row.reasons)
-    assert stages.analyze(study.folder).statistics == []
+    assert all(
+        reason.startswith("output_unreadable") for row in evaluation.status(study.folder) for reason in row.reasons
+    )
+    assert evaluation.analyze(study.folder).statistics == []
 
 
 def test_parse_finishes_what_a_better_parser_can_read_and_leaves_raw_output_alone(tmp_path: Path) -> None:
@@ -113,11 +116,11 @@ def test_parse_finishes_what_a_better_parser_can_read_and_leaves_raw_output_alon
     raw = attempt.raw_dir / "fake.stdout"
     good = raw.read_bytes()
     raw.write_bytes(b"what an older parser could not read")
-    outcome = stages.parse(study.folder, study.clock)
+    outcome = evaluation.parse(study.folder, study.clock)
     assert (outcome.parsed, len(outcome.unreadable)) == (TRIALS - 1, 1)
     assert states(study.folder)[0] == "failed"
     raw.write_bytes(good)
-    assert stages.parse(study.folder, study.clock).parsed == TRIALS
+    assert evaluation.parse(study.folder, study.clock).parsed == TRIALS
     assert set(states(study.folder)) == {"finished"}
 
 
@@ -127,9 +130,9 @@ def test_parse_and_analyze_twice_give_identical_bytes(tmp_path: Path) -> None:
     names = ["statistics.parquet", "comparisons.parquet", "measurements.parquet", "trials.parquet", "analysis.json"]
 
     def bytes_after_all_stages() -> list[bytes]:
-        stages.parse(study.folder, study.clock)
-        stages.analyze(study.folder)
-        page = stages.report(study.folder)
+        evaluation.parse(study.folder, study.clock)
+        evaluation.analyze(study.folder)
+        page = evaluation.report(study.folder)
         return [*((study.folder.path / name).read_bytes() for name in names), page.read_bytes()]
 
     assert bytes_after_all_stages() == bytes_after_all_stages()
@@ -161,7 +164,7 @@ def test_a_defect_in_a_benchmark_is_a_failed_trial_with_its_traceback(tmp_path: 
 
     study = rehearsal(tmp_path / "r", programs={PROGRAM: program})
     assert run(study).failed == TRIALS
-    attempt = study.folder.trial(stages.status(study.folder)[0].trial).decisive_attempt()
+    attempt = study.folder.trial(evaluation.status(study.folder)[0].trial).decisive_attempt()
     assert attempt is not None
     assert "ZeroDivisionError" in (attempt.log_dir / "defect.txt").read_text()
 
@@ -184,7 +187,7 @@ def test_a_timeout_names_itself(tmp_path: Path) -> None:
     failure = ToolTimedOut("no machine in time")
     study = rehearsal(tmp_path / "r", provider_failures=chain([failure], repeat(None)))
     run(study)
-    assert [row.reasons for row in stages.status(study.folder) if row.state == "failed"] == [
+    assert [row.reasons for row in evaluation.status(study.folder) if row.state == "failed"] == [
         ["timeout: no machine in time"]
     ]
 
@@ -225,7 +228,7 @@ def test_a_report_made_during_a_run_is_not_taken_for_the_last_one(tmp_path: Path
 
     def program(argv: Sequence[str], stdin: bytes) -> Answer:
         if argv[1] != "--version" and not heard:
-            stages.analyze(study.folder)
+            evaluation.analyze(study.folder)
             heard.append(study.folder.analysis_path.exists())
         return fake_program(argv, stdin)
 
@@ -270,7 +273,7 @@ def test_damaged_telemetry_makes_the_verdict_unknown_and_says_why(tmp_path: Path
     attempt = trial.attempts()[0]
     (telemetry,) = attempt.raw_dir.glob("telemetry-*.jsonl")
     telemetry.write_text("garbage\n" + telemetry.read_text())
-    stages.parse(study.folder, study.clock)
+    evaluation.parse(study.folder, study.clock)
     (steal,) = [said for said in attempt.verdicts() if said.check == "steal"]
     assert steal.verdict is VerdictKind.UNKNOWN
     assert "telemetry line 1" in steal.reason
@@ -282,7 +285,7 @@ def test_a_sampler_that_never_started_is_not_a_quiet_machine(tmp_path: Path) -> 
     attempt = next(study.folder.planned())[1].attempts()[0]
     for telemetry in attempt.raw_dir.glob("telemetry-*.jsonl"):
         telemetry.unlink()
-    stages.parse(study.folder, study.clock)
+    evaluation.parse(study.folder, study.clock)
     said = {row.check: row.verdict for row in attempt.verdicts()}
     assert (said["steal"], said["sampler-cost"]) == (VerdictKind.UNKNOWN, VerdictKind.UNKNOWN)
 
@@ -295,7 +298,7 @@ def test_an_attempt_without_an_end_is_running_while_somebody_works_on_the_folder
     with study.folder.lock():
         trial.new_attempt(second.intent)
         assert states(study.folder)[:2] == ["interrupted", "running"]
-        assert stages.status(study.folder)[1].reasons == ["running now"]
+        assert evaluation.status(study.folder)[1].reasons == ["running now"]
     assert states(study.folder)[:2] == ["interrupted", "interrupted"]
 
 
@@ -303,38 +306,38 @@ def test_an_attempt_without_an_end_is_running_while_somebody_works_on_the_folder
 def test_an_analysis_that_cannot_be_read_is_made_again(tmp_path: Path, damage: Callable[[Any], Any]) -> None:
     study = rehearsal(tmp_path / "r")
     run(study)
-    stages.report(study.folder)
+    evaluation.report(study.folder)
     whole = study.folder.analysis_path.read_bytes()
     study.folder.analysis_path.write_text(json.dumps(damage(json.loads(whole))), encoding="utf-8")
-    stages.report(study.folder)
+    evaluation.report(study.folder)
     assert study.folder.analysis_path.read_bytes() == whole
 
 
 def test_a_report_is_never_of_other_trials_than_are_stored(tmp_path: Path) -> None:
     study = rehearsal(tmp_path / "r")
     run(study)
-    stages.report(study.folder)
+    evaluation.report(study.folder)
     written = study.folder.analysis_path.stat().st_mtime_ns
-    stages.report(study.folder)
+    evaluation.report(study.folder)
     assert study.folder.analysis_path.stat().st_mtime_ns == written, "nothing changed, nothing to analyse"
     attempt = next(study.folder.planned())[1].attempts()[0]
     first, *others = attempt.measurements()
     attempt.write_measurements([first.model_copy(update={"value": 12345.5}), *others])
-    stages.report(study.folder)
+    evaluation.report(study.folder)
     assert 12345.5 in {row.value for row in stored.read(study.folder).measurements}
 
 
 def test_an_analysis_that_was_not_stored_whole_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     study = rehearsal(tmp_path / "r")
     run(study)
-    stages.analyze(study.folder)
+    evaluation.analyze(study.folder)
 
     def full(name: str, content: bytes) -> Path:
         raise StorageFailed(f"{name}: {len(content)} bytes")
 
     monkeypatch.setattr(study.folder, "write_derived", full)
     with pytest.raises(StorageFailed):
-        stages.analyze(study.folder)
+        evaluation.analyze(study.folder)
     assert not study.folder.analysis_path.exists()
 
 
@@ -349,15 +352,15 @@ def test_a_parser_that_crashes_costs_one_trial(tmp_path: Path, monkeypatch: pyte
             raise ZeroDivisionError("by nothing")
         return derive(attempt, *rest)
 
-    monkeypatch.setattr(stages, "derive", parse)
-    outcome = stages.parse(study.folder, study.clock)
+    monkeypatch.setattr(evaluation, "derive", parse)
+    outcome = evaluation.parse(study.folder, study.clock)
     assert (outcome.parsed, len(outcome.unreadable)) == (TRIALS - 1, 1)
     assert "its parser crashed: ZeroDivisionError: by nothing" in outcome.unreadable[0]
     status = crashing.status()
     assert status is not None
     assert (status.state, status.failure_class) == ("failed", "output_unreadable")
     monkeypatch.undo()
-    assert stages.parse(study.folder, study.clock).parsed == TRIALS, "a better parser reads it again"
+    assert evaluation.parse(study.folder, study.clock).parsed == TRIALS, "a better parser reads it again"
 
 
 def test_a_trial_of_another_version_of_its_benchmark_is_not_parsed(
@@ -378,11 +381,11 @@ def test_a_kept_trial_has_the_place_at_which_it_was_run(tmp_path: Path) -> None:
     """A new plan may give it another; the order of execution is what explains a drift."""
     first = rehearsal(tmp_path / "r")
     run(first)
-    ran = {row.trial: (row.position, row.block) for row in stages.status(first.folder)}
+    ran = {row.trial: (row.position, row.block) for row in evaluation.status(first.folder)}
     moved = [
         row.model_copy(update={"intent": row.intent.model_copy(update={"position": 1 + index})})
         for index, row in enumerate(reversed(first.folder.plan().trials))
     ]
     plan_now = first.folder.plan().model_copy(update={"trials": moved})
     adopt_plan(first.folder, STUDY, plan_now, replan=True)
-    assert {row.trial: (row.position, row.block) for row in stages.status(first.folder)} == ran
+    assert {row.trial: (row.position, row.block) for row in evaluation.status(first.folder)} == ran

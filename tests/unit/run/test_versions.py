@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from nephoscope.app import stages
+from nephoscope.app.stages import evaluation
 from nephoscope.model.errors import InputError
 from nephoscope.run.preflight import preflight
 from nephoscope.run.study import run_study
@@ -43,7 +43,7 @@ def test_a_plan_of_another_version_is_not_run_on(tmp_path: Path, changes: dict[s
 def test_what_both_versions_know_is_reported(tmp_path: Path) -> None:
     study = measured(tmp_path)
     replanned(study.folder, version=99)
-    assert stages.analyze(study.folder).statistics
+    assert evaluation.analyze(study.folder).statistics
 
 
 def test_a_number_that_this_version_does_not_know_is_not_left_out_in_silence(tmp_path: Path) -> None:
@@ -53,11 +53,11 @@ def test_a_number_that_this_version_does_not_know_is_not_left_out_in_silence(tmp
     stored = attempt.measurements()
     attempt.write_measurements([*stored, stored[0].model_copy(update={"metric": "once_measured"})])
     with pytest.raises(InputError, match=r"version 1 of the benchmark 'fake', .* holds once_measured"):
-        stages.analyze(study.folder)
+        evaluation.analyze(study.folder)
 
 
 def test_parameters_that_this_version_does_not_know_are_refused(tmp_path: Path) -> None:
     study = measured(tmp_path)
     replanned(study.folder, version=99, parameters={"once_asked": 1})
     with pytest.raises(InputError, match=r"version 99 of the benchmark 'fake', .*: once_asked: "):
-        stages.analyze(study.folder)
+        evaluation.analyze(study.folder)

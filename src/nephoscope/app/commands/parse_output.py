@@ -1,12 +1,14 @@
 """`nephoscope parse-output`: which tool wrote a file, and the metrics in it."""
 
-import json
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from nephoscope.app.commands.options import OTHERS, AsJson, add_command
+from nephoscope.app.console import print_json, print_table, say
 
 if TYPE_CHECKING:
     from nephoscope.parsers.flat import FlatMetric
@@ -22,7 +24,6 @@ Files = Annotated[
         help="what a tool printed, such as a file in trials/*/attempts/*/raw/; - reads standard input",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="print all values as JSON: no list is shortened, SI units")]
 
 
 @dataclass(frozen=True)
@@ -47,22 +48,25 @@ class Refused:
 
 def register(app: typer.Typer) -> None:
     """Adds the command."""
-    example = (
-        "Example: nephoscope parse-output iperf3.json fio.json; or: sysbench fileio run | nephoscope parse-output -"
+    add_command(
+        app,
+        parse_output,
+        name="parse-output",
+        under=OTHERS,
+        example="parse-output iperf3.json fio.json; or: sysbench fileio run | nephoscope parse-output -",
     )
-    app.command("parse-output", epilog=example)(parse_output)
 
 
 def parse_output(files: Files, as_json: AsJson = False) -> None:
     """Tell which tool wrote a file, and print its metrics. Works on the output of any run, not just of nephoscope's.
 
     It knows fio, sysbench, stress-ng, CoreMark, iperf 2 and 3, netperf, sockperf, ping, lscpu, lsblk, dmidecode and
-    /proc/cpuinfo, and recognises them by what they print: the names of files do not matter. It refuses output that is
-    cut off or contradicts itself. Exit code 4 when it could not read a file; it prints the others all the same.
+    /proc/cpuinfo, and recognises them by what they print: the names of files do not matter. It rejects output that is
+    truncated or contradicts itself. Exit code 4 if a file cannot be read; the other files are still printed.
     """
     found = [_found(path) for path in files]
     if as_json:
-        sys.stdout.write(json.dumps([_as_json(one) for one in found], indent=1, ensure_ascii=False) + "\n")
+        print_json([_as_json(one) for one in found])
     else:
         for one in found:
             if isinstance(one, Read):
@@ -112,17 +116,13 @@ def _metrics(one: Read, *, max_items: int | None) -> list["FlatMetric"]:
 
 
 def _print(one: Read) -> None:
-    from rich.markup import escape
-    from rich.table import Column, Table
-
-    from nephoscope.app.console import output
-
     version = f", version {one.version}" if one.version else ""
-    output().print(f"{one.file}: {one.tool}{version} ({one.reason})", highlight=False, markup=False)
-    table = Table("metric", Column("value", justify="right"), "unit")
-    for row in _metrics(one, max_items=MAX_ITEMS):
-        table.add_row(*map(escape, (row.metric, *_for_people(row))))
-    output().print(table if table.row_count else "It holds no metrics: the tool did nothing that it measured.")
+    say(f"{one.file}: {one.tool}{version} ({one.reason})")
+    rows = [(row.metric, *_for_people(row)) for row in _metrics(one, max_items=MAX_ITEMS)]
+    if rows:
+        print_table(("metric", "value", "unit"), rows)
+    else:
+        say("The file has no metrics: the tool measured nothing.")
 
 
 def _for_people(row: "FlatMetric") -> tuple[str, str]:
@@ -156,7 +156,7 @@ def _raise_for(refused: list[Refused], *, of: int) -> None:
         lines.append(f"  {one.file}: {looks}{one.error}")
     hints = []
     if any(one.tool for one in refused):
-        hints.append("output that was cut off or edited is refused: copy the file again, or run the tool again")
+        hints.append("truncated or edited output is rejected: copy the file again, or run the tool again")
     if not all(one.tool for one in refused):
         hints.append(f"nephoscope reads the output of: {', '.join(PARSERS)}")
     raise FilesUnreadable("\n".join(lines), hint="; ".join(hints))

@@ -1,12 +1,12 @@
-"""Every importer by the name that the command line uses."""
+"""Every importer by the name that the command line uses. Its module loads when it reads: `--help` lists all of them."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nephoscope.prices.importers import aws, azure, cyclenerd, gcp_skus, skypilot, spare_cores
-from nephoscope.prices.importers.base import Imported, Origin
-from nephoscope.prices.rows import read_csv
+if TYPE_CHECKING:
+    from nephoscope.prices.importers.base import Imported, Origin
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Importer:
     """How to read one kind of price list."""
 
     what: str
-    read: Callable[[Path, Origin], Imported]
+    read: "Callable[[Path, Origin], Imported]"
     licence: str = "not stated"
     """Of the list, where it has one and always the same."""
     takes: frozenset[str] = frozenset({"source", "licence", "date"})
@@ -23,21 +23,60 @@ class Importer:
     """Its lists say on which day they were published; others say since when a price holds, which may be long ago."""
 
 
-def _own(path: Path, _origin: Origin) -> Imported:
+def _own(path: Path, _origin: "Origin") -> "Imported":
     """Our own CSV names source, licence and date in every row; the origin says nothing new."""
+    from nephoscope.prices.importers.base import Imported
+    from nephoscope.prices.rows import read_csv
+
     return Imported(rows=read_csv(path))
+
+
+def _aws(path: Path, origin: "Origin") -> "Imported":
+    from nephoscope.prices.importers.aws import read
+
+    return read(path, origin)
+
+
+def _azure(path: Path, origin: "Origin") -> "Imported":
+    from nephoscope.prices.importers.azure import read
+
+    return read(path, origin)
+
+
+def _gcp_skus(path: Path, origin: "Origin") -> "Imported":
+    from nephoscope.prices.importers.gcp_skus import read
+
+    return read(path, origin)
+
+
+def _cyclenerd(path: Path, origin: "Origin") -> "Imported":
+    from nephoscope.prices.importers.cyclenerd import read
+
+    return read(path, origin)
+
+
+def _spare_cores(path: Path, origin: "Origin") -> "Imported":
+    from nephoscope.prices.importers.spare_cores import read
+
+    return read(path, origin)
+
+
+def _skypilot(path: Path, origin: "Origin") -> "Imported":
+    from nephoscope.prices.importers.skypilot import read
+
+    return read(path, origin)
 
 
 IMPORTERS: Mapping[str, Importer] = {
     "csv": Importer("our own CSV", _own, takes=frozenset()),
-    "aws": Importer("AWS Price List JSON: GetProducts, bulk file, savings plans", aws.read, states_its_day=True),
-    "azure": Importer("Azure Retail Prices JSON", azure.read),
-    "gcp-skus": Importer("GCP SKU JSON of the Cloud Billing Catalog", gcp_skus.read),
-    "cyclenerd": Importer("pricing.yml of google-cloud-pricing-cost-calculator", cyclenerd.read, "Apache-2.0"),
-    "spare-cores": Importer("SQLite of Spare Cores", spare_cores.read, "CC-BY-SA-4.0"),
+    "aws": Importer("AWS Price List JSON: GetProducts, bulk file, savings plans", _aws, states_its_day=True),
+    "azure": Importer("Azure Retail Prices JSON", _azure),
+    "gcp-skus": Importer("GCP SKU JSON of the Cloud Billing Catalog", _gcp_skus),
+    "cyclenerd": Importer("pricing.yml of google-cloud-pricing-cost-calculator", _cyclenerd, "Apache-2.0"),
+    "spare-cores": Importer("SQLite of Spare Cores", _spare_cores, "CC-BY-SA-4.0"),
     "skypilot": Importer(
         "vms.csv of a SkyPilot catalog; needs --provider and --date",
-        skypilot.read,
+        _skypilot,
         "Apache-2.0",
         takes=frozenset({"source", "licence", "date", "provider"}),
     ),

@@ -1,27 +1,33 @@
-"""Whether a cloud can be asked for what a configuration says, as far as is known without asking it. Pure."""
+"""Whether a cloud can be asked for what a configuration says, as far as is known without asking it. Pure.
+
+The modules of a cloud load when a study uses it.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from nephoscope.providers.aws import plan as aws_plan
-from nephoscope.providers.azure import plan as azure_plan
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.order import ClusterOrder, order_of
-from nephoscope.providers.gcp import plan as gcp_plan
 from nephoscope.study.model import Configuration
 
 
 def _aws(order: ClusterOrder) -> None:
+    from nephoscope.providers.aws import plan as aws_plan
+
     for role in order.roles:
         aws_plan.machines_call(order, role, "group", cores=None)
 
 
 def _azure(order: ClusterOrder) -> None:
+    from nephoscope.providers.azure import plan as azure_plan
+
     azure_plan.making_steps(order, "subscription")
 
 
 def _gcp(order: ClusterOrder) -> None:
+    from nephoscope.providers.gcp import plan as gcp_plan
+
     gcp_plan.machine_calls(order, "project")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from nephoscope.app.stages import load
+from nephoscope.app.stages.planning import load
 from nephoscope.benchmarks.storage.fio import Fio
 from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
 from nephoscope.benchmarks.storage.raw_device import reason_against, require_unused

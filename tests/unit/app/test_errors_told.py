@@ -10,8 +10,11 @@ from nephoscope.model.errors import CapacityLacking, InputError, NephoscopeError
     ("error", "told"),
     [
         (InputError("no such key", hint="look it up"), "error: no such key\nhint: look it up\n"),
-        (OutputUnreadable("garbage"), "error: garbage\nthis is for nephoscope to mend: please report it\n"),
-        (CapacityLacking("none left"), "error: none left\nnobody has to do anything: it may pass by itself\n"),
+        (OutputUnreadable("garbage"), "error: garbage\nthis is a defect in nephoscope: please report it\n"),
+        (
+            CapacityLacking("none left"),
+            "error: none left\nnothing to do on your side: it may pass by itself, so try again later\n",
+        ),
     ],
 )
 def test_an_error_says_whose_move_it_is(

@@ -1,0 +1,68 @@
+"""Arguments and options that several commands share, and how a command joins the command line."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+import typer.core
+
+MEASURE = "Measure"
+RESULTS = "Look at results"
+OTHERS = "Results and prices from elsewhere"
+"""Headings in `nephoscope --help`."""
+
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="study file (TOML); `nephoscope init` writes one")]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="results folder, as written by `run --out`")]
+Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="results folder [default: results/<study>]")]
+AsJson = Annotated[bool, typer.Option("--json", help="print JSON instead of a table")]
+
+
+class Group(typer.core.TyperGroup):
+    """Lists commands under the headings of their groups. Typer does that with Rich only, which takes time to load."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """See `TyperGroup`."""
+        commands = [(name, self.commands[name]) for name in self.list_commands(ctx)]
+        for heading in dict.fromkeys(_heading(command) for _, command in commands):
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [
+                        (name, command.get_short_help_str(_WHOLE))
+                        for name, command in commands
+                        if _heading(command) == heading
+                    ]
+                )
+
+
+_WHOLE = 200
+"""Characters of the first sentence of a help; longer than any of ours, so that none is cut."""
+
+
+def _heading(command: Any) -> str:
+    """Under which a command is listed."""
+    return str(getattr(command, "rich_help_panel", None) or "Commands")
+
+
+def add_command(
+    app: typer.Typer,
+    command: Callable[..., None],
+    *,
+    example: str,
+    then: str = "",
+    name: str | None = None,
+    under: str = "",
+) -> None:
+    """Adds a command whose help ends with an example and with what to do next.
+
+    Args:
+        app: the command line, or a group of commands.
+        command: a function whose arguments say what it takes.
+        example: a command line, without `nephoscope`.
+        then: what to do next.
+        name: of the command, where it is not the function's.
+        under: the heading in the list of commands.
+    """
+    following = f"\n\nNext: {then}" if then else ""
+    epilog = f"Example: nephoscope {example}{following}"
+    app.command(name, epilog=epilog, rich_help_panel=under or None)(command)

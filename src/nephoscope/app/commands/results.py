@@ -1,0 +1,186 @@
+"""`nephoscope analyze`, `report`, `query`, `compare`, `claims` and `parse`: what a results folder says."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from nephoscope.app.commands.options import RESULTS, AsJson, Folder, add_command
+from nephoscope.app.console import print_json, print_table, say, tell
+from nephoscope.model.errors import EXIT_TRIALS_FAILED, ClaimsFailed
+
+if TYPE_CHECKING:
+    from nephoscope.model.rows import ClaimRow, EditionRow
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    add_command(
+        app, report, under=RESULTS, example="report results/laptop", then="open results/laptop/report/index.html"
+    )
+    add_command(
+        app, analyze, under=RESULTS, example="analyze results/laptop --json", then="nephoscope report results/laptop"
+    )
+    add_command(
+        app, query, under=RESULTS, example='query results/laptop "select configuration, median from statistics"'
+    )
+    add_command(app, compare, under=RESULTS, example="compare results/2025 results/2026 --html changes.html")
+    add_command(app, claims, under=RESULTS, example="claims results/clouds --file claims.toml")
+    add_command(app, parse, under=RESULTS, example="parse results/laptop", then="nephoscope report results/laptop")
+
+
+def parse(folder: Folder) -> None:
+    """Read the raw output of every trial again and rebuild measurements and verdicts. Needs no machine."""
+    from nephoscope.app.stages import evaluation
+    from nephoscope.run.clock import SystemClock
+    from nephoscope.store.folder import ResultsFolder
+
+    outcome = evaluation.parse(ResultsFolder.existing(folder), SystemClock())
+    tell(f"{outcome.parsed:,} trials parsed; {len(outcome.unreadable):,} could not be read")
+    for line in outcome.unreadable:
+        tell(f"    {line}")
+    if outcome.unreadable:
+        raise typer.Exit(EXIT_TRIALS_FAILED)
+
+
+def analyze(folder: Folder, as_json: AsJson = False) -> None:
+    """Compute statistics, comparisons and conclusions from the measurements."""
+    from nephoscope.app.stages import evaluation
+    from nephoscope.store.folder import ResultsFolder
+
+    study = evaluation.analyze(ResultsFolder.existing(folder))
+    if as_json:
+        print_json({"statistics": study.statistics, "comparisons": study.comparisons, "insights": study.insights})
+        return
+    for insight in study.insights:
+        if insight.kind != "note":
+            say(f"- {insight.text}")
+
+
+def report(
+    folder: Folder,
+    pdf: Annotated[bool, typer.Option("--pdf", help="also write a PDF; needs pip install 'nephoscope[pdf]'")] = False,
+) -> None:
+    """Write the report (one HTML file, CSV, Parquet, a data bundle) and print its path. Needs no machine."""
+    from nephoscope.app.stages import evaluation
+    from nephoscope.store.folder import ResultsFolder
+
+    say(str(evaluation.report(ResultsFolder.existing(folder), pdf=pdf)))
+
+
+def claims(
+    folder: Folder,
+    file: Annotated[Path | None, typer.Option("--file", help="a claims file [default: DIR/claims.toml]")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Check claims against results: supported, refuted or undecided. Exit code 7 when one does not hold."""
+    from rich.text import Text
+
+    from nephoscope.app.stages import evaluation
+    from nephoscope.store.folder import ResultsFolder
+
+    rows = evaluation.claims(ResultsFolder.existing(folder), file)
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(
+            ("verdict", "claim", "evidence"),
+            (
+                (
+                    row.verdict if row.holds else Text(f"{row.verdict}: does not hold", style="bold red"),
+                    row.claim,
+                    _grounds(row),
+                )
+                for row in rows
+            ),
+        )
+    failed = sorted({row.claim for row in rows if not row.holds})
+    if failed:
+        raise ClaimsFailed(
+            f"{len(failed)} of {len({row.claim for row in rows})} claims do not hold: {', '.join(failed)}",
+            hint='see the rows behind them: nephoscope query DIR "select * from claims"',
+        )
+
+
+def _grounds(row: "ClaimRow") -> str:
+    by = f"{row.benchmark} {row.metric}" + (f", {row.view}" if row.view != "plain" else "")
+    if row.ratio is None:
+        return f"{by}: {row.reason}"
+    interval = f" ({_interval(row.low, row.high)})" if row.low is not None else ""
+    blocks = f" in {row.blocks} blocks" if row.blocks > 1 else ""
+    n = f"n = {row.n_left} against {row.n_right} {row.unit_of_n}{blocks}"
+    return f"{by}: {row.ratio:.4g} ×{interval}, {n}" + (f"; {row.reason}" if row.reason else "")
+
+
+def compare(
+    before: Annotated[Path, typer.Argument(metavar="A", help="a results folder")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="a later one, of the same configurations")],
+    basis: Annotated[str, typer.Option("--basis", help="compare prices of this basis")] = "on-demand",
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="also write a page")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare two studies like for like: change in performance, in price, and in performance per dollar."""
+    from nephoscope.app.stages import evaluation
+    from nephoscope.store.folder import ResultsFolder
+
+    found = evaluation.compare(ResultsFolder.existing(before), ResultsFolder.existing(after), basis)
+    if html is not None:
+        evaluation.write_comparison(html, found, (before.name, after.name))
+    if as_json:
+        print_json({"rows": found.rows, "overall": found.overall, "left_out": found.left_out})
+        return
+    print_table(
+        ("configuration", "metric", "performance B / A", "price B / A", "per dollar B / A", "n"),
+        map(_cells, found.rows),
+    )
+    for one in found.overall:
+        interval = f" [{one.low:.4g}, {one.high:.4g}]" if one.low is not None and one.high is not None else ""
+        what = f"{one.benchmark} {one.metric} over {one.configurations} configurations"
+        say(f"{what}: {one.ratio:.4g}{interval} times on average")
+    for line in found.left_out:
+        tell(f"left out: {line}")
+    say(f"{len(found.rows):,} like-for-like comparisons")
+
+
+def _cells(row: "EditionRow") -> tuple[str, ...]:
+    return (
+        row.configuration,
+        f"{row.benchmark} {row.metric}",
+        _change(row.ratio, row.low, row.high, row.verdict),
+        "" if row.price_ratio is None else f"{row.price_ratio:.4g}",
+        _change(row.dollar_ratio, row.dollar_low, row.dollar_high, row.dollar_verdict),
+        f"{row.n_after}, {row.n_before}",
+    )
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f"{low:.4g} to {high:.4g}"
+
+
+def _change(ratio: float | None, low: float | None, high: float | None, verdict: str | None) -> str:
+    interval = _interval(low, high)
+    return "" if ratio is None else f"{ratio:.4g}" + (f" ({interval})" if interval else "") + f" {verdict}"
+
+
+def query(
+    folder: Folder,
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="one select; each Parquet file is a table of its name")],
+    form: Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="format of the answer")] = "table",
+) -> None:
+    """Query the tables of a results folder with SQL (DuckDB). Changes nothing."""
+    from nephoscope.app.stages import evaluation
+    from nephoscope.store.folder import ResultsFolder
+
+    columns, rows = evaluation.query(ResultsFolder.existing(folder), sql)
+    if form == "json":
+        print_json([dict(zip(columns, map(_plain, row), strict=True)) for row in rows])
+    elif form == "csv":
+        sys.stdout.write(evaluation.csv_of(columns, rows))
+    else:
+        print_table(columns, (["" if cell is None else str(cell) for cell in row] for row in rows))
+
+
+def _plain(cell: Any) -> Any:
+    """What JSON has a form of; times and decimals as SQL writes them."""
+    return cell if cell is None or isinstance(cell, int | float | str | list | dict) else str(cell)

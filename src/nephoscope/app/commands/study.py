@@ -1,0 +1,168 @@
+"""`nephoscope init`, `plan`, `run` and `demo`: from a study file to stored trials. Loads what a command uses in it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nephoscope.app.commands import results
+from nephoscope.app.commands.options import MEASURE, AsJson, Out, StudyFile, add_command
+from nephoscope.app.console import print_json, print_rows, print_table, say, talk, tell
+from nephoscope.app.files import read_text, write_new
+from nephoscope.model.errors import EXIT_TRIALS_FAILED
+
+if TYPE_CHECKING:
+    from nephoscope.app.stages.running import CliOptions
+    from nephoscope.model.records import Plan
+    from nephoscope.run.study import StudyOutcome
+
+Scale = Annotated[
+    float | None,
+    typer.Option(
+        "--scale",
+        metavar="SHARE",
+        min=0.001,
+        max=1.0,
+        help="multiply sizes and run times of microbenchmarks by this, e.g. 0.05; threads, block sizes and queue "
+        "depths stay the same",
+    ),
+]
+Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
+Replan = Annotated[bool, typer.Option("--replan", help="replace the plan even if that drops trials")]
+MaxClusters = Annotated[
+    int, typer.Option("--max-clusters", min=1, help="how many trials may run at once, each on its own cluster")
+]
+MaxUsd = Annotated[
+    float | None,
+    typer.Option(
+        "--max-usd", min=0.01, help="spend no more than this: start no trial that could exceed it, stop one that would"
+    ),
+]
+Until = Annotated[
+    str | None,
+    typer.Option("--until", metavar="margin=X%", help="stop after a block once every margin is at most X %"),
+]
+State = Annotated[
+    str | None,
+    typer.Option("--state", metavar="URL", help="PostgreSQL database through which several controllers share a study"),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands."""
+    add_command(app, init, under=MEASURE, example="init my-study.toml", then="nephoscope plan my-study.toml")
+    add_command(app, plan, under=MEASURE, example="plan studies/laptop.toml", then="nephoscope run studies/laptop.toml")
+    add_command(
+        app,
+        run,
+        under=MEASURE,
+        example="run studies/laptop.toml --out results/laptop",
+        then="nephoscope report results/laptop",
+    )
+    add_command(
+        app, demo, under=MEASURE, example="demo --out results/laptop", then="open results/laptop/report/index.html"
+    )
+
+
+def init(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="the file to write")] = Path("study.toml"),
+) -> None:
+    """Write a starter study that explains every key."""
+    from nephoscope.study.starter import starter_study
+
+    write_new(file, starter_study())
+    tell(f"wrote {file}; next: nephoscope plan {file}")
+
+
+def plan(study: StudyFile, scale: Scale = None, rows: Rows = False, as_json: AsJson = False) -> None:
+    """Show what a study would measure, for how long and for how many dollars. Starts nothing."""
+    from nephoscope.app import planned as words
+    from nephoscope.app.stages import planning
+
+    planned = planning.plan(planning.read_study(study), scale=scale)
+    if as_json:
+        print_json(planned)
+        return
+    if rows:
+        print_rows(words.ROW_HEADERS, words.rows(planned))
+        return
+    for line in words.summary(planned):
+        say(line)
+    print_table(words.HEADERS, words.groups(planned))
+    _warn(planned)
+    tell(f"every trial: nephoscope plan {study} --rows", style="dim")
+
+
+def run(
+    study: StudyFile,
+    out: Out = None,
+    scale: Scale = None,
+    replan: Replan = False,
+    max_clusters: MaxClusters = 1,
+    max_usd: MaxUsd = None,
+    until: Until = None,
+    state: State = None,
+) -> None:
+    """Run a study, or resume it: finished trials are kept, interrupted ones restart."""
+    from nephoscope.app.stages.running import CliOptions
+
+    options = CliOptions(max_clusters, max_usd, state, until)
+    _run(read_text(study), str(study), out, options, scale=scale, replan=replan)
+
+
+def demo(out: Out = None) -> None:
+    """Measure this machine with the laptop study and write its report: plan, run and report in one command."""
+    from nephoscope.app.stages.running import CliOptions
+    from nephoscope.app.wiring import shipped_study
+
+    folder = out or Path("results/laptop")
+    try:
+        _run(shipped_study("laptop"), "laptop.toml", folder, CliOptions(), scale=None, replan=False)
+    except typer.Exit as ended:
+        if ended.exit_code != EXIT_TRIALS_FAILED:
+            raise
+        tell("some trials failed: the report says which ones, and why")
+    results.report(folder)
+
+
+def _run(text: str, name: str, out: Path | None, options: "CliOptions", *, scale: float | None, replan: bool) -> None:
+    from nephoscope.app.planned import in_one_line
+    from nephoscope.app.progress import LiveProgress
+    from nephoscope.app.stages import planning, running
+    from nephoscope.app.wiring import real_world
+    from nephoscope.run.clock import SystemClock
+    from nephoscope.run.signals import run_until_stopped
+    from nephoscope.store.folder import ResultsFolder
+
+    study = planning.load(text, name)
+    planned = planning.plan(study, scale=scale)
+    tell(in_one_line(planned))
+    _warn(planned)
+    folder = ResultsFolder(out or Path("results") / study.name)
+    how = running.run_options(folder, study, options)
+    with folder.lock():
+        running.adopt(folder, text, study, planned, replan=replan)
+        left_s = running.expected_left_s(folder)
+        with LiveProgress(talk(), SystemClock(), len(planned.trials), left_s) as progress:
+            outcome = run_until_stopped(running.run(folder, study, real_world(progress), how))
+    _tell_outcome(outcome, len(planned.trials), folder.path)
+    if outcome.failed or outcome.refused:
+        raise typer.Exit(EXIT_TRIALS_FAILED)
+
+
+def _tell_outcome(outcome: "StudyOutcome", planned: int, folder: Path) -> None:
+    if outcome.stopped:
+        tell(outcome.stopped)
+    if outcome.refused:
+        reason = next(iter(outcome.refused.values()))
+        tell(f"{len(outcome.refused):,} trials did not start, over budget: {reason}")
+    rejected = outcome.finished - outcome.valid
+    tell(
+        f"{outcome.finished:,} of {planned:,} trials finished: {outcome.valid:,} valid, {rejected:,} rejected; "
+        f"{outcome.failed:,} failed; results in {folder}"
+    )
+
+
+def _warn(planned: "Plan") -> None:
+    for warning in planned.warnings:
+        tell(f"warning: {warning}", style="yellow")

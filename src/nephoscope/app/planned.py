@@ -1,0 +1,73 @@
+"""A plan in words: a summary of a few lines, and its trials in groups. Pure."""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+from nephoscope.app.words import counted, dollars, duration
+from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
+
+HEADERS = ("benchmark", "trials", "each, mean", "total", "cost")
+ROW_HEADERS = ("#", "block", "configuration", "benchmark", "replicate", "takes", "trial")
+_UNKNOWN = "-"
+
+
+def in_one_line(plan: Plan) -> str:
+    """'24 trials, about 4 min 00 s, $2.40'."""
+    price = _price(plan)
+    return f"{counted(len(plan.trials), 'trial')}, about {duration(plan.expected_duration_s)}, {price}"
+
+
+def summary(plan: Plan) -> Iterator[str]:
+    """What it measures, how long that takes, what it costs, and how many machines it holds at once."""
+    intents = [trial.intent for trial in plan.trials]
+    configurations = len({intent.configuration_name for intent in intents})
+    benchmarks = len({intent.benchmark.name for intent in intents})
+    replicates = len({intent.replicate for intent in intents})
+    product = " × ".join(
+        (
+            counted(configurations, "configuration"),
+            counted(benchmarks, "benchmark"),
+            counted(replicates, "replicate"),
+        )
+    )
+    missing = configurations * benchmarks * replicates - len(intents)
+    without = f", less {missing:,} that do not apply" if missing else ""
+    yield f"{counted(len(intents), 'trial')}: {product}{without}"
+    yield f"about {duration(plan.expected_duration_s)}, one trial after another; {_price(plan)}"
+    yield f"machines at once: {max(map(_machines, intents), default=0)} (times --max-clusters)"
+
+
+def groups(plan: Plan) -> Iterator[tuple[str, ...]]:
+    """A row for each benchmark; see `HEADERS`."""
+    in_order = sorted(plan.trials, key=lambda trial: trial.intent.benchmark.name)
+    for name, group in groupby(in_order, key=lambda trial: trial.intent.benchmark.name):
+        yield _group(name, list(group))
+
+
+def rows(plan: Plan) -> Iterator[tuple[str, ...]]:
+    """A row for each trial, in the order of the plan; see `ROW_HEADERS`."""
+    for trial in plan.trials:
+        intent = trial.intent
+        yield (
+            *(str(intent.position), str(intent.block), intent.configuration_name, intent.benchmark.name),
+            *(str(intent.replicate), duration(trial.expected_duration_s), intent.id),
+        )
+
+
+def _group(name: str, trials: list[PlannedTrial]) -> tuple[str, ...]:
+    total_s = sum(trial.expected_duration_s for trial in trials)
+    prices_usd = [trial.price_usd for trial in trials if trial.price_usd is not None]
+    cost = dollars(sum(prices_usd)) if len(prices_usd) == len(trials) else _UNKNOWN
+    return name, f"{len(trials):,}", duration(total_s / len(trials)), duration(total_s), cost
+
+
+def _price(plan: Plan) -> str:
+    if plan.price_usd is not None:
+        return dollars(plan.price_usd)
+    return "not priced" + (f" ({'; '.join(plan.unpriced)})" if plan.unpriced else "")
+
+
+def _machines(intent: TrialIntent) -> int:
+    """Of one cluster of a trial."""
+    roles = (intent.configuration.get("database_machine"), intent.configuration.get("load_machine"))
+    return sum(int(role["count"]) for role in roles if role)

@@ -1,0 +1,70 @@
+"""Other people's files -> a results folder."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import nephoscope
+from nephoscope.app.stages.evaluation import status
+from nephoscope.importers import folder as import_folder
+from nephoscope.importers.cloud_report_2019.logs import ImportRecord, import_tree
+from nephoscope.importers.cloud_report_2019.study import study_of
+from nephoscope.importers.registry import IMPORTERS
+from nephoscope.model.errors import InputError
+from nephoscope.model.records import SourceRecord
+from nephoscope.model.rows import ImportedRow, TrialRow
+from nephoscope.store.atomic import write_bytes, write_text
+from nephoscope.store.folder import ResultsFolder
+
+
+@dataclass(frozen=True)
+class ImportedFolder:
+    """What an import left."""
+
+    source: SourceRecord
+    trials: list[TrialRow]
+
+
+def import_results(name: str, path: Path, folder: ResultsFolder) -> ImportedFolder:
+    """Other people's files -> a results folder.
+
+    Args:
+        name: of the importer, a key of `IMPORTERS`.
+        path: what it reads.
+        folder: new, or of an earlier import.
+
+    Raises:
+        InputError: nothing of that kind is there, or the folder holds a study that was measured here.
+        StorageFailed: results could not be stored.
+    """
+    _refuse_inside(folder.path, path)
+    found = IMPORTERS[name].read(path)
+    source = import_folder.write(found, folder, nephoscope.__version__)
+    return ImportedFolder(source, status(folder))
+
+
+def import_cloud_report_2019(tree: Path, out: Path | None) -> ImportRecord:
+    """Logs of 2019 -> verdicts, and with `out` a results folder with every number and import.json there.
+
+    Raises:
+        InputError: no such logs, or `out` holds a study that was measured here.
+        FolderInUse: somebody works on `out`.
+        StorageFailed: a file cannot be written.
+    """
+    if out is None:
+        return import_tree(tree)[0]
+    from nephoscope.analysis.tables import to_csv, to_parquet
+
+    _refuse_inside(out, tree)
+    record, study = study_of(tree)
+    import_folder.write(study, ResultsFolder(out), nephoscope.__version__)
+    rows = import_tree(tree)[1]
+    write_bytes(out / "import.csv", to_csv(rows, ImportedRow))
+    write_bytes(out / "import.parquet", to_parquet(rows, ImportedRow))
+    write_text(out / "import.json", record.model_dump_json(by_alias=True, indent=1) + "\n")
+    return record
+
+
+def _refuse_inside(out: Path, path: Path) -> None:
+    """Otherwise the next import would read its own copies of raw files as more runs."""
+    if out.resolve().is_relative_to(path.resolve()):
+        raise InputError(f"--out {out} is inside {path}, the folder to import", hint="choose a folder outside it")

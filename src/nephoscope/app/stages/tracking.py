@@ -1,0 +1,93 @@
+"""How far a study is, and what it left at its providers."""
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+from nephoscope.checks.registry import overall
+from nephoscope.model.records import PlannedTrial, VerdictKind
+from nephoscope.run.cleaning import Cleaned, clean, find
+from nephoscope.run.spending import spent_usd
+from nephoscope.run.states import ENDS, STOPS, State
+from nephoscope.run.study import study_key
+from nephoscope.run.world import World
+from nephoscope.store.folder import ResultsFolder, Trial
+
+
+@dataclass(frozen=True)
+class StudyProgress:
+    """How a study stands."""
+
+    states: dict[str, State]
+    """By trial."""
+    left_s: float
+    """Until its end, by the plan and by how long ended trials took."""
+    spent_usd: float | None
+    """`None`: no price is known."""
+
+    @property
+    def ended(self) -> int:
+        """Trials at their end."""
+        return sum(state in ENDS for state in self.states.values())
+
+    @property
+    def words(self) -> str:
+        """'3 done, 2 running'."""
+        counts = Counter(self.states.values())
+        return ", ".join(f"{counts[state]} {state}" for state in State if counts[state])
+
+
+def progress(folder: ResultsFolder, now_unix_ms: int) -> StudyProgress:
+    """How a study stands, from what is stored alone; somebody may be working on it."""
+    rows = list(folder.planned())
+    states = {planned.intent.id: state_of(trial) for planned, trial in rows}
+    active = sum(state not in STOPS and state is not State.PLANNED for state in states.values())
+    priced = any(planned.price_usd is not None for planned, _ in rows)
+    return StudyProgress(
+        states=states,
+        left_s=_left_s(rows, states) / max(1, active),
+        spent_usd=spent_usd(folder, now_unix_ms) if priced else None,
+    )
+
+
+def state_of(trial: Trial) -> State:
+    """Of one trial; what is finished is at its end, also where its controller died before it wrote that down."""
+    states = trial.states()
+    last = State(states[-1].state) if states else State.PLANNED
+    if last in ENDS or not trial.finished():
+        return last
+    attempt = trial.decisive_attempt()
+    valid = attempt is not None and overall(attempt.verdicts()) is VerdictKind.VALID
+    return State.DONE if valid else State.INVALID
+
+
+def _left_s(rows: list[tuple[PlannedTrial, Trial]], states: dict[str, State]) -> float:
+    expected = took = left = 0.0
+    for planned, trial in rows:
+        if states[planned.intent.id] not in ENDS:
+            left += planned.expected_duration_s
+            continue
+        attempt = trial.decisive_attempt()
+        status = attempt.status() if attempt else None
+        if status is not None and status.duration_s is not None and status.state == "finished":
+            expected += planned.expected_duration_s
+            took += status.duration_s
+    return left * (took / expected if expected > 0 else 1.0)
+
+
+async def clean_up(folder: ResultsFolder, world: World) -> Cleaned:
+    """Gives back every cluster of the folder's study that any provider of its plan still lists.
+
+    Raises:
+        NephoscopeError: a provider cannot be asked.
+    """
+    rows, key = [planned for planned, _ in folder.planned()], study_key(folder)
+    names = sorted({str(planned.intent.configuration["provider"]) for planned in rows})
+    providers = [world.providers[name] for name in names if name in world.providers]
+    not_asked = await find(providers, key, rows)
+    return replace(await clean(providers, key, world.clock), not_asked=not_asked)
+
+
+def created(folder: ResultsFolder) -> int:
+    """Clusters that the folder's attempts asked for."""
+    leases = (attempt.lease() for _, trial in folder.planned() for attempt in trial.attempts())
+    return len({lease.cluster for lease in leases if lease is not None})

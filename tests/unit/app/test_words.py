@@ -1,0 +1,42 @@
+"""Numbers in a terminal, and a plan in words."""
+
+from typing import get_args
+
+import pytest
+
+from nephoscope.app.commands.prices import BasisName
+from nephoscope.app.planned import groups, in_one_line, summary
+from nephoscope.app.stages.planning import load, plan
+from nephoscope.app.words import counted, dollars, duration
+from nephoscope.prices.rows import Basis
+from tests.support.fake_world import STUDY
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (8.2, "8 s"),
+        (125, "2 min 05 s"),
+        (3600 * 3 + 600, "3 h 10 min"),
+        (86400, "24 h (1.0 days)"),
+        (50_366_727, "13,991 h (582.9 days)"),
+    ],
+)
+def test_long_durations_have_their_days_beside_them(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_thousands_are_separated() -> None:
+    assert dollars(101_491.706) == "$101,491.71"
+    assert (counted(1, "row"), counted(3102, "row")) == ("1 row", "3,102 rows")
+
+
+def test_the_choices_of_basis_are_those_of_the_price_book() -> None:
+    assert list(get_args(BasisName)) == list(Basis)
+
+
+def test_a_plan_is_summed_up_by_benchmark() -> None:
+    planned = plan(load(STUDY.replace('provider = "fake"', 'provider = "fake"\nprice_usd_per_hour = 36.0'), "study"))
+    assert in_one_line(planned) == "24 trials, about 4 min 00 s, $2.40"
+    assert list(summary(planned))[1] == "about 4 min 00 s, one trial after another; $2.40"
+    assert [(row[1], row[3], row[4]) for row in groups(planned)] == [("12", "2 min 00 s", "$1.20")] * 2
