@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.fake import Answer
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric
@@ -71,7 +72,7 @@ class Fake:
         """See `Benchmark.run`."""
         machine = site.cluster.database[0]
         argv = [PROGRAM, str(len(machine.cpus)), str(site.seed), parameters.model_dump_json()]
-        completed = await site.execute(machine, "fake", argv, timeout_s=600)
+        completed = await site.execute(machine, "fake", Command(argv, timeout_s=600))
         completed.require()
 
     def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:  # noqa: ARG002 - the output says it all

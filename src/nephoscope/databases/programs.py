@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from pathlib import Path, PurePosixPath
 
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import InputError
 
 _LOOK_TIMEOUT_S = 60.0
@@ -22,7 +22,7 @@ async def taken_along(machine: MachineHandle, binary: str, program: str) -> str:
             wanted = await asyncio.to_thread(lambda: hashlib.file_digest(content, "sha256").hexdigest())
     except OSError as error:
         raise InputError(f"`database.binary` {local} cannot be read: {error.strerror}") from error
-    there = await machine.remote.execute(["sha256sum", program], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    there = await machine.remote.execute(Command(["sha256sum", program], timeout_s=_LOOK_TIMEOUT_S, pinned=False))
     if there.exit_code != 0 or there.stdout.decode(errors="replace").split()[:1] != [wanted]:
         await _execute(machine, "mkdir", "-p", str(PurePosixPath(program).parent))
         await machine.remote.upload(local, f"{program}.new")
@@ -32,4 +32,4 @@ async def taken_along(machine: MachineHandle, binary: str, program: str) -> str:
 
 
 async def _execute(machine: MachineHandle, *argv: str) -> None:
-    (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require()
+    (await machine.remote.execute(Command(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False))).require()

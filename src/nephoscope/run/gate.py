@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import Needs
 from nephoscope.checks.thresholds import BUSY_BEFORE, CLOCK_OFFSET
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import VERSION_OPTIONS
 from nephoscope.model.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine
 from nephoscope.model.records import CO_LOCATED, EMULATED, Facts, FactsRecord, StartedRecord
@@ -113,7 +113,7 @@ async def _versions(cluster: Cluster, needs: Needs, world: World) -> dict[str, s
 async def _version(tool: str, machine: MachineHandle, world: World) -> str:
     program = world.load_program if tool == "nephoscope-load" else tool
     said = await machine.remote.execute(
-        [program, VERSION_OPTIONS.get(tool, "--version")], timeout_s=VERSION_TIMEOUT_S, pinned=False
+        Command([program, VERSION_OPTIONS.get(tool, "--version")], timeout_s=VERSION_TIMEOUT_S, pinned=False)
     )
     lines = (said.stdout or said.stderr).decode(errors="replace").strip().splitlines()
     return lines[0] if lines else "it does not say"
@@ -136,7 +136,7 @@ async def _require_space(machine: MachineHandle, record: FactsRecord, needs: Nee
     free, needed = record.before.disk.free_bytes, needs.disk_bytes // (1 + len(machine.more_data_dirs))
     if free is None or free >= needed:
         return
-    used = await machine.remote.execute(["du", "-sb", machine.data_dir], timeout_s=60, pinned=False)
+    used = await machine.remote.execute(Command(["du", "-sb", machine.data_dir], timeout_s=60, pinned=False))
     ours = int(used.stdout.split()[0]) if used.exit_code == 0 and used.stdout.split() else 0
     if free + ours < needed:
         raise NoSpaceOnMachine(

@@ -28,6 +28,7 @@ from nephoscope.benchmarks.network.stream_search import STREAMS_PER_CPU, Level, 
 from nephoscope.benchmarks.network.tcp_streams import Plan
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 
@@ -265,7 +266,7 @@ class _Driver:
             if name == plan.stream_name(index):
                 starts[index - 1] = time.monotonic() - begun_s
             argv = plan.client_argv(index, self._ends.server.address, duration_s)
-            (await self._site.execute(client, name, argv, timeout_s=duration_s + _GRACE_S)).require()
+            (await self._site.execute(client, name, Command(argv, timeout_s=duration_s + _GRACE_S))).require()
 
 
 def _seconds(

@@ -15,6 +15,7 @@ from nephoscope.benchmarks.network.ends import ends, users
 from nephoscope.benchmarks.network.settings import Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.parsers.ping import parse_ping
@@ -99,7 +100,7 @@ class Ping:
         async with settings([found.server, client], {}, record, site.raw_dir):
             argv = ["ping", "-n", "-i", f"{parameters.interval_s:g}", "-c", str(parameters.count), found.server.address]
             timeout_s = parameters.count * max(parameters.interval_s, 1.0) + _GRACE_S
-            (await site.execute(client, _RAW, argv, timeout_s=timeout_s)).require()
+            (await site.execute(client, _RAW, Command(argv, timeout_s=timeout_s))).require()
 
     def parse(self, raw: RawOutput, parameters: PingParameters) -> list[Measurement]:
         """The replies, and what the statistics at their end say.

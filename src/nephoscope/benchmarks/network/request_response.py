@@ -15,6 +15,7 @@ from nephoscope.benchmarks.network.ends import Server, ends, serving, users
 from nephoscope.benchmarks.network.settings import Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.parsers.netperf import parse_netperf
@@ -116,7 +117,9 @@ class RequestResponse:
         iterations = _MAX_ITERATIONS if parameters.mode == "faithful" else 1
         async with settings(machines, parameters.settings, record, site.raw_dir), serving(found.server, [server]):
             done = await site.execute(
-                client, _RAW, _client_argv(parameters, address), timeout_s=iterations * parameters.run_s + _GRACE_S
+                client,
+                _RAW,
+                Command(_client_argv(parameters, address), timeout_s=iterations * parameters.run_s + _GRACE_S),
             )
         done.require()
 

@@ -14,7 +14,7 @@ from nephoscope.benchmarks.network.settings import RECORD, Record, settings
 from nephoscope.benchmarks.network.tcp_streams import Figures, Plan, Tool
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Measurement, Metric
 
@@ -113,7 +113,7 @@ class Throughput:
             async def stream(index: int, client: MachineHandle) -> None:
                 starts[index - 1] = time.monotonic() - begun_s
                 argv = plan.client_argv(index, found.server.address, parameters.run_s, options)
-                (await site.execute(client, plan.stream_name(index), argv, timeout_s=timeout_s)).require()
+                (await site.execute(client, plan.stream_name(index), Command(argv, timeout_s=timeout_s))).require()
 
             await together(stream(index, client) for index, client in enumerate(found.clients, 1))
 

@@ -32,7 +32,7 @@ from nephoscope.databases.cockroachdb.machines import (
     stores_of,
 )
 from nephoscope.machines.local import LocalRemote
-from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, NephoscopeError, TargetLost, ToolFailed, ToolTimedOut
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
@@ -351,7 +351,7 @@ async def _ask(machine: MachineHandle, argv: list[str], timeout_s: float = _STAT
     Raises:
         ToolFailed: it failed, with what it said.
     """
-    completed = await machine.remote.execute(argv, timeout_s=timeout_s, environment=_QUIET, pinned=False)
+    completed = await machine.remote.execute(Command(argv, timeout_s=timeout_s, environment=_QUIET, pinned=False))
     return completed.require().stdout.decode(errors="replace")
 
 
