@@ -19,12 +19,13 @@ from nephoscope.app.commands import answers as cli_answers
 from nephoscope.app.commands import fleet as cli_fleet
 from nephoscope.app.commands.prices import prices
 from nephoscope.app.console import LiveProgress, duration, output, talk
+from nephoscope.app.doctor import diagnose
 from nephoscope.app.fleet import CliOptions, run_options
 from nephoscope.app.memory import tune_gc
 from nephoscope.app.wiring import real_world, shipped_study
 from nephoscope.importers.cloud_report_2019.logs import words_of
 from nephoscope.importers.registry import IMPORTERS, Importer
-from nephoscope.machines.doctor import Finding, Health
+from nephoscope.machines.doctor import Finding, Health, diagnosis, require_fit
 from nephoscope.model.errors import (
     EXIT_DEFECT,
     EXIT_INTERRUPTED,
@@ -63,6 +64,10 @@ app.add_typer(prices, name="prices")
 cli_answers.register(app)
 
 StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="a study file (TOML); `nephoscope init` writes one")]
+Examined = Annotated[
+    Path | None,
+    typer.Argument(metavar="STUDY", help="a study file; its needs count, else those of every benchmark"),
+]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="a results folder, as `run --out` wrote it")]
 Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="results folder [default: results/<study>]")]
 AsJson = Annotated[bool, typer.Option("--json", help="print JSON for machines instead of a table for people")]
@@ -199,21 +204,32 @@ def report(
     output().print(str(page), highlight=False, markup=False)
 
 
-@app.command(epilog="Example: nephoscope doctor --folder /mnt/data")
+@app.command(epilog="Example: nephoscope doctor studies/laptop.toml --folder /mnt/data")
 def doctor(
-    folder: Annotated[Path, typer.Option("--folder", help="where results and data would go")] = Path(),
+    study: Examined = None,
+    folder: Annotated[Path, typer.Option("--folder", help="an existing folder for results and data")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Is this machine fit to measure? Governor, steal, foreign load, clock source, free disk, tools."""
-    findings = asyncio.run(stages.doctor(folder))
+    """Is this machine fit to measure? Governor, steal, foreign load, clock source, free disk, tools.
+
+    Exit code 3 when it is not: something that is needed is missing.
+    """
+    planned = None if study is None else stages.plan(stages.read_study(study))
+    findings = asyncio.run(diagnose(folder, planned))
     if as_json:
         _print_json([finding.model_dump(mode="json") for finding in findings])
-        return
+    else:
+        output().print(_findings(findings))
+    require_fit(findings)
+    if not as_json:
+        output().print(diagnosis(findings), highlight=False, markup=False)
+
+
+def _findings(findings: list[Finding]) -> Table:
     table = Table("", "what", "found", "hint")
     for finding in findings:
         table.add_row(_MARKS[finding.health], escape(finding.what), escape(finding.found), escape(finding.hint))
-    output().print(table)
-    output().print(_diagnosis(findings), highlight=False, markup=False)
+    return table
 
 
 @app.command(epilog="Example: nephoscope init my-study.toml")
@@ -327,14 +343,6 @@ def _summary(planned: Plan) -> str:
 def _warn(planned: Plan) -> None:
     for warning in planned.warnings:
         talk().print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
-
-
-def _diagnosis(findings: list[Finding]) -> str:
-    bad = [finding.what for finding in findings if finding.health is Health.BAD]
-    warned = [finding.what for finding in findings if finding.health is Health.WARNING]
-    if bad:
-        return f"not fit yet: {', '.join(bad)}"
-    return f"fit, with reservations: {', '.join(warned)}" if warned else "fit to measure"
 
 
 def _print_json(content: Any) -> None:

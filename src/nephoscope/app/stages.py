@@ -3,15 +3,13 @@
 What needs SciPy, polars or Altair is imported where it is called: `run` and `status` must not wait a second for it.
 """
 
-import os
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import nephoscope
 from nephoscope.analysis.collect import collect, digest, stored_trials, trial_row
-from nephoscope.app.wiring import LOAD_PROGRAM, load_program, real_databases
+from nephoscope.app.wiring import real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.databases.base import HasFootprint
@@ -19,11 +17,6 @@ from nephoscope.importers import folder as import_folder
 from nephoscope.importers.cloud_report_2019.logs import ImportRecord, import_tree
 from nephoscope.importers.cloud_report_2019.study import study_of
 from nephoscope.importers.registry import IMPORTERS
-from nephoscope.machines.doctor import Finding, examine
-from nephoscope.machines.facts import gather_facts
-from nephoscope.machines.local import LocalRemote
-from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.tools import DEBIAN_PACKAGES
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable, StorageFailed
 from nephoscope.model.frozen import Frozen
@@ -33,7 +26,6 @@ from nephoscope.plan.budget import check_budget
 from nephoscope.plan.expand import expand
 from nephoscope.plan.space import check_space
 from nephoscope.providers.cloud.check import require_possible
-from nephoscope.providers.local import LOOPBACK
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.preflight import preflight
@@ -310,23 +302,6 @@ def report(folder: ResultsFolder, *, pdf: bool = False) -> Path:
     if pdf:
         return folder.write_derived(f"{folder.report_dir.name}/{PDF}", render_pdf(study))
     return folder.report_dir / PAGE
-
-
-async def doctor(folder: Path) -> list[Finding]:
-    """Looks at this machine."""
-    place = folder.resolve()
-    while not place.exists():
-        place = place.parent
-    cpus = tuple(sorted(os.sched_getaffinity(0)))
-    facts, _ = await gather_facts(MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(place)), observe_s=1.0)
-    tools = {tool: shutil.which(tool) is not None for tool in DEBIAN_PACKAGES}
-    return examine(facts, {**tools, LOAD_PROGRAM: shutil.which(load_program()) is not None}, _needed_tools())
-
-
-def _needed_tools() -> set[str]:
-    """What the shell around every trial needs, and every benchmark with its default parameters."""
-    shell = {"taskset", "setpriv", "unshare", "lscpu", "findmnt", LOAD_PROGRAM}
-    return shell.union(*(benchmark.needs(benchmark.parameters()).tools for benchmark in BENCHMARKS.values()))
 
 
 @dataclass(frozen=True)

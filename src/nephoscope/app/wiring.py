@@ -23,6 +23,7 @@ from nephoscope.databases.postgres.database import PostgresDatabase
 from nephoscope.databases.valkey.binaries import find_valkey
 from nephoscope.databases.valkey.database import ValkeyDatabase
 from nephoscope.machines.facts import gather_facts
+from nephoscope.machines.tools import LOAD
 from nephoscope.model.errors import InputError
 from nephoscope.providers.aws.cloud import AwsCloud
 from nephoscope.providers.azure.cloud import AzureCloud
@@ -34,32 +35,21 @@ from nephoscope.providers.fake import FakeProvider
 from nephoscope.providers.gcp.cloud import GcpCloud
 from nephoscope.providers.local import LocalProvider
 from nephoscope.providers.ssh import SshProvider
-from nephoscope.run.clock import FakeClock, SystemClock
+from nephoscope.run.clock import Clock, FakeClock, SystemClock
 from nephoscope.run.world import Listener, World
-
-LOAD_PROGRAM = "nephoscope-load"
 
 
 def load_program() -> str:
     """nephoscope-load of this installation (beside this Python), else whatever PATH has."""
-    beside = Path(sys.executable).with_name(LOAD_PROGRAM)
-    return str(beside) if beside.exists() else shutil.which(LOAD_PROGRAM) or LOAD_PROGRAM
+    beside = Path(sys.executable).with_name(LOAD.name)
+    return str(beside) if beside.exists() else shutil.which(LOAD.name) or LOAD.name
 
 
 def real_world(listener: Listener) -> World:
     """The world of a command line."""
     clock = SystemClock()
-    connect, owner = SshConnect([load_program()], clock), f"{_user()}@{socket.gethostname()}"
-    clouds = (AwsCloud(clock), AzureCloud(clock), GcpCloud(clock))
-    providers: Mapping[str, Provider] = {
-        **{cloud.name: CloudProvider(cloud, connect, clock, owner) for cloud in clouds},
-        "local": LocalProvider(),
-        "emulated": EmulatedProvider(load_program()),
-        "ssh": SshProvider([load_program()]),
-        "fake": FakeProvider({FAKE_PROGRAM: fake_program}, FakeClock()),
-    }
     return World(
-        providers=providers,
+        providers=real_providers(clock),
         databases=real_databases(),
         benchmarks=BENCHMARKS,
         observe=gather_facts,
@@ -68,6 +58,19 @@ def real_world(listener: Listener) -> World:
         load_program=load_program(),
         version=nephoscope.__version__,
     )
+
+
+def real_providers(clock: Clock) -> Mapping[str, Provider]:
+    """By what `provider` of a configuration says."""
+    connect, owner = SshConnect([load_program()], clock), f"{_user()}@{socket.gethostname()}"
+    clouds = (AwsCloud(clock), AzureCloud(clock), GcpCloud(clock))
+    return {
+        **{cloud.name: CloudProvider(cloud, connect, clock, owner) for cloud in clouds},
+        "local": LocalProvider(),
+        "emulated": EmulatedProvider(load_program()),
+        "ssh": SshProvider([load_program()]),
+        "fake": FakeProvider({FAKE_PROGRAM: fake_program}, FakeClock()),
+    }
 
 
 def real_databases() -> Mapping[str, Database]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from nephoscope.databases.base import Database, Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
+from nephoscope.machines.tools import Tool
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric, Observations, OperationEvidence
 from nephoscope.providers.base import Cluster
@@ -19,7 +20,7 @@ RawOutput = Mapping[str, bytes]
 class Needs:
     """What must be there before a benchmark may run."""
 
-    tools: tuple[str, ...] = ()
+    tools: tuple[Tool, ...] = ()
     users: Callable[[Cluster], Sequence[MachineHandle]] = lambda cluster: cluster.database[:1]
     """The machines of a cluster that need the tools."""
     database: bool = False

@@ -11,11 +11,13 @@ from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.fake import Answer
 from nephoscope.machines.remote import Command
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric
 
 PROGRAM = "fake-benchmark"
+_TOOL = Tool(PROGRAM)
 
 
 class FakeParameters(Frozen):
@@ -58,7 +60,7 @@ class Fake:
 
     def needs(self, parameters: Any) -> Needs:
         """See `Benchmark.needs`."""
-        return Needs(tools=(PROGRAM,), database=bool(parameters.database))
+        return Needs(tools=(_TOOL,), database=bool(parameters.database))
 
     def expected_duration_s(self, parameters: Any) -> float:
         """See `Benchmark.expected_duration_s`."""

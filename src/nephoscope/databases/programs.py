@@ -1,13 +1,28 @@
-"""Takes a program of this machine to another one."""
+"""A server's program on this machine: where it is, and how it gets to another machine."""
 
 import asyncio
 import hashlib
+import shutil
 from pathlib import Path, PurePosixPath
 
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import InputError
 
 _LOOK_TIMEOUT_S = 60.0
+
+
+def find_program(binary: str | None, program: str) -> str | None:
+    """Path of the file `binary` on this machine, else of `program` on PATH; None: it has neither.
+
+    Raises:
+        InputError: there is no such file.
+    """
+    if binary is None:
+        return shutil.which(program)
+    path = Path(binary).expanduser()
+    if not path.is_file():
+        raise InputError(f"`database.binary` {path} does not exist", hint="give the path of a file on this machine")
+    return str(path)
 
 
 async def taken_along(machine: MachineHandle, binary: str, program: str) -> str:

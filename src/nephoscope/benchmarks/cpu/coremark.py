@@ -18,11 +18,15 @@ from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, freque
 from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.parsers.coremark import CoreMark as CoreMarkRun
 from nephoscope.parsers.coremark import parse_coremark
 
+_MAKE = Tool("make", "make")
+_CC = Tool("cc", "build-essential")
+_GIT = Tool("git", "git")
 _GRACE_S = 60.0
 _CLONE_S = 300.0
 _RUN_S = 120.0
@@ -111,7 +115,7 @@ class CoreMark:
 
     def needs(self, parameters: CoreMarkParameters) -> Needs:
         """What builds it, and git for a clone."""
-        return Needs(tools=("make", "cc") if parameters.checkout else ("make", "cc", "git"))
+        return Needs(tools=(_MAKE, _CC) if parameters.checkout else (_MAKE, _CC, _GIT))
 
     def expected_duration_s(self, parameters: CoreMarkParameters) -> float:
         """Builds and runs."""

@@ -13,6 +13,7 @@ from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, freque
 from nephoscope.benchmarks.presets import Scaled, scale_notes
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command
+from nephoscope.machines.tools import LOAD
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric
@@ -76,7 +77,7 @@ class CpuKernel:
     def needs(self, parameters: CpuKernelParameters) -> Needs:
         """The load generator, which carries it."""
         del parameters
-        return Needs(tools=("nephoscope-load",))
+        return Needs(tools=(LOAD,))
 
     def expected_duration_s(self, parameters: CpuKernelParameters) -> float:
         """Both kinds."""

@@ -14,10 +14,12 @@ from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, freque
 from nephoscope.benchmarks.presets import Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import CpuPhase, Direction, Measurement, Metric, Observations
 from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
 
+_STRESS_NG = Tool("stress-ng", "stress-ng")
 _GRACE_S = 30.0
 _MIN_SHARE_OF_DURATION = 0.9
 _SIXTEEN = Defect("16 workers whatever the machine; every machine type of that edition had 16 vCPU", {"workers": 16})
@@ -109,7 +111,7 @@ class StressNg:
     def needs(self, parameters: StressNgParameters) -> Needs:
         """The program alone."""
         del parameters
-        return Needs(tools=("stress-ng",))
+        return Needs(tools=(_STRESS_NG,))
 
     def expected_duration_s(self, parameters: StressNgParameters) -> float:
         """The stressor's time and a start."""

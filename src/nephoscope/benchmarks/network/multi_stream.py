@@ -26,6 +26,7 @@ from nephoscope.benchmarks.network.rates import (
 from nephoscope.benchmarks.network.settings import RECORD, Record, settings
 from nephoscope.benchmarks.network.stream_search import STREAMS_PER_CPU, Level, StopRule, StreamSearch
 from nephoscope.benchmarks.network.tcp_streams import Plan
+from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command
@@ -158,7 +159,7 @@ class MultiStream:
 
     def needs(self, parameters: MultiStreamParameters) -> Needs:
         """The tool, and another machine."""
-        return Needs(tools=(parameters.tool,), users=users(parameters.between), machines=2)
+        return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between), machines=2)
 
     def expected_duration_s(self, parameters: MultiStreamParameters) -> float:
         """A search of a few levels and the final measurement."""

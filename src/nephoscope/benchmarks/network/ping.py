@@ -16,10 +16,12 @@ from nephoscope.benchmarks.network.settings import Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.parsers.ping import parse_ping
 
+_TOOL = Tool("ping", "iputils-ping", version_argv=("-V",))
 _RAW = "ping"
 _GRACE_S = 30.0
 _CLOCK = "from sending an ICMP echo request until its reply, by ping's clock"
@@ -76,7 +78,7 @@ class Ping:
 
     def needs(self, parameters: PingParameters) -> Needs:
         """ping, and another machine."""
-        return Needs(tools=("ping",), users=users(parameters.between), machines=2)
+        return Needs(tools=(_TOOL,), users=users(parameters.between), machines=2)
 
     def expected_duration_s(self, parameters: PingParameters) -> float:
         """The requests and a start."""

@@ -13,6 +13,7 @@ from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES
 from nephoscope.benchmarks.network.editions import REQUEST_RESPONSE, TcpParameters
 from nephoscope.benchmarks.network.ends import Server, ends, serving, users
 from nephoscope.benchmarks.network.settings import Record, settings
+from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command
@@ -90,7 +91,7 @@ class RequestResponse:
 
     def needs(self, parameters: RequestResponseParameters) -> Needs:
         """The tool, and another machine."""
-        return Needs(tools=(parameters.tool,), users=users(parameters.between), machines=2)
+        return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between), machines=2)
 
     def expected_duration_s(self, parameters: RequestResponseParameters) -> float:
         """The round trips and a start."""

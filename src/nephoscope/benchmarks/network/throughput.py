@@ -12,6 +12,7 @@ from nephoscope.benchmarks.network.ends import ends, serving, together, users
 from nephoscope.benchmarks.network.rates import per_second, throughput_measurements, throughput_metrics
 from nephoscope.benchmarks.network.settings import RECORD, Record, settings
 from nephoscope.benchmarks.network.tcp_streams import Figures, Plan, Tool
+from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, MachineHandle
@@ -81,7 +82,7 @@ class Throughput:
     def needs(self, parameters: ThroughputParameters) -> Needs:
         """The tool, and the machines."""
         clients = parameters.clients
-        return Needs(tools=(parameters.tool,), users=users(parameters.between, clients), machines=1 + clients)
+        return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between, clients), machines=1 + clients)
 
     def expected_duration_s(self, parameters: ThroughputParameters) -> float:
         """The streams and a start."""

@@ -15,11 +15,13 @@ from nephoscope.benchmarks.storage.fio_output import FURTHER_PERCENTILES, PERCEN
 from nephoscope.benchmarks.storage.raw_device import require_unused
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
+from nephoscope.machines.tools import LSBLK, Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
 from nephoscope.parsers.fio import parse_fio_log
 
+_FIO = Tool("fio", "fio")
 _GRACE_S = 60.0
 _LOG_MS = 1000
 """Of fio's log of I/O rates: one line for each thread and direction."""
@@ -54,8 +56,8 @@ class Fio:
     def needs(self, parameters: FioParameters) -> Needs:
         """fio, and room for the file."""
         if parameters.raw_device:
-            return Needs(tools=("fio", "lsblk"))
-        return Needs(tools=("fio",), disk_bytes=parameters.file_bytes)
+            return Needs(tools=(_FIO, LSBLK))
+        return Needs(tools=(_FIO,), disk_bytes=parameters.file_bytes)
 
     def expected_duration_s(self, parameters: FioParameters) -> float:
         """The jobs' times and starts; writing the file, once per disk, is counted for every trial.

@@ -18,11 +18,13 @@ from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, P
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.memory_limit import MemoryGroup, memory_limited
 from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
 from nephoscope.parsers.sysbench_fileio import FileioSection, parse_fileio_intervals, parse_fileio_run
 
+_SYSBENCH = Tool("sysbench", "sysbench")
 _GRACE_S = 120.0
 _SLOW_DISK_BYTES_PER_S = 10 * MIB
 _USUAL_DISK_BYTES_PER_S = 200 * MIB
@@ -141,7 +143,7 @@ class SysbenchFileio:
 
     def needs(self, parameters: SysbenchFileioParameters) -> Needs:
         """sysbench, and room for the files."""
-        return Needs(tools=("sysbench",), disk_bytes=parameters.size_bytes("read"))
+        return Needs(tools=(_SYSBENCH,), disk_bytes=parameters.size_bytes("read"))
 
     def expected_duration_s(self, parameters: SysbenchFileioParameters) -> float:
         """Tests with their pauses; writing the files, once per disk, is counted for every trial."""

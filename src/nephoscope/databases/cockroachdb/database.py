@@ -31,6 +31,7 @@ from nephoscope.databases.cockroachdb.machines import (
     root_of,
     stores_of,
 )
+from nephoscope.databases.programs import find_program
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, NephoscopeError, TargetLost, ToolFailed, ToolTimedOut
@@ -108,6 +109,18 @@ class CockroachDatabase:
             await self.stop(cluster)
             raise
         return _endpoint(cluster, settings, layouts[0], tag)
+
+    # HasServer
+
+    def server_here(self, settings: DatabaseSettings) -> str:
+        """See `HasServer.server_here`."""
+        found = find_program(settings.binary, "cockroach")
+        if found is None and settings.version is None:
+            raise DatabaseFailed(
+                "no CockroachDB was found on PATH",
+                hint="give `database.binary`, a path of the program on this machine, or a whole `database.version`",
+            )
+        return found or f"version {settings.version} is downloaded when the study runs"
 
     # CanAttach
 

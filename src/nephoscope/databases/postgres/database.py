@@ -100,6 +100,12 @@ class PostgresDatabase:
         version = await self._wait_until_up(cluster, endpoint, server, log)
         return _checked(replace(endpoint, version=version), settings)
 
+    # HasServer
+
+    def server_here(self, settings: DatabaseSettings) -> str:  # noqa: ARG002 - the study names none
+        """See `HasServer.server_here`."""
+        return self._find().path("postgres")
+
     # CanAttach
 
     async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:

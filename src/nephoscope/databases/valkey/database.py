@@ -96,6 +96,10 @@ class ValkeyDatabase:
         await valkey_cluster.join([self._member(cluster, server) for server in servers])
         return replace(servers[0].endpoint, sharded=True)
 
+    def server_here(self, settings: DatabaseSettings) -> str:  # noqa: ARG002 - the study names none
+        """See `HasServer.server_here`."""
+        return self._find().server
+
     async def stop(self, cluster: Cluster) -> None:
         """See `Database.stop`.
 
