@@ -182,14 +182,14 @@ def test_what_is_saved_under_a_name_begins_once_whoever_asks(server: Server, tmp
 _CONTROLLER = """
 import asyncio, getpass, sys
 from pathlib import Path
-from nephoscope.machines import ssh
+from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.machines.ssh.link import Link, SshAddress
+from nephoscope.machines.ssh.link import SshAddress
 
 port, key, folder, script = sys.argv[1:]
 address = SshAddress("127.0.0.1", int(port), getpass.getuser(), Path(key), user_config=False)
 remote = SshRemote("host", address, folder=folder, session="t1-1")
-asyncio.run(remote.execute(["bash", "-c", script], timeout_s=20, save_as=Path(folder) / "load"))
+asyncio.run(remote.execute(Command(["bash", "-c", script], timeout_s=20), save_as=Path(folder) / "load"))
 """
 
 
