@@ -14,6 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from nephoscope.machines.remote import Command
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.emulated.provider import EmulatedProvider
 from nephoscope.study.model import Configuration
@@ -41,7 +42,7 @@ async def once(folder: Path, number: int) -> tuple[float, float]:
     began_s = time.monotonic()
     try:
         cluster = await provider.create(request)
-        said = [await machine.remote.execute(["hostname"], timeout_s=30) for machine in cluster.machines]
+        said = [await machine.remote.execute(Command(["hostname"], timeout_s=30)) for machine in cluster.machines]
         up_s = time.monotonic() - began_s
         names = {one.require().stdout for one in said}
         if len(names) != HOSTS:

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh.remote import SshRemote
 from tests.support.sshd import Server, sshd
 
@@ -68,7 +69,7 @@ async def share_of_a_core(server: Server, folder: Path, watched_s: float) -> tup
     remote = SshRemote("host", server.address, folder=str(folder / "there"), session="noise-1")
     length_s = watched_s + 2 * _SETTLE_S
     job = asyncio.create_task(
-        remote.execute(["sleep", f"{length_s:g}"], timeout_s=2 * length_s, save_as=folder / "job")
+        remote.execute(Command(["sleep", f"{length_s:g}"], timeout_s=2 * length_s), save_as=folder / "job")
     )
     await asyncio.sleep(_SETTLE_S)
     processes = ours(server, str(folder / "there"))

@@ -27,11 +27,13 @@ DECORATORS = frozenset(
 ALLOWED: Mapping[str, str] = MappingProxyType(
     {
         "detached": "the protocol Detached is recognised by this name: isinstance looks for it",
+        "format_commands": "typer calls it",
         "format_field": "string.Formatter calls it",
         "on_broken_pipe": "rich calls it",
+        "register": "app/cli.py calls it on each module of COMMANDS",
     }
 )
-"""Method -> who calls it."""
+"""Function or method -> who calls it."""
 
 Name = tuple[str, str]
 """Module and name in it."""
@@ -102,11 +104,13 @@ def unused(sources: Path) -> Iterator[str]:
     for one in found:
         one.visit(ast.parse(paths[one.name].read_text(encoding="utf-8")))
     used = set().union(*(one.used for one in found))
-    attributes = set(ALLOWED).union(*(one.attributes for one in found))
+    attributes: set[str] = set().union(*(one.attributes for one in found))
     for template in sources.rglob("*.j2"):
         attributes |= set(re.findall(r"\.(\w+)", template.read_text(encoding="utf-8")))
     for one in found:
         for line, name, is_method in one.defined:
+            if name in ALLOWED:
+                continue
             if name not in attributes if is_method else (one.name, name) not in used:
                 yield f"{paths[one.name].relative_to(sources.parent)}:{line}: nothing uses {name}"
 

@@ -226,7 +226,7 @@ def _benchmark(benchmark: Benchmark) -> str:
     needs = benchmark.needs(parameters)
     lines = [f"## `{benchmark.name}`", "", f"{benchmark.title}. Version {benchmark.version}.", ""]
     lines += [
-        f"Needs: {', '.join([f'`{tool}`' for tool in needs.tools] + _surroundings(needs))}. With its "
+        f"Needs: {', '.join([f'`{tool.name}`' for tool in needs.tools] + _surroundings(needs))}. With its "
         f"default parameters a trial is expected to take {benchmark.expected_duration_s(parameters):.0f} s"
         + (f" and needs {needs.disk_bytes / 1024**2:,.0f} MiB of disk." if needs.disk_bytes else "."),
         "",

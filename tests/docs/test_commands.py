@@ -11,6 +11,7 @@ from nephoscope.app.stages import planning
 from nephoscope.benchmarks.load.contract import OUTPUT_LINE
 from nephoscope.benchmarks.load.spec import LoadSpec
 from tests.docs import pages
+from tests.support.generated import STALE
 
 TEXTS = {page: page.read_text(encoding="utf-8") for page in pages.PAGES}
 RUNNING = [page for page in pages.PAGES if pages.sessions(TEXTS[page])]
@@ -28,7 +29,7 @@ def test_commands_run_and_say_what_the_page_shows(page: Path, tmp_path: Path) ->
             said = pages.run(command, folder, variables)
             assert said.returncode == 0, f"{command.text}\n{said.stdout}"
             if not session.varies:
-                assert said.stdout == command.output, f"{command.text}: python -m tests.docs.regenerate"
+                assert said.stdout == command.output, f"{command.text}: {STALE}"
 
 
 @pytest.mark.parametrize(("page", "study"), STUDIES, ids=[pages.name_of(page) for page, _ in STUDIES])

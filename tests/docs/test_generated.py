@@ -9,6 +9,7 @@ from nephoscope.benchmarks.load import contract as load_contract
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model import errors
 from tests.docs import generated, pages
+from tests.support.generated import STALE
 
 WITH_PARTS = [page for page in pages.PAGES if pages.generated_names(page.read_text(encoding="utf-8"))]
 
@@ -21,7 +22,7 @@ def parts() -> dict[str, str]:
 @pytest.mark.parametrize("page", WITH_PARTS, ids=pages.name_of)
 def test_generated_parts_are_current(page: Path, parts: dict[str, str]) -> None:
     text = page.read_text(encoding="utf-8")
-    assert pages.with_generated(text, parts) == text, "python -m tests.docs.regenerate"
+    assert pages.with_generated(text, parts) == text, STALE
 
 
 def test_every_part_stands_in_one_page(parts: dict[str, str]) -> None:

@@ -9,7 +9,7 @@ import pytest
 from nephoscope.databases.base import Endpoint
 from nephoscope.databases.postgres.binaries import embedded_folder, find_binaries
 from nephoscope.databases.postgres.database import PostgresDatabase
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.providers.emulated.provider import EmulatedProvider
 from nephoscope.study.model import Configuration
@@ -62,7 +62,7 @@ async def _rows(cluster: Cluster, endpoint: Endpoint) -> int:
     psql = find_binaries(embedded_folder()).path("psql")
     argv = [psql, "-At", "-c", "SELECT count(*) FROM t", endpoint.dsn.replace(primary.address, standby.address)]
     for _ in range(100):
-        said = await standby.remote.execute(argv, timeout_s=30, environment=endpoint.environment)
+        said = await standby.remote.execute(Command(argv, timeout_s=30, environment=endpoint.environment))
         if said.exit_code == 0 and said.stdout.strip() != b"0":
             break
         await asyncio.sleep(0.1)
@@ -73,4 +73,4 @@ _STANDBYS = "SELECT json_agg(application_name) FROM pg_stat_replication"
 
 
 async def _end_server(machine: MachineHandle) -> None:
-    (await machine.remote.execute(["pkill", "-KILL", "-x", "postgres"], timeout_s=30)).require()
+    (await machine.remote.execute(Command(["pkill", "-KILL", "-x", "postgres"], timeout_s=30))).require()

@@ -2,12 +2,12 @@
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.remote import Command, Completed, MachineHandle
 from tests.support.load_lines import histogram_of
 
 Capacity = Callable[[dict[str, Any], int], float]
@@ -27,24 +27,13 @@ class SimulatedProgram(ABC):
     @abstractmethod
     def lines(self, spec: dict[str, Any], calls: int) -> Iterator[dict[str, Any]]: ...
 
-    async def __call__(
-        self,
-        machine: MachineHandle,
-        name: str,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        allowed: Sequence[int] = (),
-    ) -> Completed:
-        spec = json.loads(stdin)
+    async def __call__(self, machine: MachineHandle, name: str, command: Command) -> Completed:
+        spec = json.loads(command.stdin)
         self.specs.append((name, spec))
         lines = list(self.lines(spec, len(self.specs)))
         text = b"\n".join(json.dumps(line).encode() for line in lines) + b"\n"
         (self.raw_dir / f"{name}.stdout").write_bytes(text)
-        return Completed(tuple(argv), lines[-1]["exit_code"], text, b"", 0.0)
+        return Completed(tuple(command.argv), lines[-1]["exit_code"], text, b"", 0.0)
 
 
 class SimulatedLoad(SimulatedProgram):

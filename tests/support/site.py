@@ -1,10 +1,9 @@
 """A site on this machine for tests of benchmarks: records what a real one records."""
 
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from nephoscope.benchmarks.base import RawOutput, Site
-from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.providers.base import Cluster
 from tests.support.local_remote import this_machine
 
@@ -16,27 +15,9 @@ class Recorder:
         self.raw_dir = raw_dir
         self.ran: list[tuple[str, list[str]]] = []
 
-    async def __call__(
-        self,
-        machine: MachineHandle,
-        name: str,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        allowed: Sequence[int] = (),
-    ) -> Completed:
-        self.ran.append((name, list(argv)))
-        return await machine.remote.execute(
-            argv,
-            timeout_s=timeout_s,
-            stdin=stdin,
-            environment=environment,
-            save_as=self.raw_dir / name,
-            on_line=on_line,
-        )
+    async def __call__(self, machine: MachineHandle, name: str, command: Command) -> Completed:
+        self.ran.append((name, list(command.argv)))
+        return await machine.remote.execute(command, save_as=self.raw_dir / name)
 
 
 def site_here(folder: Path, cpus: tuple[int, ...] = (0,)) -> tuple[Site, Recorder]:

@@ -1,6 +1,6 @@
 """JSON Schemas of every file that crosses a boundary, generated from the models; checked in under `schema/`.
 
-To regenerate: `python -m nephoscope.app.schemas schema/`.
+`scripts/regenerate` writes them.
 """
 
 import argparse

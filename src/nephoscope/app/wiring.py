@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import nephoscope
+from nephoscope.machines.tools import LOAD
 from nephoscope.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,13 +20,11 @@ if TYPE_CHECKING:
     from nephoscope.providers.cloud.provider import Cloud
     from nephoscope.run.world import Listener, World
 
-LOAD_PROGRAM = "nephoscope-load"
-
 
 def load_program() -> str:
     """nephoscope-load of this installation (beside this Python), else whatever PATH has."""
-    beside = Path(sys.executable).with_name(LOAD_PROGRAM)
-    return str(beside) if beside.exists() else shutil.which(LOAD_PROGRAM) or LOAD_PROGRAM
+    beside = Path(sys.executable).with_name(LOAD.name)
+    return str(beside) if beside.exists() else shutil.which(LOAD.name) or LOAD.name
 
 
 Part = TypeVar("Part")
@@ -167,7 +166,7 @@ def real_world(listener: "Listener") -> "World":
     from nephoscope.run.world import World
 
     return World(
-        providers=_OnDemand(_PROVIDERS),
+        providers=real_providers(),
         databases=real_databases(),
         benchmarks=BENCHMARKS,
         observe=gather_facts,
@@ -176,6 +175,11 @@ def real_world(listener: "Listener") -> "World":
         load_program=load_program(),
         version=nephoscope.__version__,
     )
+
+
+def real_providers() -> "Mapping[str, Provider]":
+    """By the name that a configuration's `provider` gives."""
+    return _OnDemand(_PROVIDERS)
 
 
 def real_databases() -> "Mapping[str, Database]":

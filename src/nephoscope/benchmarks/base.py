@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from nephoscope.databases.base import Database, Endpoint
-from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.remote import Command, Completed, MachineHandle
+from nephoscope.machines.tools import Tool
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric, Observations, OperationEvidence
 from nephoscope.providers.base import Cluster
@@ -19,7 +20,7 @@ RawOutput = Mapping[str, bytes]
 class Needs:
     """What a benchmark requires before it can run."""
 
-    tools: tuple[str, ...] = ()
+    tools: tuple[Tool, ...] = ()
     users: Callable[[Cluster], Sequence[MachineHandle]] = lambda cluster: cluster.database[:1]
     """The machines of a cluster on which the tools must be installed."""
     database: bool = False
@@ -31,19 +32,8 @@ class Needs:
 class Execute(Protocol):
     """Runs a command on a machine and records argv, exit code and output as `raw/<name>.stdout|.stderr`."""
 
-    async def __call__(
-        self,
-        machine: MachineHandle,
-        name: str,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        allowed: Sequence[int] = (),
-    ) -> Completed:
-        """As `Remote.execute`, pinned. `allowed` are exit codes besides 0 that are results and no failures."""
+    async def __call__(self, machine: MachineHandle, name: str, command: Command) -> Completed:
+        """As `Remote.execute`."""
         ...
 
 

@@ -10,11 +10,14 @@ from pydantic import Field, ValidationError
 from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.fake import Answer
+from nephoscope.machines.remote import Command
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric
 
 PROGRAM = "fake-benchmark"
+_TOOL = Tool(PROGRAM)
 
 
 class FakeParameters(Frozen):
@@ -57,7 +60,7 @@ class Fake:
 
     def needs(self, parameters: Any) -> Needs:
         """See `Benchmark.needs`."""
-        return Needs(tools=(PROGRAM,), database=bool(parameters.database))
+        return Needs(tools=(_TOOL,), database=bool(parameters.database))
 
     def expected_duration_s(self, parameters: Any) -> float:
         """See `Benchmark.expected_duration_s`."""
@@ -71,7 +74,7 @@ class Fake:
         """See `Benchmark.run`."""
         machine = site.cluster.database[0]
         argv = [PROGRAM, str(len(machine.cpus)), str(site.seed), parameters.model_dump_json()]
-        completed = await site.execute(machine, "fake", argv, timeout_s=600)
+        completed = await site.execute(machine, "fake", Command(argv, timeout_s=600))
         completed.require()
 
     def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:  # noqa: ARG002 - the output says it all

@@ -56,6 +56,20 @@ class Database(Protocol):
 
 
 @runtime_checkable
+class HasServer(Protocol):
+    """Can tell, without starting anything, which server it would start on this machine."""
+
+    def server_here(self, settings: DatabaseSettings) -> str:
+        """Path of the server's program, or where it will come from.
+
+        Raises:
+            DatabaseFailed: this machine has none.
+            InputError: the study names a file that is not there.
+        """
+        ...
+
+
+@runtime_checkable
 class HasFixtures(Protocol):
     """Can keep a loaded data set and give each trial a fresh copy of it."""
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nephoscope.databases.base import Upkeep
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.providers.base import Cluster
 
@@ -65,7 +66,11 @@ async def _free_on(cluster: Cluster, index: int) -> int:
     machine = cluster.database[index]
     folders = (machine.data_dir, *machine.more_data_dirs)
     argv = ["df", "--output=avail", "-B1", *folders]
-    said = (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require().stdout.split()[1:]
+    said = (
+        (await machine.remote.execute(Command(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)))
+        .require()
+        .stdout.split()[1:]
+    )
     if len(said) != len(folders) or not all(word.isdigit() for word in said):
         raise OutputUnreadable(f"df on {machine.name} says {said!r}")
     return min(map(int, said))

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import MachineLost, ToolMissing, TrialFailure
 
 GOOD_BOUND_S = 0.05
@@ -36,7 +36,7 @@ async def clock_offset(machine: MachineHandle, now_s: Callable[[], float] = time
     for _ in range(TRIES):
         asked_s = now_s()
         try:
-            done = await machine.remote.execute(_ARGV, timeout_s=_TIMEOUT_S, pinned=False)
+            done = await machine.remote.execute(Command(_ARGV, timeout_s=_TIMEOUT_S, pinned=False))
         except MachineLost:
             raise
         except (ToolMissing, TrialFailure):

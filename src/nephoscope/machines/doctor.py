@@ -1,9 +1,10 @@
 """Is this machine fit to measure? Facts in, findings out; pure."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from nephoscope.machines.tools import install_hint
+from nephoscope.machines.tools import Tool
+from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Facts
 from nephoscope.model.units import GIB
@@ -31,22 +32,22 @@ class Finding(Frozen):
     hint: str = ""
 
 
-def examine(facts: Facts, tools: Mapping[str, bool], needed: Collection[str]) -> list[Finding]:
+def examine(facts: Facts, tools: Mapping[Tool, bool], *, min_free_bytes: int = MIN_FREE_BYTES) -> list[Finding]:
     """Findings about the machine and its tools.
 
     Args:
         facts: of the machine.
-        tools: tool -> installed.
-        needed: the tools without which some benchmark cannot run; the others are named and no more.
+        tools: each tool that is needed -> whether it is installed.
+        min_free_bytes: of disk.
     """
     return [
         _governor(facts),
         _share("foreign load", facts.busy_share, MAX_BUSY_SHARE, "stop what runs, then look again"),
         _share("steal", facts.steal_share, MAX_STEAL_SHARE, "a neighbour takes CPU time: use another host"),
         _clock_source(facts),
-        _disk(facts),
+        _disk(facts, min_free_bytes),
         _cgroup(facts),
-        *(_tool(tool, installed=tools[tool], needed=tool in needed) for tool in tools),
+        *(_tool(tool, installed=installed) for tool, installed in tools.items()),
     ]
 
 
@@ -76,14 +77,14 @@ def _clock_source(facts: Facts) -> Finding:
     return Finding(what="clock source", health=Health.WARNING, found=found, hint=hint)
 
 
-def _disk(facts: Facts) -> Finding:
+def _disk(facts: Facts, least: int) -> Finding:
     free = facts.disk.free_bytes
     if free is None:
         return Finding(what="free disk", health=Health.WARNING, found="not known", hint="findmnt could not tell")
     place = f"{facts.disk.filesystem or 'unknown file system'} on {facts.disk.device or 'an unknown device'}"
     found = f"{free / GIB:.1f} GiB on {place}"
-    if free < MIN_FREE_BYTES:
-        hint = f"the laptop study needs {MIN_FREE_BYTES / GIB:.0f} GiB: free some space or use --out elsewhere"
+    if free < least:
+        hint = f"at least {least / GIB:.1f} GiB must be free: free some space, or use a folder on another disk"
         return Finding(what="free disk", health=Health.BAD, found=found, hint=hint)
     if facts.disk.filesystem == "tmpfs":
         return Finding(what="free disk", health=Health.WARNING, found=found, hint="tmpfs is memory, not a disk")
@@ -101,10 +102,26 @@ def _cgroup(facts: Facts) -> Finding:
     return Finding(what="CPU quota", health=Health.WARNING, found=f"{limit:g} CPUs (cgroup)", hint=hint)
 
 
-def _tool(tool: str, *, installed: bool, needed: bool) -> Finding:
+def _tool(tool: Tool, *, installed: bool) -> Finding:
     if installed:
-        return Finding(what=tool, health=Health.GOOD, found="installed")
-    if needed:
-        return Finding(what=tool, health=Health.BAD, found="not installed", hint=install_hint(tool))
-    found = "not installed; no benchmark of this version needs it"
-    return Finding(what=tool, health=Health.GOOD, found=found, hint=install_hint(tool))
+        return Finding(what=tool.name, health=Health.GOOD, found="installed")
+    return Finding(what=tool.name, health=Health.BAD, found="not installed", hint=tool.install_hint)
+
+
+def diagnosis(findings: Sequence[Finding]) -> str:
+    """One line about all of them, for a machine on which nothing is bad."""
+    warned = [finding.what for finding in findings if finding.health is Health.WARNING]
+    return f"fit, with reservations: {', '.join(warned)}" if warned else "fit to measure"
+
+
+def require_fit(findings: Sequence[Finding]) -> None:
+    """Nothing, when no finding is bad.
+
+    Raises:
+        EnvironmentProblem: the machine cannot run what was asked.
+    """
+    bad = [finding.what for finding in findings if finding.health is Health.BAD]
+    if bad:
+        raise EnvironmentProblem(
+            f"this machine is not fit yet: {', '.join(bad)}", hint="follow the hints above, then run doctor again"
+        )

@@ -14,7 +14,7 @@ from typing import Any
 
 from nephoscope.machines import facts_text as text
 from nephoscope.machines.clock import clock_offset
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import MachineLost, ToolMissing, TrialFailure
 from nephoscope.model.records import Facts
 
@@ -74,7 +74,9 @@ async def gather_facts(
 
     async def look(argv: tuple[str, ...], *, pinned: bool = False) -> str:
         try:
-            done = await machine.remote.execute(argv, timeout_s=_TIMEOUT_S, environment=_ENVIRONMENT, pinned=pinned)
+            done = await machine.remote.execute(
+                Command(argv, timeout_s=_TIMEOUT_S, environment=_ENVIRONMENT, pinned=pinned)
+            )
         except MachineLost:
             raise
         except (ToolMissing, TrialFailure) as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from nephoscope.machines.remote import Background, Completed
+from nephoscope.machines.remote import Background, Command, Completed
 from nephoscope.model.errors import NephoscopeError, OutputUnreadable, ToolMissing, ToolTimedOut
 
 
@@ -42,19 +42,10 @@ class FakeRemote:
         self.executed: list[str] = []
         """Every command line so far, for tests to look at."""
 
-    async def execute(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,  # noqa: ARG002 - answers do not depend on it
-        save_as: Path | None = None,
-        on_line: Callable[[str], None] | None = None,
-        pinned: bool = True,  # noqa: ARG002 - nor on this
-    ) -> Completed:
+    async def execute(self, command: Command, *, save_as: Path | None = None) -> Completed:
         """See `Remote.execute`."""
-        answer = self._answer(argv, stdin)
+        argv, timeout_s = command.argv, command.timeout_s
+        answer = self._answer(argv, command.stdin)
         await self._work(min(answer.takes_s, timeout_s), save_as)
         if answer.error is not None:
             raise answer.error
@@ -64,8 +55,9 @@ class FakeRemote:
             save_as.parent.mkdir(parents=True, exist_ok=True)
             save_as.with_name(f"{save_as.name}.stdout").write_bytes(answer.stdout)
             save_as.with_name(f"{save_as.name}.stderr").write_bytes(answer.stderr)
-        for line in answer.stdout.decode(errors="replace").splitlines() if on_line else ():
-            on_line(line)  # type: ignore[misc]  # on_line is there, or the loop is empty
+        if command.on_line:
+            for line in answer.stdout.decode(errors="replace").splitlines():
+                command.on_line(line)
         return Completed(tuple(argv), answer.exit_code, answer.stdout, answer.stderr, answer.takes_s)
 
     async def start(
@@ -74,8 +66,8 @@ class FakeRemote:
         *,
         log: Path,
         errors: Path | None = None,  # noqa: ARG002 - a fake has nothing to say there
-        environment: Mapping[str, str] | None = None,  # noqa: ARG002 - as in execute
-        pinned: bool = True,  # noqa: ARG002 - as in execute
+        environment: Mapping[str, str] | None = None,  # noqa: ARG002 - answers do not depend on it
+        pinned: bool = True,  # noqa: ARG002 - nor on this
     ) -> Background:
         """See `Remote.start`."""
         answer = self._answer(argv, b"")

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO
 
-from nephoscope.machines.remote import Background, Completed
+from nephoscope.machines.remote import Background, Command, Completed
 from nephoscope.machines.tools import install_hint
 from nephoscope.model.errors import OutputUnreadable, StorageFailed, ToolMissing, ToolTimedOut
 
@@ -35,26 +35,17 @@ class LocalRemote:
         self._cpus = tuple(cpus)
         self._inside = tuple(inside)
 
-    async def execute(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        save_as: Path | None = None,
-        on_line: Callable[[str], None] | None = None,
-        pinned: bool = True,
-    ) -> Completed:
+    async def execute(self, command: Command, *, save_as: Path | None = None) -> Completed:
         """See `Remote.execute`."""
         started = time.monotonic()
-        process = await self._spawn(argv, environment, pinned=pinned, stdout=asyncio.subprocess.PIPE)
-        out = _Sink(save_as and save_as.with_name(save_as.name + ".stdout"), on_line)
+        argv, timeout_s = command.argv, command.timeout_s
+        process = await self._spawn(argv, command.environment, pinned=command.pinned, stdout=asyncio.subprocess.PIPE)
+        out = _Sink(save_as and save_as.with_name(save_as.name + ".stdout"), command.on_line)
         err = _Sink(save_as and save_as.with_name(save_as.name + ".stderr"), None)
         try:
             async with asyncio.timeout(timeout_s):
                 await asyncio.gather(
-                    _feed(process.stdin, stdin), _drain(process.stdout, out), _drain(process.stderr, err)
+                    _feed(process.stdin, command.stdin), _drain(process.stdout, out), _drain(process.stderr, err)
                 )
                 exit_code = await process.wait()
         except TimeoutError as error:

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from nephoscope.machines.facts_text import CGROUPS
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import EnvironmentProblem
 
 _TIMEOUT_S = 20.0
@@ -65,7 +65,7 @@ async def memory_limited(
     """
     name = f"nephoscope-{hashlib.sha256(machine.data_dir.encode()).hexdigest()[:12]}"
     argv = ["sh", "-c", _MAKE, "sh", name, str(limit_bytes), cgroups]
-    made = await machine.remote.execute(argv, timeout_s=_TIMEOUT_S, pinned=False)
+    made = await machine.remote.execute(Command(argv, timeout_s=_TIMEOUT_S, pinned=False))
     if made.exit_code != 0:
         said = made.stderr.decode(errors="replace").strip()[-200:]
         raise EnvironmentProblem(
@@ -76,4 +76,4 @@ async def memory_limited(
     try:
         yield group
     finally:
-        await machine.remote.execute(["rmdir", group.path], timeout_s=_TIMEOUT_S, pinned=False)
+        await machine.remote.execute(Command(["rmdir", group.path], timeout_s=_TIMEOUT_S, pinned=False))

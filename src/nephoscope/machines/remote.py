@@ -9,6 +9,25 @@ from nephoscope.model.errors import tool_failed
 
 
 @dataclass(frozen=True)
+class Command:
+    """A command to run to its end."""
+
+    argv: Sequence[str]
+    """Program and arguments; never a shell line."""
+    timeout_s: float
+    """After this it is killed with everything it started."""
+    stdin: bytes = b""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    """Added to the machine's, of which no variable that begins with PG is passed on."""
+    on_line: Callable[[str], None] | None = None
+    """Called with every line of its stdout."""
+    pinned: bool = True
+    """With the machine's CPU affinity; False for commands that only look."""
+    allowed: Sequence[int] = ()
+    """Exit codes besides 0 that are results and not failures."""
+
+
+@dataclass(frozen=True)
 class Completed:
     """A command that ended."""
 
@@ -46,27 +65,12 @@ class Background(Protocol):
 class Remote(Protocol):
     """One machine. Commands run with the machine's CPU affinity and die with the controller's connection."""
 
-    async def execute(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        save_as: Path | None = None,
-        on_line: Callable[[str], None] | None = None,
-        pinned: bool = True,
-    ) -> Completed:
+    async def execute(self, command: Command, *, save_as: Path | None = None) -> Completed:
         """Runs a command to its end.
 
         Args:
-            argv: program and arguments; never a shell line.
-            timeout_s: after this it is killed with everything it started.
-            stdin: what it reads.
-            environment: added to the machine's, of which nothing that begins with PG is handed on.
+            command: what to run.
             save_as: local path without suffix: its output goes to `.stdout` and `.stderr` there, as it arrives.
-            on_line: called with every line of its stdout.
-            pinned: with the machine's CPU affinity; False for tools that only look.
 
         Raises:
             ToolMissing: the program is not there.

@@ -1,34 +1,48 @@
-"""Which package brings which tool: for hints, for `doctor`, for the set-up."""
+"""Programs that must be installed where they run: what each is called, and how to get it.
 
-DEBIAN_PACKAGES = {
-    "fio": "fio",
-    "stress-ng": "stress-ng",
-    "sysbench": "sysbench",
-    "iperf": "iperf",
-    "iperf3": "iperf3",
-    "sockperf": "sockperf",
-    "ping": "iputils-ping",
-    "numactl": "numactl",
-    "taskset": "util-linux",
-    "setpriv": "util-linux",
-    "unshare": "util-linux",
-    "lscpu": "util-linux",
-    "findmnt": "util-linux",
-    "setsid": "util-linux",
-    "flock": "util-linux",
-    "pkill": "procps",
-    "sshd": "openssh-server",
-}
+Those of a benchmark stand beside it; here are those that machines need, and the load generator.
+"""
 
-VERSION_OPTIONS = {"ping": "-V", "netperf": "-V"}
-"""Of tools that do not know `--version`."""
+from dataclasses import dataclass
 
 
-def install_hint(tool: str) -> str:
-    """What to try when `tool` is not installed."""
-    if tool == "nephoscope-load":
-        return "it comes with nephoscope's wheel: install nephoscope again, or put nephoscope-load on your PATH"
-    if tool in {"netperf", "netserver"}:
-        return "netperf is not free everywhere: install it yourself (Debian: non-free), or choose another `tool`"
-    package = DEBIAN_PACKAGES.get(tool)
-    return f"apt-get install {package}" if package else f"install {tool} or put it on your PATH"
+@dataclass(frozen=True)
+class Tool:
+    """A program that a benchmark or a provider runs."""
+
+    name: str
+    package: str = ""
+    """Debian's package that holds it; empty: none does."""
+    version_argv: tuple[str, ...] = ("--version",)
+    """Arguments with which it prints its version and exits with 0."""
+    hint: str = ""
+    """How to get it, where installing the package is not the way."""
+
+    @property
+    def install_hint(self) -> str:
+        """What to try when it is not installed."""
+        if self.hint or not self.package:
+            return self.hint or f"install {self.name} or put it on your PATH"
+        return f"apt-get install {self.package}"
+
+
+LOAD = Tool(
+    "nephoscope-load",
+    hint="it comes with nephoscope's wheel: install nephoscope again, or put nephoscope-load on your PATH",
+)
+FINDMNT = Tool("findmnt", "util-linux")
+FLOCK = Tool("flock", "util-linux")
+LSBLK = Tool("lsblk", "util-linux")
+LSCPU = Tool("lscpu", "util-linux")
+PKILL = Tool("pkill", "procps")
+SETPRIV = Tool("setpriv", "util-linux")
+SETSID = Tool("setsid", "util-linux")
+TASKSET = Tool("taskset", "util-linux")
+UNSHARE = Tool("unshare", "util-linux")
+
+_KNOWN = {tool.name: tool for tool in (LOAD, FINDMNT, FLOCK, LSBLK, LSCPU, PKILL, SETPRIV, SETSID, TASKSET, UNSHARE)}
+
+
+def install_hint(program: str) -> str:
+    """What to try when a program that machines need is not installed; empty for any other program."""
+    return _KNOWN[program].install_hint if program in _KNOWN else ""

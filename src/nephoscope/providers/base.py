@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.tools import Tool
 from nephoscope.study.model import Configuration
 
 
@@ -101,6 +102,21 @@ class Provider(Protocol):
 
     async def delete(self, key: str) -> None:
         """Gives the machines and volumes of a cluster back; no error when they are gone already."""
+        ...
+
+
+@runtime_checkable
+class OnThisMachine(Protocol):
+    """A provider whose machines are this one or parts of it, so that what a study needs must be installed here."""
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What it runs itself, besides the tools of benchmarks."""
+        ...
+
+    @property
+    def needs_root(self) -> bool:
+        """True when it works for root alone."""
         ...
 
 

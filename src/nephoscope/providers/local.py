@@ -4,6 +4,7 @@ import os
 
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.tools import FINDMNT, LSCPU, SETPRIV, TASKSET, UNSHARE
 from nephoscope.model.errors import EnvironmentProblem, InputError, StorageFailed
 from nephoscope.providers.base import Cluster, ClusterRequest
 
@@ -15,6 +16,8 @@ class LocalProvider:
 
     name = "local"
     at_once = 1
+    tools = (TASKSET, SETPRIV, UNSHARE, LSCPU, FINDMNT)
+    needs_root = False
 
     async def create(self, request: ClusterRequest) -> Cluster:
         """See `Provider.create`.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.ssh.link import PATIENCE_S, SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import (
@@ -324,4 +324,4 @@ async def _address(host: Host) -> str:
 
 async def _sh(remote: SshRemote, script: str, *arguments: str) -> Completed:
     argv = ["sh", "-c", script, "lease", *arguments]
-    return await remote.execute(argv, timeout_s=_TIMEOUT_S, pinned=False)
+    return await remote.execute(Command(argv, timeout_s=_TIMEOUT_S, pinned=False))

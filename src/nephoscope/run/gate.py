@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from nephoscope.benchmarks.base import Needs
 from nephoscope.checks.thresholds import BUSY_BEFORE, CLOCK_OFFSET
-from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.tools import VERSION_OPTIONS
-from nephoscope.model.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine
+from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.machines.tools import LOAD, Tool
+from nephoscope.model.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine, ToolMissing, ToolTimedOut
 from nephoscope.model.records import CO_LOCATED, EMULATED, Facts, FactsRecord, StartedRecord
 from nephoscope.providers.base import Cluster
 from nephoscope.run.world import World
@@ -25,6 +25,8 @@ SETTLE_TRIES = 10
 """Looks at a machine before a trial begins although it is not quiet; the checks then judge what was seen."""
 
 VERSION_TIMEOUT_S = 20.0
+UNKNOWN_VERSION = "unknown"
+"""Of a tool whose version command fails, prints nothing, or does not end."""
 
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _DURABILITY = ("fsync", "synchronous_commit", "full_page_writes")
@@ -99,24 +101,29 @@ async def _started(configuration: Configuration, cluster: Cluster, needs: Needs,
 
 
 async def _versions(cluster: Cluster, needs: Needs, world: World) -> dict[str, str]:
-    """Of each tool, as the machines that need it say; where one says something else than the first, so is told."""
+    """Of each tool, as the machines that need it say; a machine that says something else than the first is named."""
     versions: dict[str, str] = {}
     for tool in needs.tools:
         first, *others = needs.users(cluster)
         said = await asyncio.gather(*(_version(tool, machine, world) for machine in (first, *others)))
-        versions[tool] = said[0]
+        versions[tool.name] = said[0]
         pairs = zip(others, said[1:], strict=True)
-        versions |= {f"{tool} on {machine.name}": other for machine, other in pairs if other != said[0]}
+        versions |= {f"{tool.name} on {machine.name}": other for machine, other in pairs if other != said[0]}
     return versions
 
 
-async def _version(tool: str, machine: MachineHandle, world: World) -> str:
-    program = world.load_program if tool == "nephoscope-load" else tool
-    said = await machine.remote.execute(
-        [program, VERSION_OPTIONS.get(tool, "--version")], timeout_s=VERSION_TIMEOUT_S, pinned=False
-    )
+async def _version(tool: Tool, machine: MachineHandle, world: World) -> str:
+    """The first line that its version command prints; what a command says that fails is an error and no version."""
+    program = world.load_program if tool == LOAD else tool.name
+    asking = Command([program, *tool.version_argv], timeout_s=VERSION_TIMEOUT_S, pinned=False)
+    try:
+        said = await machine.remote.execute(asking)
+    except ToolMissing as error:
+        raise ToolMissing(error.message, hint=error.hint or tool.install_hint) from error
+    except ToolTimedOut:
+        return UNKNOWN_VERSION
     lines = (said.stdout or said.stderr).decode(errors="replace").strip().splitlines()
-    return lines[0] if lines else "it does not say"
+    return lines[0] if lines and said.exit_code == 0 else UNKNOWN_VERSION
 
 
 def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]:
@@ -136,7 +143,7 @@ async def _require_space(machine: MachineHandle, record: FactsRecord, needs: Nee
     free, needed = record.before.disk.free_bytes, needs.disk_bytes // (1 + len(machine.more_data_dirs))
     if free is None or free >= needed:
         return
-    used = await machine.remote.execute(["du", "-sb", machine.data_dir], timeout_s=60, pinned=False)
+    used = await machine.remote.execute(Command(["du", "-sb", machine.data_dir], timeout_s=60, pinned=False))
     ours = int(used.stdout.split()[0]) if used.exit_code == 0 and used.stdout.split() else 0
     if free + ours < needed:
         raise NoSpaceOnMachine(

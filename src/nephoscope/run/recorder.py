@@ -1,9 +1,8 @@
 """Executes a trial's commands and writes down each one, also those that fail or are killed."""
 
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.model.records import CommandRecord
 from nephoscope.run.clock import Clock
@@ -17,31 +16,13 @@ class Recorder:
         self._attempt = attempt
         self._clock = clock
 
-    async def __call__(
-        self,
-        machine: MachineHandle,
-        name: str,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        on_line: Callable[[str], None] | None = None,
-        allowed: Sequence[int] = (),
-    ) -> Completed:
+    async def __call__(self, machine: MachineHandle, name: str, command: Command) -> Completed:
         """See `Execute`; the environment is not written down, as secrets travel in it."""
         started_unix_ms, started_s = self._clock.unix_ms(), self._clock.monotonic_s()
         exit_code: int | None = None
         missing = False
         try:
-            completed = await machine.remote.execute(
-                argv,
-                timeout_s=timeout_s,
-                stdin=stdin,
-                environment=environment,
-                save_as=self._attempt.raw_dir / name,
-                on_line=on_line,
-            )
+            completed = await machine.remote.execute(command, save_as=self._attempt.raw_dir / name)
             exit_code = completed.exit_code
         except NephoscopeError as error:
             missing = error.failure_class == "tool_missing"
@@ -52,12 +33,12 @@ class Recorder:
             if not missing:
                 self._attempt.add_command(
                     CommandRecord(
-                        argv=[Path(argv[0]).name, *argv[1:]],
+                        argv=[Path(command.argv[0]).name, *command.argv[1:]],
                         machine=machine.name,
                         started_unix_ms=started_unix_ms,
                         duration_s=self._clock.monotonic_s() - started_s,
                         exit_code=exit_code,
-                        allowed_exit_codes=list(allowed),
+                        allowed_exit_codes=list(command.allowed),
                         output=name,
                     )
                 )

@@ -62,7 +62,7 @@ def test_json_holds_si_values_and_whole_lists(capsys: Captured) -> None:
 
 def test_output_without_metrics_says_so_in_place_of_an_empty_table(capsys: Captured) -> None:
     assert main(["parse-output", str(NOTHING_DONE)]) == 0
-    assert capsys.readouterr().out.endswith("It holds no metrics: the tool did nothing that it measured.\n")
+    assert capsys.readouterr().out.endswith("The file has no metrics: the tool measured nothing.\n")
 
 
 def test_it_reads_standard_input(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_a_damaged_file_is_named_with_its_tool_and_place_and_the_others_are_prin
     assert "error: 1 of 2 files could not be read\n" in said.err
     assert f"  {DAMAGED}: this looks like output of fio, but it cannot be read: fio JSON: damaged JSON: " in said.err
     assert "line 209 column 2" in said.err
-    assert "hint: output that was cut off or edited is refused" in said.err
+    assert "hint: truncated or edited output is rejected" in said.err
     assert "nephoscope to mend" not in said.err
 
 

@@ -13,10 +13,10 @@ from nephoscope.app.schemas import WRITTEN_BY_RUST, main, schemas
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Plan
 from nephoscope.study.model import Study
+from tests.support.generated import STALE
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "schema"
-REGENERATE = "regenerate: python -m nephoscope.app.schemas schema/"
 
 
 class Parameters(Frozen):
@@ -25,13 +25,13 @@ class Parameters(Frozen):
 
 def test_the_stored_schemas_are_the_generated_ones() -> None:
     """None is missing, and none is left over from a benchmark that is gone."""
-    assert sorted(path.name for path in FOLDER.glob("*.json")) == sorted({*schemas(), *WRITTEN_BY_RUST}), REGENERATE
+    assert sorted(path.name for path in FOLDER.glob("*.json")) == sorted({*schemas(), *WRITTEN_BY_RUST}), STALE
 
 
 @pytest.mark.parametrize("name", sorted(schemas()))
 def test_schema_is_up_to_date_and_well_formed(name: str) -> None:
     text = schemas()[name]
-    assert (FOLDER / name).read_text(encoding="utf-8") == text, REGENERATE
+    assert (FOLDER / name).read_text(encoding="utf-8") == text, STALE
     Draft202012Validator.check_schema(json.loads(text))
 
 

@@ -1,5 +1,7 @@
-"""What every benchmark of the registry must have; a new one is held to it by being registered."""
+"""What every benchmark must have; a new one is found by its module and held to it."""
 
+import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,16 @@ REAL = pytest.mark.parametrize(
 def metrics_of(benchmark: Benchmark) -> tuple[Metric, ...]:
     parameters: Any = benchmark.parameters()
     return benchmark.metrics(parameters)
+
+
+def origin_of(benchmark: Benchmark) -> str:
+    """How its output was recorded: the README beside it, else the docstring of the benchmark's own test."""
+    readme = DATA / benchmark.name / "README.md"
+    if readme.exists():
+        return readme.read_text(encoding="utf-8")
+    *folders, module = type(benchmark).__module__.split(".")[2:]
+    test = Path(__file__).parent.joinpath(*folders, f"test_{module}.py")
+    return ast.get_docstring(ast.parse(test.read_text(encoding="utf-8"))) or ""
 
 
 @EVERY
@@ -51,5 +63,5 @@ def test_nothing_is_never_a_number(benchmark: Benchmark, raw: dict[str, bytes]) 
 @REAL
 def test_it_has_recorded_real_outputs_and_says_where_they_come_from(benchmark: Benchmark) -> None:
     folder = DATA / benchmark.name
-    assert len([path for path in folder.iterdir() if path.name != "README.md"]) >= 1
-    assert "20" in (folder / "README.md").read_text(), "command, version and date"
+    assert [path for path in folder.iterdir() if path.name != "README.md"], folder
+    assert re.search(r"\b20\d\d-\d\d", origin_of(benchmark)), "say the command, the tool's version and the date"

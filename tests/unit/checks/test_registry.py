@@ -24,6 +24,7 @@ from nephoscope.model.records import (
     VerdictKind,
 )
 from tests.support.evidence import evidence, facts, operations, sample, telemetry
+from tests.support.generated import STALE
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "reference" / "checks.md"
 KINDS = st.sampled_from(list(VerdictKind))
@@ -197,7 +198,7 @@ def test_names_are_unique_and_texts_are_sentences() -> None:
 
 
 def test_the_reference_page_is_current() -> None:
-    assert PAGE.read_text() == reference(), "python -m nephoscope.checks.reference > docs/reference/checks.md"
+    assert PAGE.read_text() == reference(), STALE
 
 
 def test_the_reference_page_is_written_as_it_says() -> None:

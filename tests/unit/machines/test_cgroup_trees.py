@@ -14,6 +14,7 @@ import pytest
 from nephoscope.machines import facts_text as text
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.memory_limit import memory_limited
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.model.units import GIB, MIB
 from tests.support.local_remote import this_machine
@@ -42,7 +43,7 @@ def seen(root: Path, own: str) -> tuple[float | None, int | None, bool]:
     paths = [f"{folder}/{name}" for folder in folders for name in text.CGROUP_FILES]
     machine = this_machine(root / "data")
     argv = ("head", "-v", "-c", "65536", "--", *paths)
-    said = asyncio.run(machine.remote.execute(argv, timeout_s=10)).stdout.decode()
+    said = asyncio.run(machine.remote.execute(Command(argv, timeout_s=10))).stdout.decode()
     files = text.split_files(said)
     return text.cgroup_cpu_limit(files), text.cgroup_memory_limit_bytes(files), text.cgroups_seen(own, files)
 

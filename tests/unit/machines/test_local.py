@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.machines.local import LocalRemote
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import StorageFailed, ToolMissing, ToolTimedOut
 
 
@@ -26,12 +27,14 @@ def test_a_command_runs_with_affinity_input_output_and_environment(tmp_path: Pat
     lines: list[str] = []
     completed = asyncio.run(
         LocalRemote([0]).execute(
-            ["bash", "-c", 'cat; echo; echo "$WORD"; nproc; echo to stderr >&2; exit 3'],
-            timeout_s=20,
-            stdin=b"in",
-            environment={"WORD": "word"},
+            Command(
+                ["bash", "-c", 'cat; echo; echo "$WORD"; nproc; echo to stderr >&2; exit 3'],
+                timeout_s=20,
+                stdin=b"in",
+                environment={"WORD": "word"},
+                on_line=lines.append,
+            ),
             save_as=tmp_path / "raw" / "out",
-            on_line=lines.append,
         )
     )
     assert completed.stdout == b"in\nword\n1\n"
@@ -44,28 +47,30 @@ def test_a_command_runs_with_affinity_input_output_and_environment(tmp_path: Pat
 
 def test_a_missing_tool_has_a_hint() -> None:
     with pytest.raises(ToolMissing, match="no-such-tool is not installed"):
-        asyncio.run(LocalRemote([0]).execute(["no-such-tool"], timeout_s=1))
+        asyncio.run(LocalRemote([0]).execute(Command(["no-such-tool"], timeout_s=1)))
 
 
 def test_a_tool_that_hangs_is_killed_with_all_it_started() -> None:
     marker = f"nephoscope-test-{os.getpid()}-hang"
     started = time.monotonic()
     with pytest.raises(ToolTimedOut, match="did not end within"):
-        asyncio.run(LocalRemote([0]).execute(["bash", "-c", f"exec -a {marker} sleep 60 & sleep 60"], timeout_s=0.5))
+        asyncio.run(
+            LocalRemote([0]).execute(Command(["bash", "-c", f"exec -a {marker} sleep 60 & sleep 60"], timeout_s=0.5))
+        )
     assert time.monotonic() - started < 10
     time.sleep(0.2)
     assert processes_with(marker) == []
 
 
 def test_a_tool_that_does_not_read_its_input_is_no_error() -> None:
-    completed = asyncio.run(LocalRemote([0]).execute(["true"], timeout_s=20, stdin=b"x" * 1_000_000))
+    completed = asyncio.run(LocalRemote([0]).execute(Command(["true"], timeout_s=20, stdin=b"x" * 1_000_000)))
     assert completed.exit_code == 0
 
 
 def test_output_that_cannot_be_stored_is_a_storage_failure(tmp_path: Path) -> None:
     (tmp_path / "out.stdout").symlink_to("/dev/full")
     with pytest.raises(StorageFailed, match="No space left"):
-        asyncio.run(LocalRemote([0]).execute(["echo", "text"], timeout_s=20, save_as=tmp_path / "out"))
+        asyncio.run(LocalRemote([0]).execute(Command(["echo", "text"], timeout_s=20), save_as=tmp_path / "out"))
 
 
 def test_a_background_process_is_stopped_by_its_signal_or_killed(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
+from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh import remote as ssh
 from nephoscope.machines.ssh.link import Link, SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
@@ -62,10 +63,12 @@ def test_a_command_runs_with_affinity_input_output_and_environment(server: Serve
     async def scenario() -> None:
         remote = remote_to(server.address, tmp_path / "there")
         completed = await remote.execute(
-            ["bash", "-c", 'cat; echo; echo "$WORD"; nproc; echo "$LC_ALL$PGHOST"; echo to stderr >&2; exit 3'],
-            timeout_s=20,
-            stdin=b"in\0\xff",
-            environment={"WORD": "it's a 'word'"},
+            Command(
+                ["bash", "-c", 'cat; echo; echo "$WORD"; nproc; echo "$LC_ALL$PGHOST"; echo to stderr >&2; exit 3'],
+                timeout_s=20,
+                stdin=b"in\0\xff",
+                environment={"WORD": "it's a 'word'"},
+            ),
             save_as=tmp_path / "raw" / "out",
         )
         await remote.close()
@@ -83,7 +86,8 @@ def test_secrets_are_in_no_command_line_and_no_file_that_stays(server: Server, t
         remote = remote_to(server.address, tmp_path / "there")
         running = asyncio.create_task(
             remote.execute(
-                ["sleep", "1"], timeout_s=20, environment={"PGPASSWORD": "hush-4711"}, save_as=tmp_path / "psql"
+                Command(["sleep", "1"], timeout_s=20, environment={"PGPASSWORD": "hush-4711"}),
+                save_as=tmp_path / "psql",
             )
         )
         await _until((tmp_path / "there/jobs/t1-1.psql/pid").exists)
@@ -101,14 +105,14 @@ def test_a_missing_tool_a_missing_file_and_a_tool_that_hangs(server: Server, tmp
     async def scenario() -> None:
         remote = remote_to(server.address, tmp_path / "there")
         with pytest.raises(ToolMissing, match="no-such-tool is not installed on host"):
-            await remote.execute(["no-such-tool"], timeout_s=5)
+            await remote.execute(Command(["no-such-tool"], timeout_s=5))
         with pytest.raises(OutputUnreadable, match="is not there"):
             await remote.download(str(tmp_path / "nothing"), tmp_path / "here")
         hanging = ["bash", "-c", f"echo said >&2; exec -a {marker} sleep 60 & sleep 60"]
         with pytest.raises(ToolTimedOut, match="did not end within 1 s and was killed; it said: said"):
-            await remote.execute(hanging, timeout_s=0.6)
+            await remote.execute(Command(hanging, timeout_s=0.6))
         assert processes_with(marker) == []
-        left = await remote.execute(["bash", "-c", f"exec -a {marker} sleep 60 &"], timeout_s=20)
+        left = await remote.execute(Command(["bash", "-c", f"exec -a {marker} sleep 60 &"], timeout_s=20))
         assert left.exit_code == 0
         assert processes_with(marker) == []  # what a job leaves in its session ends with it
         await remote.close()
@@ -156,7 +160,7 @@ def test_files_travel_whole_and_a_program_is_carried_once(server: Server, tmp_pa
         await remote.download(str(tmp_path / "there.bin"), tmp_path / "back")
         assert (tmp_path / "back").read_bytes() == content
         assert not list(tmp_path.glob("*.part"))
-        assert (await remote.execute([str(program)], timeout_s=20)).stdout == b"tool 1\n"
+        assert (await remote.execute(Command([str(program)], timeout_s=20))).stdout == b"tool 1\n"
         (there,) = (tmp_path / "there/programs").glob("*/tool")
         inode = there.stat().st_ino
         assert await remote.carry(program) == str(there)
@@ -165,7 +169,7 @@ def test_files_travel_whole_and_a_program_is_carried_once(server: Server, tmp_pa
         await remote.carry(program)
         assert there.read_text() == program.read_text()
         with pytest.raises(EnvironmentProblem, match=r"broken does not run on host: GLIBC_2\.99 not found"):
-            await remote.execute([str(broken)], timeout_s=20)
+            await remote.execute(Command([str(broken)], timeout_s=20))
         await remote.close()
 
     asyncio.run(scenario())
@@ -178,9 +182,9 @@ def test_what_is_saved_under_a_name_begins_once_whoever_asks(server: Server, tmp
     async def scenario() -> list[bytes]:
         first, second = (remote_to(server.address, tmp_path / "there") for _ in range(2))
         both = await asyncio.gather(
-            *(remote.execute(argv, timeout_s=20, save_as=tmp_path / "load-run") for remote in (first, second))
+            *(remote.execute(Command(argv, timeout_s=20), save_as=tmp_path / "load-run") for remote in (first, second))
         )
-        later = await second.execute(argv, timeout_s=20, save_as=tmp_path / "load-run")
+        later = await second.execute(Command(argv, timeout_s=20), save_as=tmp_path / "load-run")
         await asyncio.gather(first.close(), second.close())
         return [completed.stdout for completed in (*both, later)]
 
@@ -191,14 +195,14 @@ def test_what_is_saved_under_a_name_begins_once_whoever_asks(server: Server, tmp
 _CONTROLLER = """
 import asyncio, getpass, sys
 from pathlib import Path
-from nephoscope.machines import ssh
+from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.machines.ssh.link import Link, SshAddress
+from nephoscope.machines.ssh.link import SshAddress
 
 port, key, folder, script = sys.argv[1:]
 address = SshAddress("127.0.0.1", int(port), getpass.getuser(), Path(key), user_config=False)
 remote = SshRemote("host", address, folder=folder, session="t1-1")
-asyncio.run(remote.execute(["bash", "-c", script], timeout_s=20, save_as=Path(folder) / "load"))
+asyncio.run(remote.execute(Command(["bash", "-c", script], timeout_s=20), save_as=Path(folder) / "load"))
 """
 
 
@@ -228,7 +232,7 @@ def test_the_job_of_a_killed_controller_is_found_by_the_next_one(server: Server,
         controller.kill()
         controller.wait()
         remote = remote_to(server.address, tmp_path / "there")
-        completed = await remote.execute(["bash", "-c", script], timeout_s=20, save_as=tmp_path / "load")
+        completed = await remote.execute(Command(["bash", "-c", script], timeout_s=20), save_as=tmp_path / "load")
         await remote.close()
         return completed.stdout
 
@@ -253,7 +257,9 @@ def test_a_cut_link_disturbs_no_job_and_no_line_is_lost_or_told_twice(server: Se
 
         connections = counted_connections(remote)
         counting = ["bash", "-c", "for i in $(seq 40); do echo $i; sleep 0.05; done; exit 4"]
-        completed, _ = await asyncio.gather(remote.execute(counting, timeout_s=20, on_line=lines.append), cut_twice())
+        completed, _ = await asyncio.gather(
+            remote.execute(Command(counting, timeout_s=20, on_line=lines.append)), cut_twice()
+        )
         assert completed.exit_code == 4
         assert completed.stdout.split() == [str(number).encode() for number in range(1, 41)]
         assert lines == [str(number) for number in range(1, 41)]
@@ -273,7 +279,7 @@ def test_more_commands_at_once_than_a_connection_carries_are_begun_once_each(ser
         remote = remote_to(server.address, tmp_path / "there")
         connections = counted_connections(remote)
         names = [tmp_path / f"load-{number}" for number in range(30)]
-        ended = await asyncio.gather(*(remote.execute(argv, timeout_s=60, save_as=name) for name in names))
+        ended = await asyncio.gather(*(remote.execute(Command(argv, timeout_s=60), save_as=name) for name in names))
         await remote.close()
         return [one.stdout for one in ended], len(connections)
 
@@ -288,7 +294,7 @@ def test_a_host_that_allows_fewer_commands_on_a_connection_gets_more_connections
         remote = remote_to(address, tmp_path / "there")
         connections = counted_connections(remote)
         ended = await asyncio.gather(
-            *(remote.execute(["sh", "-c", "sleep 1; echo done"], timeout_s=60) for _ in "1234")
+            *(remote.execute(Command(["sh", "-c", "sleep 1; echo done"], timeout_s=60)) for _ in "1234")
         )
         await remote.close()
         return [one.stdout for one in ended], len(connections)
@@ -329,7 +335,7 @@ def test_a_host_that_stays_away_is_lost(server: Server, tmp_path: Path) -> None:
     async def scenario() -> None:
         wire = Wire(server.address)
         remote = remote_to(await wire.open(), tmp_path / "there", patience_s=0.5)
-        running = asyncio.create_task(remote.execute(["sleep", "30"], timeout_s=40, save_as=tmp_path / "lost"))
+        running = asyncio.create_task(remote.execute(Command(["sleep", "30"], timeout_s=40), save_as=tmp_path / "lost"))
         await _until((tmp_path / "there/jobs/t1-1.lost/pid").exists)
         wire.cut()
         with pytest.raises(MachineLost, match=r"has been away for 0 s|has been away for 1 s"):
@@ -337,7 +343,7 @@ def test_a_host_that_stays_away_is_lost(server: Server, tmp_path: Path) -> None:
         remote._link._patience_s = 60.0  # a lost host is not waited for again
         started = time.monotonic()
         with pytest.raises(MachineLost, match="has been away"):
-            await remote.execute(["true"], timeout_s=40)
+            await remote.execute(Command(["true"], timeout_s=40))
         assert time.monotonic() - started < 30
         await wire.close()
         other = remote_to(server.address, tmp_path / "there")
@@ -377,7 +383,7 @@ def test_who_gives_up_waiting_ends_the_job(server: Server, tmp_path: Path) -> No
     async def scenario() -> None:
         remote = remote_to(server.address, tmp_path / "there")
         argv = ["bash", "-c", f"(exec -a {marker} sleep 60) & sleep 60"]
-        running = asyncio.create_task(remote.execute(argv, timeout_s=90))
+        running = asyncio.create_task(remote.execute(Command(argv, timeout_s=90)))
         await _until(lambda: processes_with(marker))
         started = time.monotonic()
         running.cancel()
@@ -402,7 +408,7 @@ def test_a_host_that_cannot_be_entered_says_why(server: Server, tmp_path: Path) 
     ]
 
     async def attempt(address: SshAddress) -> None:
-        await remote_to(address, tmp_path / "there").execute(["true"], timeout_s=5)
+        await remote_to(address, tmp_path / "there").execute(Command(["true"], timeout_s=5))
 
     for address, error, words in cases:
         with pytest.raises(error, match=words):
@@ -415,12 +421,12 @@ def test_a_host_key_is_pinned_at_the_first_contact(server: Server, tmp_path: Pat
     async def scenario(impostor: Server) -> None:
         wire = Wire(server.address)
         remote = remote_to(await wire.open(), tmp_path / "there")
-        await remote.execute(["true"], timeout_s=20)
+        await remote.execute(Command(["true"], timeout_s=20))
         wire.cut()
         wire.lead_to(impostor.address)
         wire.mend()
         with pytest.raises(HostKeyRefused):
-            await remote.execute(["true"], timeout_s=20)
+            await remote.execute(Command(["true"], timeout_s=20))
         await wire.close()
 
     with sshd(tmp_path / "impostor") as impostor:
@@ -431,7 +437,7 @@ def test_a_host_key_is_pinned_at_the_first_contact(server: Server, tmp_path: Pat
 def test_a_host_is_reached_through_another_one(server: Server, tmp_path: Path) -> None:
     async def scenario() -> bytes:
         remote = remote_to(replace(server.address, jump=server.address), tmp_path / "there")
-        completed = await remote.execute(["bash", "-c", "echo $SSH_CONNECTION"], timeout_s=20)
+        completed = await remote.execute(Command(["bash", "-c", "echo $SSH_CONNECTION"], timeout_s=20))
         await remote.close()
         return completed.stdout
 
@@ -447,7 +453,7 @@ def test_a_full_disk_is_told_as_such(server: Server, tmp_path: Path) -> None:
     async def scenario() -> None:
         remote = remote_to(server.address, small / "there")
         with pytest.raises(NoSpaceOnMachine, match="is full"):
-            await remote.execute(["cat"], timeout_s=20, stdin=b"x" * 200_000)
+            await remote.execute(Command(["cat"], timeout_s=20, stdin=b"x" * 200_000))
         await remote.close()
 
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.machines.remote import Command
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import EnvironmentProblem, InputError, MachineLost
 from nephoscope.providers.base import ClusterRequest
@@ -71,7 +72,7 @@ def test_a_machine_is_entered_once_its_script_brought_the_key_and_ended(server: 
         assert machine.more_data_dirs == ("/mnt/data-2/nephoscope/data",)
         assert (machine.name, machine.address, machine.cpus) == ("database-1", "10.0.0.7", (0,))
         assert isinstance(machine.remote, SshRemote)
-        said = await machine.remote.execute(["echo", "here"], timeout_s=10)
+        said = await machine.remote.execute(Command(["echo", "here"], timeout_s=10))
         assert said.stdout == b"here\n"
         await machine.remote.close()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.wiring import load_program
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import EnvironmentProblem, InputError
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.emulated import provider as emulated
@@ -155,7 +155,7 @@ def test_hosts_are_machines_of_their_own_with_their_limits(tmp_path: Path) -> No
             assert load is cluster.load
 
             async def said(*argv: str) -> str:
-                return (await one.remote.execute(argv, timeout_s=30)).require().stdout.decode().strip()
+                return (await one.remote.execute(Command(argv, timeout_s=30))).require().stdout.decode().strip()
 
             assert await said("hostname") == "database-1"
             assert await said("nproc") == "1"
@@ -176,7 +176,7 @@ def test_hosts_are_machines_of_their_own_with_their_limits(tmp_path: Path) -> No
 
     async def _writes_at_most_200_per_second(machine: MachineHandle) -> None:
         argv = ["dd", "if=/dev/zero", f"of={machine.data_dir}/f", "bs=4k", "count=400", "oflag=direct"]
-        completed = (await machine.remote.execute(argv, timeout_s=30)).require()
+        completed = (await machine.remote.execute(Command(argv, timeout_s=30))).require()
         assert completed.duration_s > 1.0  # 400 writes at 200/s, and a burst of the kernel's slice at most
 
     asyncio.run(scenario())
@@ -203,7 +203,7 @@ def test_a_link_between_zones_is_as_long_as_was_asked(tmp_path: Path) -> None:
 
     async def quartile_ms(one: MachineHandle, other: MachineHandle) -> float:
         argv = ["ping", "-c", "200", "-i", "0.01", other.address]
-        said = (await one.remote.execute(argv, timeout_s=60)).require().stdout.decode()
+        said = (await one.remote.execute(Command(argv, timeout_s=60))).require().stdout.decode()
         return statistics.quantiles((float(found) for found in re.findall(r"time=([0-9.]+) ms", said)), n=4)[0]
 
     async def scenario() -> None:

@@ -2,13 +2,18 @@
 
 import asyncio
 import dataclasses
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
+from nephoscope.app.wiring import load_program
 from nephoscope.benchmarks.base import Needs
+from nephoscope.benchmarks.registry import TOOLS
 from nephoscope.machines.fake import Answer, AnswerTo, FakeRemote
 from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.tools import LOAD, Tool
 from nephoscope.model.errors import ToolMissing
 from nephoscope.model.records import Facts, VerdictKind
 from nephoscope.providers.base import cluster_of
@@ -17,6 +22,7 @@ from nephoscope.run.clock import FakeClock
 from nephoscope.run.study import run_study
 from nephoscope.run.world import Observe
 from tests.support.fake_world import STUDY, observe_at_once, rehearsal
+from tests.support.local_remote import this_machine
 
 TWO_LOADS = STUDY.replace(
     'database_machine = { type = "tiny", cpus = 2 }',
@@ -66,6 +72,42 @@ def test_clocks_that_agree_let_several_load_machines_begin(tmp_path: Path) -> No
     assert started.client_cpus == 4
 
 
+FAILING = [("--no-such-option",), ("-c", "echo broken; exit 1"), ("-c", "exit 0"), ("-c", "exit 127")]
+
+
+@pytest.mark.parametrize("argv", FAILING)
+def test_a_version_command_that_fails_or_says_nothing_gives_no_version(tmp_path: Path, argv: tuple[str, ...]) -> None:
+    here = cluster_of("here", [this_machine(tmp_path)], 1)
+    needs = Needs(tools=(Tool("bash", version_argv=argv), Tool("ls")))
+    found = asyncio.run(gate._versions(here, needs, rehearsal(tmp_path).world))
+    assert found["bash"] == "unknown"
+    assert found["ls"].startswith("ls ")
+
+
+def test_a_version_command_that_does_not_end_gives_no_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gate, "VERSION_TIMEOUT_S", 0.2)
+    here = cluster_of("here", [this_machine(tmp_path)], 1)
+    needs = Needs(tools=(Tool("sleep", version_argv=("60",)),))
+    assert asyncio.run(gate._versions(here, needs, rehearsal(tmp_path).world)) == {"sleep": "unknown"}
+
+
+def test_a_tool_that_is_missing_comes_with_the_way_to_get_it(tmp_path: Path) -> None:
+    here = cluster_of("here", [this_machine(tmp_path)], 1)
+    needs = Needs(tools=(Tool("no-such-tool", "some-package"),))
+    with pytest.raises(ToolMissing, match="no-such-tool is not installed; hint: apt-get install some-package"):
+        asyncio.run(gate._versions(here, needs, rehearsal(tmp_path).world))
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_tool_that_is_installed_tells_its_version(tmp_path: Path, tool: Tool) -> None:
+    world = dataclasses.replace(rehearsal(tmp_path).world, load_program=load_program())
+    if shutil.which(load_program() if tool == LOAD else tool.name) is None:
+        pytest.skip(f"{tool.name} is not installed")
+    here = cluster_of("here", [this_machine(tmp_path)], 1)
+    (version,) = asyncio.run(gate._versions(here, Needs(tools=(tool,)), world)).values()
+    assert re.search(r"\d", version), version
+
+
 def test_a_tool_is_looked_for_on_every_machine_that_needs_it(tmp_path: Path) -> None:
     def machine(name: str, programs: dict[str, AnswerTo]) -> MachineHandle:
         return MachineHandle(name, FakeRemote(programs, FakeClock()), "192.0.2.1", (0,), "/")
@@ -75,10 +117,10 @@ def test_a_tool_is_looked_for_on_every_machine_that_needs_it(tmp_path: Path) -> 
 
     world = rehearsal(tmp_path).world
     there = [machine("a", says("tool 1")), machine("b", says("tool 2")), machine("c", {})]
-    needs = Needs(tools=("tool",), users=lambda cluster: cluster.machines)
+    needs = Needs(tools=(Tool("tool"),), users=lambda cluster: cluster.machines)
     found = asyncio.run(gate._versions(cluster_of("k", there[:2], 2), needs, world))
     assert found == {"tool": "tool 1", "tool on b": "tool 2"}
     with pytest.raises(ToolMissing):
         asyncio.run(gate._versions(cluster_of("k", there, 3), needs, world))
-    first_alone = Needs(tools=("tool",))
+    first_alone = Needs(tools=(Tool("tool"),))
     assert asyncio.run(gate._versions(cluster_of("k", there, 3), first_alone, world)) == {"tool": "tool 1"}

@@ -12,6 +12,7 @@ from nephoscope.study.model import Study
 from nephoscope.study.reference import main, study_reference
 from nephoscope.study.starter import starter_study
 from nephoscope.study.wanted import Schema
+from tests.support.generated import STALE
 from tests.unit.study.study_example import MODELS, ROOT
 
 
@@ -54,7 +55,7 @@ def test_starter_loads_with_the_real_benchmarks() -> None:
 
 def test_reference_is_up_to_date() -> None:
     stored = (ROOT / "docs" / "reference" / "study.md").read_text(encoding="utf-8")
-    assert stored == study_reference(), "regenerate: python -m nephoscope.study.reference docs/reference/study.md"
+    assert stored == study_reference(), STALE
 
 
 @pytest.mark.parametrize("key", sorted(set(keys_of_a_study())))

@@ -11,28 +11,48 @@ from nephoscope.app.console import print_json, print_table, say
 if TYPE_CHECKING:
     from nephoscope.machines.doctor import Finding
 
+Examined = Annotated[
+    Path | None,
+    typer.Argument(metavar="STUDY", help="study file whose needs to check [default: what every benchmark needs]"),
+]
+
 
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
-    add_command(app, doctor, under=MEASURE, example="doctor --folder /mnt/data")
+    add_command(app, doctor, under=MEASURE, example="doctor studies/laptop.toml --folder /mnt/data")
 
 
 def doctor(
-    folder: Annotated[Path, typer.Option("--folder", help="where results and data will go")] = Path(),
+    study: Examined = None,
+    folder: Annotated[Path, typer.Option("--folder", help="existing folder for results and data")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Check whether this machine is fit to measure: governor, steal, foreign load, clock source, free disk, tools."""
+    """Check whether this machine is fit to measure: governor, steal, foreign load, clock source, free disk, tools.
+
+    Exit code 3 if it is not: something that it needs is missing.
+    """
     import asyncio
 
-    from rich.text import Text
+    from nephoscope.app.stages import planning
+    from nephoscope.app.stages.doctor import diagnose
+    from nephoscope.machines.doctor import diagnosis, require_fit
 
-    from nephoscope.app.stages import doctor as stage
-    from nephoscope.machines.doctor import Health
-
-    findings = asyncio.run(stage.doctor(folder))
+    planned = None if study is None else planning.plan(planning.read_study(study))
+    findings = asyncio.run(diagnose(folder, planned))
     if as_json:
         print_json(findings)
-        return
+    else:
+        _print(findings)
+    require_fit(findings)
+    if not as_json:
+        say(diagnosis(findings))
+
+
+def _print(findings: "list[Finding]") -> None:
+    from rich.text import Text
+
+    from nephoscope.machines.doctor import Health
+
     marks = {
         Health.GOOD: Text("ok", style="green"),
         Health.WARNING: Text("warning", style="yellow"),
@@ -42,14 +62,3 @@ def doctor(
         ("", "what", "found", "hint"),
         ((marks[finding.health], finding.what, finding.found, finding.hint) for finding in findings),
     )
-    say(_diagnosis(findings))
-
-
-def _diagnosis(findings: "list[Finding]") -> str:
-    from nephoscope.machines.doctor import Health
-
-    bad = [finding.what for finding in findings if finding.health is Health.BAD]
-    warned = [finding.what for finding in findings if finding.health is Health.WARNING]
-    if bad:
-        return f"not fit yet: {', '.join(bad)}"
-    return f"fit, with reservations: {', '.join(warned)}" if warned else "fit to measure"

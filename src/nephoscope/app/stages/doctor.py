@@ -1,31 +1,126 @@
-"""Is this machine fit to measure?"""
+"""`doctor`: can this machine run a study, or, without one, every benchmark with its default parameters?"""
 
 import os
 import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from nephoscope.app.wiring import LOAD_PROGRAM, load_program
+from nephoscope.app.wiring import load_program, real_databases, real_providers
+from nephoscope.benchmarks.base import Needs
+from nephoscope.benchmarks.fake import Fake
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.machines.doctor import Finding, examine
+from nephoscope.databases.base import HasServer
+from nephoscope.machines.doctor import MIN_FREE_BYTES, Finding, Health, examine
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import MachineHandle
-from nephoscope.machines.tools import DEBIAN_PACKAGES
-from nephoscope.providers.local import LOOPBACK
+from nephoscope.machines.tools import LOAD, Tool
+from nephoscope.model.errors import InputError, NephoscopeError
+from nephoscope.model.records import Plan
+from nephoscope.providers.base import OnThisMachine
+from nephoscope.providers.local import LOOPBACK, LocalProvider
+from nephoscope.study.model import Configuration, Database
+
+_MORE_PATH = "/usr/local/sbin:/usr/sbin:/sbin"
+"""Where providers look for tools, too."""
 
 
-async def doctor(folder: Path) -> list[Finding]:
-    """Looks at this machine."""
-    place = folder.resolve()
-    while not place.exists():
-        place = place.parent
+@dataclass(frozen=True)
+class _Wanted:
+    """What must be on this machine."""
+
+    tools: Sequence[Tool]
+    disk_bytes: int = 0
+    findings: Sequence[Finding] = field(default=())
+    """Of databases and providers, which were looked at already."""
+
+
+async def diagnose(folder: Path, planned: Plan | None) -> list[Finding]:
+    """Looks at this machine for a second, and changes nothing.
+
+    Args:
+        folder: where results and data would go.
+        planned: whose needs count; None: those of every benchmark with its default parameters.
+
+    Raises:
+        InputError: there is no such folder.
+    """
+    if not folder.is_dir():
+        raise InputError(
+            f"there is no folder {folder}", hint="name an existing folder on the disk that results and data will go to"
+        )
+    wanted = _of_every_benchmark() if planned is None else _of_plan(planned)
     cpus = tuple(sorted(os.sched_getaffinity(0)))
-    facts, _ = await gather_facts(MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(place)), observe_s=1.0)
-    tools = {tool: shutil.which(tool) is not None for tool in DEBIAN_PACKAGES}
-    return examine(facts, {**tools, LOAD_PROGRAM: shutil.which(load_program()) is not None}, _needed_tools())
+    here = MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(folder.resolve()))
+    facts, _ = await gather_facts(here, observe_s=1.0)
+    tools = {tool: _installed(tool) for tool in dict.fromkeys(wanted.tools)}
+    found = examine(facts, tools, min_free_bytes=max(MIN_FREE_BYTES, wanted.disk_bytes))
+    return [*found, *wanted.findings]
 
 
-def _needed_tools() -> set[str]:
-    """What the shell around every trial needs, and every benchmark with its default parameters."""
-    shell = {"taskset", "setpriv", "unshare", "lscpu", "findmnt", LOAD_PROGRAM}
-    return shell.union(*(benchmark.needs(benchmark.parameters()).tools for benchmark in BENCHMARKS.values()))
+def _installed(tool: Tool) -> bool:
+    program = load_program() if tool == LOAD else tool.name
+    return shutil.which(program, path=f"{os.environ.get('PATH', os.defpath)}:{_MORE_PATH}") is not None
+
+
+def _of_every_benchmark() -> _Wanted:
+    """A fake one needs a program that no machine has."""
+    needs = [one.needs(one.parameters()) for one in BENCHMARKS.values() if not isinstance(one, Fake)]
+    return _Wanted([LOAD, *LocalProvider.tools, *_tools_of(needs)])
+
+
+def _tools_of(needs: Iterable[Needs]) -> Iterator[Tool]:
+    return (tool for one in needs for tool in one.tools)
+
+
+def _of_plan(planned: Plan) -> _Wanted:
+    """What its trials need here: nothing of benchmarks whose machines are elsewhere."""
+    providers = real_providers()
+    tools, findings, disk_bytes = [LOAD], list[Finding](), 0
+    for configuration, needs in _cells(planned):
+        provider = providers.get(configuration.provider)
+        if isinstance(provider, OnThisMachine):
+            tools += [*provider.tools, *needs.tools]
+            disk_bytes = max(disk_bytes, needs.disk_bytes)
+            found = [_root(configuration)] if provider.needs_root else []
+            found += [_server(configuration.database)] if needs.database and configuration.database.dsn is None else []
+        else:
+            found = [_elsewhere(configuration)] if configuration.provider != "fake" else []
+        findings += [one for one in found if one not in findings]
+    return _Wanted(tools, disk_bytes, findings)
+
+
+def _cells(planned: Plan) -> Iterator[tuple[Configuration, Needs]]:
+    """Each configuration with the needs of each benchmark that is run on it."""
+    for intent in (trial.intent for trial in planned.trials if trial.intent.replicate == 1):
+        benchmark = BENCHMARKS[intent.benchmark.uses]
+        parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
+        yield Configuration.model_validate(intent.configuration), benchmark.needs(parameters)
+
+
+def _root(configuration: Configuration) -> Finding:
+    what = f"root, for provider {configuration.provider}"
+    if os.geteuid() == 0:
+        return Finding(what=what, health=Health.GOOD, found="you are root")
+    return Finding(what=what, health=Health.BAD, found="you are not root", hint="run it with sudo")
+
+
+def _server(database: Database) -> Finding:
+    """The server that trials would start; databases that start none need none."""
+    what, port = f"server of {database.system}", real_databases()[database.system]
+    if not isinstance(port, HasServer):
+        return Finding(what=what, health=Health.GOOD, found="none is needed")
+    try:
+        return Finding(what=what, health=Health.GOOD, found=port.server_here(database))
+    except NephoscopeError as error:
+        return Finding(what=what, health=Health.BAD, found=error.message, hint=error.hint)
+
+
+def _elsewhere(configuration: Configuration) -> Finding:
+    return Finding(
+        what=f"machines of provider {configuration.provider}",
+        health=Health.WARNING,
+        found="not looked at: they are not this machine",
+        hint="`run` looks at each of them before it measures there",
+    )

@@ -17,12 +17,16 @@ from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.parsers.coremark import CoreMark as CoreMarkRun
 from nephoscope.parsers.coremark import parse_coremark
 
+_MAKE = Tool("make", "make")
+_CC = Tool("cc", "build-essential")
+_GIT = Tool("git", "git")
 _GRACE_S = 60.0
 _CLONE_S = 300.0
 _RUN_S = 120.0
@@ -112,7 +116,7 @@ class CoreMark:
 
     def needs(self, parameters: CoreMarkParameters) -> Needs:
         """What builds it, and git for a clone."""
-        return Needs(tools=("make", "cc") if parameters.checkout else ("make", "cc", "git"))
+        return Needs(tools=(_MAKE, _CC) if parameters.checkout else (_MAKE, _CC, _GIT))
 
     def expected_duration_s(self, parameters: CoreMarkParameters) -> float:
         """Builds and runs."""
@@ -126,11 +130,11 @@ class CoreMark:
             ToolFailed: a core file was altered.
         """
         machine, source = site.cluster.database[0], _source(site.cluster.database[0], parameters)
-        there = await machine.remote.execute(["test", "-d", source], timeout_s=_GRACE_S, pinned=False)
+        there = await machine.remote.execute(Command(["test", "-d", source], timeout_s=_GRACE_S, pinned=False))
         if parameters.checkout or there.exit_code != 0:
             script, origin = (_COPY, parameters.checkout) if parameters.checkout else (_CLONE, parameters.repository)
             argv = ["sh", "-c", script, "sh", origin, source]
-            got = await machine.remote.execute(argv, timeout_s=_CLONE_S, pinned=False)
+            got = await machine.remote.execute(Command(argv, timeout_s=_CLONE_S, pinned=False))
             if got.exit_code != 0:
                 said = got.stderr.decode(errors="replace").strip()[-200:]
                 raise EnvironmentProblem(
@@ -138,7 +142,9 @@ class CoreMark:
                     hint="clone EEMBC's repository and set `checkout` to the folder; or use the benchmark cpu-kernel, "
                     "which is not CoreMark",
                 )
-        checked = await site.execute(machine, "coremark-check", ["sh", "-c", _CHECK, "sh", source], timeout_s=_GRACE_S)
+        checked = await site.execute(
+            machine, "coremark-check", Command(["sh", "-c", _CHECK, "sh", source], timeout_s=_GRACE_S)
+        )
         if checked.exit_code != 0:
             raise ToolFailed(
                 f"{parameters.checkout or parameters.repository} is not EEMBC's CoreMark: "
@@ -156,16 +162,16 @@ class CoreMark:
         machine, source = site.cluster.database[0], _source(site.cluster.database[0], parameters)
         if parameters.checkout is None:
             git = ["git", "-C", source, "rev-parse", "HEAD"]
-            (await site.execute(machine, "coremark-commit", git, timeout_s=_GRACE_S)).require()
+            (await site.execute(machine, "coremark-commit", Command(git, timeout_s=_GRACE_S))).require()
         async with frequency_watched(site):
             for kind in parameters.kinds:
                 site.progress(f"building CoreMark, {kind}")
                 build = ["make", "-C", source, "REBUILD=1", *_flags(kind, len(machine.cpus)), "link"]
-                (await site.execute(machine, f"coremark-build-{kind}", build, timeout_s=_GRACE_S)).require()
+                (await site.execute(machine, f"coremark-build-{kind}", Command(build, timeout_s=_GRACE_S))).require()
                 for number in parameters.runs:
                     site.progress(f"CoreMark, {kind}, {number} of {len(parameters.runs)}")
                     argv = [f"{source}/coremark.exe", *_PERFORMANCE]
-                    done = await site.execute(machine, _raw(kind, number), argv, timeout_s=_RUN_S)
+                    done = await site.execute(machine, _raw(kind, number), Command(argv, timeout_s=_RUN_S))
                     done.require()
 
     def parse(self, raw: RawOutput, parameters: CoreMarkParameters) -> list[Measurement]:

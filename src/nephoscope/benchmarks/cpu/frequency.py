@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from statistics import fmean
 
 from nephoscope.benchmarks.base import RawOutput, Site
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable, TrialFailure
 from nephoscope.model.records import Direction, Measurement, Metric
 
@@ -58,7 +59,7 @@ async def _watch(site: Site, rows: list[str]) -> None:
     await asyncio.sleep(_FIRST_S)
     while True:
         with suppress(TrialFailure):
-            said = await machine.remote.execute(["sh", "-c", _LOOK], timeout_s=_TIMEOUT_S, pinned=False)
+            said = await machine.remote.execute(Command(["sh", "-c", _LOOK], timeout_s=_TIMEOUT_S, pinned=False))
             text = said.stdout.decode(errors="replace")
             at_s = round(time.monotonic() - begin_s, 3)
             rows.append(json.dumps({"at_s": at_s, "cpus": list(machine.cpus), "said": text}) + "\n")

@@ -12,6 +12,8 @@ from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.benchmarks.presets import Scaled, scale_notes
 from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import Command
+from nephoscope.machines.tools import LOAD
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric
@@ -75,7 +77,7 @@ class CpuKernel:
     def needs(self, parameters: CpuKernelParameters) -> Needs:
         """The load generator, which carries it."""
         del parameters
-        return Needs(tools=("nephoscope-load",))
+        return Needs(tools=(LOAD,))
 
     def expected_duration_s(self, parameters: CpuKernelParameters) -> float:
         """Both kinds."""
@@ -96,7 +98,9 @@ class CpuKernel:
         async with frequency_watched(site):
             for kind, threads in zip(_KINDS, (1, len(machine.cpus)), strict=True):
                 argv = [site.load_program, "kernel", "--threads", str(threads), "--duration-s", str(parameters.run_s)]
-                done = await site.execute(machine, f"cpu-kernel-{kind}", argv, timeout_s=parameters.run_s + _GRACE_S)
+                done = await site.execute(
+                    machine, f"cpu-kernel-{kind}", Command(argv, timeout_s=parameters.run_s + _GRACE_S)
+                )
                 done.require()
 
     def parse(self, raw: RawOutput, parameters: CpuKernelParameters) -> list[Measurement]:

@@ -13,11 +13,13 @@ from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.benchmarks.presets import Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import CpuPhase, Direction, Measurement, Metric, Observations
 from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
 
+_STRESS_NG = Tool("stress-ng", "stress-ng")
 _GRACE_S = 30.0
 _MIN_SHARE_OF_DURATION = 0.9
 _SIXTEEN = Defect("always 16 workers; every machine type of that edition had 16 vCPU", {"workers": 16})
@@ -109,7 +111,7 @@ class StressNg:
     def needs(self, parameters: StressNgParameters) -> Needs:
         """The program alone."""
         del parameters
-        return Needs(tools=("stress-ng",))
+        return Needs(tools=(_STRESS_NG,))
 
     def expected_duration_s(self, parameters: StressNgParameters) -> float:
         """The stressor's time and a start."""
@@ -140,8 +142,8 @@ class StressNg:
             # It refuses to start where it cannot write, although these stressors write nothing.
             argv += ["--metrics-brief", "--yaml", remote_yaml, "--temp-path", machine.data_dir]
             if not site.resumed:
-                await machine.remote.execute(["rm", "-f", remote_yaml], timeout_s=_GRACE_S, pinned=False)
-            done = await site.execute(machine, name, argv, timeout_s=parameters.run_s + _GRACE_S)
+                await machine.remote.execute(Command(["rm", "-f", remote_yaml], timeout_s=_GRACE_S, pinned=False))
+            done = await site.execute(machine, name, Command(argv, timeout_s=parameters.run_s + _GRACE_S))
             done.require()
             await machine.remote.download(remote_yaml, site.raw_dir / f"{name}.yaml")
 

@@ -16,6 +16,7 @@ from nephoscope.benchmarks.load.saturation import saturation, saturation_measure
 from nephoscope.benchmarks.load.spec import AerospikeTarget, AnyTarget, LoadSpec, PostgresTarget, RespTarget
 from nephoscope.databases.base import Endpoint, HasFixtures
 from nephoscope.machines.remote import Completed
+from nephoscope.machines.tools import LOAD
 from nephoscope.model.errors import (
     DatabaseFailed,
     NephoscopeError,
@@ -105,7 +106,7 @@ class LoadBenchmark(ABC):
     def needs(self, parameters: Any) -> Needs:
         """See `Benchmark.needs`: the template and one copy of it."""
         return Needs(
-            tools=("nephoscope-load",),
+            tools=(LOAD,),
             users=lambda cluster: cluster.load_machines,
             database=True,
             disk_bytes=2 * self.fixture_bytes(parameters),

@@ -25,7 +25,7 @@ from nephoscope.benchmarks.load.spec import (
 )
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.local import LocalRemote
-from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.model.errors import InputError
 
 LEAD_S = 3.0
@@ -89,7 +89,7 @@ async def drive(
         await asyncio.gather(*tasks, return_exceptions=True)
     outputs = [str((site.raw_dir / f"{own}.stdout").resolve()) for own in names]
     argv = [site.load_program, "merge", *outputs]
-    return await site.execute(_here(), name, argv, timeout_s=_MERGE_TIMEOUT_S, allowed=allowed)
+    return await site.execute(_here(), name, Command(argv, timeout_s=_MERGE_TIMEOUT_S, allowed=allowed))
 
 
 def lead_of_s(spec: LoadSpec) -> float:
@@ -149,12 +149,14 @@ async def _one(
     return await site.execute(
         machine,
         name,
-        [site.load_program, "exec"],
-        timeout_s=timeout_s,
-        stdin=spec.model_dump_json(by_alias=True).encode(),
-        environment=endpoint.environment,
-        on_line=on_line,
-        allowed=allowed,
+        Command(
+            [site.load_program, "exec"],
+            timeout_s=timeout_s,
+            stdin=spec.model_dump_json(by_alias=True).encode(),
+            environment=endpoint.environment,
+            on_line=on_line,
+            allowed=allowed,
+        ),
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import EnvironmentProblem, ToolFailed
 from nephoscope.providers.base import Cluster
 
@@ -152,7 +152,7 @@ async def _until_they_end(servers: Sequence[Background]) -> None:
 async def _listening(machine: MachineHandle) -> set[int]:
     """Ports on which something listens for TCP."""
     looked = await machine.remote.execute(
-        ["cat", "/proc/net/tcp", "/proc/net/tcp6"], timeout_s=_LOOK_TIMEOUT_S, pinned=False
+        Command(["cat", "/proc/net/tcp", "/proc/net/tcp6"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
     )
     rows = [line.split() for line in looked.stdout.decode(errors="replace").splitlines()]
     return {int(row[1].rpartition(":")[2], 16) for row in rows if len(row) > 3 and row[3] == _LISTEN}

@@ -26,8 +26,10 @@ from nephoscope.benchmarks.network.rates import (
 from nephoscope.benchmarks.network.settings import RECORD, Record, settings
 from nephoscope.benchmarks.network.stream_search import STREAMS_PER_CPU, Level, StopRule, StreamSearch
 from nephoscope.benchmarks.network.tcp_streams import Plan
+from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 
@@ -163,7 +165,7 @@ class MultiStream:
 
     def needs(self, parameters: MultiStreamParameters) -> Needs:
         """The tool, and another machine."""
-        return Needs(tools=(parameters.tool,), users=users(parameters.between), machines=2)
+        return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between), machines=2)
 
     def expected_duration_s(self, parameters: MultiStreamParameters) -> float:
         """A search of a few levels and the final measurement."""
@@ -271,7 +273,7 @@ class _Driver:
             if name == plan.stream_name(index):
                 starts[index - 1] = time.monotonic() - begun_s
             argv = plan.client_argv(index, self._ends.server.address, duration_s)
-            (await self._site.execute(client, name, argv, timeout_s=duration_s + _GRACE_S)).require()
+            (await self._site.execute(client, name, Command(argv, timeout_s=duration_s + _GRACE_S))).require()
 
 
 def _seconds(

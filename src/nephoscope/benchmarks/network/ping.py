@@ -15,10 +15,13 @@ from nephoscope.benchmarks.network.ends import ends, users
 from nephoscope.benchmarks.network.settings import Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import Command
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.parsers.ping import parse_ping
 
+_TOOL = Tool("ping", "iputils-ping", version_argv=("-V",))
 _RAW = "ping"
 _GRACE_S = 30.0
 _CLOCK = "from sending an ICMP echo request to its reply, by ping's clock"
@@ -75,7 +78,7 @@ class Ping:
 
     def needs(self, parameters: PingParameters) -> Needs:
         """ping, and another machine."""
-        return Needs(tools=("ping",), users=users(parameters.between), machines=2)
+        return Needs(tools=(_TOOL,), users=users(parameters.between), machines=2)
 
     def expected_duration_s(self, parameters: PingParameters) -> float:
         """The requests and a start."""
@@ -99,7 +102,7 @@ class Ping:
         async with settings([found.server, client], {}, record, site.raw_dir):
             argv = ["ping", "-n", "-i", f"{parameters.interval_s:g}", "-c", str(parameters.count), found.server.address]
             timeout_s = parameters.count * max(parameters.interval_s, 1.0) + _GRACE_S
-            (await site.execute(client, _RAW, argv, timeout_s=timeout_s)).require()
+            (await site.execute(client, _RAW, Command(argv, timeout_s=timeout_s))).require()
 
     def parse(self, raw: RawOutput, parameters: PingParameters) -> list[Measurement]:
         """The replies, and what the statistics at their end say.

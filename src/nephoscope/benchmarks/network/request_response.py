@@ -13,8 +13,10 @@ from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES
 from nephoscope.benchmarks.network.editions import REQUEST_RESPONSE, TcpParameters
 from nephoscope.benchmarks.network.ends import Server, ends, serving, users
 from nephoscope.benchmarks.network.settings import Record, settings
+from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
 from nephoscope.parsers.netperf import parse_netperf
@@ -89,7 +91,7 @@ class RequestResponse:
 
     def needs(self, parameters: RequestResponseParameters) -> Needs:
         """The tool, and another machine."""
-        return Needs(tools=(parameters.tool,), users=users(parameters.between), machines=2)
+        return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between), machines=2)
 
     def expected_duration_s(self, parameters: RequestResponseParameters) -> float:
         """The round trips and a start."""
@@ -116,7 +118,9 @@ class RequestResponse:
         iterations = _MAX_ITERATIONS if parameters.mode == "faithful" else 1
         async with settings(machines, parameters.settings, record, site.raw_dir), serving(found.server, [server]):
             done = await site.execute(
-                client, _RAW, _client_argv(parameters, address), timeout_s=iterations * parameters.run_s + _GRACE_S
+                client,
+                _RAW,
+                Command(_client_argv(parameters, address), timeout_s=iterations * parameters.run_s + _GRACE_S),
             )
         done.require()
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import EnvironmentProblem
 
 RECORD = "network.json"
@@ -68,7 +68,7 @@ async def settings(
 
 async def _read(machine: MachineHandle) -> dict[str, str]:
     looked = await machine.remote.execute(
-        ["head", "-n", "1", *(f"{_FOLDER}/{name}" for name in _KEYS)], timeout_s=_TIMEOUT_S, pinned=False
+        Command(["head", "-n", "1", *(f"{_FOLDER}/{name}" for name in _KEYS)], timeout_s=_TIMEOUT_S, pinned=False)
     )
     lines = [line for line in looked.stdout.decode(errors="replace").splitlines() if line and "==>" not in line]
     if len(lines) != len(_KEYS):
@@ -79,7 +79,9 @@ async def _read(machine: MachineHandle) -> dict[str, str]:
 async def _write(machine: MachineHandle, values: Mapping[str, str]) -> None:
     for name, value in values.items():
         path = f"{_FOLDER}/{name}"
-        done = await machine.remote.execute(["tee", path], stdin=value.encode(), timeout_s=_TIMEOUT_S, pinned=False)
+        done = await machine.remote.execute(
+            Command(["tee", path], stdin=value.encode(), timeout_s=_TIMEOUT_S, pinned=False)
+        )
         found = (await _read(machine))[name]
         if done.exit_code != 0 or found != value:
             said = done.stderr.decode(errors="replace").strip()[-200:]

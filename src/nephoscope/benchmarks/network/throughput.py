@@ -12,9 +12,10 @@ from nephoscope.benchmarks.network.ends import ends, serving, together, users
 from nephoscope.benchmarks.network.rates import per_second, throughput_measurements, throughput_metrics
 from nephoscope.benchmarks.network.settings import RECORD, Record, settings
 from nephoscope.benchmarks.network.tcp_streams import Figures, Plan, Tool
+from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
 from nephoscope.databases.base import Endpoint
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Measurement, Metric
 
@@ -83,7 +84,7 @@ class Throughput:
     def needs(self, parameters: ThroughputParameters) -> Needs:
         """The tool, and the machines."""
         clients = parameters.clients
-        return Needs(tools=(parameters.tool,), users=users(parameters.between, clients), machines=1 + clients)
+        return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between, clients), machines=1 + clients)
 
     def expected_duration_s(self, parameters: ThroughputParameters) -> float:
         """The streams and a start."""
@@ -115,7 +116,7 @@ class Throughput:
             async def stream(index: int, client: MachineHandle) -> None:
                 starts[index - 1] = time.monotonic() - begun_s
                 argv = plan.client_argv(index, found.server.address, parameters.run_s, options)
-                (await site.execute(client, plan.stream_name(index), argv, timeout_s=timeout_s)).require()
+                (await site.execute(client, plan.stream_name(index), Command(argv, timeout_s=timeout_s))).require()
 
             await together(stream(index, client) for index, client in enumerate(found.clients, 1))
 

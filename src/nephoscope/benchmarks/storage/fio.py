@@ -14,12 +14,14 @@ from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
 from nephoscope.benchmarks.storage.fio_output import FURTHER_PERCENTILES, PERCENTILES, sides_of, the_job, values_of
 from nephoscope.benchmarks.storage.raw_device import require_unused
 from nephoscope.databases.base import Endpoint
-from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.remote import Command, Completed, MachineHandle
+from nephoscope.machines.tools import LSBLK, Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
 from nephoscope.parsers.fio import parse_fio_log
 
+_FIO = Tool("fio", "fio")
 _GRACE_S = 60.0
 _LOG_MS = 1000
 """Of fio's log of I/O rates: one line for each thread and direction."""
@@ -54,8 +56,8 @@ class Fio:
     def needs(self, parameters: FioParameters) -> Needs:
         """fio, and room for the file."""
         if parameters.raw_device:
-            return Needs(tools=("fio", "lsblk"))
-        return Needs(tools=("fio",), disk_bytes=parameters.file_bytes)
+            return Needs(tools=(_FIO, LSBLK))
+        return Needs(tools=(_FIO,), disk_bytes=parameters.file_bytes)
 
     def expected_duration_s(self, parameters: FioParameters) -> float:
         """The jobs' times and starts; writing the file, once per disk, is counted for every trial.
@@ -81,12 +83,13 @@ class Fio:
             return None
         site.progress(f"writing {target.size // MIB} MiB")
         if parameters.raw_device:
-            _require(await site.execute(machine, "fio-fill", _fill_argv(target, site.data_seed), timeout_s=timeout_s))
+            fill = Command(_fill_argv(target, site.data_seed), timeout_s=timeout_s)
+            _require(await site.execute(machine, "fio-fill", fill))
             return None
         layout = _layout_argv(target, site.data_seed)
-        _require(await site.execute(machine, "fio-layout", layout, timeout_s=timeout_s))
+        _require(await site.execute(machine, "fio-layout", Command(layout, timeout_s=timeout_s)))
         moved = await machine.remote.execute(
-            ["mv", f"{target.path}.part", target.path], timeout_s=_GRACE_S, pinned=False
+            Command(["mv", f"{target.path}.part", target.path], timeout_s=_GRACE_S, pinned=False)
         )
         moved.require()
         if not await _is_written(machine, target):
@@ -109,9 +112,9 @@ class Fio:
             argv = ["fio", *_options(job, target), *_surroundings(target, parameters, site.seed)]
             argv += [f"--write_iops_log={stem}", f"--log_avg_msec={_LOG_MS}", "--per_job_logs=0"]
             if not site.resumed:
-                await machine.remote.execute(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False)
+                await machine.remote.execute(Command(["rm", "-f", log], timeout_s=_GRACE_S, pinned=False))
             timeout_s = job.ramp_s + job.duration_s + _GRACE_S
-            _require(await site.execute(machine, _raw_name(job), argv, timeout_s=timeout_s))
+            _require(await site.execute(machine, _raw_name(job), Command(argv, timeout_s=timeout_s)))
             await machine.remote.download(log, site.raw_dir / _log_name(job))
 
     def parse(self, raw: RawOutput, parameters: FioParameters) -> list[Measurement]:
@@ -347,7 +350,9 @@ def _layout_argv(target: _Target, seed: int) -> list[str]:
 
 async def _is_written(machine: MachineHandle, target: _Target) -> bool:
     """True when the file has its size and as many sectors on the disk. Not recorded: it only looks."""
-    looked = await machine.remote.execute(["stat", "-c", "%s %b", target.path], timeout_s=_GRACE_S, pinned=False)
+    looked = await machine.remote.execute(
+        Command(["stat", "-c", "%s %b", target.path], timeout_s=_GRACE_S, pinned=False)
+    )
     if looked.exit_code != 0:
         return False
     found, sectors = (int(number) for number in looked.stdout.split())

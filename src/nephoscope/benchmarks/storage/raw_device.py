@@ -5,7 +5,7 @@ The study names a device twice; the rest must be checked on the machine itself.
 
 from collections.abc import Sequence
 
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import InputError
 from nephoscope.parsers.lsblk import BlockDevice, parse_lsblk
 
@@ -31,13 +31,17 @@ async def require_unused(machine: MachineHandle, device: str) -> int:
         OutputUnreadable: the output of lsblk has an unexpected format.
     """
     look = machine.remote.execute
-    resolved = await look(["readlink", "-e", device], timeout_s=_TIMEOUT_S, pinned=False)
+    resolved = await look(Command(["readlink", "-e", device], timeout_s=_TIMEOUT_S, pinned=False))
     name = resolved.stdout.decode(errors="replace").strip().removeprefix("/dev/")
-    listed = await look(["lsblk", "-J", "-b", "-o", f"{_COLUMNS},MOUNTPOINTS"], timeout_s=_TIMEOUT_S, pinned=False)
+    listed = await look(
+        Command(["lsblk", "-J", "-b", "-o", f"{_COLUMNS},MOUNTPOINTS"], timeout_s=_TIMEOUT_S, pinned=False)
+    )
     if listed.exit_code != 0:  # util-linux before 2.37 knows one mount point
-        listed = await look(["lsblk", "-J", "-b", "-o", f"{_COLUMNS},MOUNTPOINT"], timeout_s=_TIMEOUT_S, pinned=False)
+        listed = await look(
+            Command(["lsblk", "-J", "-b", "-o", f"{_COLUMNS},MOUNTPOINT"], timeout_s=_TIMEOUT_S, pinned=False)
+        )
     devices = parse_lsblk(listed.require().stdout.decode(errors="replace"))
-    users = await look(["sh", "-c", _USERS, "sh", name], timeout_s=_TIMEOUT_S, pinned=False)
+    users = await look(Command(["sh", "-c", _USERS, "sh", name], timeout_s=_TIMEOUT_S, pinned=False))
     why_not = reason_against(devices, name) or _used_by(users.stdout.decode(errors="replace").split())
     if why_not:
         raise InputError(

@@ -17,12 +17,14 @@ from nephoscope.benchmarks.base import Needs, RawOutput, Site
 from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.memory_limit import MemoryGroup, memory_limited
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
+from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
 from nephoscope.parsers.sysbench_fileio import FileioSection, parse_fileio_intervals, parse_fileio_run
 
+_SYSBENCH = Tool("sysbench", "sysbench")
 _GRACE_S = 120.0
 _SLOW_DISK_BYTES_PER_S = 10 * MIB
 _USUAL_DISK_BYTES_PER_S = 200 * MIB
@@ -145,7 +147,7 @@ class SysbenchFileio:
 
     def needs(self, parameters: SysbenchFileioParameters) -> Needs:
         """sysbench, and room for the files."""
-        return Needs(tools=("sysbench",), disk_bytes=parameters.size_bytes("read"))
+        return Needs(tools=(_SYSBENCH,), disk_bytes=parameters.size_bytes("read"))
 
     def expected_duration_s(self, parameters: SysbenchFileioParameters) -> float:
         """Tests with their pauses; writing the files, once per disk, is counted for every trial."""
@@ -166,15 +168,14 @@ class SysbenchFileio:
         folder, size = _folder(machine, parameters), parameters.size_bytes("read")
         if await _written_bytes(machine, folder) >= size:
             return None
-        await machine.remote.execute(["mkdir", "-p", folder], timeout_s=_GRACE_S, pinned=False)
+        await machine.remote.execute(Command(["mkdir", "-p", folder], timeout_s=_GRACE_S, pinned=False))
         site.progress(f"writing {size // MIB} MiB")
         argv = [*_sysbench(parameters, size), "prepare"]
         async with _limited(machine, parameters) as group:
             done = await site.execute(
                 machine,
                 "sysbench-prepare",
-                _inside(group, folder, argv),
-                timeout_s=_GRACE_S + size / _SLOW_DISK_BYTES_PER_S,
+                Command(_inside(group, folder, argv), timeout_s=_GRACE_S + size / _SLOW_DISK_BYTES_PER_S),
             )
         if b"No space left" in done.stdout + done.stderr:
             raise NoSpaceOnMachine("sysbench: the measured disk is full", hint="make `files_size_mib` smaller")
@@ -192,12 +193,12 @@ class SysbenchFileio:
         """
         machine = site.cluster.database[0]
         folder = _folder(machine, parameters)
-        await machine.remote.execute(["sh", "-c", _FORGET, "sh", folder], timeout_s=_GRACE_S, pinned=False)
+        await machine.remote.execute(Command(["sh", "-c", _FORGET, "sh", folder], timeout_s=_GRACE_S, pinned=False))
         async with _limited(machine, parameters) as group:
             for test in _tests(parameters):
                 site.progress(test.name)
                 argv = _inside(group, folder, _run_argv(test, parameters, site.seed))
-                done = await site.execute(machine, test.raw, argv, timeout_s=parameters.run_s + _GRACE_S)
+                done = await site.execute(machine, test.raw, Command(argv, timeout_s=parameters.run_s + _GRACE_S))
                 done.require()
                 await asyncio.sleep(_pause_s(parameters))
 
@@ -308,7 +309,7 @@ def _inside(group: MemoryGroup | None, folder: str, argv: list[str]) -> list[str
 async def _written_bytes(machine: MachineHandle, folder: str) -> int:
     """On the disk, of the files; 0 without any. Not recorded: it only looks."""
     argv = ["sh", "-c", 'stat -c "%s %b" "$1"/test_file.*', "sh", folder]
-    looked = await machine.remote.execute(argv, timeout_s=_GRACE_S, pinned=False)
+    looked = await machine.remote.execute(Command(argv, timeout_s=_GRACE_S, pinned=False))
     if looked.exit_code != 0:
         return 0
     rows = [[int(number) for number in line.split()] for line in looked.stdout.splitlines()]

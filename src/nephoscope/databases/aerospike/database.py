@@ -18,6 +18,7 @@ from nephoscope.databases import upkeep
 from nephoscope.databases.aerospike import config, info, machines
 from nephoscope.databases.aerospike.config import Build, Place
 from nephoscope.databases.base import Endpoint, Upkeep
+from nephoscope.databases.programs import find_program
 from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.model.errors import (
     DatabaseFailed,
@@ -140,6 +141,16 @@ class AerospikeDatabase:
         await self._begin_anew(cluster, START_TIMEOUT_S)
         origin = "user" if settings.binary else "system"
         return Endpoint(config.dsn(addresses, servers.namespace), {}, str(build), origin)
+
+    def server_here(self, settings: DatabaseSettings) -> str:
+        """See `HasServer.server_here`."""
+        found = find_program(settings.binary, "asd")
+        if found is None:
+            raise DatabaseFailed(
+                "no Aerospike was found on PATH",
+                hint="give `database.binary`: the program `asd`, or a Debian package of the server",
+            )
+        return found
 
     async def stop(self, cluster: Cluster) -> None:
         """See `Database.stop`.

@@ -12,7 +12,7 @@ from nephoscope.databases.aerospike import info
 from nephoscope.databases.aerospike.config import PORT, Build, Place, build_of, own_of
 from nephoscope.databases.programs import taken_along
 from nephoscope.machines.facts import gather_facts
-from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.model.units import GIB, MIB
 from nephoscope.study.model import Database as DatabaseSettings
@@ -90,14 +90,14 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
         if settings.binary is not None:
             package = await taken_along(machine, settings.binary, f"{root}/bin/asd.deb")
         argv = ["sh", "-c", _FIND, "find", root, package]
-        found = await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+        found = await machine.remote.execute(Command(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False))
         if found.exit_code != 0:
             raise DatabaseFailed(
                 f"no Aerospike on {machine.name}: {_end_of(found.stderr)}",
                 hint="give `database.binary`: the program `asd`, or a Debian package of the server",
             )
         program = found.stdout.decode().strip()
-    said = await machine.remote.execute([program, "--version"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    said = await machine.remote.execute(Command([program, "--version"], timeout_s=_LOOK_TIMEOUT_S, pinned=False))
     if said.exit_code != 0:
         raise DatabaseFailed(
             f"{program} does not start on {machine.name}: {_end_of(said.stderr)}",
@@ -155,13 +155,17 @@ async def empty(machine: MachineHandle, place: Place) -> None:
 async def copy(machine: MachineHandle, source: str, to: str) -> None:
     """A file of data beside another one; its name commits it."""
     argv = ["cp", "--sparse=always", "--", source, f"{to}.part"]
-    (await machine.remote.execute(argv, timeout_s=_COPY_TIMEOUT_S, pinned=False)).require()
-    (await machine.remote.execute(["mv", "--", f"{to}.part", to], timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require()
+    (await machine.remote.execute(Command(argv, timeout_s=_COPY_TIMEOUT_S, pinned=False))).require()
+    (
+        await machine.remote.execute(Command(["mv", "--", f"{to}.part", to], timeout_s=_LOOK_TIMEOUT_S, pinned=False))
+    ).require()
 
 
 async def exists(machine: MachineHandle, path: str) -> bool:
     """A file is there."""
-    return (await machine.remote.execute(["test", "-e", path], timeout_s=_LOOK_TIMEOUT_S, pinned=False)).exit_code == 0
+    return (
+        await machine.remote.execute(Command(["test", "-e", path], timeout_s=_LOOK_TIMEOUT_S, pinned=False))
+    ).exit_code == 0
 
 
 async def launch(machine: MachineHandle, place: Place, program: str, log: Path) -> Background:
@@ -181,7 +185,9 @@ async def ask(machine: MachineHandle, commands: Sequence[str]) -> list[str]:
         OutputUnreadable: with something else.
     """
     argv = ["bash", "-c", _ASK, "ask", machine.address, str(PORT)]
-    said = await machine.remote.execute(argv, stdin=info.request(commands), timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    said = await machine.remote.execute(
+        Command(argv, stdin=info.request(commands), timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    )
     return info.answers(said.require().stdout, commands)
 
 
@@ -193,7 +199,9 @@ def root_of(machine: MachineHandle) -> str:
 async def _disk_bytes(machine: MachineHandle) -> int:
     """Of the file system of the data folder: always the same, whatever lies on it."""
     argv = ["df", "--output=size", "-B1", machine.data_dir]
-    said = (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require().stdout.split()
+    said = (
+        (await machine.remote.execute(Command(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False))).require().stdout.split()
+    )
     if len(said) != 2 or not said[1].isdigit():
         raise OutputUnreadable(f"df on {machine.name} says {said!r}")
     return int(said[1])
@@ -208,7 +216,7 @@ async def _memory_bytes(machine: MachineHandle) -> int:
 
 async def _script(machine: MachineHandle, script: str, *arguments: str) -> None:
     argv = ["sh", "-c", script, "prepare", *arguments]
-    (await machine.remote.execute(argv, timeout_s=_COPY_TIMEOUT_S, pinned=False)).require()
+    (await machine.remote.execute(Command(argv, timeout_s=_COPY_TIMEOUT_S, pinned=False))).require()
 
 
 def _end_of(said: bytes) -> str:

@@ -31,8 +31,9 @@ from nephoscope.databases.cockroachdb.machines import (
     root_of,
     stores_of,
 )
+from nephoscope.databases.programs import find_program
 from nephoscope.machines.local import LocalRemote
-from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, NephoscopeError, TargetLost, ToolFailed, ToolTimedOut
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
@@ -108,6 +109,18 @@ class CockroachDatabase:
             await self.stop(cluster)
             raise
         return _endpoint(cluster, settings, layouts[0], tag)
+
+    # HasServer
+
+    def server_here(self, settings: DatabaseSettings) -> str:
+        """See `HasServer.server_here`."""
+        found = find_program(settings.binary, "cockroach")
+        if found is None and settings.version is None:
+            raise DatabaseFailed(
+                "no CockroachDB was found on PATH",
+                hint="give `database.binary`, a path of the program on this machine, or a whole `database.version`",
+            )
+        return found or f"version {settings.version} is downloaded when the study runs"
 
     # CanAttach
 
@@ -351,7 +364,7 @@ async def _ask(machine: MachineHandle, argv: list[str], timeout_s: float = _STAT
     Raises:
         ToolFailed: it failed, with what it said.
     """
-    completed = await machine.remote.execute(argv, timeout_s=timeout_s, environment=_QUIET, pinned=False)
+    completed = await machine.remote.execute(Command(argv, timeout_s=timeout_s, environment=_QUIET, pinned=False))
     return completed.require().stdout.decode(errors="replace")
 
 

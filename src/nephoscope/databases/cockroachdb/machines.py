@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nephoscope.databases.cockroachdb.commands import Layout, version_of
 from nephoscope.databases.programs import taken_along
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
@@ -92,7 +92,7 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
     else:
         wanted = (settings.version or "").removeprefix("v")
         found = await machine.remote.execute(
-            ["sh", "-c", _LOOK + _DOWNLOAD, "find", root, wanted], timeout_s=_INSTALL_TIMEOUT_S, pinned=False
+            Command(["sh", "-c", _LOOK + _DOWNLOAD, "find", root, wanted], timeout_s=_INSTALL_TIMEOUT_S, pinned=False)
         )
         if found.exit_code != 0:
             why = found.stderr.decode(errors="replace").strip()[-300:] or "it says nothing"
@@ -101,7 +101,9 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
                 hint="give `database.binary`, a path of the program on this machine, or a whole `database.version`",
             )
         program = found.stdout.decode().strip().splitlines()[-1]
-    said = await machine.remote.execute([program, "version", "--build-tag"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    said = await machine.remote.execute(
+        Command([program, "version", "--build-tag"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    )
     tag = said.require().stdout.decode(errors="replace").strip()
     version_of(tag)
     if settings.version is not None and not f"{tag}.".startswith(f"v{settings.version.removeprefix('v')}."):
@@ -120,11 +122,13 @@ async def found_again(machine: MachineHandle, settings: DatabaseSettings) -> tup
     """
     wanted = "" if settings.binary else (settings.version or "").removeprefix("v")
     argv = ["sh", "-c", f"{_LOOK}exit 1", "find", root_of(machine), wanted]
-    found = await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    found = await machine.remote.execute(Command(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False))
     if found.exit_code != 0:
         raise DatabaseFailed(f"{machine.name} has no CockroachDB of ours")
     program = found.stdout.decode().strip().splitlines()[-1]
-    said = await machine.remote.execute([program, "version", "--build-tag"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    said = await machine.remote.execute(
+        Command([program, "version", "--build-tag"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    )
     return program, said.require().stdout.decode(errors="replace").strip()
 
 
@@ -198,9 +202,9 @@ def root_of(machine: MachineHandle) -> str:
 
 async def _script(machine: MachineHandle, script: str, *arguments: str) -> str:
     argv = ["sh", "-c", script, "prepare", *arguments]
-    completed = await machine.remote.execute(argv, timeout_s=_REMOVE_TIMEOUT_S, pinned=False)
+    completed = await machine.remote.execute(Command(argv, timeout_s=_REMOVE_TIMEOUT_S, pinned=False))
     return completed.require().stdout.decode(errors="replace")
 
 
 async def _execute(machine: MachineHandle, *argv: str) -> None:
-    (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require()
+    (await machine.remote.execute(Command(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False))).require()

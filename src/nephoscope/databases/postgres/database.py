@@ -21,7 +21,7 @@ from nephoscope.databases.postgres.binaries import Binaries, as_server_user, maj
 from nephoscope.databases.postgres.folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
 from nephoscope.databases.postgres.settings import FOR_STANDBYS, STATEMENT, log_bytes, stored_settings
 from nephoscope.machines.local import LocalRemote
-from nephoscope.machines.remote import Background
+from nephoscope.machines.remote import Background, Command
 from nephoscope.model.errors import (
     DatabaseFailed,
     EnvironmentProblem,
@@ -99,6 +99,12 @@ class PostgresDatabase:
         endpoint = Endpoint(dsn, environment, "", binaries.origin)
         version = await self._wait_until_up(cluster, endpoint, server, log)
         return _checked(replace(endpoint, version=version), settings)
+
+    # HasServer
+
+    def server_here(self, settings: DatabaseSettings) -> str:  # noqa: ARG002 - the study names none
+        """See `HasServer.server_here`."""
+        return self._find().path("postgres")
 
     # CanAttach
 
@@ -294,13 +300,12 @@ class PostgresDatabase:
         self, cluster: Cluster, endpoint: Endpoint, statement: str, *, timeout_s: float = _STATEMENT_TIMEOUT_S
     ) -> str:
         """Runs one statement and returns the rows as text, one a line."""
+        argv = [self._psql(cluster), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1",
+                "--no-password", "--command", statement, endpoint.dsn]  # fmt: skip
+        environment = {"PGCONNECT_TIMEOUT": "10", **endpoint.environment}
         completed = await cluster.load.remote.execute(
-            [self._psql(cluster), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1",
-             "--no-password", "--command", statement, endpoint.dsn],
-            timeout_s=timeout_s,
-            environment={"PGCONNECT_TIMEOUT": "10", **endpoint.environment},
-            pinned=False,
-        )  # fmt: skip
+            Command(argv, timeout_s=timeout_s, environment=environment, pinned=False)
+        )
         return completed.require().stdout.decode(errors="replace").strip()
 
     def _psql(self, cluster: Cluster) -> str:

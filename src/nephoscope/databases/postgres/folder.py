@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from nephoscope.databases.postgres.binaries import Binaries, as_server_user
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, StorageFailed
 
 USER = "nephoscope"
@@ -78,13 +78,9 @@ async def _create(machine: MachineHandle, binaries: Binaries, folder: ServerFold
     folder.root.mkdir(parents=True, mode=0o700)
     folder.password.touch(mode=0o600)
     folder.password.write_text(secrets.token_urlsafe(24), encoding="utf-8")
-    completed = await machine.remote.execute(
-        as_server_user(
-            [binaries.path("initdb"), "-D", str(folder.data), "-U", USER, "-E", "UTF8", "--locale=C",
-             "--auth=scram-sha-256", f"--pwfile={folder.password}", "--no-instructions"]
-        ),
-        timeout_s=_INITDB_TIMEOUT_S,
-    )  # fmt: skip
+    initdb = [binaries.path("initdb"), "-D", str(folder.data), "-U", USER, "-E", "UTF8", "--locale=C",
+              "--auth=scram-sha-256", f"--pwfile={folder.password}", "--no-instructions"]  # fmt: skip
+    completed = await machine.remote.execute(Command(as_server_user(initdb), timeout_s=_INITDB_TIMEOUT_S))
     if completed.exit_code != 0:
         said = completed.stderr.decode(errors="replace").strip()[-600:]
         raise DatabaseFailed(f"initdb ended with exit code {completed.exit_code}: {said}", hint=_INITDB_HINT)

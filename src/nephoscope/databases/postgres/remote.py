@@ -20,7 +20,7 @@ from pathlib import Path
 from nephoscope.databases.postgres.binaries import as_server_user, major_version
 from nephoscope.databases.postgres.folder import USER
 from nephoscope.databases.postgres.settings import FOR_STANDBYS
-from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, MachineLost
 from nephoscope.providers.base import Cluster
 
@@ -105,7 +105,7 @@ async def programs_on(machine: MachineHandle, embedded: str, program: str = "pos
         DatabaseFailed: it has none.
     """
     looked = await machine.remote.execute(
-        ["sh", "-c", _FIND, "find", embedded, program], timeout_s=_LOOK_TIMEOUT_S, pinned=False
+        Command(["sh", "-c", _FIND, "find", embedded, program], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
     )
     lines = looked.stdout.decode(errors="replace").splitlines()
     if looked.exit_code != 0 or len(lines) != 3:
@@ -174,7 +174,7 @@ async def make_anew(
         if machine.name in names:
             await processes[number].stop(signal=signal.SIGINT, timeout_s=_LOOK_TIMEOUT_S)
             forget = ["rm", "-f", f"{_root(machine)}/initialised"]
-            (await machine.remote.execute(forget, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require()
+            (await machine.remote.execute(Command(forget, timeout_s=_LOOK_TIMEOUT_S, pinned=False))).require()
             await _copied(cluster, machine, programs, started)
             processes[number] = await _launched(machine, programs, settings, _beside(log, machine))
     return replace(started, processes=tuple(processes))
@@ -188,7 +188,9 @@ async def find_again(cluster: Cluster, embedded: str, settings: Mapping[str, str
     """
     programs = tuple(await asyncio.gather(*(programs_on(machine, embedded) for machine in cluster.database)))
     primary = cluster.database[0]
-    read = await primary.remote.execute(["cat", f"{_root(primary)}/password"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    read = await primary.remote.execute(
+        Command(["cat", f"{_root(primary)}/password"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    )
     if read.exit_code != 0:
         raise DatabaseFailed(f"{primary.name} holds no PostgreSQL of ours")
     logs = [log, *(_beside(log, machine) for machine in cluster.database[1:])]
@@ -269,17 +271,19 @@ async def _generation(cluster: Cluster) -> str:
     primary, *standbys = cluster.database
     listed = " ".join(["standbys", *(machine.address for machine in standbys)])
     argv = ["sh", "-c", _GENERATION, "generation", _root(primary), listed, secrets.token_hex(8)]
-    said = (await primary.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require()
+    said = (await primary.remote.execute(Command(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False))).require()
     return said.stdout.decode().strip()
 
 
 async def _prepared(machine: MachineHandle, access: str, identity: str, make: list[str], password: str) -> str:
     """The password of a data folder that can be started; a folder that is there keeps its own."""
     completed = await machine.remote.execute(
-        ["sh", "-c", _PREPARE, "prepare", _root(machine), access, identity, *make],
-        timeout_s=_COPY_TIMEOUT_S,
-        stdin=password.encode(),
-        environment={"PGPASSWORD": password},
+        Command(
+            ["sh", "-c", _PREPARE, "prepare", _root(machine), access, identity, *make],
+            timeout_s=_COPY_TIMEOUT_S,
+            stdin=password.encode(),
+            environment={"PGPASSWORD": password},
+        )
     )
     if completed.exit_code != 0:
         said = completed.stderr.decode(errors="replace").strip()[-400:]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nephoscope.machines.local import LocalRemote
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed
 
 _LOOK_TIMEOUT_S = 30.0
@@ -58,7 +58,7 @@ async def binaries_on(machine: MachineHandle, find: Callable[[], ValkeyBinaries]
     """
     if isinstance(machine.remote, LocalRemote):
         return find()
-    looked = await machine.remote.execute(["sh", "-c", _LOOK], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
+    looked = await machine.remote.execute(Command(["sh", "-c", _LOOK], timeout_s=_LOOK_TIMEOUT_S, pinned=False))
     lines = looked.stdout.decode(errors="replace").split()
     if looked.exit_code != 0 or len(lines) != 2:
         raise DatabaseFailed(

@@ -23,7 +23,7 @@ from nephoscope.databases.base import Endpoint, Upkeep
 from nephoscope.databases.valkey import cluster as valkey_cluster
 from nephoscope.databases.valkey.binaries import ValkeyBinaries, binaries_on
 from nephoscope.machines.local import LocalRemote
-from nephoscope.machines.remote import Background, MachineHandle
+from nephoscope.machines.remote import Background, Command, MachineHandle
 from nephoscope.model.errors import DatabaseFailed, InputError, ToolFailed, ToolTimedOut
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
@@ -96,6 +96,10 @@ class ValkeyDatabase:
         await valkey_cluster.join([self._member(cluster, server) for server in servers])
         return replace(servers[0].endpoint, sharded=True)
 
+    def server_here(self, settings: DatabaseSettings) -> str:  # noqa: ARG002 - the study names none
+        """See `HasServer.server_here`."""
+        return self._find().server
+
     async def stop(self, cluster: Cluster) -> None:
         """See `Database.stop`.
 
@@ -117,7 +121,7 @@ class ValkeyDatabase:
         """See `HasFixtures.has_fixture`."""
         for server in self._running[cluster.key]:
             there = ["test", "-e", server.fixture(fixture)]
-            if (await server.machine.remote.execute(there, timeout_s=30, pinned=False)).exit_code != 0:
+            if (await server.machine.remote.execute(Command(there, timeout_s=30, pinned=False))).exit_code != 0:
                 return False
         return True
 
@@ -257,7 +261,7 @@ class ValkeyDatabase:
         address, client = urlsplit(endpoint.dsn), self._clients[cluster.key]
         argv = [client, "-h", address.hostname or "127.0.0.1", "-p", str(address.port or 6379), "-e"]
         completed = await cluster.load.remote.execute(
-            [*argv, *words], timeout_s=timeout_s, environment=endpoint.environment, pinned=False
+            Command([*argv, *words], timeout_s=timeout_s, environment=endpoint.environment, pinned=False)
         )
         said = completed.require().stdout.decode(errors="replace")
         if said.startswith(("LOADING", "NOAUTH", "ERR", "WRONGPASS")):
@@ -272,7 +276,9 @@ async def _stop(server: _Server) -> bool:
 
 async def _words(server: _Server, setting: str) -> tuple[str, ...]:
     """What the configuration file says of one setting."""
-    said = await server.machine.remote.execute(["cat", f"{server.folder}/valkey.conf"], timeout_s=30, pinned=False)
+    said = await server.machine.remote.execute(
+        Command(["cat", f"{server.folder}/valkey.conf"], timeout_s=30, pinned=False)
+    )
     lines = (line.partition(" ") for line in said.require().stdout.decode().splitlines())
     return tuple(value.strip('"') for name, _, value in lines if name == setting)
 
@@ -291,7 +297,7 @@ def _version(info: str) -> str:
 
 
 async def _execute(machine: MachineHandle, argv: Sequence[str]) -> None:
-    completed = await machine.remote.execute(argv, timeout_s=_SAVE_TIMEOUT_S, pinned=False)
+    completed = await machine.remote.execute(Command(argv, timeout_s=_SAVE_TIMEOUT_S, pinned=False))
     completed.require()
 
 

@@ -11,11 +11,11 @@ import secrets
 import signal as signals
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from nephoscope.machines.remote import Background, Completed
+from nephoscope.machines.remote import Background, Command, Completed
 from nephoscope.machines.ssh import jobs
 from nephoscope.machines.ssh.files import Lines, copied, sha256_of, store, text, without_libraries
 from nephoscope.machines.ssh.link import PATIENCE_S, Link, SshAddress
@@ -77,17 +77,7 @@ class SshRemote:
 
     # Remote
 
-    async def execute(
-        self,
-        argv: Sequence[str],
-        *,
-        timeout_s: float,
-        stdin: bytes = b"",
-        environment: Mapping[str, str] | None = None,
-        save_as: Path | None = None,
-        on_line: Callable[[str], None] | None = None,
-        pinned: bool = True,
-    ) -> Completed:
+    async def execute(self, command: Command, *, save_as: Path | None = None) -> Completed:
         """See `Remote.execute`. In a session, what is saved under a name is begun once: later it is waited for.
 
         Raises:
@@ -97,14 +87,14 @@ class SshRemote:
         """
         started_s = time.monotonic()
         name = save_as.name if save_as else None
-        spec = await self._spec(argv, timeout_s, stdin, environment, pinned=pinned, name=name)
-        lines = Lines(on_line)
+        spec = await self._spec(command, name)
+        lines = Lines(command.on_line)
         live: asyncio.Task[None] | None = None
         try:
-            end = await self._begin(spec, wait=on_line is None)
+            end = await self._begin(spec, wait=command.on_line is None)
             if end is None:
-                live = asyncio.create_task(self._live(spec.folder, lines)) if on_line else None
-                end = await self._end_of(spec.folder, timeout_s)
+                live = asyncio.create_task(self._live(spec.folder, lines)) if command.on_line else None
+                end = await self._end_of(spec.folder, command.timeout_s)
         except (asyncio.CancelledError, MachineLost):
             with suppress(NephoscopeError):
                 await self._kill(spec.folder)
@@ -118,7 +108,8 @@ class SshRemote:
             store(save_as.with_name(f"{save_as.name}.stdout"), end.stdout)
             store(save_as.with_name(f"{save_as.name}.stderr"), end.stderr)
         duration_s = time.monotonic() - started_s
-        return Completed(tuple(argv), self._exit_code(argv[0], end, timeout_s), end.stdout, end.stderr, duration_s)
+        exit_code = self._exit_code(command, end)
+        return Completed(tuple(command.argv), exit_code, end.stdout, end.stderr, duration_s)
 
     async def start(
         self,
@@ -136,7 +127,8 @@ class SshRemote:
         number = self._starts[log.name]
         self._starts[log.name] += 1
         name = f"{log.name}.{number}"
-        spec = await self._spec(argv, SERVER_DEADLINE_S, b"", environment, pinned=pinned, name=name)
+        command = Command(argv, timeout_s=SERVER_DEADLINE_S, environment=environment or {}, pinned=pinned)
+        spec = await self._spec(command, name)
         await self._begin(spec, wait=False)
         return _SshBackground(self, spec.folder, log, errors or log, append=number > 0)
 
@@ -207,7 +199,7 @@ class SshRemote:
             await self._require(["mkdir", "-p", str(PurePosixPath(there).parent)])
             await self.upload(program, there)
             await self._require(["chmod", "755", there])
-        said = await self.execute([there, "--version"], timeout_s=_ASK_TIMEOUT_S, pinned=False)
+        said = await self.execute(Command([there, "--version"], timeout_s=_ASK_TIMEOUT_S, pinned=False))
         if said.exit_code != 0:
             raise EnvironmentProblem(
                 f"{program.name} does not run on {self.name}: {said.stderr.decode(errors='replace').strip()[-300:]}",
@@ -224,29 +216,20 @@ class SshRemote:
     async def _root(self) -> str:
         return self._folder or f"{(await self.look()).home}/.nephoscope"
 
-    async def _spec(
-        self,
-        argv: Sequence[str],
-        deadline_s: float,
-        stdin: bytes,
-        environment: Mapping[str, str] | None,
-        *,
-        pinned: bool,
-        name: str | None,
-    ) -> jobs.JobSpec:
+    async def _spec(self, command: Command, name: str | None) -> jobs.JobSpec:
         await self.look()
-        program = await self._program(argv[0])
-        pin = ("taskset", "--cpu-list", ",".join(map(str, self.cpus))) if pinned and self.cpus else ()
+        program = await self._program(command.argv[0])
+        pin = ("taskset", "--cpu-list", ",".join(map(str, self.cpus))) if command.pinned and self.cpus else ()
         root = f"{await self._root()}/jobs"
         own = name if name and self._session else secrets.token_hex(8)
         return jobs.JobSpec(
             root=root,
             folder=f"{root}/{self._session or 'job'}.{own}",
             tool=program,
-            argv=(*pin, program, *argv[1:]),
-            deadline_s=deadline_s,
-            stdin=stdin,
-            environment={"LC_ALL": "C", **(environment or {})},
+            argv=(*pin, program, *command.argv[1:]),
+            deadline_s=command.timeout_s,
+            stdin=command.stdin,
+            environment={"LC_ALL": "C", **command.environment},
         )
 
     async def _program(self, name: str) -> str:
@@ -304,7 +287,8 @@ class SshRemote:
                 await self._link.follow(jobs.tail_command(folder, lines.seen_bytes), lines.feed)
                 await asyncio.sleep(1)
 
-    def _exit_code(self, tool: str, end: jobs.JobEnd, timeout_s: float) -> int:
+    def _exit_code(self, command: Command, end: jobs.JobEnd) -> int:
+        tool, timeout_s = command.argv[0], command.timeout_s
         if end.exit_code is not None:
             return end.exit_code
         if end.late:
@@ -341,10 +325,10 @@ class SshRemote:
         )
 
     async def _require(self, argv: Sequence[str]) -> None:
-        (await self.execute(argv, timeout_s=_ASK_TIMEOUT_S, pinned=False)).require()
+        (await self.execute(Command(argv, timeout_s=_ASK_TIMEOUT_S, pinned=False))).require()
 
     async def _sha256_there(self, path: str) -> str:
-        said = await self.execute(["sha256sum", "--", path], timeout_s=_COPY_TIMEOUT_S, pinned=False)
+        said = await self.execute(Command(["sha256sum", "--", path], timeout_s=_COPY_TIMEOUT_S, pinned=False))
         return said.stdout.decode(errors="replace").partition(" ")[0].lstrip("\\")
 
 

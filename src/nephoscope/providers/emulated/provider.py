@@ -20,7 +20,7 @@ from pathlib import Path
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.link import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
-from nephoscope.machines.tools import install_hint
+from nephoscope.machines.tools import FLOCK, LSBLK, SETPRIV, UNSHARE, Tool
 from nephoscope.model.errors import EnvironmentProblem, InputError, MachineLost, MachineUnreachable, ToolMissing
 from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
 from nephoscope.providers.emulated.scripts import LOCK, STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
@@ -28,19 +28,20 @@ from nephoscope.study.model import Configuration
 from nephoscope.study.places import MachineType
 
 _TOOLS = (
-    "ip",
-    "tc",
-    "bridge",
-    "losetup",
-    "lsblk",
-    "mkfs.ext4",
-    "nsenter",
-    "unshare",
-    "setpriv",
-    "flock",
-    "ssh-keygen",
-    "sshd",
+    Tool("ip", "iproute2"),
+    Tool("tc", "iproute2"),
+    Tool("bridge", "iproute2"),
+    Tool("losetup", "mount"),
+    LSBLK,
+    Tool("mkfs.ext4", "e2fsprogs"),
+    Tool("nsenter", "util-linux"),
+    UNSHARE,
+    SETPRIV,
+    FLOCK,
+    Tool("ssh-keygen", "openssh-client"),
+    Tool("sshd", "openssh-server"),
 )
+_MKFS_XFS = Tool("mkfs.xfs", "xfsprogs")
 _PATH = f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin"
 _SCRIPT_TIMEOUT_S = 60.0
 _KILL_WAIT_S = 10.0
@@ -67,6 +68,8 @@ class EmulatedProvider:
     name = "emulated"
     at_once = 1
     detached = True
+    needs_root = True
+    tools = _TOOLS
 
     def __init__(self, load_program: str = "nephoscope-load") -> None:
         self._load_program = load_program
@@ -128,10 +131,10 @@ def _require_root_and_tools(configuration: Configuration) -> None:
     if os.geteuid() != 0:
         raise EnvironmentProblem("only root can emulate machines", hint="sudo nephoscope run …, or provider 'ssh'")
     machines = (configuration.database_machine, configuration.load_machine)
-    made = {f"mkfs.{one.filesystem}" for one in machines if one is not None and one.filesystem is not None}
-    for tool in (*_TOOLS, *sorted(made)):
-        if shutil.which(tool, path=_PATH) is None:
-            raise ToolMissing(f"{tool} is not installed, and emulated machines need it", hint=install_hint(tool))
+    more = [_MKFS_XFS] if any(one is not None and one.filesystem == "xfs" for one in machines) else []
+    for tool in (*_TOOLS, *more):
+        if shutil.which(tool.name, path=_PATH) is None:
+            raise ToolMissing(f"{tool.name} is not installed, and emulated machines need it", hint=tool.install_hint)
 
 
 def _types(configuration: Configuration) -> list[tuple[str, str, MachineType]]:

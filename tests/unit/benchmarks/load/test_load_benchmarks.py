@@ -3,7 +3,6 @@
 import asyncio
 import json
 import random
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from nephoscope.benchmarks.database.tpcc import Tpcc, TpccParameters
 from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES, Quantile, latencies, mean_ns, merged, value_ns
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.databases.base import Endpoint
-from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.model.errors import OutputUnreadable, ToolFailed
 from nephoscope.model.records import Saturation
 from tests.support.load_lines import Line, at_rate, changed, histogram_of, with_a_retry, with_client, with_waits
@@ -391,11 +390,9 @@ class _Says:
         self.stdout, self.exit_code = stdout, exit_code
         self.timeouts_s: list[float] = []
 
-    async def __call__(
-        self, machine: MachineHandle, name: str, argv: Sequence[str], *, timeout_s: float, **_: Any
-    ) -> Completed:
-        self.timeouts_s.append(timeout_s)
-        return Completed(tuple(argv), self.exit_code, self.stdout, b"", 1.0)
+    async def __call__(self, machine: MachineHandle, name: str, command: Command) -> Completed:
+        self.timeouts_s.append(command.timeout_s)
+        return Completed(tuple(command.argv), self.exit_code, self.stdout, b"", 1.0)
 
 
 def drive(folder: Path, says: _Says, parameters: TpccParameters = TPCC_PARAMETERS) -> None:

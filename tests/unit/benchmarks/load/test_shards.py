@@ -1,7 +1,6 @@
 """How a load is shared by several machines; that outputs become one is held on real ones in tests/contract."""
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from nephoscope.benchmarks.load.spec import (
     TpccWorkload,
 )
 from nephoscope.databases.base import Endpoint
-from nephoscope.machines.remote import Completed, MachineHandle
+from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.model.errors import InputError
 from nephoscope.providers.base import cluster_of
 from tests.support.site import site_here
@@ -71,9 +70,9 @@ def test_a_shard_that_fails_ends_the_others(tmp_path: Path) -> None:
     site, _ = site_here(tmp_path)
     ended: list[str] = []
 
-    async def execute(machine: MachineHandle, name: str, argv: Sequence[str], **more: Any) -> Completed:
+    async def execute(machine: MachineHandle, name: str, command: Command) -> Completed:
         if name == "run.shard-1":
-            return Completed(tuple(argv), 3, b"", b"no route", 0.1)
+            return Completed(tuple(command.argv), 3, b"", b"no route", 0.1)
         try:
             await asyncio.sleep(60)
         finally:

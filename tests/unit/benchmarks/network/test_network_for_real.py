@@ -14,7 +14,7 @@ from nephoscope.benchmarks.network.multi_stream import MultiStream
 from nephoscope.benchmarks.network.ping import Ping
 from nephoscope.benchmarks.network.request_response import RequestResponse
 from nephoscope.benchmarks.network.throughput import Throughput
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import EnvironmentProblem, ToolFailed
 from nephoscope.providers.base import Cluster
 from tests.support.namespaces import machines
@@ -53,7 +53,7 @@ def measured(benchmark: Benchmark, site: Site, **given: Any) -> dict[str, float]
 
 
 def listening(found: tuple[MachineHandle, ...]) -> bytes:
-    done = [asyncio.run(one.remote.execute(["cat", "/proc/net/tcp"], timeout_s=5)) for one in found]
+    done = [asyncio.run(one.remote.execute(Command(["cat", "/proc/net/tcp"], timeout_s=5))) for one in found]
     return b"".join(one.stdout for one in done if b" 0A " in one.stdout)
 
 
@@ -120,8 +120,8 @@ def test_streams_are_added_until_there_is_no_more(four: tuple[MachineHandle, ...
 def test_settings_are_put_back_when_the_tool_fails(four: tuple[MachineHandle, ...], tmp_path: Path) -> None:
     site = site_of(four[:2], tmp_path)
 
-    async def fails(machine: MachineHandle, name: str, argv: Any, **rest: Any) -> Any:
-        return await machine.remote.execute(["false"], timeout_s=5)
+    async def fails(machine: MachineHandle, name: str, command: Command) -> Any:
+        return await machine.remote.execute(Command(["false"], timeout_s=5))
 
     broken = Site(**{**vars(site), "execute": fails})
     with pytest.raises(ToolFailed):

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from nephoscope.benchmarks.storage.fio import Fio
 from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
-from nephoscope.machines.remote import Completed
+from nephoscope.machines.remote import Command, Completed
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.units import MIB
 from tests.support.site import raw_of, site_here
@@ -167,8 +167,8 @@ class Failing:
     def __init__(self, stderr: bytes) -> None:
         self.stderr = stderr
 
-    async def __call__(self, machine: Any, name: str, argv: Any, **_: Any) -> Completed:
-        return Completed(argv=tuple(argv), exit_code=1, stdout=b"", stderr=self.stderr, duration_s=0)
+    async def __call__(self, machine: Any, name: str, command: Command) -> Completed:
+        return Completed(argv=tuple(command.argv), exit_code=1, stdout=b"", stderr=self.stderr, duration_s=0)
 
 
 @pytest.mark.parametrize(

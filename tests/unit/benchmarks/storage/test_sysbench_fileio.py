@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from nephoscope.benchmarks.storage.sysbench_fileio import SysbenchFileio, SysbenchFileioParameters
 from nephoscope.machines.memory_limit import memory_limited
+from nephoscope.machines.remote import Command
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable
 from nephoscope.model.units import GIB, MIB
 from tests.support.site import raw_of, site_here
@@ -162,7 +163,7 @@ def test_a_group_holds_what_runs_in_it_and_goes_away(tmp_path: Path) -> None:
 
     async def inside() -> tuple[str, str]:
         async with memory_limited(machine, 64 * MIB) as group:
-            said = await machine.remote.execute(group.around(["cat", "/proc/self/cgroup"]), timeout_s=10)
+            said = await machine.remote.execute(Command(group.around(["cat", "/proc/self/cgroup"]), timeout_s=10))
             return group.path, said.stdout.decode()
 
     path, groups = asyncio.run(inside())

@@ -1,0 +1,186 @@
+"""CPU: how fast OpenSSL encrypts with AES-256-GCM and hashes with SHA-256, by one process and by one on each CPU.
+
+A database that speaks TLS, or encrypts what it stores, spends CPU time on both. All rates count real time: without
+`-elapsed`, one process would count its CPU time and several processes would not.
+"""
+
+import math
+import re
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
+from nephoscope.benchmarks.presets import AS_TUPLE, Scaled, scale_notes
+from nephoscope.databases.base import Endpoint
+from nephoscope.machines.remote import Command
+from nephoscope.machines.tools import Tool
+from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.parsers.text import DECIMAL, INTEGER, whole_lines
+
+_OPENSSL = Tool("openssl", "openssl", version_argv=("version",))
+_GRACE_S = 30.0
+_BLOCKS_BYTES = (16, 64, 256, 1024, 8192, 16384)
+"""Those of `openssl speed`. 16 KiB is the largest record of TLS, and what bulk data travels in."""
+_HEADLINE_BYTES = 16384
+_ROUNDING = 0.01
+"""Rates are printed with two decimals."""
+
+_RATES = rf"\+F:{INTEGER}:(?P<algorithm>[^:\s]+):(?P<rates>{DECIMAL}(?::{DECIMAL})*)"
+_FORKED = re.compile(rf"Forked child (?P<child>{INTEGER})")
+_BLOCKS = re.compile(rf"Got: \+H:(?P<blocks>{INTEGER}(?::{INTEGER})*) from (?P<child>{INTEGER})")
+_CHILD = re.compile(rf"Got: {_RATES} from (?P<child>{INTEGER})")
+_ALL = re.compile(_RATES)
+_FORMS = (_FORKED, _BLOCKS, _CHILD, _ALL)
+
+Algorithm = Literal["aes-256-gcm", "sha256"]
+Kind = Literal["single", "multi"]
+
+
+class OpensslSpeedParameters(Scaled):
+    """What runs, and how long."""
+
+    algorithms: Annotated[tuple[Algorithm, ...], Field(min_length=1), AS_TUPLE] = Field(
+        default=("aes-256-gcm", "sha256"), description="encryption, and a hash"
+    )
+    kinds: Annotated[tuple[Kind, ...], Field(min_length=1), AS_TUPLE] = Field(
+        default=("single", "multi"), description="one process; one for each CPU of the affinity mask"
+    )
+    duration_s: int = Field(default=3, ge=1, le=3600, description="of each block size, of each algorithm and kind")
+
+    @property
+    def run_s(self) -> int:
+        """Seconds of one block size, scaled."""
+        return self.scaled(self.duration_s, least=1)
+
+    @property
+    def runs(self) -> list[tuple[Algorithm, Kind]]:
+        """Each is one call of `openssl speed`."""
+        return [(algorithm, kind) for algorithm in self.algorithms for kind in self.kinds]
+
+
+class OpensslSpeed:
+    """See the module's text."""
+
+    name = "openssl-speed"
+    version = 1
+    title = "CPU throughput of encryption (openssl speed)"
+    parameters = OpensslSpeedParameters
+
+    def metrics(self, parameters: OpensslSpeedParameters) -> tuple[Metric, ...]:
+        """A rate for each block size; blocks of 16 KiB are the headline."""
+        rates = [
+            Metric(
+                name=_metric(algorithm, kind, block),
+                unit="B/s",
+                direction=Direction.HIGHER,
+                title=f"OpenSSL {algorithm}, blocks of {block} bytes, "
+                f"{'one process' if kind == 'single' else 'one process a CPU'}",
+                clock="bytes that each process worked on / its real time, summed over the processes",
+                headline=block == _HEADLINE_BYTES,
+                per_cpu=kind == "multi",
+            )
+            for algorithm, kind in parameters.runs
+            for block in _BLOCKS_BYTES
+        ]
+        return (*rates, *FREQUENCIES)
+
+    def needs(self, parameters: OpensslSpeedParameters) -> Needs:
+        """The program alone."""
+        del parameters
+        return Needs(tools=(_OPENSSL,))
+
+    def expected_duration_s(self, parameters: OpensslSpeedParameters) -> float:
+        """Each block size of each run."""
+        return len(parameters.runs) * (len(_BLOCKS_BYTES) * parameters.run_s + 0.5)
+
+    async def prepare(self, site: Site, parameters: OpensslSpeedParameters) -> Endpoint | None:
+        """Nothing."""
+        del site, parameters
+        return None
+
+    async def run(self, site: Site, parameters: OpensslSpeedParameters) -> None:
+        """One run after the other; a single process is one child too, so that all outputs have one form.
+
+        Raises:
+            ToolFailed: OpenSSL does not know an algorithm.
+        """
+        machine = site.cluster.database[0]
+        timeout_s = len(_BLOCKS_BYTES) * parameters.run_s + _GRACE_S
+        async with frequency_watched(site):
+            for algorithm, kind in parameters.runs:
+                site.progress(f"openssl speed, {algorithm}, {kind}")
+                processes = 1 if kind == "single" else len(machine.cpus)
+                argv = ["openssl", "speed", "-elapsed", "-mr", "-seconds", str(parameters.run_s)]
+                argv += ["-multi", str(processes), "-evp", algorithm]
+                done = await site.execute(machine, _raw(algorithm, kind), Command(argv, timeout_s=timeout_s))
+                done.require()
+
+    def parse(self, raw: RawOutput, parameters: OpensslSpeedParameters) -> list[Measurement]:
+        """The rates of all processes together.
+
+        Raises:
+            OutputUnreadable: an output is missing, damaged, or of another algorithm or number of processes.
+        """
+        rates = [
+            Measurement(metric=_metric(algorithm, kind, block), unit="B/s", value=rate, role="database")
+            for algorithm, kind in parameters.runs
+            for block, rate in zip(_BLOCKS_BYTES, _rates(raw, algorithm, kind), strict=True)
+        ]
+        return rates + frequencies(raw)
+
+    def notes(self, parameters: OpensslSpeedParameters) -> list[str]:
+        """See `HasNotes.notes`."""
+        return ["Compare rates of the same version of OpenSSL only.", *scale_notes(parameters)]
+
+
+def _metric(algorithm: Algorithm, kind: Kind, block_bytes: int) -> str:
+    return f"{algorithm}-{kind}.bytes_per_s_at_{block_bytes}_bytes"
+
+
+def _raw(algorithm: Algorithm, kind: Kind) -> str:
+    return f"openssl-speed-{algorithm}-{kind}"
+
+
+def _rates(raw: RawOutput, algorithm: Algorithm, kind: Kind) -> list[float]:
+    """Bytes per second at each block size, of all processes together.
+
+    The program prints what each child measured, and then their sum: both must agree, so that no cut number passes.
+    """
+    what = _raw(algorithm, kind)
+    lines = whole_lines(raw.get(f"{what}.stdout", b"").decode(errors="replace"), what)
+    forked, blocks, children, total = ([form.fullmatch(line) for line in lines] for form in _FORMS)
+    if not all(any(matches) for matches in zip(forked, blocks, children, total, strict=True)):
+        raise OutputUnreadable(f"{what}: a line is none of `openssl speed -mr -multi`")
+    processes = [match["child"] for match in forked if match]
+    for named in (blocks, children):
+        if [match["child"] for match in named if match] != processes:
+            raise OutputUnreadable(f"{what}: the output of a process is missing")
+    if {match["blocks"] for match in blocks if match} != {":".join(map(str, _BLOCKS_BYTES))}:
+        raise OutputUnreadable(f"{what}: blocks of other sizes than {_BLOCKS_BYTES} bytes")
+    if kind == "single" and len(processes) != 1:
+        raise OutputUnreadable(f"{what}: of {len(processes)} processes")
+    (*_, last) = total
+    if last is None or sum(map(bool, total)) != 1:
+        raise OutputUnreadable(f"{what} does not end with the one sum of all processes")
+    return _checked(what, algorithm, [match for match in children if match], last)
+
+
+def _checked(what: str, algorithm: Algorithm, children: list[re.Match[str]], total: re.Match[str]) -> list[float]:
+    """The numbers of the last line, which must follow from those of the children."""
+    if {match["algorithm"].lower() for match in (*children, total)} != {algorithm}:
+        raise OutputUnreadable(f"{what}: of another algorithm than {algorithm}")
+    by_child = [_numbers(match) for match in children]
+    rates = _numbers(total)
+    if any(len(numbers) != len(_BLOCKS_BYTES) or min(numbers) <= 0 for numbers in (*by_child, rates)):
+        raise OutputUnreadable(f"{what}: not one rate above 0 for each block size")
+    for block, rate, parts in zip(_BLOCKS_BYTES, rates, zip(*by_child, strict=True), strict=True):
+        if not math.isclose(rate, math.fsum(parts), rel_tol=0, abs_tol=_ROUNDING * (len(parts) + 1)):
+            raise OutputUnreadable(f"{what}: {rate} B/s at {block} bytes is not the sum of its processes")
+    return rates
+
+
+def _numbers(match: re.Match[str]) -> list[float]:
+    return [float(number) for number in match["rates"].split(":")]

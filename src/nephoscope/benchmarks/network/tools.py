@@ -1,0 +1,17 @@
+"""The programs that several network benchmarks run, by the name that their `tool` says."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from nephoscope.machines.tools import Tool
+
+IPERF = Tool("iperf", "iperf")
+IPERF3 = Tool("iperf3", "iperf3")
+NETPERF = Tool(
+    "netperf",
+    version_argv=("-V",),
+    hint="netperf is not free everywhere: install it yourself (Debian: non-free), or choose another `tool`",
+)
+SOCKPERF = Tool("sockperf", "sockperf")
+
+BY_NAME: Mapping[str, Tool] = MappingProxyType({tool.name: tool for tool in (IPERF, IPERF3, NETPERF, SOCKPERF)})
