@@ -77,7 +77,7 @@ class GeneratorBound:
             told.append(f"{percent(client)} of the CPUs it shares with the server")
         shared = [sign.said for sign in signs if sign.over and not sign.judged]
         if shared:
-            told.append(f"{shares}; because of that, reported but not judged: {', '.join(shared)}")
+            told.append(f"{shares}, so only reported: {', '.join(shared)}")
         return valid(self.name, "; ".join([*told, *_warnings(seen)]))
 
 

@@ -27,13 +27,17 @@ class Endpoint:
 class Upkeep(Frozen):
     """What a database says of itself at one moment. None: it does not say, or has no such thing."""
 
-    free_bytes: int | None = Field(default=None, description="of the file system of its data, where it is least")
-    disk_unseen: bool = Field(default=False, description="a server of the user's, whose disk is not ours to look at")
+    free_bytes: int | None = Field(
+        default=None, description="free space of its data's file system, on the machine with the least"
+    )
+    disk_unseen: bool = Field(
+        default=False, description="the user's own server, whose disk nephoscope does not inspect"
+    )
     log_bytes: float | None = Field(default=None, description="written to its log, from any origin")
-    cache_hits: float | None = Field(default=None, description="reads that its own cache served, from any origin")
+    cache_hits: float | None = Field(default=None, description="reads served by its own cache, from any origin")
     cache_misses: float | None = Field(default=None, description="the others")
-    debt_bytes: float | None = Field(default=None, description="left to compact or to defragment")
-    trouble: str = Field(default="", description="why it takes no writes, or what it lost; empty: nothing")
+    debt_bytes: float | None = Field(default=None, description="backlog of compaction or defragmentation")
+    trouble: str = Field(default="", description="why it rejects writes, or what it lost; empty: neither")
 
 
 class Database(Protocol):

@@ -67,5 +67,5 @@ async def _free_on(cluster: Cluster, index: int) -> int:
     argv = ["df", "--output=avail", "-B1", *folders]
     said = (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require().stdout.split()[1:]
     if len(said) != len(folders) or not all(word.isdigit() for word in said):
-        raise OutputUnreadable(f"df on {machine.name} says {said!r}")
+        raise OutputUnreadable(f"unexpected format: df on {machine.name} printed {said!r}")
     return min(map(int, said))

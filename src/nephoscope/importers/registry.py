@@ -45,11 +45,11 @@ IMPORTERS: Mapping[str, Importer] = {
     GO_TPC.name: _of_files(GO_TPC, "Logs of `go-tpc tpcc run`: the summary at their end."),
     HAMMERDB.name: _of_files(HAMMERDB, "Logs of HammerDB's timed TPROC-C: NOPM and TPM."),
     YCSB.name: _of_files(YCSB, "Output of YCSB clients: throughput and latencies."),
-    FIO.name: _of_files(FIO, "JSON of fio 2 and 3: a trial for each job."),
+    FIO.name: _of_files(FIO, "JSON of fio 2 and 3: one trial per job."),
     perfkit.FORMAT: Importer(
         "Samples of PerfKitBenchmarker: newline-delimited JSON.", "the file of samples", perfkit.read
     ),
     phoronix.FORMAT: Importer(
-        "Results of the Phoronix Test Suite: composite.xml.", "a composite.xml, or a folder of such", phoronix.read
+        "Results of the Phoronix Test Suite: composite.xml.", "a composite.xml, or a folder of these", phoronix.read
     ),
 }

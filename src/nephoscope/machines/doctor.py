@@ -15,7 +15,7 @@ GOOD_CLOCK_SOURCES = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_
 
 
 class Health(StrEnum):
-    """Of one finding."""
+    """Severity of one finding."""
 
     GOOD = "good"
     WARNING = "warning"
@@ -23,7 +23,7 @@ class Health(StrEnum):
 
 
 class Finding(Frozen):
-    """One thing looked at."""
+    """One thing that was checked."""
 
     what: str
     health: Health
@@ -37,12 +37,12 @@ def examine(facts: Facts, tools: Mapping[str, bool], needed: Collection[str]) ->
     Args:
         facts: of the machine.
         tools: tool -> installed.
-        needed: the tools without which some benchmark cannot run; the others are named and no more.
+        needed: tools without which some benchmark cannot run; the others are only listed.
     """
     return [
         _governor(facts),
-        _share("foreign load", facts.busy_share, MAX_BUSY_SHARE, "stop what runs, then look again"),
-        _share("steal", facts.steal_share, MAX_STEAL_SHARE, "a neighbour takes CPU time: use another host"),
+        _share("foreign load", facts.busy_share, MAX_BUSY_SHARE, "stop other programs, then check again"),
+        _share("steal", facts.steal_share, MAX_STEAL_SHARE, "a neighbour uses CPU time: use another host"),
         _clock_source(facts),
         _disk(facts),
         _cgroup(facts),
@@ -56,7 +56,7 @@ def _governor(facts: Facts) -> Finding:
         return Finding(what=what, health=Health.GOOD, found="none visible (usual in a virtual machine)")
     if facts.frequency_governor == "performance":
         return Finding(what=what, health=Health.GOOD, found="performance")
-    hint = "cpupower frequency-set -g performance, so that the clock does not depend on the load before"
+    hint = "run `cpupower frequency-set -g performance`, so that the clock does not depend on the preceding load"
     return Finding(what=what, health=Health.WARNING, found=facts.frequency_governor, hint=hint)
 
 
@@ -79,7 +79,7 @@ def _clock_source(facts: Facts) -> Finding:
 def _disk(facts: Facts) -> Finding:
     free = facts.disk.free_bytes
     if free is None:
-        return Finding(what="free disk", health=Health.WARNING, found="not known", hint="findmnt could not tell")
+        return Finding(what="free disk", health=Health.WARNING, found="not known", hint="findmnt found no filesystem")
     place = f"{facts.disk.filesystem or 'unknown file system'} on {facts.disk.device or 'an unknown device'}"
     found = f"{free / GIB:.1f} GiB on {place}"
     if free < MIN_FREE_BYTES:
@@ -93,7 +93,7 @@ def _disk(facts: Facts) -> Finding:
 def _cgroup(facts: Facts) -> Finding:
     limit = facts.cgroup_cpu_limit
     if limit is None and not facts.cgroups_seen:
-        hint = "every trial will be 'unknown' (check cgroup-limit): make /sys/fs/cgroup readable"
+        hint = "every trial would be 'unknown' (check cgroup-limit): make /sys/fs/cgroup readable"
         return Finding(what="CPU quota", health=Health.WARNING, found="cgroups cannot be read", hint=hint)
     if limit is None:
         return Finding(what="CPU quota", health=Health.GOOD, found="none found")

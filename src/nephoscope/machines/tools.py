@@ -1,4 +1,4 @@
-"""Which package brings which tool: for hints, for `doctor`, for the set-up."""
+"""Which package contains which tool: for hints, for `doctor`, for the set-up."""
 
 DEBIAN_PACKAGES = {
     "fio": "fio",
@@ -25,10 +25,12 @@ VERSION_OPTIONS = {"ping": "-V", "netperf": "-V"}
 
 
 def install_hint(tool: str) -> str:
-    """What to try when `tool` is not installed."""
+    """What to try if `tool` is not installed."""
     if tool == "nephoscope-load":
-        return "it comes with nephoscope's wheel: install nephoscope again, or put nephoscope-load on your PATH"
+        return "it is part of nephoscope's wheel: reinstall nephoscope, or put nephoscope-load on your PATH"
     if tool in {"netperf", "netserver"}:
-        return "netperf is not free everywhere: install it yourself (Debian: non-free), or choose another `tool`"
+        return (
+            "netperf is not free software everywhere: install it yourself (Debian: non-free), or choose another `tool`"
+        )
     package = DEBIAN_PACKAGES.get(tool)
     return f"apt-get install {package}" if package else f"install {tool} or put it on your PATH"

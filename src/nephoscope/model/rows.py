@@ -404,7 +404,7 @@ class TrialRow(Frozen):
         description="CPUs in the affinity masks, observed: of all machines of a database under load, else of one "
         "machine"
     )
-    state: Literal["finished", "failed", "interrupted", "running", "the trial did not run", "planned"]
+    state: Literal["finished", "failed", "interrupted", "running", "not run", "planned"]
     verdict: VerdictKind | None = Field(description="verdict of all checks together; None if the trial did not finish")
     reasons: list[str] = Field(description="'check: reason' for everything that is not valid; failure message and hint")
     attempt: int | None = Field(description="the attempt that is used")

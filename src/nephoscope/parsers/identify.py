@@ -46,7 +46,7 @@ PARSERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
         "cpuinfo": parse_cpuinfo,
     }
 )
-"""Name -> parser, in the order in which marks are looked for: what quotes others stands first."""
+"""Name -> parser, in the order in which markers are searched: tools that quote others come first."""
 
 _MARKS: Mapping[str, str] = MappingProxyType(
     {
@@ -91,8 +91,8 @@ def identify(text: str) -> Identified:
         if match := re.search(mark, cleaned, re.MULTILINE):
             line = cleaned.count("\n", 0, match.start()) + 1
             return Identified(tool=tool, reason=f"line {line} holds {match[0][:60]!r}")
-    what = f"it begins with {cleaned.strip()[:40]!r}" if cleaned.strip() else "it is empty"
-    raise OutputUnreadable(f"no tool that is known printed this: {what}")
+    what = f"it starts with {cleaned.strip()[:40]!r}" if cleaned.strip() else "it is empty"
+    raise OutputUnreadable(f"no known tool printed this: {what}")
 
 
 def parse_any(text: str) -> Any:

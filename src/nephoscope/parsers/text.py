@@ -24,8 +24,8 @@ _NOISE = re.compile(r"^(?!(?:true|false|null)\b)[A-Za-z/<=].*$\n?", re.MULTILINE
 """A line of JSON printed over many lines never begins like this: it is another stream's, between them."""
 
 
-class Part(Frozen):
-    """A part of somebody else's document: keys that are not asked for are passed over."""
+class LenientModel(Frozen):
+    """A part of another program's document: unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, populate_by_name=True)
 

@@ -166,7 +166,7 @@ def one_basis(rows: Iterable[Price]) -> Basis:
     if len(by_basis) != 1:
         found = "; ".join(f"{basis}: {', '.join(sorted(set(items)))}" for basis, items in by_basis.items())
         raise InputError(
-            f"prices of several bases do not stand in one column: {found or 'no price at all'}",
+            f"one column cannot mix prices of several bases: {found or 'no price at all'}",
             hint="make one column for each basis",
         )
     return next(iter(by_basis))

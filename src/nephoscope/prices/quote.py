@@ -10,7 +10,7 @@ from nephoscope.prices.offers import Offer, offer_of
 from nephoscope.study.model import Configuration
 
 _MONTH = METHODS["everything"]
-"""Volumes are sold by the month: an hour of one costs a part of it."""
+"""Volumes are sold by the month; an hour costs a fraction of that."""
 
 
 class Quote(Frozen):

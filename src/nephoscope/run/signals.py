@@ -35,7 +35,7 @@ def run_until_stopped(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 async def to_its_end(action: Awaitable[Result]) -> Result:
-    """Awaits `action` so that a cancellation waits for its end: what gives things back must not stop half-way.
+    """Awaits `action` so that a cancellation waits for its end: a clean-up must not stop half-way.
 
     Raises:
         asyncio.CancelledError: it was cancelled meanwhile; `action` has ended.
@@ -46,7 +46,7 @@ async def to_its_end(action: Awaitable[Result]) -> Result:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # looked at: it was stopped anyway
+            task.exception()  # retrieved and ignored: it was stopped anyway
         raise
 
 
@@ -60,7 +60,7 @@ async def _guarded(work: Coroutine[Any, Any, Result]) -> Result:
             task.cancel()
 
     loop = asyncio.get_running_loop()
-    # `nohup` has SIGHUP ignored, and it stays so
+    # `nohup` ignores SIGHUP, and it stays ignored
     numbers = [number for number in _EXIT_CODES if number != signal.SIGHUP or not _ignored(number)]
     for number in numbers:
         loop.add_signal_handler(number, stop, number)

@@ -117,8 +117,8 @@ def clean(folder: Folder) -> None:
             f"these clusters could not be given back: {', '.join(found.left)}",
             hint="look at the provider's console: they may cost money",
         )
-    if found.not_asked:
+    if found.unreachable:
         raise CleanupFailed(
-            f"what was left there may still run: {'; '.join(found.not_asked)}",
+            f"what was left there may still run: {'; '.join(found.unreachable)}",
             hint="clean again when they answer; what runs there ends by its deadline, or when the next study begins",
         )

@@ -16,13 +16,13 @@ from nephoscope.model.units import MIB
 HEADER_BYTES = 8
 _VERSION, _TYPE = 2, 1
 _REFUSAL = re.compile(r"(error|fail)(:|$)", re.IGNORECASE)
-"""And not `failed_best_practices=`, with which statistics may begin."""
+"""And not `failed_best_practices=`, which statistics may start with."""
 _BLOCK_BYTES = 8 * MIB
 """Of a write block from 7.1 on, which has no setting of its size."""
 _NOT_STORED = re.compile(
     r"password|secret|vault|key-file|cert|path|directory|address|pidfile|\.(file|device|stripe|shadow)\["
 )
-"""Names of settings that may be secret, or are places of the machine."""
+"""Names of settings that may be secret, or are paths of the machine."""
 _QUEUES = re.compile(r"storage-engine\.(?:file|device)\[\d+\]\.(defrag_q|write_q|free_wblocks)")
 
 
@@ -40,13 +40,15 @@ def answers(message: bytes, commands: Sequence[str]) -> list[str]:
     """
     header, body = message[:HEADER_BYTES], message[HEADER_BYTES:]
     if header[:2] != bytes((_VERSION, _TYPE)) or len(header) < HEADER_BYTES:
-        raise OutputUnreadable(f"the answer is no info message of Aerospike: it begins with {message[:16]!r}")
+        raise OutputUnreadable(
+            f"unexpected format: the answer is not an info message of Aerospike; it starts with {message[:16]!r}"
+        )
     if int.from_bytes(header[2:], "big") != len(body):
         raise OutputUnreadable(f"the answer is cut off: {len(body)} bytes of {int.from_bytes(header[2:], 'big')}")
     lines = body.decode(errors="replace").rstrip("\0").removesuffix("\n").split("\n")
     pairs = [line.partition("\t")[::2] for line in lines]
     if [asked for asked, _ in pairs] != list(commands):
-        raise OutputUnreadable(f"the answer is to other commands than {', '.join(commands)}: {body[:200]!r}")
+        raise OutputUnreadable(f"the answer does not match the commands {', '.join(commands)}: {body[:200]!r}")
     return [value for _, value in pairs]
 
 
@@ -79,7 +81,7 @@ class ServerState:
     unavailable: int
     evicted: int
     stop_writes: bool
-    """Memory or storage is too full: it takes no writes."""
+    """Memory or storage is too full: it rejects writes."""
     clock_skew_stop_writes: bool
     high_water_breached: bool
 
@@ -87,8 +89,8 @@ class ServerState:
     def trouble(self) -> str:
         """Why a trial on it would be none; empty when nothing is wrong."""
         reasons = {
-            "it takes no writes: memory or storage is too full": self.stop_writes,
-            "it takes no writes: the servers' clocks differ": self.clock_skew_stop_writes,
+            "it rejects writes: memory or storage is too full": self.stop_writes,
+            "it rejects writes: the servers' clocks differ": self.clock_skew_stop_writes,
             f"{self.dead} of its partitions are dead": self.dead > 0,
             f"{self.evicted} records were evicted": self.evicted > 0,
         }
@@ -134,7 +136,9 @@ def state(answered: Sequence[str]) -> ServerState:
             high_water_breached=_truth(namespace, "hwm_breached"),
         )
     except (KeyError, ValueError) as error:
-        raise OutputUnreadable(f"Aerospike's statistics are not what is known of 6.0 to 8.1: {error}") from error
+        raise OutputUnreadable(
+            f"unexpected format of Aerospike's statistics, which differ from those of 6.0 to 8.1: {error}"
+        ) from error
 
 
 def stable_command(servers: int, namespace: str) -> str:
@@ -148,7 +152,7 @@ def config_commands(namespace: str) -> tuple[str, ...]:
 
 
 def settings(answered: Sequence[str]) -> dict[str, str]:
-    """Those in force, by their places in the configuration file, but secrets and places of the machine.
+    """Those in force, by their names in the configuration file, without secrets and paths of the machine.
 
     Raises:
         ToolFailed: the server refused.
@@ -190,9 +194,11 @@ def upkeep(answered: Sequence[str]) -> Upkeep:
         for name, count in found:
             counts[name] += count
     except (KeyError, ValueError) as error:
-        raise OutputUnreadable(f"Aerospike's storage is not what is known of 6.0 to 8.1: {error}") from error
+        raise OutputUnreadable(
+            f"unexpected format of Aerospike's storage statistics, which differ from those of 6.0 to 8.1: {error}"
+        ) from error
     if {name for name, _ in found} != counts.keys():
-        raise OutputUnreadable("Aerospike does not say how many write blocks are free, to write and to defragment")
+        raise OutputUnreadable("Aerospike does not report how many write blocks are free, to write and to defragment")
     free = min(counts["free_wblocks"] * block - total * least // 100, total * most // 100 - used)
     return Upkeep(
         free_bytes=max(0, free),

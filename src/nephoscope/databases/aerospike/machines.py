@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from nephoscope.databases.aerospike import info
-from nephoscope.databases.aerospike.config import PORT, Build, Place, build_of, own_of
+from nephoscope.databases.aerospike.config import PORT, Build, ServerLayout, build_of, own_of
 from nephoscope.databases.programs import taken_along
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.remote import Background, MachineHandle
@@ -53,7 +53,7 @@ done
 echo "it is not on PATH" >&2
 exit 1
 """
-"""The program of a package that was taken along, else the machine's own."""
+"""The program of a copied package, else the machine's own."""
 
 _START = 'ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$@"'
 """A server does not start with fewer files than its proto-fd-max; shells over SSH begin with 1,024."""
@@ -73,7 +73,7 @@ rm -rf "$root/smd" "$root/data/namespace.dat"
 mkdir -p "$root/smd"
 [ -z "$device" ] || dd if=/dev/zero of="$device" bs=1M count=8 conv=fsync,notrunc status=none
 """
-"""A device whose first 8 MiB are zero is a fresh one to Aerospike; any other foreign content it refuses."""
+"""A device whose first 8 MiB are zero is a fresh one to Aerospike; it rejects any other foreign content."""
 
 
 async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple[str, Build]:
@@ -94,27 +94,27 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
         if found.exit_code != 0:
             raise DatabaseFailed(
                 f"no Aerospike on {machine.name}: {_end_of(found.stderr)}",
-                hint="give `database.binary`: the program `asd`, or a Debian package of the server",
+                hint="set `database.binary` to the program `asd`, or to a Debian package of the server",
             )
         program = found.stdout.decode().strip()
     said = await machine.remote.execute([program, "--version"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
     if said.exit_code != 0:
         raise DatabaseFailed(
             f"{program} does not start on {machine.name}: {_end_of(said.stderr)}",
-            hint="libraries that are missing there come with the server's package",
+            hint="install the server's package, which brings the missing libraries",
         )
     build = build_of(said.stdout.decode(errors="replace"))
     if settings.version is not None and not f"{build.text}.".startswith(f"{settings.version}."):
         raise DatabaseFailed(
-            f"the study asks for Aerospike {settings.version}, and the one on {machine.name} is {build.text}",
-            hint="change `version` in the study, or give `binary` of such a one",
+            f"the study requires Aerospike {settings.version}, but the one on {machine.name} is {build.text}",
+            hint="change `version` in the study, or set `binary` to a program of that version",
         )
     return program, build
 
 
 async def place_of(
     machine: MachineHandle, number: int, settings: DatabaseSettings, require_unused: RequireUnused
-) -> Place:
+) -> ServerLayout:
     """Where a server's data are, and how much room they have.
 
     Raises:
@@ -130,26 +130,26 @@ async def place_of(
         size = min(size - size % MIB, MAX_FILE_BYTES)
         if size < MIN_FILE_BYTES:
             raise DatabaseFailed(
-                f"the disk of {machine.name} has room for a file of {size // MIB} MiB, and Aerospike takes none below "
+                f"the disk of {machine.name} has room for a file of {size // MIB} MiB, but Aerospike needs at least "
                 f"{MIN_FILE_BYTES // MIB} MiB",
                 hint="give the machine a larger disk",
             )
     memory = int(own.memory_gib * GIB) if own.memory_gib is not None else await _memory_bytes(machine)
-    return Place(root_of(machine), machine.address, number, memory - memory % MIB, own.device, size)
+    return ServerLayout(root_of(machine), machine.address, number, memory - memory % MIB, own.device, size)
 
 
-async def write_config(machine: MachineHandle, place: Place, text: str, identity: str) -> None:
+async def write_config(machine: MachineHandle, layout: ServerLayout, text: str, identity: str) -> None:
     """Folders and the configuration file; data sets sealed under other settings go."""
-    await _script(machine, _PREPARE, place.root, identity)
+    await _script(machine, _PREPARE, layout.root, identity)
     with tempfile.TemporaryDirectory() as folder:
         local = Path(folder) / "aerospike.conf"
         local.write_text(text, encoding="utf-8")
-        await machine.remote.upload(local, place.config)
+        await machine.remote.upload(local, layout.config)
 
 
-async def empty(machine: MachineHandle, place: Place) -> None:
+async def empty(machine: MachineHandle, layout: ServerLayout) -> None:
     """Nothing of what its server stored."""
-    await _script(machine, _EMPTY, place.root, place.device or "")
+    await _script(machine, _EMPTY, layout.root, layout.device or "")
 
 
 async def copy(machine: MachineHandle, source: str, to: str) -> None:
@@ -164,12 +164,12 @@ async def exists(machine: MachineHandle, path: str) -> bool:
     return (await machine.remote.execute(["test", "-e", path], timeout_s=_LOOK_TIMEOUT_S, pinned=False)).exit_code == 0
 
 
-async def launch(machine: MachineHandle, place: Place, program: str, log: Path) -> Background:
+async def launch(machine: MachineHandle, layout: ServerLayout, program: str, log: Path) -> Background:
     """A server that does not go to the background; what it says goes to `log`.
 
     Cold: the Enterprise Edition would take its index from shared memory again, and the files below it are others now.
     """
-    argv = ["sh", "-c", _START, "start", program, "--foreground", "--cold-start", "--config-file", place.config]
+    argv = ["sh", "-c", _START, "start", program, "--foreground", "--cold-start", "--config-file", layout.config]
     return await machine.remote.start(argv, log=log)
 
 
@@ -195,14 +195,14 @@ async def _disk_bytes(machine: MachineHandle) -> int:
     argv = ["df", "--output=size", "-B1", machine.data_dir]
     said = (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require().stdout.split()
     if len(said) != 2 or not said[1].isdigit():
-        raise OutputUnreadable(f"df on {machine.name} says {said!r}")
+        raise OutputUnreadable(f"unexpected format: df on {machine.name} printed {said!r}")
     return int(said[1])
 
 
 async def _memory_bytes(machine: MachineHandle) -> int:
     facts, _ = await gather_facts(machine)
     if facts.memory_bytes is None:
-        raise OutputUnreadable(f"{machine.name} does not say how much memory it has")
+        raise OutputUnreadable(f"{machine.name} does not report its memory")
     return int(facts.memory_bytes * MEMORY_SHARE)
 
 

@@ -14,7 +14,7 @@ from nephoscope.model.errors import DatabaseFailed
 from nephoscope.study.model import Database as DatabaseSettings
 
 PORT = 26357
-"""Not 26257: a server of the machine's own must not be disturbed, nor measured."""
+"""Not 26257: the machine's own server must not be disturbed or measured."""
 CONSOLE_PORT = 8357
 """On the loopback: nobody needs it from outside."""
 OLDEST_VERSION = (22, 1)
@@ -54,7 +54,7 @@ MANNERS: Mapping[str, Manner] = MappingProxyType(
     }
 )
 USUAL = Manner({"cache": ".25", "max-sql-memory": ".25"})
-"""What its production checklist asks for; its defaults are 128 MiB, for a laptop."""
+"""What its production checklist requires; its defaults of 128 MiB are for a laptop."""
 
 
 def manner_of(settings: DatabaseSettings) -> Manner:
@@ -201,7 +201,7 @@ def replication(said: str) -> list[Replication]:
             for row in rows(said)
         ]
     except (KeyError, ValueError) as error:
-        raise DatabaseFailed(f"`cockroach node status --ranges` says what nobody expects: {error!r}") from error
+        raise DatabaseFailed(f"unexpected format of `cockroach node status --ranges`: {error!r}") from error
 
 
 def version_of(build_tag: str) -> tuple[int, int]:
@@ -214,8 +214,10 @@ def version_of(build_tag: str) -> tuple[int, int]:
     try:
         found = (int(parts[0]), int(parts[1]))
     except (IndexError, ValueError) as error:
-        raise DatabaseFailed(f"`cockroach version --build-tag` says {build_tag[:100]!r}, and that is none") from error
+        raise DatabaseFailed(
+            f"unexpected format: `cockroach version --build-tag` printed {build_tag[:100]!r}, which is not a version"
+        ) from error
     if found < OLDEST_VERSION:
         oldest = ".".join(map(str, OLDEST_VERSION))
-        raise DatabaseFailed(f"CockroachDB {build_tag.strip()} is too old: {oldest} is the oldest that can be measured")
+        raise DatabaseFailed(f"CockroachDB {build_tag.strip()} is too old: nephoscope needs {oldest} or later")
     return found

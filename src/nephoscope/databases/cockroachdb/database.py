@@ -102,7 +102,7 @@ class CockroachDatabase:
         except (ToolFailed, ToolTimedOut) as error:
             await self.stop(cluster)
             raise DatabaseFailed(
-                f"CockroachDB did not come up: {error.message}", hint=f"its logs stand beside {log}"
+                f"CockroachDB did not start: {error.message}", hint=f"its logs are next to {log}"
             ) from error
         except BaseException:
             await self.stop(cluster)
@@ -123,7 +123,7 @@ class CockroachDatabase:
             for machine in cluster.database:
                 await _ask(cluster.database[0], layouts[0].sql(machine.address, "SELECT 1"))
         except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
-            raise TargetLost(f"CockroachDB of {cluster.key} is not up any more: {error.message}") from error
+            raise TargetLost(f"CockroachDB of {cluster.key} is no longer running: {error.message}") from error
         return _endpoint(cluster, settings, layouts[0], tag)
 
     async def stop(self, cluster: Cluster) -> None:
@@ -281,9 +281,9 @@ class CockroachDatabase:
                 return
             if clock() - started > REPLICATION_TIMEOUT_S:
                 raise DatabaseFailed(
-                    f"after {REPLICATION_TIMEOUT_S:.0f} s not every range has its copies: "
+                    f"some ranges still lack copies after {REPLICATION_TIMEOUT_S:.0f} s: "
                     + "; ".join(f"{row.node} {row}" for row in said),
-                    hint="look for a full disk or a lost machine in the servers' logs",
+                    hint="check the servers' logs for a full disk or a lost machine",
                 )
             await asyncio.sleep(_LOOK_EVERY_S)
 

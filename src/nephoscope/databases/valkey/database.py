@@ -31,7 +31,7 @@ from nephoscope.study.model import Database as DatabaseSettings
 PASSWORD_VARIABLE = "REDISCLI_AUTH"  # noqa: S105 - the name of a variable
 DEFAULT_SETTINGS: Mapping[str, str] = {"save": "", "appendonly": "yes", "appendfsync": "everysec"}
 PORT, BUS_PORT = 22_121, 32_121
-"""On machines that are not this one: below the ports that a kernel hands out by itself."""
+"""Port on other machines: below the kernel's ephemeral ports."""
 START_TIMEOUT_S = 60.0
 LOADING_TIMEOUT_S = 3600.0
 """For a server that says it is loading its data."""
@@ -81,8 +81,8 @@ class ValkeyDatabase:
         """See `Database.start`."""
         if settings.dsn is not None:
             raise InputError(
-                f"configuration {cluster.key} names a server of yours, and a trial would empty it",
-                hint="leave `dsn` out: nephoscope then starts a Valkey or Redis of its own",
+                f"configuration {cluster.key} names your own server, but a trial would empty it",
+                hint="remove `dsn`: nephoscope then starts its own Valkey or Redis",
             )
         self._clients[cluster.key] = (await binaries_on(cluster.load, self._find)).client
         self._running[cluster.key] = []
@@ -226,7 +226,7 @@ class ValkeyDatabase:
                 if clock() - started > allowed_s or not server.process.running():
                     await self.stop(cluster)
                     raise DatabaseFailed(
-                        f"Valkey did not come up: {error.message}", hint=f"its log is {server.log}"
+                        f"Valkey did not start: {error.message}", hint=f"its log is {server.log}"
                     ) from error
             await asyncio.sleep(_LOOK_EVERY_S)
 
@@ -287,7 +287,7 @@ def _version(info: str) -> str:
     for name, key in (("Valkey", "valkey_version"), ("Redis", "redis_version")):
         if lines.get(key):
             return f"{name} {lines[key]}"
-    raise ToolFailed("the server does not tell its version")
+    raise ToolFailed("the server does not report its version")
 
 
 async def _execute(machine: MachineHandle, argv: Sequence[str]) -> None:

@@ -1,7 +1,7 @@
-"""What is the same in all clouds: ensure by tags, all machines or none, back-off, waiting until machines can be used.
+"""What all clouds have in common: create or find by tags, all machines or none, back-off, waiting for usable machines.
 
-A cloud itself (`Cloud`) only makes, finds and unmakes what carries a cluster's tags. Nothing is remembered: who comes
-after a controller that died finds everything by tags.
+A cloud itself (`Cloud`) only creates, finds and deletes what carries a cluster's tags. Nothing is remembered: the
+successor of a dead controller finds everything by tags.
 """
 
 import asyncio
@@ -32,7 +32,7 @@ LOOK_EVERY_S = 2.0
 RUNNING_TIMEOUT_S = 300.0
 """Machines run within a minute, those of bare metal within several."""
 VISIBLE_TIMEOUT_S = 60.0
-"""A cloud's list may not tell at once of what it has just made."""
+"""A cloud's list may not immediately show what it has just created."""
 
 
 class MadeOnce(Generic[Name, Made]):
@@ -73,7 +73,7 @@ class CloudMachine:
     public_address: str | None
     private_address: str | None
     why: NephoscopeError | None = None
-    """Of an ended one: taken back, no capacity after all; None: the provider does not say."""
+    """For an ended one: preempted, no capacity after all; None: the provider does not say."""
 
 
 class Cloud(Protocol):
@@ -126,7 +126,7 @@ class Connect(Protocol):
         ...
 
     async def __call__(self, machine: CloudMachine, asked: Machine, request: ClusterRequest) -> MachineHandle:
-        """Waits until the machine lets us in and its boot script has ended.
+        """Waits until the machine accepts a login and its boot script has ended.
 
         Raises:
             MachineLost: it does not answer in time.
@@ -215,7 +215,7 @@ class CloudProvider:
             elif all(machine.life is Life.RUNNING for machine in living.values()):
                 return [living[name] for name in order.names]
             if waited_s > RUNNING_TIMEOUT_S:
-                raise MachineLost(f"machines of {order.key} do not run after {RUNNING_TIMEOUT_S:.0f} s")
+                raise MachineLost(f"machines of {order.key} are not running after {RUNNING_TIMEOUT_S:.0f} s")
             await self._clock.sleep(LOOK_EVERY_S)
 
     async def _connected(self, machines: Sequence[CloudMachine], request: ClusterRequest) -> Cluster:
@@ -237,7 +237,7 @@ class CloudProvider:
 def _lost(order: ClusterOrder, missing: Sequence[str], ended: Sequence[CloudMachine]) -> NephoscopeError:
     """Why machines are missing, as far as the cloud says."""
     said = next((machine.why for machine in ended if machine.why is not None), None)
-    return said or MachineLost(f"{', '.join(missing)} of {order.key} went away, or was never made")
+    return said or MachineLost(f"{', '.join(missing)} of {order.key} disappeared or was never created")
 
 
 async def _end_what_was_left(cluster: Cluster) -> None:
@@ -301,6 +301,6 @@ async def to_its_end(action: Awaitable[Result]) -> Result:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # looked at: it was stopped anyway
+            task.exception()  # retrieved and ignored: it was stopped anyway
         raise
     return found
