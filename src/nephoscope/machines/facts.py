@@ -68,7 +68,7 @@ async def gather_facts(
         The facts, and each command with its verbatim output. Facts that the machine does not report are None.
 
     Raises:
-        MachineLost: the machine went away.
+        MachineLost: the machine disappeared.
     """
     verbatim: dict[str, str] = {}
 

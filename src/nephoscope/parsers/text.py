@@ -65,7 +65,7 @@ def exactly_one(found: Iterable[re.Match[str] | None], what: str) -> re.Match[st
     """
     matches = [match for match in found if match]
     if len(matches) != 1:
-        raise OutputUnreadable(f"{'no' if not matches else len(matches)} lines of {what}; one was expected")
+        raise OutputUnreadable(f"{'no' if not matches else len(matches)} lines of {what}; expected one")
     return matches[0]
 
 
@@ -77,7 +77,7 @@ def one_or_none(found: Iterable[re.Match[str] | None], what: str) -> re.Match[st
     """
     matches = [match for match in found if match]
     if len(matches) > 1:
-        raise OutputUnreadable(f"{len(matches)} lines of {what}; at most one was expected")
+        raise OutputUnreadable(f"{len(matches)} lines of {what}; at most expected one")
     return matches[0] if matches else None
 
 

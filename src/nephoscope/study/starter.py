@@ -99,7 +99,7 @@ connections = 8                    # of the load generator; or connections_per_c
 # replication_factor, write_block_kib, commit_to_device, disk_gib of a file, or device and destroys_data_on, which name
 # a raw device twice; docs/how-to/measure-aerospike.md.
 
-[configurations.database.settings] # server settings, on top of the ones nephoscope sets; always text
+[configurations.database.settings] # server settings, in addition to those that nephoscope sets; always text
 # shared_buffers = "1GB"
 
 [[configurations]]

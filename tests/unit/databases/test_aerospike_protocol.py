@@ -105,7 +105,7 @@ def test_what_it_takes_for_a_setting_has_its_place() -> None:
     assert told["service"]["service-threads"] == "8"
     assert told["network"]["fabric"]["send-threads"] == "4"
     assert told["namespace"]["default-ttl"] == "30d"
-    with pytest.raises(InputError, match="its name has a space or a brace"):
+    with pytest.raises(InputError, match="its name contains a space or a brace"):
         config.configuration(build(), config.ServerLayout("/a b", "h", 1, 1, None, 1), ADDRESSES, database())
 
 
@@ -153,9 +153,9 @@ def test_versions() -> None:
 def test_what_an_edition_cannot_do_is_refused_before_it_is_started() -> None:
     committed = Aerospike(commit_to_device=True)
     config.require_fit(build(edition="Enterprise"), committed, 9)
-    with pytest.raises(InputError, match="of the Enterprise Edition"):
+    with pytest.raises(InputError, match="needs the Enterprise Edition"):
         config.require_fit(build(), committed, 3)
-    with pytest.raises(InputError, match="clusters of 8 servers at most, and not of 9"):
+    with pytest.raises(InputError, match="clusters of at most 8 servers, not 9"):
         config.require_fit(build(), Aerospike(), 9)
     with pytest.raises(InputError, match="no limit for a namespace's index"):
         config.require_fit(build("7.0.0.26"), Aerospike(memory_gib=1), 3)

@@ -92,7 +92,7 @@ def test_a_missing_tool_a_missing_file_and_a_tool_that_hangs(server: Server, tmp
         with pytest.raises(OutputUnreadable, match="does not exist"):
             await remote.download(str(tmp_path / "nothing"), tmp_path / "here")
         hanging = ["bash", "-c", f"echo said >&2; exec -a {marker} sleep 60 & sleep 60"]
-        with pytest.raises(ToolTimedOut, match="did not end within 1 s and was killed; it said: said"):
+        with pytest.raises(ToolTimedOut, match="did not finish within 1 s and was killed; it said: said"):
             await remote.execute(hanging, timeout_s=0.6)
         assert processes_with(marker) == []
         left = await remote.execute(["bash", "-c", f"exec -a {marker} sleep 60 &"], timeout_s=20)

@@ -181,7 +181,7 @@ def test_without_the_reserved_price_the_table_of_aerospike_disagrees() -> None:
     table = PriceBook(price(item, usd, basis=Basis.NOT_STATED, **place) for item, usd in AEROSPIKE)
     (finding,) = check(table, date(2017, 12, 1), against=aerospike_book(reserved=False))
     assert finding.message == (
-        "sources disagree: aws us-west-2 i2.xlarge: 0.424 (the table, 2017-06-01) fits no basis of on-demand 0.853"
+        "sources disagree: aws us-west-2 i2.xlarge: 0.424 (the table, 2017-06-01) matches no basis of on-demand 0.853"
     )
 
 

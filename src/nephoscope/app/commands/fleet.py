@@ -114,7 +114,7 @@ def clean(folder: Folder) -> None:
     )
     if found.left:
         raise CleanupFailed(
-            f"these clusters could not be given back: {', '.join(found.left)}",
+            f"these clusters could not be deleted: {', '.join(found.left)}",
             hint="look at the provider's console: they may cost money",
         )
     if found.unreachable:

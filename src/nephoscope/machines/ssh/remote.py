@@ -320,7 +320,7 @@ class SshRemote:
             said = text(end.stderr)
             raise ToolTimedOut(
                 f"{tool} did not finish within {timeout_s:.0f} s and was killed{f'; it said: {said}' if said else ''}",
-                hint="look at its raw output; give it more time in the study if the machine is just slow",
+                hint="check its raw output; if the machine is just slow, give it more time in the study",
             )
         if end.free_bytes == 0:
             raise NoSpaceOnMachine(f"the disk of {self.name} is full", hint="free some space there")

@@ -345,6 +345,6 @@ def life_of(name: str, view: Mapping[str, Any], *, spot: bool) -> tuple[Life, Ne
         return Life.RUNNING, None
     if power in _STARTING or (not power and made in {"", *_STARTING}):
         return Life.STARTING, None
-    hint = "`spot = false` gives machines that are not taken back" if spot else ""
+    hint = "`spot = false` gives machines that are not preempted" if spot else ""
     said = f"Azure says {power or made} of {name}"
     return Life.ENDED, MachineLost(f"{said}: {told}" if told else said, hint=hint)
