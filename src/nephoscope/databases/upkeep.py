@@ -1,4 +1,4 @@
-"""What sustained load costs beside response times, by what a database says of itself: log, cache, debt, free space."""
+"""What sustained load costs besides response times, as reported by a database: log, cache, debt, free space."""
 
 from collections.abc import Sequence
 from typing import Any

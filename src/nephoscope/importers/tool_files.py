@@ -74,7 +74,7 @@ def parse_coremark_file(text: str) -> list[Parsed]:
 
 
 def parse_netperf_file(text: str) -> list[Parsed]:
-    """Rate, and latencies where they were asked for."""
+    """Rate, and latencies if they were requested."""
     found = parse_netperf(text)
     values: list[Value] = []
     if found.bits_per_s is not None:

@@ -183,7 +183,7 @@ class ClaimsFailed(NephoscopeError):
 
 
 class TrialFailure(NephoscopeError):
-    """A trial could not be finished; the study goes on with the next one."""
+    """A trial could not be finished; the study continues with the next one."""
 
     exit_code = EXIT_TRIALS_FAILED
     failure_class = "trial"

@@ -18,7 +18,7 @@ _TRUTH = {"1": True, "0": False, "true": True, "false": False}
 
 
 class BlockDevice(Frozen):
-    """One row. None: not asked for, or not known."""
+    """One row. None: not requested, or not known."""
 
     name: str = Field(min_length=1)
     kind: str | None = Field(description="disk, part, lvm, crypt, loop ...")

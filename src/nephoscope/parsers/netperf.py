@@ -1,6 +1,6 @@
 """netperf 2: what each form of its output says, as names and values (`netperf_forms`), and what of it we know (here).
 
-A rate keeps the unit that is printed beside it; without one, it is that of netperf's own default for the test.
+A rate keeps the unit that is printed next to it; without one, it is that of netperf's own default for the test.
 """
 
 import re

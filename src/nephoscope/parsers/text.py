@@ -19,9 +19,9 @@ DECIMAL = r"[0-9]{1,15}(?:\.[0-9]{1,9})?"
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MAX_DIGITS = 20
 _JSON_STARTS = 32
-"""So many lines that could begin a document are tried."""
+"""Maximum number of lines tried as the start of a document."""
 _NOISE = re.compile(r"^(?!(?:true|false|null)\b)[A-Za-z/<=].*$\n?", re.MULTILINE)
-"""A line of JSON printed over many lines never begins like this: it is another stream's, between them."""
+"""A line of multi-line JSON never starts like this: it comes from another stream."""
 
 
 class LenientModel(Frozen):
@@ -138,7 +138,7 @@ def json_documents(text: str, what: str) -> Iterator[Any]:
     """Every JSON document in `text`, one after the other.
 
     Raises:
-        OutputUnreadable: none, or the first is damaged; a later one that is damaged is refused when it is asked for.
+        OutputUnreadable: none, or the first is damaged; a later damaged one is rejected when it is read.
     """
     cleaned = clean(text)
     if not cleaned.strip():

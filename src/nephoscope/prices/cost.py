@@ -120,13 +120,13 @@ class Bill(Frozen):
 
     @property
     def usd(self) -> float | None:
-        """A month of all machines that count."""
+        """A month of all included machines."""
         one = self.machine_usd
         return None if one is None else one * self.machines
 
     @property
     def storage_share(self) -> float | None:
-        """The part of the volumes, from 0 to 1."""
+        """The the volumes' share of the price, from 0 to 1."""
         one = self.machine_usd
         if not one:
             return None

@@ -128,7 +128,7 @@ class BasisBill(Frozen):
 
 
 def bills_of(offer: Offer, book: PriceBook, on: date, method: Method) -> list[BasisBill]:
-    """A bill for each basis that is asked for, and each other one under which the book knows the machine.
+    """A bill for each requested basis, and for every other basis in the book for this machine.
 
     Of several terms those of the newest price are taken. A bill without a price says what is missing. Sustained use is
     in the book, or is computed from the on-demand price where Google documents a discount; never guessed.

@@ -20,8 +20,8 @@ class LocalProvider:
         """See `Provider.create`.
 
         Raises:
-            InputError: more than one machine is asked for.
-            EnvironmentProblem: more CPUs are asked for than this process may use.
+            InputError: more than one machine is requested.
+            EnvironmentProblem: more CPUs are requested than this process may use.
             StorageFailed: the folder for its data cannot be made.
         """
         configuration = request.configuration

@@ -70,7 +70,7 @@ class Host:
 
 @dataclass
 class _Held:
-    """Hosts with a lease of ours: taken by us, or found of a controller that died."""
+    """Hosts that we lease: leased by this controller, or found from a dead one."""
 
     remotes: list[SshRemote]
     folder: str

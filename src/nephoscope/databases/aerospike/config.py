@@ -35,7 +35,7 @@ class Build:
 
     @property
     def community(self) -> bool:
-        """Without what is the Enterprise Edition's alone."""
+        """True if features of the Enterprise Edition are missing."""
         return self.edition == "Community"
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ def build_of(said: str) -> Build:
 
 
 def require_fit(build: Build, own: Aerospike, servers: int) -> None:
-    """What a program cannot do must not be found out by a server that ends.
+    """Finds out what a program cannot do before a server fails on it.
 
     Raises:
         InputError: it is asked for.
@@ -85,7 +85,7 @@ def require_fit(build: Build, own: Aerospike, servers: int) -> None:
 
 @dataclass(frozen=True)
 class ServerLayout:
-    """Of one server: its machine and where its data are."""
+    """The layout of one server: its machine and where its data are."""
 
     root: str
     address: str
@@ -130,10 +130,10 @@ def namespace_of(build: Build, layout: ServerLayout, servers: int, settings: Dat
 
 
 def configuration(build: Build, layout: ServerLayout, addresses: Sequence[str], settings: DatabaseSettings) -> str:
-    """The file of one server of a cluster of these addresses, with the study's settings in their places.
+    """The file of one server of a cluster with these addresses, with the study's settings in their places.
 
     Raises:
-        InputError: the data folder's name has a space, and the file's form knows no quotes.
+        InputError: the data folder's name has a space, and the file's format has no quotes.
     """
     if re.search(r"[\s#{}]", layout.root):
         raise InputError(f"Aerospike cannot use the data folder {layout.root!r}: its name contains a space or a brace")
@@ -150,7 +150,7 @@ def configuration(build: Build, layout: ServerLayout, addresses: Sequence[str], 
         "service": {
             "cluster-name": "nephoscope",
             "node-id": f"a{layout.number:x}",
-            "min-cluster-size": str(len(addresses)),  # a part of it must not begin to move partitions
+            "min-cluster-size": str(len(addresses)),  # a part of it must not start to move partitions
             "proto-fd-max": str(max(_MIN_CONNECTIONS, settings.connections + _MORE_CONNECTIONS)),
             "work-directory": layout.root,
         },
@@ -170,7 +170,7 @@ def configuration(build: Build, layout: ServerLayout, addresses: Sequence[str], 
 
 
 def identity(build: Build, layouts: Sequence[ServerLayout], settings: DatabaseSettings) -> str:
-    """Of clusters whose files of data can stand for each other: connections and networks do not enter."""
+    """An id shared by clusters whose data files are interchangeable: connections and networks do not enter."""
     own = {name: value for name, value in settings.settings.items() if name.startswith("namespace.")}
     namespaces = [namespace_of(build, layout, len(layouts), settings) for layout in layouts]
     said = [str(build), own_of(settings).namespace, [layout.address for layout in layouts], namespaces, own]
@@ -183,7 +183,7 @@ def own_of(settings: DatabaseSettings) -> Aerospike:
 
 
 def dsn(addresses: Sequence[str], namespace: str) -> str:
-    """Of all servers: any of them knows the others."""
+    """Addresses of all servers: any of them knows the others."""
     hosts = (f"[{address}]:{PORT}" if ":" in address else f"{address}:{PORT}" for address in addresses)
     return f"aerospike://{','.join(hosts)}/{namespace}"
 
@@ -207,7 +207,7 @@ def _put(tree: Tree, name: str, value: str) -> None:
 
 
 def _lines(tree: Mapping[str, "str | list[str] | Tree"], depth: int) -> list[str]:
-    """A value is words behind its key; a table stands in braces; what may be repeated has a line each time."""
+    """A value is the words after its key; a table is in braces; a repeatable key has one line per value."""
     indent, lines = "\t" * depth, []
     for key, value in tree.items():
         if isinstance(value, dict):

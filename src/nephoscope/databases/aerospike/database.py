@@ -1,6 +1,6 @@
-"""Aerospike: a server of ours on every database machine, of a program or package that the user names.
+"""Aerospike: nephoscope's own server on every database machine, from a program or package given by the user.
 
-Written from its documentation and public sources: no server was at hand, and nothing here was run against a real one.
+Written from its documentation and public sources: no server was available, and nothing here was run against a real one.
 The servers make one cluster, a mesh of their private addresses, in AP mode; nobody has to authenticate, as in the
 Community Edition. A loaded data set is kept as copies of the servers' files, and every trial begins with them. On a
 raw device nothing can be kept: it is loaded for every trial.
@@ -49,7 +49,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class _Server:
-    """A server of ours, and what it is started with."""
+    """A server started by nephoscope, with its start parameters."""
 
     machine: MachineHandle
     layout: ServerLayout
@@ -81,7 +81,7 @@ class _Servers:
 
     @property
     def keeps_data(self) -> bool:
-        """On files, which can be copied."""
+        """True if the data are in files, which can be copied."""
         return config.own_of(self.settings).device is None
 
     def fixture(self, server: _Server, name: str) -> str:
@@ -225,7 +225,7 @@ class AerospikeDatabase:
     # how
 
     async def _begin_anew(self, cluster: Cluster, allowed_s: float, fixture: str | None = None) -> None:
-        """Stopped servers, started with a sealed data set or with nothing; what fails takes all of them down."""
+        """Starts stopped servers with a sealed data set or empty; a failure stops all of them."""
         servers = self._running[cluster.key]
         try:
             await _of_each(servers, lambda one: machines.empty(one.machine, one.layout))
@@ -266,10 +266,10 @@ class AerospikeDatabase:
                 await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _until_whole(self, cluster: Cluster) -> None:
-        """Until all are one cluster with nothing to migrate.
+        """Waits until all form one cluster with nothing to migrate.
 
         Raises:
-            DatabaseFailed: one ended, that does not come, or a server takes no writes.
+            DatabaseFailed: one stopped, the cluster does not form, or a server rejects writes.
         """
         servers = self._running[cluster.key]
         clock = asyncio.get_running_loop().time
@@ -299,7 +299,7 @@ class AerospikeDatabase:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _pause(self, cluster: Cluster) -> None:
-        """Takes the servers down, and remembers what they are started with."""
+        """Stops the servers, and remembers their start parameters."""
         servers = self._running[cluster.key]
         await _end(servers)
         self._running[cluster.key] = replace(
@@ -308,7 +308,7 @@ class AerospikeDatabase:
 
 
 async def _end(servers: _Servers) -> None:
-    """All at once; each writes what it holds to its storage first."""
+    """Stops all at once; each first writes its data to its storage."""
     processes = [one.process for one in servers.each if one.process is not None]
     stops = (process.stop(signal=signal.SIGTERM, timeout_s=STOP_TIMEOUT_S) for process in processes)
     ended = await asyncio.gather(*stops, return_exceptions=True)
@@ -329,7 +329,7 @@ async def _of_each(servers: _Servers, act: Callable[[_Server], Awaitable[Found]]
 
 
 async def best_effort(asked: Awaitable[Found]) -> Found | None:
-    """None when the server does not answer."""
+    """None if the server does not answer."""
     try:
         return await asked
     except _GONE:
@@ -337,7 +337,7 @@ async def best_effort(asked: Awaitable[Found]) -> Found | None:
 
 
 def _require_alive(server: _Server) -> None:
-    """An end that nobody asked for.
+    """Detects a server that stopped unexpectedly.
 
     Raises:
         DatabaseFailed: with its last word.
@@ -349,7 +349,7 @@ def _require_alive(server: _Server) -> None:
 
 
 def _last_word(log: Path | None) -> str:
-    """The line that says why, else the last one."""
+    """The line that gives the reason, else the last one."""
     lines: list[str] = []
     with suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log is not None else []

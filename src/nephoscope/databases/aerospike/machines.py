@@ -77,11 +77,11 @@ mkdir -p "$root/smd"
 
 
 async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple[str, Build]:
-    """Path and version of the program on a machine: taken there from `binary` (also of its package), else its own.
+    """Path and version of the program on a machine: copied from `binary` (or from its package), else the machine's own.
 
     Raises:
         InputError: there is no such file here.
-        DatabaseFailed: the machine has none, it does not start, or it is of another version than asked for.
+        DatabaseFailed: the machine has none, it does not start, or its version is not the requested one.
     """
     root, package = root_of(machine), ""
     if settings.binary is not None and not settings.binary.endswith(".deb"):
@@ -115,12 +115,12 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
 async def place_of(
     machine: MachineHandle, number: int, settings: DatabaseSettings, require_unused: RequireUnused
 ) -> ServerLayout:
-    """Where a server's data are, and how much room they have.
+    """Where a server's data are, and how much space they have.
 
     Raises:
         InputError: something uses the device.
         DatabaseFailed: the disk is too small.
-        OutputUnreadable: the machine does not tell its sizes.
+        OutputUnreadable: the machine does not report its sizes.
     """
     own, size = own_of(settings), 0
     if own.device is not None:
@@ -139,7 +139,7 @@ async def place_of(
 
 
 async def write_config(machine: MachineHandle, layout: ServerLayout, text: str, identity: str) -> None:
-    """Folders and the configuration file; data sets sealed under other settings go."""
+    """Writes folders and the configuration file; deletes data sets sealed under other settings."""
     await _script(machine, _PREPARE, layout.root, identity)
     with tempfile.TemporaryDirectory() as folder:
         local = Path(folder) / "aerospike.conf"
@@ -148,24 +148,24 @@ async def write_config(machine: MachineHandle, layout: ServerLayout, text: str, 
 
 
 async def empty(machine: MachineHandle, layout: ServerLayout) -> None:
-    """Nothing of what its server stored."""
+    """Deletes everything that its server stored."""
     await _script(machine, _EMPTY, layout.root, layout.device or "")
 
 
 async def copy(machine: MachineHandle, source: str, to: str) -> None:
-    """A file of data beside another one; its name commits it."""
+    """Copies a data file next to another one; the final name commits the copy."""
     argv = ["cp", "--sparse=always", "--", source, f"{to}.part"]
     (await machine.remote.execute(argv, timeout_s=_COPY_TIMEOUT_S, pinned=False)).require()
     (await machine.remote.execute(["mv", "--", f"{to}.part", to], timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require()
 
 
 async def exists(machine: MachineHandle, path: str) -> bool:
-    """A file is there."""
+    """True if a file exists."""
     return (await machine.remote.execute(["test", "-e", path], timeout_s=_LOOK_TIMEOUT_S, pinned=False)).exit_code == 0
 
 
 async def launch(machine: MachineHandle, layout: ServerLayout, program: str, log: Path) -> Background:
-    """A server that does not go to the background; what it says goes to `log`.
+    """Starts a server in the foreground; its output goes to `log`.
 
     Cold: the Enterprise Edition would take its index from shared memory again, and the files below it are others now.
     """
@@ -174,7 +174,7 @@ async def launch(machine: MachineHandle, layout: ServerLayout, program: str, log
 
 
 async def ask(machine: MachineHandle, commands: Sequence[str]) -> list[str]:
-    """What the machine's server answers to each command.
+    """The answers of the machine's server to each command.
 
     Raises:
         ToolFailed, ToolTimedOut: it does not answer.
@@ -191,7 +191,7 @@ def root_of(machine: MachineHandle) -> str:
 
 
 async def _disk_bytes(machine: MachineHandle) -> int:
-    """Of the file system of the data folder: always the same, whatever lies on it."""
+    """Size of the data folder's file system, independent of its contents."""
     argv = ["df", "--output=size", "-B1", machine.data_dir]
     said = (await machine.remote.execute(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False)).require().stdout.split()
     if len(said) != 2 or not said[1].isdigit():

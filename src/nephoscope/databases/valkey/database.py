@@ -1,4 +1,4 @@
-"""Valkey (or Redis): a server of ours on every database machine. One of the user's is refused: a trial empties it.
+"""Valkey (or Redis): nephoscope's own server on every database machine. A user's own is rejected: a trial empties it.
 
 Several database machines make a cluster: each is a master of its part of the keys, without replicas.
 
@@ -45,7 +45,7 @@ _NOT_STORED = ("pass", "auth", "user", "key", "secret", "file", "dir", "tls", "s
 
 @dataclass(frozen=True)
 class _Server:
-    """A server of ours."""
+    """A server started by nephoscope."""
 
     machine: MachineHandle
     program: str
@@ -189,7 +189,7 @@ class ValkeyDatabase:
         machine = server.machine
         await _execute(machine, ["rm", "-rf", f"{server.folder}/appendonlydir"])
         await _execute(machine, ["cp", "--", server.fixture(fixture), f"{server.folder}/dump.rdb"])
-        # A server that is told to append reads its append-only files alone, and there are none yet.
+        # A server started with append-only files reads only those, and there are none yet.
         (appends,) = (await _words(server, "appendonly")) or ("no",)
         more = ("--appendonly", "no")
         started = await self._launch(cluster, machine, server.program, server.endpoint, server.log, more)
@@ -231,7 +231,7 @@ class ValkeyDatabase:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _until_rewritten(self, cluster: Cluster, endpoint: Endpoint) -> None:
-        """A trial must not begin beside the first rewrite of its append-only file."""
+        """A trial must not start during the first rewrite of its append-only file."""
         while True:
             said = await self._command(cluster, endpoint, "INFO", "persistence")
             busy = ("aof_rewrite_in_progress:1", "aof_rewrite_scheduled:1")
@@ -282,7 +282,7 @@ def _folder(machine: MachineHandle) -> str:
 
 
 def _version(info: str) -> str:
-    """'Valkey 8.1.8', 'Redis 7.0.15' from INFO server. Valkey tells a version of Redis beside its own."""
+    """'Valkey 8.1.8', 'Redis 7.0.15' from INFO server. Valkey reports a version of Redis besides its own."""
     lines = dict(line.partition(":")[::2] for line in info.split())
     for name, key in (("Valkey", "valkey_version"), ("Redis", "redis_version")):
         if lines.get(key):

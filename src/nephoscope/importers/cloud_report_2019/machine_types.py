@@ -1,4 +1,4 @@
-"""The table of machine types that labels are held against: `types.csv` beside this file.
+"""The table of machine types that labels are checked against: `types.csv` next to this file.
 
 Of a type that is not in the table its name tells the vCPUs, by the rule of its provider, and nothing else is known.
 """

@@ -1,4 +1,4 @@
-"""What importers share: where a list comes from, what they give back, and reading damaged files with plain words."""
+"""What importers share: a list's origin, their results, and clear errors for damaged files."""
 
 import json
 from collections import Counter

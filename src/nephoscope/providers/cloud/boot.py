@@ -62,7 +62,7 @@ def _disks(plan: BootPlan, wanted: int, kind: str) -> str:
 
 
 def _packages(plan: BootPlan, wanted: int) -> str:
-    """Those of the study, and what the disks need and the image has not."""
+    """The study's packages, and those that the disks need but the image lacks."""
     tools = {"mdadm": "mdadm"} if wanted > 1 and not plan.apart else {}
     tools |= {"mkfs.xfs": "xfsprogs"} if wanted and plan.filesystem == "xfs" else {}
     if not (plan.packages or tools):

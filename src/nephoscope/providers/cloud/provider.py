@@ -36,7 +36,7 @@ VISIBLE_TIMEOUT_S = 60.0
 
 
 class MadeOnce(Generic[Name, Made]):
-    """Makes a thing when it is first asked for, and once: SDKs make sessions and clients for one thread at a time."""
+    """Creates a thing once, when it is first needed: SDKs make sessions and clients for one thread at a time."""
 
     def __init__(self, make: Callable[[Name], Made]) -> None:
         self._make = make
@@ -122,7 +122,7 @@ class Connect(Protocol):
     """Makes of a machine that runs one that can be used; the real one is `cloud_ssh.SshConnect`."""
 
     async def key(self, scratch: Path) -> str:
-        """The public key of the study, made when it is first asked for."""
+        """The public key of the study, created when first needed."""
         ...
 
     async def __call__(self, machine: CloudMachine, asked: Machine, request: ClusterRequest) -> MachineHandle:
@@ -165,7 +165,7 @@ class CloudProvider:
             if request.key not in self._held:
                 self._held[request.key] = await self._connected(machines, request)
         except BaseException:
-            with suppress(NephoscopeError):  # the first error is told; what is left is found by its tags
+            with suppress(NephoscopeError):  # the first error is reported; what is left is found by its tags
                 await to_its_end(self.delete(request.key))
             raise
         cluster = self._held[request.key]
@@ -195,7 +195,7 @@ class CloudProvider:
         """All machines of the order, once they run.
 
         Args:
-            order: what was asked for.
+            order: what was requested.
             gone: ids of an earlier cluster of the same key, of one that was just made; None: it was there before.
 
         Raises:
@@ -259,7 +259,7 @@ async def patiently(
 
     Args:
         call: may be made again.
-        typed: of what the SDK raised; None: it is none of the cloud's, and goes on as it is.
+        typed: of what the SDK raised; None: it is not the cloud's, and passes unchanged.
         clock: for the waits between tries.
         threads: where it runs; default: asyncio's few, for calls that are answered at once.
     """
@@ -294,7 +294,7 @@ async def together(*actions: Awaitable[Result]) -> list[Result]:
 
 
 async def to_its_end(action: Awaitable[Result]) -> Result:
-    """Awaits `action`; a cancellation waits for its end, and only then goes on."""
+    """Awaits `action`; a cancellation waits for its end before it propagates."""
     task: asyncio.Future[Any] = asyncio.ensure_future(action)
     try:
         found: Result = await asyncio.shield(task)

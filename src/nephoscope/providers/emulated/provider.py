@@ -196,7 +196,7 @@ def _cgroup_version() -> int:
 
 
 async def _run(script: str) -> None:
-    """Runs a script that dies with us; what it starts in sessions of its own goes on.
+    """Runs a script that dies with the controller; whatever it starts in its own sessions lives on.
 
     Raises:
         EnvironmentProblem: it failed, with what it said last, or did not end.

@@ -21,7 +21,7 @@ _LIVES: Mapping[str, Life] = MappingProxyType(
     {"PENDING": Life.STARTING, "PROVISIONING": Life.STARTING, "STAGING": Life.STARTING, "RUNNING": Life.RUNNING}
 )
 _ON_ITS_WAY = frozenset({"STOPPING", "SUSPENDING", "DEPROVISIONING"})
-"""States that pass by themselves: a machine in them is told once to go, at most."""
+"""Transient states: a machine in one of them is deleted at most once."""
 _OF_IOPS = re.compile(r"hyperdisk-(balanced|extreme).*|pd-extreme")
 _OF_THROUGHPUT = re.compile(r"hyperdisk-(balanced|throughput|ml).*")
 _GENERATION = re.compile(r"[a-z]+(\d+)")
@@ -41,7 +41,7 @@ class Call:
     client: str
     """The SDK's class that is asked."""
     method: str
-    """Of that class; one that makes or deletes (`…_unary`) returns an operation, which goes on."""
+    """Of that class; one that makes or deletes (`…_unary`) returns an operation, which continues in the background."""
     request: str
     """The SDK's type of the request."""
     arguments: Mapping[str, Any]
@@ -111,7 +111,7 @@ def firewall_calls(order: ClusterOrder, project: str, network: str) -> list[Call
 
 
 def placement_call(order: ClusterOrder, project: str) -> Call | None:
-    """The placement policy, if one is asked for."""
+    """The placement policy, if one is requested."""
     if order.cloud.placement_group is None:
         return None
     machines = len(order.names)
