@@ -115,10 +115,10 @@ def test_each_failure_has_its_class_and_hint_and_the_other_trials_run(server: Se
         "not-a-folder": "environment",
     }
     hints = {
-        "wrong-key": "name the right `user` and `key_file`",
+        "wrong-key": "set the right `user` and `key_file`",
         "unreachable": "is the host up, is its port open?",
         "without-tool": "install fake-benchmark",
-        "not-a-folder": "must be ours to write",
+        "not-a-folder": "writable for the user",
     }
     assert [name for name, words in hints.items() if words not in found[name][1]] == []
 

@@ -51,4 +51,4 @@ def test_the_command_prints_trials_hours_and_dollars(capsys: pytest.CaptureFixtu
     assert main(["plan", str(ROOT / "studies" / "cloud-report-2018.toml")]) == 0
     said = capsys.readouterr()
     assert re.search(r"48 trials, about [\d,]+ h \d+ min, \$[\d.]+", said.out), said.out[-300:]
-    assert "hours hold guesses" in said.err
+    assert "the hours include estimates" in said.err

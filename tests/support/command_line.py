@@ -11,13 +11,15 @@ NEPHOSCOPE = (sys.executable, "-m", "nephoscope")
 
 
 @dataclass(frozen=True)
-class Said:
+class CommandResult:
     exit_code: int
     stdout: str
     stderr: str
 
 
-def nephoscope(*arguments: str | Path, environment: Mapping[str, str] | None = None, timeout_s: float = 300) -> Said:
+def nephoscope(
+    *arguments: str | Path, environment: Mapping[str, str] | None = None, timeout_s: float = 300
+) -> CommandResult:
     done = subprocess.run(
         [*NEPHOSCOPE, *map(str, arguments)],
         capture_output=True,
@@ -26,7 +28,7 @@ def nephoscope(*arguments: str | Path, environment: Mapping[str, str] | None = N
         check=False,
         env={**os.environ, "COLUMNS": "200", **(environment or {})},
     )
-    return Said(done.returncode, done.stdout, done.stderr)
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def start_nephoscope(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:

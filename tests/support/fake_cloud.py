@@ -15,7 +15,7 @@ from nephoscope.machines.fake import AnswerTo, FakeRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
-from nephoscope.providers.fake import CPUS_OF_ALL, idle_looks, load_names
+from nephoscope.providers.fake import CPUS_OF_ALL, idle_answers, load_names
 
 Refuse = Callable[[ClusterRequest], NephoscopeError | None]
 """The error that a request for a cluster ends in; `None`: it is made."""
@@ -84,7 +84,7 @@ class FakeCloud:
 
 def machine_of_answers(name: str, home: Path, programs: Mapping[str, AnswerTo], cpus: int) -> MachineHandle:
     """A machine whose commands are kept below `home`: each is begun once, whoever asks for it."""
-    remote = _CloudRemote({**idle_looks(cpus), **programs}, home / "jobs", name)
+    remote = _CloudRemote({**idle_answers(cpus), **programs}, home / "jobs", name)
     return MachineHandle(name, remote, "192.0.2.1", tuple(range(cpus)), f"/fake/{home.name}")
 
 

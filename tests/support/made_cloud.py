@@ -11,7 +11,7 @@ from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.order import ClusterOrder, machine_name
 from nephoscope.providers.cloud.provider import CloudMachine, Life
-from nephoscope.providers.fake import idle_looks
+from nephoscope.providers.fake import idle_answers
 from nephoscope.study.model import Configuration, Machine
 
 
@@ -84,7 +84,7 @@ class AtOnce:
         if self.failure is not None:
             raise self.failure
         self.entered.append(machine.id)
-        return MachineHandle(machine.name, FakeRemote(idle_looks(8), _NoTime()), "10.0.0.1", tuple(range(8)), "/fake")
+        return MachineHandle(machine.name, FakeRemote(idle_answers(8), _NoTime()), "10.0.0.1", tuple(range(8)), "/fake")
 
 
 class _NoTime:

@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 
 from nephoscope.model.rows import WanFloor
-from nephoscope.stats.great_circle import Place, fibre_round_trip_s, great_circle_m
+from nephoscope.stats.great_circle import Location, fibre_round_trip_s, great_circle_m
 from nephoscope.study.model import Configuration, Study
 
 
@@ -47,7 +47,7 @@ def _floor(name: str, asked: Configuration) -> WanFloor | None:
 
 
 @cache
-def _places() -> Mapping[tuple[str, str], Place]:
+def _places() -> Mapping[tuple[str, str], Location]:
     text = resources.files("nephoscope.analysis").joinpath("region_places.csv").read_text(encoding="utf-8")
     rows = csv.DictReader(text.splitlines())
-    return {(row["provider"], row["region"]): Place(float(row["latitude"]), float(row["longitude"])) for row in rows}
+    return {(row["provider"], row["region"]): Location(float(row["latitude"]), float(row["longitude"])) for row in rows}

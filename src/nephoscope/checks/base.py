@@ -10,14 +10,14 @@ class Check(Protocol):
 
     @property
     def name(self) -> str:
-        """What verdicts and reports call it."""
+        """Its name in verdicts and reports."""
         ...
 
     @property
     def text(self) -> str:
-        """One sentence for the report: what it refuses, and at which threshold."""
+        """One sentence for the report: what it rejects, and at which threshold."""
         ...
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Its verdict; None when it does not apply to this evidence at all (no database, nothing to check)."""
+        """Its verdict; None if it does not apply to this evidence at all (no database, nothing to check)."""
         ...

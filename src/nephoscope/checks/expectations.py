@@ -1,6 +1,7 @@
-"""What a study may expect of a machine, one key each: `expect_sockets = 1`. What it does not name is not judged.
+"""What a study may expect of a machine, one key each: `expect_sockets = 1`. Keys it does not set are not checked.
 
-One class for all of them: an expectation is a field of `Expected`, what the machine says, and when the two agree.
+One class for all of them: an expectation is a field of `Expected`, the observed fact, and the rule by which the two
+match.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,20 +19,20 @@ _BARRIER = {"barrier", "barrier=1"}
 
 @dataclass(frozen=True)
 class Expectation:
-    """One fact of a machine against what the study expects."""
+    """Compares one fact of a machine with what the study expects."""
 
     name: str
     text: str
     field: str
-    """Of `Expected`."""
+    """Field of `Expected`."""
     observed: Callable[[Facts], Any]
     meets: Callable[[Any, Any], bool]
-    """(observed, expected) -> does it?"""
+    """(observed, expected) -> True if they match"""
     said: Callable[[Any], str]
-    """A value for people."""
+    """The value in words, for messages."""
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """What the machine says, before the trial; None when the study expects nothing."""
+        """The fact observed before the trial; None if the study expects nothing."""
         expected = getattr(evidence.expected, self.field)
         if expected is None:
             return None
@@ -39,7 +40,7 @@ class Expectation:
         def judge(facts: Facts) -> tuple[bool | None, str]:
             observed = self.observed(facts)
             if observed is None:
-                return None, "the machine does not say"
+                return None, "the machine does not report it"
             return self.meets(observed, expected), f"{self.said(observed)}, expected {self.said(expected)}"
 
         return as_expected(self.name, evidence, judge)
@@ -62,7 +63,7 @@ def _mounted_as(observed: str, expected: Sequence[str]) -> bool:
 
 
 def _is_mounted(options: set[str], wanted: str) -> bool:
-    """ext4 shows `nobarrier` however it was written, and says nothing of barriers."""
+    """ext4 shows `nobarrier` however it was written, and shows nothing if barriers are on."""
     if wanted in _BARRIER:
         return not options & _NO_BARRIER
     return bool(options & _NO_BARRIER) if wanted in _NO_BARRIER else wanted in options
@@ -71,7 +72,7 @@ def _is_mounted(options: set[str], wanted: str) -> bool:
 EXPECTATIONS = (
     Expectation(
         "sockets",
-        "Refuses a machine with another number of sockets than the study expects (`expect_sockets`).",
+        "Rejects a machine whose number of sockets differs from what the study expects (`expect_sockets`).",
         "sockets",
         lambda facts: facts.sockets,
         _equal,
@@ -79,7 +80,7 @@ EXPECTATIONS = (
     ),
     Expectation(
         "numa-nodes",
-        "Refuses a machine with another number of NUMA nodes than the study expects (`expect_numa_nodes`).",
+        "Rejects a machine whose number of NUMA nodes differs from what the study expects (`expect_numa_nodes`).",
         "numa_nodes",
         lambda facts: facts.numa_nodes,
         _equal,
@@ -87,7 +88,8 @@ EXPECTATIONS = (
     ),
     Expectation(
         "cpu-cache",
-        f"Refuses a machine whose last-level cache, all instances together, differs by over {CACHE_DIFFERS.percent} "
+        "Rejects a machine whose last-level cache, all instances together, differs by more than "
+        f"{CACHE_DIFFERS.percent} "
         "from what the study expects (`expect_l3_mib`).",
         "l3_bytes",
         lambda facts: facts.l3_bytes,
@@ -96,8 +98,8 @@ EXPECTATIONS = (
     ),
     Expectation(
         "disk-size",
-        f"Refuses a machine whose data folder lies on a filesystem over {DISK_MISSING.percent} smaller than the study "
-        "expects (`expect_disk_gib`).",
+        f"Rejects a machine whose data folder is on a filesystem more than {DISK_MISSING.percent} smaller than the "
+        "study expects (`expect_disk_gib`).",
         "disk_bytes",
         lambda facts: facts.disk.size_bytes,
         lambda observed, expected: observed >= expected * (1 - DISK_MISSING.value),
@@ -105,7 +107,7 @@ EXPECTATIONS = (
     ),
     Expectation(
         "disk-kind",
-        "Refuses a machine whose disk is of the other kind, as its kernel says, than the study expects "
+        "Rejects a machine whose disk, according to its kernel, is not of the kind the study expects "
         "(`expect_disk_kind`).",
         "disk_kind",
         lambda facts: _kind(facts.disk.rotational),
@@ -114,8 +116,7 @@ EXPECTATIONS = (
     ),
     Expectation(
         "filesystem",
-        "Refuses a machine whose data folder lies on another kind of filesystem than the study asks for "
-        "(`filesystem`).",
+        "Rejects a machine whose data folder is not on the kind of filesystem the study requires (`filesystem`).",
         "filesystem",
         lambda facts: facts.disk.filesystem,
         _equal,
@@ -123,7 +124,7 @@ EXPECTATIONS = (
     ),
     Expectation(
         "mount-options",
-        "Refuses a machine whose data folder is not mounted as the study asks for (`mount_options`, and of an emulated "
+        "Rejects a machine whose data folder is not mounted as the study requires (`mount_options`, and of an emulated "
         "machine `disk_barriers`).",
         "mount_options",
         lambda facts: facts.disk.mount_options,
@@ -132,7 +133,7 @@ EXPECTATIONS = (
     ),
     Expectation(
         "clock-source",
-        "Refuses a machine that tells time by another clock source than the study expects (`expect_clock_source`).",
+        "Rejects a machine whose clock source is not the one the study expects (`expect_clock_source`).",
         "clock_source",
         lambda facts: facts.clock_source,
         _equal,
@@ -140,11 +141,11 @@ EXPECTATIONS = (
     ),
     Expectation(
         "kernel",
-        "Refuses a machine whose kernel release does not hold what the study expects (`expect_kernel`).",
+        "Rejects a machine whose kernel release does not contain what the study expects (`expect_kernel`).",
         "kernel_contains",
         lambda facts: facts.kernel,
         _holds,
         str,
     ),
 )
-"""All of them, in the order of the report."""
+"""All expectations, in the order of the report."""

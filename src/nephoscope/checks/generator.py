@@ -1,13 +1,13 @@
-"""Was the load generator the limit? Then a number is the client's and not the database's.
+"""Was the load generator the limit? If so, the number describes the client and not the database.
 
-What is judged is what its own output says, second by second, and a calibration before the trial: the same connections
-without any query. On CPUs that client and server share, of one machine or of machines emulated on it, waiting for a
-CPU is what both do to each other by design: it, and the lateness that comes of it, are told there and not judged. A
-busy thread and a slow calibration are the generator's own, and judged there as well.
+The evidence is the generator's own output, second by second, and a calibration before the trial: the same connections
+without any query. Where client and server share CPUs, on one machine or on machines emulated on it, both wait for each
+other's CPUs by design: that wait, and the lateness it causes, are reported but do not decide. A busy thread and a slow
+calibration are the generator's own fault and decide there as well.
 
-A calibration speaks of the generator only if the generator was busy in it. Where the round trip itself takes most of
-the time (a slow network, few connections, a point select next door), an empty one is no three times faster, and the
-generator idles in both: that is told.
+A calibration says something about the generator only if the generator was busy during it. Where the round trip itself
+takes most of the time (a slow network, few connections, a point select on a nearby server), an empty one is not three
+times faster, and the generator idles in both: this is reported, but does not decide.
 """
 
 from collections.abc import Iterator
@@ -31,13 +31,13 @@ _MILLISECONDS_PER_SECOND = 1000
 
 @dataclass(frozen=True)
 class _Sign:
-    """One thing that would give a saturated generator away."""
+    """One symptom of a saturated generator."""
 
     said: str
     over: bool
     limit: str
     judged: bool = True
-    """False: on a shared machine it is not the generator's own."""
+    """False: on shared CPUs it is not the generator's fault."""
 
 
 class GeneratorBound:
@@ -45,21 +45,22 @@ class GeneratorBound:
 
     name = "generator-bound"
     text = (
-        f"Refuses a trial whose load generator was the limit or was late: a thread over {THREAD_BUSY.percent} busy in "
-        f"any second; calibrated (a thread as busy) at under {CALIBRATION.value:g} times the trial's round trips; and, "
-        "but on CPUs shared with the server, where this is told and not judged: a pacing error p99 over "
+        f"Rejects a trial whose load generator was the limit or was late: a thread more than {THREAD_BUSY.percent} "
+        f"busy in any second; calibrated (with a thread that busy) at less than {CALIBRATION.value:g} times the "
+        "trial's round trips; and, except on CPUs shared with the server, where this is only reported: a pacing error "
+        "p99 over "
         f"{PACING_ERROR.value * _MILLISECONDS_PER_SECOND:g} ms, over {QUEUED_WHILE_IDLE.percent} of operations late "
-        f"beside a free connection, over {RUN_QUEUE.percent} of the time waiting for a CPU, over {STEAL.percent} "
-        f"stolen, over {THROTTLED.percent} throttled. Network drops and retransmissions are told."
+        f"although a connection was free, over {RUN_QUEUE.percent} of the time waiting for a CPU, over {STEAL.percent} "
+        f"stolen, over {THROTTLED.percent} throttled. Network drops and retransmissions are only reported."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Every sign that is known; None for a benchmark without operations."""
+        """Every symptom that was measured; None for a benchmark without operations."""
         if evidence.operations is None:
             return None
         seen = evidence.operations.saturation
         if seen is None or seen.thread_cpu_share is None:
-            return unknown(self.name, "the load generator did not say how busy its threads were")
+            return unknown(self.name, "the load generator did not report how busy its threads were")
         if seen.calibration_per_s is None or seen.calibration_thread_cpu_share is None:
             return unknown(self.name, "the load generator was not calibrated before the trial")
         looks = [evidence.facts_before.get(machine) for machine in evidence.load_machines]
@@ -67,21 +68,21 @@ class GeneratorBound:
         known = sum(cpus) if len(cpus) == len(looks) else None
         shares = _where_shared(evidence)
         signs = list(_signs(seen, co_located=bool(shares), cpus=known))
-        bound = [f"{sign.said}, {sign.limit}" for sign in signs if sign.over and sign.judged]
+        bound = [f"{sign.said} ({sign.limit})" for sign in signs if sign.over and sign.judged]
         if bound:
             return invalid(self.name, f"generator bound: {'; '.join(bound)}")
         told = [sign.said for sign in signs if sign.judged or not sign.over]
         client = evidence.operations.client_cpu_share
         if evidence.expected.co_located and client is not None:
-            told.append(f"{percent(client)} of the CPUs that it shares with the server")
+            told.append(f"{percent(client)} of the CPUs it shares with the server")
         shared = [sign.said for sign in signs if sign.over and not sign.judged]
         if shared:
-            told.append(f"{shares}, so shared with the server and not judged: {', '.join(shared)}")
+            told.append(f"{shares}, so only reported: {', '.join(shared)}")
         return valid(self.name, "; ".join([*told, *_warnings(seen)]))
 
 
 def _where_shared(evidence: Evidence) -> str:
-    """Why client and server use the same CPUs; empty: they do not."""
+    """Why client and server share CPUs; empty: they do not."""
     if evidence.expected.co_located:
         return CO_LOCATED
     masks = evidence.measured_cpus
@@ -91,8 +92,8 @@ def _where_shared(evidence: Evidence) -> str:
 
 
 def signs_of_saturation(seen: Saturation, *, co_located: bool) -> list[str]:
-    """What speaks for the load generator having been the limit, in words, as far as its own output tells; pure."""
-    return [f"{sign.said}, {sign.limit}" for sign in _signs(seen, co_located=co_located) if sign.over and sign.judged]
+    """Signs that the load generator was the limit, in words, as far as its own output shows them; pure."""
+    return [f"{sign.said} ({sign.limit})" for sign in _signs(seen, co_located=co_located) if sign.over and sign.judged]
 
 
 def _signs(seen: Saturation, *, co_located: bool, cpus: int | None = None) -> Iterator[_Sign]:
@@ -104,10 +105,10 @@ def _signs(seen: Saturation, *, co_located: bool, cpus: int | None = None) -> It
         yield _calibrated(seen)
     if seen.pacing_error_p99_s is not None:
         late_ms = seen.pacing_error_p99_s * _MILLISECONDS_PER_SECOND
-        limit = f"over {PACING_ERROR.value * _MILLISECONDS_PER_SECOND:g} ms"
-        yield _Sign(f"late by {late_ms:.3g} ms (p99)", seen.pacing_error_p99_s > PACING_ERROR.value, limit, judged=own)
+        limit = f"limit {PACING_ERROR.value * _MILLISECONDS_PER_SECOND:g} ms"
+        yield _Sign(f"late by {late_ms:.3g} ms at p99", seen.pacing_error_p99_s > PACING_ERROR.value, limit, judged=own)
     if seen.queued_while_idle_share:
-        said = f"{percent(seen.queued_while_idle_share)} of operations late beside a free connection"
+        said = f"{percent(seen.queued_while_idle_share)} of operations late although a connection was free"
         yield _Sign(said, *_over(seen.queued_while_idle_share, QUEUED_WHILE_IDLE), judged=own)
     if seen.run_queue_share is not None:
         said = f"{percent(seen.run_queue_share)} of the time waiting for a CPU"
@@ -126,11 +127,11 @@ def _calibrated(seen: Saturation) -> _Sign:
     said = f"calibrated at {times:.2g} times the trial's round trips"
     if slow:
         said += f", a thread {percent(busy)} busy" + ("" if own else ": bound by the round trip, not by the generator")
-    return _Sign(said, slow and own, f"under {CALIBRATION.value:g} times")
+    return _Sign(said, slow and own, f"required: {CALIBRATION.value:g} times")
 
 
 def _over(share: float, limit: Threshold) -> tuple[bool, str]:
-    return share > limit.value, f"over {limit.percent}"
+    return share > limit.value, f"limit {limit.percent}"
 
 
 def _warnings(seen: Saturation) -> list[str]:

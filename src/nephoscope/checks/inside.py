@@ -1,7 +1,7 @@
-"""What a trial's own output tells against it: throttling, a cache in front of the disk, CPUs that somebody else had.
+"""Evidence against a trial in its own output: throttling, a cache in front of the disk, CPUs used by others.
 
-A mean over a trial whose rate fell for good is neither the burst rate nor the sustained one. A read that a cache served
-says nothing of the disk.
+If the rate fell for good, the mean over the trial is neither the burst rate nor the sustained one. A read served by a
+cache says nothing about the disk.
 """
 
 from collections.abc import Iterator
@@ -21,17 +21,17 @@ from nephoscope.stats.change_points import plateaus, throttling
 
 
 class Throttled:
-    """Did the rate fall, and stay down?"""
+    """Did the rate fall and stay low?"""
 
     name = "throttled"
     text = (
-        f"Refuses a trial in which a rate fell by over {LEVEL_CHANGE.percent} and never came back: the mean mixes a "
-        f"burst with what is sustained. Judged from {SERIES_LENGTH.words} of a series on; a dip and a rise are told "
-        "and do not refuse."
+        f"Rejects a trial in which a rate fell by more than {LEVEL_CHANGE.percent} and never recovered: its mean "
+        f"mixes a burst with the sustained rate. Needs a series of at least {SERIES_LENGTH.words}; a dip or a rise is "
+        "reported but does not reject."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Of every rate with a value for each interval; None when no series is long enough."""
+        """Its verdict over every rate with one value per interval; None if no series is long enough."""
         judged = [self._series(one) for one in evidence.series if len(one.values) >= SERIES_LENGTH.value]
         return over_machines(self.name, judged, "") if judged else None
 
@@ -53,16 +53,16 @@ def _time(seconds: float) -> str:
 
 
 class CacheServed:
-    """Did reads touch the disk at all?"""
+    """Did reads reach the disk at all?"""
 
     name = "cache-served"
     text = (
-        "Refuses a trial whose reads only a cache can have served: buffered reads of files that fit into memory, a "
+        "Rejects a trial whose reads must have come from a cache: buffered reads of files that fit into memory, a "
         f"median latency below {CACHE_LATENCY.words}, or more than {DEVICE_BANDWIDTH.words} from one file."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Of every job that read; None when none did."""
+        """Its verdict over every job that read; None if none did."""
         memory = [facts.memory_bytes for facts in evidence.facts_before.values() if facts.memory_bytes is not None]
         judged = [self._reads(one, max(memory, default=None)) for one in evidence.reads]
         return over_machines(self.name, judged, "") if judged else None
@@ -71,33 +71,39 @@ class CacheServed:
         who = f"{reads.job}:"
         if reads.latency_median_s is not None and reads.latency_median_s < CACHE_LATENCY.value:
             said = f"half of the reads took under {reads.latency_median_s * 1e6:.2g} µs"
-            return invalid(self.name, f"{who} {said}, below {CACHE_LATENCY.words}: no disk answers like that")
+            return invalid(self.name, f"{who} {said} (limit: {CACHE_LATENCY.words}): no disk is that fast")
         if reads.bytes_per_s > DEVICE_BANDWIDTH.value:
             said = f"{reads.bytes_per_s / 1e9:.3g} GB/s"
-            return invalid(self.name, f"{who} {said}, over {DEVICE_BANDWIDTH.words}: more than one device can give")
+            return invalid(
+                self.name, f"{who} {said} (limit: {DEVICE_BANDWIDTH.words}): more than one device can deliver"
+            )
         if reads.direct:
-            return valid(self.name, f"{who} read past the page cache")
+            return valid(self.name, f"{who} reads bypassed the page cache")
         memory_bytes = min((size for size in (memory_bytes, reads.memory_bytes) if size), default=None)
         if memory_bytes is None:
-            return unknown(self.name, f"{who} read through the page cache, and the memory is not known")
+            return unknown(self.name, f"{who} reads went through the page cache, and the memory size is not known")
         said = (
             f"{reads.files_bytes / GIB:.3g} GiB read through the page cache with {memory_bytes / GIB:.3g} GiB of memory"
         )
         fits = reads.files_bytes <= memory_bytes
-        return invalid(self.name, f"{who} {said}: it can hold them all") if fits else valid(self.name, f"{who} {said}")
+        return (
+            invalid(self.name, f"{who} {said}: the cache can hold them all")
+            if fits
+            else valid(self.name, f"{who} {said}")
+        )
 
 
 class EffectiveCpus:
-    """Did CPU-bound workers get their CPUs?"""
+    """Did CPU-bound workers get all of their CPU time?"""
 
     name = "effective-cpus"
     text = (
-        f"Refuses a trial whose CPU-bound workers got over {EFFECTIVE_CPUS_MISSING.percent} less CPU time than their "
-        f"CPUs have. Judged from {STRESS_LENGTH.words} of such a phase on."
+        f"Rejects a trial whose CPU-bound workers got over {EFFECTIVE_CPUS_MISSING.percent} less CPU time than their "
+        f"CPUs offer. Needs such a phase of at least {STRESS_LENGTH.words}."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """CPU time / real time of all workers; None without such a phase, or when it is too short."""
+        """CPU time / real time of all workers; None without such a phase, or if it is too short."""
         judged = list(self._phases(evidence))
         return over_machines(self.name, judged, "") if judged else None
 
@@ -111,7 +117,7 @@ class EffectiveCpus:
 
     def _phase(self, phase: CpuPhase, cpus: int) -> Verdict:
         if not cpus:
-            return unknown(self.name, "not known on how many CPUs the workers ran")
+            return unknown(self.name, "the number of CPUs the workers ran on is not known")
         wanted = min(phase.workers, cpus)
         effective = phase.cpu_s / phase.real_s
         missing = 1 - effective / wanted

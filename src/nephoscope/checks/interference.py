@@ -1,7 +1,7 @@
-"""Did somebody else use the machine: before the trial, beside it, below it (the hypervisor), or we ourselves?
+"""Did others use the machine: before the trial, during it, below it (the hypervisor), or nephoscope itself?
 
-A mean over all CPUs hides one that is taken: of sixteen it is six percent. So what is measured on some CPUs of a
-machine is judged on those CPUs together, and on the machine as a whole.
+A mean over all CPUs hides a single busy one: one of sixteen is six percent. So a trial on some CPUs of a machine is
+judged on those CPUs together and on the whole machine.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -12,82 +12,84 @@ from nephoscope.model.records import Evidence, Facts, TelemetrySample, Verdict
 
 
 def _mean_of(shares: Mapping[str, float], cpus: Collection[str]) -> float | None:
-    """Mean share of some CPUs; None when one of them was not seen."""
+    """Mean share of some CPUs; None if one of them was not observed."""
     return sum(shares[cpu] for cpu in cpus) / len(cpus) if cpus and all(cpu in shares for cpu in cpus) else None
 
 
 def _leaves_cpus_out(mask: Collection[str], facts: Facts) -> bool:
-    """True when the machine has CPUs outside the affinity mask, as far as is known."""
+    """True if the machine has CPUs outside the affinity mask, as far as is known."""
     return bool(mask) and (facts.cpus_online is None or len(mask) < facts.cpus_online)
 
 
 class ForeignLoad:
-    """Work that is not the trial's: before it anywhere, during it on the CPUs it may not use."""
+    """Work of others: before the trial on any CPU, during it on the CPUs outside its mask."""
 
     name = "foreign-load"
     text = (
-        f"Refuses a trial when over {BUSY_BEFORE.percent} of the CPU time of its affinity mask, or of the whole "
+        f"Rejects a trial if over {BUSY_BEFORE.percent} of the CPU time of its affinity mask, or of the whole "
         f"machine, was in use just before it, or over {BUSY_OUTSIDE.percent} of the CPUs outside the mask during it."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict:
-        """All looks on every machine."""
+        """The verdict over all machines."""
         verdicts: list[Verdict] = []
         for machine, facts in sorted(evidence.facts_before.items()):
             mask = evidence.measured_cpus.get(machine, [])
-            verdicts.append(self._before(f"{machine}:", facts.busy_share))
+            verdicts.append(self._before(f"{machine}: was", facts.busy_share))
             if _leaves_cpus_out(mask, facts):
                 of_mask = _mean_of(facts.busy_share_by_cpu, mask)
-                verdicts.append(self._before(f"{machine}: CPUs of the affinity mask", of_mask))
+                verdicts.append(self._before(f"{machine}: CPUs of the affinity mask were", of_mask))
                 verdicts.append(self._beside(machine, facts, set(mask), evidence))
         return over_machines(self.name, verdicts, "no facts were taken")
 
     def _before(self, who: str, share: float | None) -> Verdict:
         if share is None:
-            return unknown(self.name, f"{who} not known how busy before the trial")
+            return unknown(self.name, f"{who} not observed before the trial")
         said = f"{who} {percent(share)} busy before the trial"
         over = share > BUSY_BEFORE.value
-        return invalid(self.name, f"{said}, over {BUSY_BEFORE.percent}") if over else valid(self.name, said)
+        return invalid(self.name, f"{said} (limit {BUSY_BEFORE.percent})") if over else valid(self.name, said)
 
     def _beside(self, machine: str, facts: Facts, mask: set[str], evidence: Evidence) -> Verdict:
         samples = evidence.telemetry.get(machine, [])
         if evidence.emulated:
-            return valid(self.name, f"{machine}: emulated; CPUs outside its affinity mask are those of other hosts")
+            return valid(
+                self.name, f"{machine}: emulated; CPUs outside its affinity mask belong to other emulated machines"
+            )
 
         def outside(sample: TelemetrySample) -> float | None:
             return _mean_of(sample.cpus_busy_share, sample.cpus_busy_share.keys() - mask)
 
         share = mean_over_time(samples, outside)
         if share is None and facts.cpus_online is None and any(sample.cpus_busy_share for sample in samples):
-            return valid(self.name, f"{machine}: no CPU outside the affinity mask was seen")
+            return valid(self.name, f"{machine}: no CPU outside the affinity mask was observed")
         if share is None:
             why = evidence.telemetry_problems.get(machine, "")
             return unknown(
-                self.name, f"{machine}: CPUs outside the affinity mask were not watched{why and f' ({why})'}"
+                self.name, f"{machine}: CPUs outside the affinity mask were not observed{why and f' ({why})'}"
             )
-        said = f"{machine}: CPUs outside the affinity mask {percent(share)} busy during the trial"
+        said = f"{machine}: CPUs outside the affinity mask were {percent(share)} busy during the trial"
         over = share > BUSY_OUTSIDE.value
-        return invalid(self.name, f"{said}, over {BUSY_OUTSIDE.percent}") if over else valid(self.name, said)
+        return invalid(self.name, f"{said} (limit {BUSY_OUTSIDE.percent})") if over else valid(self.name, said)
 
 
 class Steal:
-    """CPU time the hypervisor gave to others."""
+    """CPU time that the hypervisor gave to others."""
 
     name = "steal"
     text = (
-        f"Refuses a trial over which the hypervisor kept back more than {STEAL.percent} of the CPU time of its "
+        f"Rejects a trial during which the hypervisor withheld more than {STEAL.percent} of the CPU time of its "
         "affinity mask, or of the whole machine."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict:
-        """Means over the trial, by telemetry."""
+        """Means over the trial, from telemetry."""
 
         def shares(machine: str, samples: Sequence[TelemetrySample]) -> dict[str, float | None]:
             mask = evidence.measured_cpus.get(machine, [])
             found = {"of CPU time was stolen": mean_over_time(samples, lambda s: s.cpu_steal_share)}
             if mask and any(sample.cpus_steal_share.keys() - set(mask) for sample in samples):
                 of_mask = mean_over_time(samples, lambda s: _mean_of(s.cpus_steal_share, mask))
-                found["of the time of the CPUs of the affinity mask was stolen"] = of_mask
+                found["of the CPU time of the affinity mask was stolen"] = of_mask
             return found
 
         return below_limit(self.name, evidence, shares, STEAL.value)
@@ -97,12 +99,12 @@ class SamplerCost:
     """The observer's own CPU time."""
 
     name = "sampler-cost"
-    text = f"Refuses a trial whose own sampler used more than {SAMPLER_COST.percent} of one core."
+    text = f"Rejects a trial whose own sampler used more than {SAMPLER_COST.percent} of one core."
 
     def __call__(self, evidence: Evidence) -> Verdict:
-        """Mean over the trial, by the sampler's own count."""
+        """Mean over the trial, as counted by the sampler itself."""
 
         def shares(_: str, samples: Sequence[TelemetrySample]) -> dict[str, float | None]:
-            return {"of a core by the sampler": mean_over_time(samples, lambda s: s.sampler_cpu_share)}
+            return {"of a core was used by the sampler": mean_over_time(samples, lambda s: s.sampler_cpu_share)}
 
         return below_limit(self.name, evidence, shares, SAMPLER_COST.value)

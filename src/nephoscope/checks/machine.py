@@ -1,6 +1,6 @@
-"""Is the machine what was asked for, and did it stay what it was?
+"""Is the machine as requested, and did it stay unchanged?
 
-`Expected` speaks of the database machines. Where a cluster has several machines the load machine may differ from them,
+`Expected` describes the database machines. Where a cluster has several machines the load machine may differ from them,
 so there an expectation is broken when no machine meets it.
 """
 
@@ -36,7 +36,7 @@ def _looks(evidence: Evidence) -> list[tuple[str, str, Facts]]:
 
 
 def as_expected(check: str, evidence: Evidence, judge: Callable[[Facts], tuple[bool | None, str]]) -> Verdict:
-    """Holds the facts before the trial against an expectation: (met or None for not known, what was seen)."""
+    """Compares the facts before the trial with an expectation: (met or None for not known, what was observed)."""
     seen = [(machine, *judge(facts)) for machine, facts in sorted(evidence.facts_before.items())]
     if len(seen) > 1 and any(met for _, met, _ in seen):
         seen = [one for one in seen if one[1]]
@@ -48,10 +48,10 @@ class CpuCount:
     """The affinity mask in force, before and after."""
 
     name = "cpu-count"
-    text = "Refuses a trial whose processes could use more or fewer CPUs than the configuration asked for."
+    text = "Rejects a trial whose processes could use more or fewer CPUs than the configuration requests."
 
     def __call__(self, evidence: Evidence) -> Verdict:
-        """Allowed CPUs as observed, against the mask of the machine and the count asked for."""
+        """Compares the allowed CPUs with the machine's mask and the requested number."""
         looks = [self._look(evidence, *look) for look in _looks(evidence)]
         verdict = over_machines(self.name, looks, _NO_FACTS)
         asked = evidence.expected.cpus
@@ -59,17 +59,17 @@ class CpuCount:
             return verdict
         counts = {facts.cpus_allowed for facts in evidence.facts_before.values()}
         if asked not in counts:
-            return invalid(self.name, f"{asked} CPUs were asked for, {_numbers(counts)} may be used")
+            return invalid(self.name, f"{asked} CPUs were requested, {_numbers(counts)} are allowed")
         return verdict
 
     def _look(self, evidence: Evidence, machine: str, when: str, facts: Facts) -> Verdict:
         mask = evidence.measured_cpus.get(machine)
         wanted = len(mask) if mask else facts.cpus_online if evidence.expected.cpus == "all" else evidence.expected.cpus
         if facts.cpus_allowed is None or wanted is None:
-            return unknown(self.name, f"{machine}: the machine does not say how many CPUs may be used")
+            return unknown(self.name, f"{machine}: the machine does not report how many CPUs are allowed")
         if facts.cpus_allowed != wanted:
             return invalid(
-                self.name, f"{machine}: {facts.cpus_allowed} CPUs may be used {when} the trial, not {wanted}"
+                self.name, f"{machine}: {facts.cpus_allowed} CPUs were allowed {when} the trial, not {wanted}"
             )
         return valid(self.name, f"{machine}: {wanted} of {facts.cpus_online} CPUs {when} the trial")
 
@@ -79,20 +79,20 @@ def _numbers(counts: set[int | None]) -> str:
 
 
 class CpuModel:
-    """The CPU model, as far as the study names one."""
+    """The CPU model, if the study names one."""
 
     name = "cpu-model"
-    text = "Refuses a machine with another CPU model than the study expects (`expect_cpu_model`)."
+    text = "Rejects a machine whose CPU model is not the one the study expects (`expect_cpu_model`)."
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """The part of the name, in any case; None when the study expects no model."""
+        """Looks for the text in the name, ignoring case; None if the study expects no model."""
         expected = evidence.expected.cpu_model_contains
         if expected is None:
             return None
 
         def judge(facts: Facts) -> tuple[bool | None, str]:
             if facts.cpu_model is None:
-                return None, "the machine does not say its CPU model"
+                return None, "the machine does not report its CPU model"
             met = expected.casefold() in facts.cpu_model.casefold()
             return met, facts.cpu_model if met else f"{facts.cpu_model!r} is not {expected!r}"
 
@@ -100,37 +100,37 @@ class CpuModel:
 
 
 class Memory:
-    """The memory, as far as the study names it."""
+    """The memory, if the study names its size."""
 
     name = "memory"
-    text = f"Refuses a machine with over {MEMORY_MISSING.percent} less memory than asked for (`expect_memory_gib`)."
+    text = f"Rejects a machine with over {MEMORY_MISSING.percent} less memory than expected (`expect_memory_gib`)."
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Memory observed against asked for; None when the study expects no size."""
+        """Compares observed with expected memory; None if the study expects no size."""
         expected = evidence.expected.memory_bytes
         if expected is None:
             return None
 
         def judge(facts: Facts) -> tuple[bool | None, str]:
             if facts.memory_bytes is None:
-                return None, "the machine does not say its memory"
+                return None, "the machine does not report its memory"
             met = facts.memory_bytes >= expected * (1 - MEMORY_MISSING.value)
-            return met, f"{facts.memory_bytes / GIB:.1f} GiB of {expected / GIB:.1f} GiB asked for"
+            return met, f"{facts.memory_bytes / GIB:.1f} GiB of {expected / GIB:.1f} GiB expected"
 
         return as_expected(self.name, evidence, judge)
 
 
 class CgroupLimit:
-    """A CPU quota below the CPUs that are measured throttles in periods of 100 ms."""
+    """A CPU quota smaller than the measured CPUs throttles in periods of 100 ms."""
 
     name = "cgroup-limit"
     text = (
-        "Refuses a trial below a cgroup CPU quota smaller than its CPUs: throttling, not the machine, was measured. An "
-        "emulated machine's own quota must be found."
+        "Rejects a trial under a cgroup CPU quota smaller than its CPUs: it measured the throttling and not the "
+        "machine. An emulated machine's own quota must be in force."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict:
-        """The lowest quota found against the number of measured CPUs."""
+        """Compares the lowest quota found with the number of measured CPUs."""
         looks = [self._look(evidence, machine, facts) for machine, _, facts in _looks(evidence)]
         return over_machines(self.name, looks, _NO_FACTS)
 
@@ -139,12 +139,14 @@ class CgroupLimit:
         if machine in evidence.own_quotas:
             return self._own(machine, evidence.own_quotas[machine], facts)
         if facts.cgroup_cpu_limit is None and not facts.cgroups_seen:
-            return unknown(self.name, f"{machine}: its cgroups could not be read, so a quota would not have been seen")
+            return unknown(
+                self.name, f"{machine}: its cgroups could not be read, so a quota would not have been noticed"
+            )
         if facts.cgroup_cpu_limit is None:
             return valid(self.name, f"{machine}: no CPU quota found")
         if cpus is None:
             return unknown(
-                self.name, f"{machine}: a quota of {facts.cgroup_cpu_limit:g} CPUs, of how many is not known"
+                self.name, f"{machine}: a quota of {facts.cgroup_cpu_limit:g} CPUs, but the number of CPUs is not known"
             )
         said = f"{machine}: a quota of {facts.cgroup_cpu_limit:g} CPUs on {cpus}"
         if facts.cgroup_cpu_limit < cpus:
@@ -152,26 +154,24 @@ class CgroupLimit:
         return valid(self.name, said)
 
     def _own(self, machine: str, quota: float, facts: Facts) -> Verdict:
-        """An emulated machine is its quota: here it must be in force."""
+        """The quota defines an emulated machine, so it must be in force."""
         found = facts.cgroup_cpu_limit
         if found is None and not facts.cgroups_seen:
-            return unknown(self.name, f"{machine}: its cgroups could not be read, so its own quota was not seen")
+            return unknown(self.name, f"{machine}: its cgroups could not be read, so its own quota was not observed")
         if found is None or abs(found - quota) > QUOTA_OFF.value * quota:
             said = "none" if found is None else f"{found:g} CPUs"
-            return invalid(self.name, f"{machine}: its own quota is {quota:g} CPUs, and {said} was found")
+            return invalid(self.name, f"{machine}: its own quota is {quota:g} CPUs, but {said} was found")
         return valid(self.name, f"{machine}: a quota of {quota:g} CPUs, which is its own")
 
 
 class ClockOffset:
-    """Seconds of several machines are held against each other: their clocks must agree."""
+    """Seconds of several machines are compared with each other, so their clocks must agree."""
 
     name = "clock-offset"
-    text = (
-        f"Refuses a trial on several machines of which one has a clock over {CLOCK_OFFSET.words} off the controller's."
-    )
+    text = f"Rejects a trial on several machines if the clock of one is over {CLOCK_OFFSET.words} off the controller's."
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Each look with its bounds; None for one machine, and where nobody asked for the time."""
+        """Checks each reading with its bounds; None for one machine, and if the time was never read."""
         looks = _looks(evidence)
         if len(evidence.facts_before) < 2 or all(facts.clock_offset_s is None for _, _, facts in looks):
             return None
@@ -180,22 +180,26 @@ class ClockOffset:
     def _look(self, machine: str, when: str, facts: Facts) -> Verdict:
         offset_s, bound_s = facts.clock_offset_s, facts.clock_offset_bound_s
         if offset_s is None or bound_s is None:
-            return unknown(self.name, f"{machine}: it did not tell the time {when} the trial")
+            return unknown(self.name, f"{machine}: its clock could not be read {when} the trial")
         said = f"{machine}: {offset_s:+.3f} s {when} the trial (± {bound_s:.3f} s)"
         if abs(offset_s) - bound_s > CLOCK_OFFSET.value:
-            return invalid(self.name, f"{said}, over {CLOCK_OFFSET.words}: set its clock (chronyc makestep)")
+            return invalid(self.name, f"{said}, limit {CLOCK_OFFSET.words}: set its clock (chronyc makestep)")
         known = abs(offset_s) + bound_s <= CLOCK_OFFSET.value
-        return valid(self.name, said) if known else unknown(self.name, f"{said}: asking took too long to tell")
+        return (
+            valid(self.name, said)
+            if known
+            else unknown(self.name, f"{said}: reading the clock took too long to be precise enough")
+        )
 
 
 class MachineUnchanged:
-    """Live migration, CPU hot-plug, a remount, a changed governor: the trial would have seen two machines."""
+    """Live migration, CPU hot-plug, a remount, a changed governor: the trial would have measured two machines."""
 
     name = "machine-unchanged"
-    text = "Refuses a trial during which a fact about the machine changed (CPUs, memory, kernel, clock, disk, limits)."
+    text = "Rejects a trial during which a fact about the machine changed (CPUs, memory, kernel, clock, disk, limits)."
 
     def __call__(self, evidence: Evidence) -> Verdict:
-        """Facts before against facts after, in all that should be stable."""
+        """Compares the facts before and after, for everything that should be stable."""
         machines = [self._machine(evidence, machine) for machine in sorted(evidence.facts_before)]
         return over_machines(self.name, machines, _NO_FACTS)
 
@@ -212,5 +216,5 @@ class MachineUnchanged:
         if changed:
             return invalid(self.name, f"{machine}: changed {', '.join(changed)}")
         if unseen:
-            return unknown(self.name, f"{machine}: seen only once: {', '.join(unseen)}")
-        return valid(self.name, f"{machine}: the same before and after")
+            return unknown(self.name, f"{machine}: observed only once: {', '.join(unseen)}")
+        return valid(self.name, f"{machine}: unchanged by the trial")

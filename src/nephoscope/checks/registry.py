@@ -1,4 +1,4 @@
-"""All checks, in the order of the report, and how they are asked."""
+"""All checks, in the order of the report, and how they run."""
 
 from collections.abc import Sequence
 
@@ -56,15 +56,15 @@ CHECKS: tuple[Check, ...] = (
 
 
 def run_checks(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> list[Verdict]:
-    """Asks every check; never raises and never returns nothing.
+    """Runs every check; never raises and never returns an empty list.
 
     Args:
         evidence: all that is known of one attempt.
         checks: which ones; all by default.
 
     Returns:
-        One verdict for each check that applies. A check that crashed is `unknown`, with its exception; when no check
-        applies there is one `unknown` that says so.
+        One verdict for each check that applies. A check that crashed is `unknown`, with its exception; if no check
+        applies, there is one `unknown` that says so.
     """
     verdicts = [verdict for check in checks if (verdict := _ask(check, evidence)) is not None]
     return verdicts or [unknown("checks", "no check applies to this attempt")]
@@ -73,5 +73,5 @@ def run_checks(evidence: Evidence, checks: Sequence[Check] = CHECKS) -> list[Ver
 def _ask(check: Check, evidence: Evidence) -> Verdict | None:
     try:
         return check(evidence)
-    except Exception as error:  # whatever a check does, an attempt gets its verdicts
+    except Exception as error:  # an attempt gets its verdicts whatever a check does
         return unknown(check.name, f"the check crashed: {type(error).__name__}: {error}")

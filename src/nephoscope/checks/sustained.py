@@ -1,4 +1,4 @@
-"""Can the load that was found go on? What its confirmations cost the database beside response times."""
+"""Can the highest load continue? What its confirmations cost the database besides response times."""
 
 from nephoscope.checks.thresholds import DISK_LASTS
 from nephoscope.checks.verdicts import invalid, percent
@@ -9,18 +9,18 @@ _SECONDS_PER_HOUR = 3600
 
 
 class Sustained:
-    """A level at which the disk is full within the hour is none that can be kept."""
+    """A level that fills the disk within the hour cannot be sustained."""
 
     name = "sustained"
     text = (
-        f"Refuses a highest load at which the disk would be full within {DISK_LASTS.words}, at the rate of its "
-        "confirmations, or at which the database took no writes or dropped records. What they wrote to the log, what "
-        "the cache served and what is left to compact is told. Of a server of the user's the free space is not "
-        "seen, which is told, too."
+        f"Rejects a highest load at which the disk would be full within {DISK_LASTS.words}, at the rate of its "
+        "confirmations, or at which the database rejected writes or dropped records. The volume written to the log, "
+        "the cache hit ratio and the backlog of compaction are reported. The free space of the user's own server "
+        "cannot be observed, which is reported, too."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Free space over what is lost in a second; None where nothing was searched, or the database tells nothing."""
+        """Free space over the space lost per second; None without a search, or if the database reports nothing."""
         found = evidence.operations.sustained if evidence.operations else None
         if found is None:
             return None
@@ -32,9 +32,9 @@ class Sustained:
 
 
 def _room(found: SustainedEvidence) -> tuple[VerdictKind, str]:
-    """What is to be said of the free space alone."""
+    """The verdict on free space alone."""
     if found.disk_unseen:
-        return VerdictKind.VALID, "free space was not seen: the server is the user's own"
+        return VerdictKind.VALID, "free space was not observed: the server is the user's own"
     if found.free_bytes is None or found.free_lost_per_s is None:
         return VerdictKind.UNKNOWN, "the free space is not known"
     if found.free_lost_per_s <= 0:
@@ -42,7 +42,7 @@ def _room(found: SustainedEvidence) -> tuple[VerdictKind, str]:
     lasts_s = found.free_bytes / found.free_lost_per_s
     said = f"free space lasts {lasts_s / _SECONDS_PER_HOUR:.2g} h at the rate of the confirmations"
     if lasts_s < DISK_LASTS.value:
-        return VerdictKind.INVALID, f"{said}, under {DISK_LASTS.words}"
+        return VerdictKind.INVALID, f"{said} (required: {DISK_LASTS.words})"
     return VerdictKind.VALID, said
 
 
@@ -53,5 +53,5 @@ def _told(found: SustainedEvidence) -> list[str]:
     if found.cache_hit_share is not None:
         said.append(f"the cache served {percent(found.cache_hit_share)} of reads")
     if found.debt_per_s is not None:
-        said.append(f"what is left to compact grew by {found.debt_per_s / MIB:.3g} MiB/s")
+        said.append(f"the backlog of compaction grew by {found.debt_per_s / MIB:.3g} MiB/s")
     return said

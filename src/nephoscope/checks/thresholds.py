@@ -1,4 +1,4 @@
-"""Every limit a check holds evidence against, in one table, each with the reason it has this value."""
+"""Every limit that a check applies to evidence, in one table, each with the reason for its value."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,14 @@ from nephoscope.stats.limits import MIN_CHANGE
 
 @dataclass(frozen=True)
 class Threshold:
-    """A limit: its value (a share unless `of` says otherwise) and why it is this one."""
+    """A limit: its value (a share unless `of` says otherwise) and the reason for it."""
 
     value: float
     of: str
     why: str
     is_share: bool = True
     words: str = ""
-    """The value with its unit, for people, where it is neither a share nor a plain number."""
+    """The value with its unit, for people, if it is neither a share nor a plain number."""
 
     @property
     def percent(self) -> str:
@@ -23,75 +23,77 @@ class Threshold:
 
     @property
     def text(self) -> str:
-        """Value and what it is of: '2 % of the CPU time', '3 times the rate'."""
+        """Value and what it refers to: '2 % of the CPU time', '3 times the rate'."""
         return f"{self.words or (self.percent if self.is_share else format(self.value, 'g'))} {self.of}"
 
 
 MEMORY_MISSING = Threshold(
     0.10,
-    "of the memory asked for",
-    "firmware, kernel and hypervisor keep a few percent of what a machine type advertises; a tenth is another machine",
+    "of the expected memory",
+    "firmware, kernel and hypervisor reserve a few percent of what a machine type advertises; a tenth less means "
+    "another machine",
 )
 DISK_LASTS = Threshold(
     3600.0,
     "until the disk is full, at the rate of a search's confirmations",
-    "a judgement: a write-ahead log is recycled and an append-only file rewritten, so that confirmations of a minute "
-    "overstate what an hour takes; a disk that lasts no hour even so is no basis for a qualification",
+    "a judgement: a write-ahead log is recycled and an append-only file rewritten, so confirmations of a minute "
+    "overstate an hour's needs; even so, a disk that does not last an hour is no basis for a qualification",
     is_share=False,
     words="1 h",
 )
 QUOTA_OFF = Threshold(
     0.01,
-    "of the CPU quota that makes an emulated machine",
-    "the kernel keeps quotas in microseconds of 100 ms: what differs by more is another quota",
+    "of the CPU quota that defines an emulated machine",
+    "the kernel stores quotas as microseconds per 100 ms: a larger difference means another quota",
 )
 CACHE_DIFFERS = Threshold(
     0.02,
-    "of the last-level cache expected",
+    "of the expected last-level cache",
     "sizes are exact, but lscpu of some versions prints them rounded to a tenth of a MiB; the closest two sizes of "
     "CPUs in the table of machine types differ by 8 %",
 )
 DISK_MISSING = Threshold(
     0.10,
-    "of the disk's size expected",
+    "of the expected disk size",
     "partitions and a filesystem's own tables take a few percent (ext4: up to 2 %, and providers count 10^9 bytes for "
-    "a GB, 7 % less than a GiB); a tenth is another disk",
+    "a GB, 7 % less than a GiB); a tenth less means another disk",
 )
 BUSY_BEFORE = Threshold(
     0.10,
     "of the CPU time of the affinity mask, or of the whole machine, just before the trial",
     "a judgement: an idle Linux guest uses one or two percent; on two CPUs a tenth is a fifth of one of them, more "
-    "than the differences that a study looks for. The look lasts 0.5 s: "
-    "steps of 2 % on one CPU",
+    "than the differences that a study looks for. The observation lasts 0.5 s: steps of 2 % on one CPU",
 )
 BUSY_OUTSIDE = Threshold(
     0.25,
     "of the time of the CPUs outside the affinity mask, during the trial",
-    "a judgement: interrupts and write-back of the measured processes land there and must pass; a foreign process "
-    "beyond a quarter shares caches, memory channels, SMT siblings and the power budget with what is measured",
+    "a judgement: interrupts and write-back of the measured processes land there and must be tolerated; a foreign "
+    "process that uses more than a quarter shares caches, memory channels, SMT siblings and the power budget with "
+    "what is measured",
 )
 STEAL = Threshold(
     0.02,
     "of the CPU time of the affinity mask, or of the whole machine, over the trial",
-    "time the hypervisor gave to others: with two percent a CPU-bound rate is wrong by about as much, which is more "
-    "than the default margin of a tie (1.5 %)",
+    "time that the hypervisor gave to others: two percent makes a CPU-bound rate wrong by about as much, which is "
+    "more than the default margin of a tie (1.5 %)",
 )
 LEVEL_CHANGE = Threshold(
     MIN_CHANGE,
     "of the higher of two neighbouring levels of a series",
-    "half of the 10 % that a detector must find: smaller steps are told by no method of ours with certainty on a noisy "
-    "machine, and an interval of the median is wider ([detectors](../concepts/detectors.md))",
+    "half of the 10 % that a detector must find: on a noisy machine none of our methods finds smaller steps reliably, "
+    "and an interval of the median is wider ([detectors](../concepts/detectors.md))",
 )
 SERIES_LENGTH = Threshold(
     60,
-    "of a series, from which on it is judged",
-    "the detector needs 20, and a minute holds the checkpoints and the garbage collections that are no throttling",
+    "of a series, at least, to judge it",
+    "the detector needs 20, and a minute covers checkpoints and garbage collections, which are not throttling",
     words="60 values",
 )
 CACHE_LATENCY = Threshold(
     4e-6,
     "of the median latency of reads",
-    "the fastest disks that are sold (Optane SSD P5800X) take 5 µs by their data sheet, flash 60 µs and more; a system "
+    "the fastest disks on sale (Optane SSD P5800X) take 5 µs according to their data sheet, flash 60 µs and more; a "
+    "system "
     "call and a copy from the page cache take 1 to 2 µs",
     words="4 µs",
 )
@@ -104,81 +106,85 @@ DEVICE_BANDWIDTH = Threshold(
 )
 STRESS_LENGTH = Threshold(
     10,
-    "of a CPU-bound phase, from which on it is judged",
-    "starting the workers takes up to 0.05 s on each CPU, and of ten seconds that is half a percent",
+    "of a CPU-bound phase, at least, to judge it",
+    "starting the workers takes up to 0.05 s on each CPU, which is half a percent of ten seconds",
     words="10 s",
 )
 STRESS_START = Threshold(
     0.05,
-    "of a CPU-bound phase shorter than that, which may be missing on top: the time to start its workers",
-    "see above. A phase of 1 s with 93 % of its CPUs is no contended one",
+    "of a shorter CPU-bound phase that may also be missing: the time to start its workers",
+    "see above. A phase of 1 s with 93 % of its CPUs is not contended",
     words="0.05 s",
 )
 ERRORS = Threshold(
     0.001,
     "of the operations attempted",
-    "a failed operation is cheaper than a real one, so errors flatter a rate; one in a thousand moves it by less than "
-    "the margin of a tie",
+    "a failed operation is cheaper than a successful one, so errors inflate a rate; one in a thousand changes it by "
+    "less than the margin of a tie",
 )
 RATE_KEPT = Threshold(
     0.99,
-    "of the arrivals offered in the measurement interval, at least, must be completed in it",
-    "below it the system did not keep the rate, and its response times are those of a growing queue; the load "
-    "generator ends with 4 at the same limit",
+    "of the arrivals offered in the measurement interval must at least complete in it",
+    "below this the system did not keep up, and its response times are those of a growing queue; the load generator "
+    "exits with 4 at the same limit",
 )
 CLOCK_OFFSET = Threshold(
     0.25,
     "between the clock of a machine and the controller's",
-    "intervals of a second are compared between machines: with two clocks 0.25 s off on either side, half of a second "
-    "is another's. It is also what several generators may differ by: `nephoscope-load merge` refuses shards that began "
-    "over 500 ms apart. Clouds keep their clocks within 1 ms (Amazon Time Sync, chrony)",
+    "intervals of a second are compared between machines: with two clocks 0.25 s off in opposite directions, half of "
+    "each second overlaps with the next. It is also the difference allowed between several generators: "
+    "`nephoscope-load merge` rejects shards that started over 500 ms apart. Clouds keep their clocks within 1 ms "
+    "(Amazon Time Sync, chrony)",
     words="0.25 s",
 )
 THREAD_BUSY = Threshold(
     0.80,
     "of the wall time of a thread of the load generator, in any second of the measurement interval",
-    "a thread serves its connections one after the other: at 80 % an operation waits for four others in the mean "
-    "(M/M/1: 1 / (1 - 0.8) = 5 service times), so latencies are the client's and the rate soon is",
+    "a thread serves its connections one after the other: at 80 % an operation waits for four others on average "
+    "(M/M/1: 1 / (1 - 0.8) = 5 service times), so latencies are the client's, and soon the rate is too",
 )
 CALIBRATION = Threshold(
     3,
-    "times the round trips per second of the trial, at least, in empty ones on as many connections, where these keep "
-    "a thread of the generator busy",
-    "a judgement: what takes a third of the time of an operation is not what limits it",
+    "times the trial's round trips per second, at least, as empty round trips on the same number of connections, if "
+    "these keep a thread of the generator busy",
+    "a judgement: whatever takes a third of an operation's time does not limit it",
     is_share=False,
 )
 PACING_ERROR = Threshold(
     0.001,
-    "s of lateness at the 99th percentile, of operations that had to wait for neither connection nor worker",
-    "response times count from the moment an operation was due: what the generator adds must be small beside the "
-    "milliseconds of a transaction. 1 ms is also the timer of many runtimes (tokio)",
+    "s of lateness at the 99th percentile, for operations that did not have to wait for a connection or a worker",
+    "response times count from the moment an operation was due: what the generator adds must be small compared with "
+    "the milliseconds of a transaction. 1 ms is also the timer of many runtimes (tokio)",
     is_share=False,
 )
 QUEUED_WHILE_IDLE = Threshold(
     0.01,
-    "of operations taken over 1 ms after they were due although a connection was free",
+    "of operations started over 1 ms after they were due although a connection was free",
     "the same as a pacing error p99 over 1 ms, seen from the queue",
 )
 RUN_QUEUE = Threshold(
     0.05,
-    "of the wall time of a thread of the load generator, ready to run and not running (/proc/self/task/*/schedstat)",
-    "a twentieth is the width of what a study looks for; on a machine of its own an idle CPU is there at all times",
+    "of the wall time of a thread of the load generator spent ready but not running (/proc/self/task/*/schedstat)",
+    "a twentieth is the size of the differences that a study looks for; on its own machine the generator always finds "
+    "an idle CPU",
 )
 THROTTLED = Threshold(
     0.01,
     "of the periods of 100 ms (cgroup nr_throttled)",
-    "a throttled thread stands still for up to 100 ms: one period in a hundred is already the 99th percentile",
+    "a throttled thread stops for up to 100 ms: one period in a hundred already reaches the 99th percentile",
 )
 SAMPLER_COST = Threshold(
     0.005,
     "of one core",
-    "an observer must cost less than what it tells apart: on one CPU this is a third of the default margin of a tie",
+    "an observer must cost less than the differences it detects: on one CPU this is a third of the default margin of "
+    "a tie",
 )
 EFFECTIVE_CPUS_MISSING = Threshold(
     0.02,
     "of the CPUs that CPU-bound stressors could keep busy (user time / real time, read from a log)",
-    "the limit of steal, seen from inside. Of the 109 CPU logs of 2019 in `data/cloud-report-2019` healthy ones miss "
-    "at most 0.1 %, the least contended one 5.9 % of the next whole number, those of smaller machines 75 %: any limit "
+    "the limit for steal, as seen from inside the machine. Of the 109 CPU logs of 2019 in `data/cloud-report-2019` "
+    "healthy ones lack at most 0.1 %, the least contended one lacks 5.9 % of the next whole number, those of smaller "
+    "machines 75 %: any limit "
     "between 0.2 % and 5 % separates them",
 )
 

@@ -1,4 +1,4 @@
-"""Making verdicts: the three constructors, percentages, and judging several machines as one."""
+"""Building verdicts: the three constructors, percentages, and one verdict for several machines."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -6,17 +6,17 @@ from nephoscope.model.records import Evidence, TelemetrySample, Verdict, Verdict
 
 
 def valid(check: str, reason: str) -> Verdict:
-    """Nothing speaks against the numbers."""
+    """Nothing contradicts the numbers."""
     return Verdict(check=check, verdict=VerdictKind.VALID, reason=reason)
 
 
 def invalid(check: str, reason: str) -> Verdict:
-    """The numbers must not count."""
+    """The numbers must not be used."""
     return Verdict(check=check, verdict=VerdictKind.INVALID, reason=reason)
 
 
 def unknown(check: str, reason: str) -> Verdict:
-    """The evidence is not there, so nobody can say."""
+    """The evidence is missing, so nothing can be decided."""
     return Verdict(check=check, verdict=VerdictKind.UNKNOWN, reason=reason)
 
 
@@ -39,7 +39,7 @@ def over_machines(check: str, verdicts: Sequence[Verdict], nothing: str) -> Verd
     Args:
         check: its name.
         verdicts: one per machine.
-        nothing: reason of the unknown verdict when there is no machine at all.
+        nothing: reason of the unknown verdict if there is no machine at all.
     """
     if not verdicts:
         return unknown(check, nothing)
@@ -51,7 +51,7 @@ def over_machines(check: str, verdicts: Sequence[Verdict], nothing: str) -> Verd
 def mean_over_time(
     samples: Sequence[TelemetrySample], value_of: Callable[[TelemetrySample], float | None]
 ) -> float | None:
-    """Mean weighted by the length of intervals; None when no sample has the value."""
+    """Mean weighted by the length of intervals; None if no sample has the value."""
     known = [(value, sample.duration_s) for sample in samples if (value := value_of(sample)) is not None]
     length_s = sum(duration_s for _, duration_s in known)
     return sum(value * duration_s for value, duration_s in known) / length_s if length_s > 0 else None
@@ -63,11 +63,11 @@ def below_limit(
     shares_of: Callable[[str, Sequence[TelemetrySample]], Mapping[str, float | None]],
     limit: float,
 ) -> Verdict:
-    """Holds means of telemetry against a limit on every machine; unknown where they were not recorded.
+    """Compares means of telemetry with a limit on every machine; unknown where they were not recorded.
 
     Args:
         check: its name.
-        evidence: of the attempt; a machine whose facts were taken counts even when its sampler never started.
+        evidence: of the attempt; includes a machine whose facts were taken even if its sampler never started.
         shares_of: machine and its samples -> means over the trial, by the words after the number ('of CPU time was
             stolen').
         limit: the highest share that passes.
@@ -78,7 +78,7 @@ def below_limit(
             why = evidence.telemetry_problems.get(machine, "")
             return unknown(check, f"{machine}: not recorded during the trial{why and f' ({why})'}")
         said = f"{machine}: {percent(share)} {what}"
-        return invalid(check, f"{said}, over {percent(limit)}") if share > limit else valid(check, said)
+        return invalid(check, f"{said} (limit {percent(limit)})") if share > limit else valid(check, said)
 
     verdicts = [
         judge(machine, what, share)

@@ -21,19 +21,23 @@ class Endpoint:
     origin: str
     """Where the server came from: 'user', 'embedded', 'system', 'fake'."""
     sharded: bool = False
-    """Of RESP: one of several masters that share the keys, and asks for clients that know the others."""
+    """For RESP: one of several masters that share the keys, so clients must know the others."""
 
 
 class Upkeep(Frozen):
-    """What a database says of itself at one moment. None: it does not say, or has no such thing."""
+    """What a database reports about itself at one moment. None: not reported, or it has no such thing."""
 
-    free_bytes: int | None = Field(default=None, description="of the file system of its data, where it is least")
-    disk_unseen: bool = Field(default=False, description="a server of the user's, whose disk is not ours to look at")
+    free_bytes: int | None = Field(
+        default=None, description="free space of its data's file system, on the machine with the least"
+    )
+    disk_unseen: bool = Field(
+        default=False, description="the user's own server, whose disk nephoscope does not inspect"
+    )
     log_bytes: float | None = Field(default=None, description="written to its log, from any origin")
-    cache_hits: float | None = Field(default=None, description="reads that its own cache served, from any origin")
+    cache_hits: float | None = Field(default=None, description="reads served by its own cache, from any origin")
     cache_misses: float | None = Field(default=None, description="the others")
-    debt_bytes: float | None = Field(default=None, description="left to compact or to defragment")
-    trouble: str = Field(default="", description="why it takes no writes, or what it lost; empty: nothing")
+    debt_bytes: float | None = Field(default=None, description="backlog of compaction or defragmentation")
+    trouble: str = Field(default="", description="why it rejects writes, or what it lost; empty: neither")
 
 
 class Database(Protocol):
@@ -42,16 +46,16 @@ class Database(Protocol):
     name: str
 
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        """Brings it up and waits until it answers; its log goes to `log`.
+        """Starts it and waits until it answers; its log goes to `log`.
 
         Raises:
-            DatabaseFailed: it did not come up.
-            TargetUnreachable: a database of the user's does not answer.
+            DatabaseFailed: it did not start.
+            TargetUnreachable: the user's own database does not answer.
         """
         ...
 
     async def stop(self, cluster: Cluster) -> None:
-        """Takes it down; no error when it is down already."""
+        """Stops it; no error if it is already stopped."""
         ...
 
 
@@ -74,7 +78,7 @@ class HasFixtures(Protocol):
     """Can keep a loaded data set and give each trial a fresh copy of it."""
 
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
-        """True when the data set `fixture` was loaded completely."""
+        """True if the data set `fixture` was loaded completely."""
         ...
 
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
@@ -86,7 +90,7 @@ class HasFixtures(Protocol):
         ...
 
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        """A fresh copy of `fixture` for one trial; the copy of the trial before is dropped."""
+        """A fresh copy of `fixture` for one trial; the previous trial's copy is dropped."""
         ...
 
 
@@ -95,51 +99,51 @@ class CanAttach(Protocol):
     """Can be found again by a controller that did not start it."""
 
     async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        """As `start` gave it, of a database that is up and may be under load: nothing of it is changed.
+        """The endpoint that `start` returned, for a running database that may be under load and is not changed.
 
-        `stop` then takes it down, and `log` is that of `start`.
+        `stop` then stops it, and `log` is that of `start`.
 
         Raises:
-            TargetLost: it is not up.
+            TargetLost: it is not running.
         """
         ...
 
 
 @runtime_checkable
 class HasUpkeep(Protocol):
-    """Can tell what sustained load costs it."""
+    """Can report what sustained load costs it."""
 
     async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
-        """At this moment."""
+        """The counters at this moment."""
         ...
 
 
 @runtime_checkable
 class HasReplication(Protocol):
-    """Keeps copies on several machines, and can tell how they stand."""
+    """Keeps copies on several machines, and can report their states."""
 
     async def replication(self, cluster: Cluster) -> dict[str, str]:
-        """Copy -> its state in words; empty when it says nothing. Asked before and after a trial: both must agree."""
+        """Copy -> its state in words; empty if nothing is reported. Read before and after a trial; both must agree."""
         ...
 
 
 @runtime_checkable
 class HasFootprint(Protocol):
-    """Takes another amount of disk than a benchmark reckons with, which is a data set and one copy on each machine."""
+    """Uses a different amount of disk than a benchmark assumes (a data set and one copy on each machine)."""
 
     def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
-        """The most that it takes in the data folder of each of `machines` for such an amount; pure.
+        """The most that it uses in the data folder of each of `machines` for this amount; pure.
 
         Raises:
-            InputError: its settings say something that is no size.
+            InputError: a setting is not a size.
         """
         ...
 
 
 @runtime_checkable
 class HasSettings(Protocol):
-    """Can tell the settings in force."""
+    """Can report the settings in force."""
 
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """Setting -> value as the server says."""
+        """Setting -> value as reported by the server."""
         ...

@@ -1,4 +1,4 @@
-"""A database that is a set of names, with failures on demand. It ships, for rehearsals and tests."""
+"""A fake database: a set of names, with failures on demand. It ships, for rehearsals and tests."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace

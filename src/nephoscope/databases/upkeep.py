@@ -1,4 +1,4 @@
-"""What sustained load costs beside response times, by what a database says of itself: log, cache, debt, free space."""
+"""What sustained load costs besides response times, as reported by a database: log, cache, debt, free space."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -72,5 +72,5 @@ async def _free_on(cluster: Cluster, index: int) -> int:
         .stdout.split()[1:]
     )
     if len(said) != len(folders) or not all(word.isdigit() for word in said):
-        raise OutputUnreadable(f"df on {machine.name} says {said!r}")
+        raise OutputUnreadable(f"unexpected format: df on {machine.name} printed {said!r}")
     return min(map(int, said))

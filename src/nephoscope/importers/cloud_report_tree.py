@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from nephoscope.checks.verdicts import invalid, valid
-from nephoscope.importers.files import FileFormat, Parsed, Place
+from nephoscope.importers.files import FileFormat, FileOrigin, Parsed
 from nephoscope.importers.imported import ImportedMachine, safe_name
 from nephoscope.importers.oltp_logs import COCKROACH, parse_cockroach_workload
 from nephoscope.importers.tool_files import FIO, parse_coremark_file, parse_fio_file, parse_netperf_file
@@ -27,10 +27,10 @@ _LOGS = "logs"
 _CPU_INFO = "cpu_info.txt"
 _RESULTS = re.compile(r"(?P<tool>fio|coremark|netperf|tpcc)-results\..+")
 _MARKED = frozenset({"fio", "coremark", "netperf"})
-"""Tools whose script leaves a file `success` behind; the reports counted no folder without one."""
+"""Tools whose script leaves a file `success`; the reports ignored folders without one."""
 _WAREHOUSES = re.compile(r"tpcc-results-(\d+)")
 _PER_VCPU = (50, 75, 100, 125, 150)
-"""Active warehouses for each vCPU of one machine, as the edition of 2022 asked for."""
+"""Active warehouses for each vCPU of one machine, as the edition of 2022 required."""
 _SIZE = re.compile(r"-(\d*x?large|metal|nano|micro|small|medium)$")
 _NODE = re.compile(r"^[ \t]*(?:\d+:[ \t]*)?(?=Architecture:)", re.MULTILINE)
 """Where lscpu of one machine begins; roachprod writes the number of the machine before it."""
@@ -54,7 +54,7 @@ def parse_any_of_a_tree(text: str) -> Sequence[Parsed]:
     raise OutputUnreadable(f"neither fio, CoreMark, netperf nor TPC-C: {'; '.join(refusals)[:300]}")
 
 
-def place_of(_root: Path, file: Path, benchmark: str) -> Place | None:
+def place_of(_root: Path, file: Path, benchmark: str) -> FileOrigin | None:
     """Where a file stands in such a tree; None: in none."""
     machine = _machine(file)
     if machine is None:
@@ -62,7 +62,7 @@ def place_of(_root: Path, file: Path, benchmark: str) -> Place | None:
     results = _RESULTS.fullmatch(file.parent.name)
     info = _info_beside(file)
     facts = cpu_info_facts(info.read_text(encoding="utf-8", errors="replace")) if info else None
-    return Place(
+    return FileOrigin(
         machine=machine,
         facts=facts,
         beside=(info,) if info else (),
@@ -149,15 +149,15 @@ CLOUD_REPORT_TREE = FileFormat(
     title="an output tree of the Cloud Reports of 2021 and 2022",
     parse=parse_any_of_a_tree,
     unknown=(
-        "which of several runs of a tool the report took; all files are imported",
-        "of other files (scripts, logs of the driver) only that they are there",
-        "cpu_info.txt was written after the run that it stands beside, or before all runs of its cluster",
+        "which of several runs of a tool the report used; all files are imported",
+        "for other files (scripts, logs of the driver), only that they exist",
+        "cpu_info.txt was written after the run in its folder, or before all runs of its cluster",
         *COCKROACH.unknown,
     ),
     checks=(
         *FIO.checks,
         *COCKROACH.checks,
-        ("success-mark", "Refuses output whose script did not leave its mark: the reports did not count it either."),
+        ("success-mark", "Rejects output whose script did not leave the file `success`: the reports ignored it, too."),
     ),
     suffixes=(".json", ".log", ".txt", ".out", ""),
     place=place_of,

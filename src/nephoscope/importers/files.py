@@ -26,8 +26,8 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, ImportedBenchmark, Measurement, Metric, Verdict
 
 MAX_BYTES = 64 * 1024 * 1024
-"""Of one file: larger ones are raw series, not results."""
-MACHINE_UNKNOWN = "machine, CPU, kernel, region and what else ran: as far as the name of a folder says, and no further"
+"""Size limit of a file: larger ones are raw series, not results."""
+MACHINE_UNKNOWN = "machine, CPU, kernel, region and what else ran: known only as far as the name of a folder says"
 ORDER_UNKNOWN = "order and independence of the files of one configuration: they are taken as its replicates"
 
 
@@ -51,15 +51,15 @@ class Parsed(Frozen):
 
 
 @dataclass(frozen=True)
-class Place:
-    """What the path of a file, and its neighbours, say of what is in it."""
+class FileOrigin:
+    """What the path of a file and its neighbours show about its contents."""
 
     machine: ImportedMachine
     facts: Facts | None = None
     beside: tuple[Path, ...] = ()
-    """Files that say so, kept with the trial."""
+    """Files that support this, kept with the trial."""
     load: str = ""
-    """What tells its load from others of the same benchmark, as a part of the benchmark's name."""
+    """What distinguishes its load from others of the same benchmark; becomes part of the benchmark's name."""
     verdicts: tuple[Verdict, ...] = ()
 
 
@@ -70,15 +70,15 @@ class FileFormat:
     name: str
     title: str
     parse: Callable[[str], Sequence[Parsed]]
-    """Raises OutputUnreadable: it is not what the tool writes, or is damaged."""
+    """Raises OutputUnreadable: it is not the tool's output, or is damaged."""
     unknown: tuple[str, ...] = ()
     checks: tuple[tuple[str, str], ...] = ()
     suffixes: tuple[str, ...] = ()
-    """Of files to look at below a folder; empty: all."""
-    place: Callable[[Path, Path, str], Place | None] | None = None
+    """Suffixes of the files to read below a folder; empty: all."""
+    place: Callable[[Path, Path, str], FileOrigin | None] | None = None
     """Of what was imported, one file, and the benchmark in it; none, or None: as the folders above it are called."""
     aside: Callable[[Path], bool] | None = None
-    """Whether a file is read with others, and is no output of its own."""
+    """Whether a file is read together with others instead of separately."""
 
 
 def metric(name: str, unit: str, title: str, *, headline: bool = False, lower: bool = False) -> Metric:
@@ -112,7 +112,7 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
             left_out.append(f"{origin}: {error.message}")
             continue
         for index, one in enumerate(parsed):
-            place = (form.place(path, file, one.benchmark) if form.place else None) or Place(_machine(path, file))
+            place = (form.place(path, file, one.benchmark) if form.place else None) or FileOrigin(_machine(path, file))
             named = one.model_copy(update={"benchmark": safe_name(f"{one.benchmark}{place.load}")})
             benchmarks[named.benchmark] = _merged(benchmarks.get(named.benchmark), named)
             trials.append(_trial(named, file, f"{origin}#{index}" if index else origin, place))
@@ -166,7 +166,7 @@ def _machine(path: Path, file: Path) -> ImportedMachine:
     return ImportedMachine(name=name, provider="other", machine_type=None)
 
 
-def _trial(one: Parsed, file: Path, origin: str, place: Place) -> ImportedTrial:
+def _trial(one: Parsed, file: Path, origin: str, place: FileOrigin) -> ImportedTrial:
     raw = [file, *place.beside]
     return ImportedTrial(
         origin=origin,

@@ -27,7 +27,7 @@ from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.model import Configuration
 
 IMPORTED = "imported"
-"""Stated condition: measured by somebody else."""
+"""Stated condition: measured by others."""
 SEED = 1
 
 
@@ -43,7 +43,9 @@ def write(study: ImportedStudy, folder: ResultsFolder, version: str) -> SourceRe
         why = f": {study.left_out[0]}" if study.left_out else ""
         raise InputError(f"nothing to import{why}", hint="`nephoscope import --help` says what each format looks like")
     if folder.plan_path.exists() and folder.source() is None:
-        raise InputError(f"{folder.path} holds a study", hint="an import needs its own: choose another --out")
+        raise InputError(
+            f"{folder.path} already holds a study", hint="an import needs its own folder: choose another --out"
+        )
     planned = list(_planned(study))
     plan = Plan(
         study=study.name,
@@ -165,7 +167,7 @@ def _study_toml(study: ImportedStudy) -> str:
     replicates = max(_counts(study.trials))
     unknown = f"Not known: {'; '.join(study.unknown)}."
     lines = [
-        "# Written by `nephoscope import`: nobody ran this study as it stands here.",
+        "# Written by `nephoscope import`: nobody ran this study in this form.",
         f"name = {_quoted(study.name)}",
         f"title = {_quoted(study.title)}",
         f"description = {_quoted(chr(10).join((study.description, '', unknown)))}",

@@ -8,7 +8,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Facts, ImportedBenchmark, Measurement, Verdict, VerdictKind
 
 WHOLE = "imported-output"
-"""Check of every imported trial: its output was read whole."""
+"""Check of every imported trial: its output was read completely."""
 CLOUDS = ("aws", "azure", "gcp")
 _UNSAFE = re.compile(r"[^a-z0-9.]+")
 
@@ -16,23 +16,23 @@ _UNSAFE = re.compile(r"[^a-z0-9.]+")
 class ImportedMachine(Frozen):
     """What a trial was measured on, as its source says."""
 
-    name: str = Field(description="of the configuration in charts: 'aws-m5a.2xlarge'")
+    name: str = Field(description="name of the configuration in charts: 'aws-m5a.2xlarge'")
     provider: str = Field(description="'aws', 'azure', 'gcp', or 'other'")
     machine_type: str | None
-    priced_in: str | None = Field(default=None, description="region of its price; where it stood may not be known")
-    count: int = Field(default=1, description="machines of this type that were measured together")
-    database: str | None = Field(default=None, description="system under test, when there is one; for people")
+    priced_in: str | None = Field(default=None, description="region of its price; where it ran may not be known")
+    count: int = Field(default=1, description="number of machines of this type that were measured together")
+    database: str | None = Field(default=None, description="system under test, if there is one; for people")
 
 
 class ImportedTrial(Frozen):
     """One execution of one benchmark by somebody else."""
 
-    origin: str = Field(description="its file or folder, below what was imported")
+    origin: str = Field(description="its file or folder, relative to the import")
     machine: ImportedMachine
     benchmark: str
     measurements: list[Measurement] = []
-    verdicts: list[Verdict] = Field(description="of the importer's checks")
-    failure: str | None = Field(default=None, description="why its output was refused; it then has no numbers")
+    verdicts: list[Verdict] = Field(description="verdicts of the importer's checks")
+    failure: str | None = Field(default=None, description="why its output was rejected; it then has no numbers")
     facts: Facts | None = Field(default=None, description="None: nothing shows the machine")
     cpus: int | None = Field(default=None, description="that were measured")
     started_unix_ms: int | None = None
@@ -75,4 +75,4 @@ def read_whole(what: str) -> Verdict:
     return Verdict(check=WHOLE, verdict=VerdictKind.VALID, reason=f"{what} read whole")
 
 
-WHOLE_TEXT = "Needs output that its parser reads from the first to the last line."
+WHOLE_TEXT = "Needs output that its parser can read from the first to the last line."

@@ -11,7 +11,7 @@ from nephoscope.model.records import Verdict
 from nephoscope.parsers.text import DECIMAL, INTEGER, exactly_one, whole_lines
 
 MAX_ERRORS = 0.01
-"""Share of failed operations over which a run is refused: the limit of our own check of errors."""
+"""Share of failed operations above which a run is rejected: the limit of nephoscope's own check `errors`."""
 _MS, _US = 1e-3, 1e-6
 _NEW_ORDERS = "New-Orders/min"
 
@@ -53,7 +53,7 @@ def parse_cockroach_workload(text: str) -> list[Parsed]:
             rate = metric(f"{row['name']}_per_s", "1/s", f"{row['name']}")
             values += [Value(metric=rate, value=_per_second(row)), *_latencies(row, str(row["name"]))]
     if done == 0:
-        raise OutputUnreadable("cockroach workload log: no final result, or no operation in it: an aborted run")
+        raise OutputUnreadable("cockroach workload log: no final result, or no operation in it: the run was aborted")
     name = "tpcc-cockroach-workload" if tpcc else "cockroach-workload"
     title = "TPC-C of cockroach workload" if tpcc else "cockroach workload"
     return [Parsed(benchmark=name, title=title, values=once(values), verdicts=[_errors(errors, done)])]
@@ -64,7 +64,7 @@ def _per_second(row: re.Match[str]) -> float:
     parts = re.findall(rf"({DECIMAL})([hms])", row["elapsed"])
     elapsed_s = sum(float(number) * {"h": 3600, "m": 60, "s": 1}[unit] for number, unit in parts)
     if elapsed_s <= 0:
-        raise OutputUnreadable("cockroach workload log: a final table of no time")
+        raise OutputUnreadable("cockroach workload log: the final table covers no time")
     return int(row["ops"]) / elapsed_s
 
 
@@ -160,10 +160,10 @@ def parse_hammerdb(text: str) -> list[Parsed]:
     lines = [line.strip() for line in whole]
     end = exactly_one((_HAMMERDB_END.fullmatch(line) for line in lines), "HammerDB log with a TEST RESULT")
     if int(end["nopm"]) == 0:
-        raise OutputUnreadable("HammerDB log: 0 NOPM: nothing was done")
+        raise OutputUnreadable("HammerDB log: 0 NOPM: no transaction completed")
     users = [found["how"] for line in lines if (found := _HAMMERDB_VUSER.fullmatch(line))]
     failed = users.count("FAILED")
-    said = f"{failed} of {len(users)} virtual users failed" if users else "no virtual user says that it ended"
+    said = f"{failed} of {len(users)} virtual users failed" if users else "no virtual user reports that it finished"
     verdict = (invalid if failed or not users else valid)("errors", said)
     versions = [found["version"] for line in lines if (found := _HAMMERDB_VERSION.search(line))]
     values = [
@@ -212,7 +212,7 @@ def parse_ycsb(text: str) -> list[Parsed]:
             seconds = value * (_US if found["unit"] == "us" else _MS)
             values.append(latency(f"latency_{word}_{safe_name(of)}", f"Latency of {of}, {word}", seconds))
     if not any(one.metric.headline for one in values):
-        raise OutputUnreadable("YCSB output: no line [OVERALL], Throughput(ops/sec): the run did not end")
+        raise OutputUnreadable("YCSB output: no line [OVERALL], Throughput(ops/sec): the run did not finish")
     if not any(one.value > 0 for one in values if one.metric.headline):
         raise OutputUnreadable("YCSB output: a throughput of 0")
     verdicts = [_errors(bad, good + bad)] if good + bad else []
@@ -225,16 +225,19 @@ def _errors(failed: int, all_of_them: int) -> Verdict:
     return invalid("errors", said) if share > MAX_ERRORS else valid("errors", said)
 
 
-_CHECKS = (("errors", f"Refuses a run in which over {MAX_ERRORS:.0%} of the operations, or a client, failed."),)
+_CHECKS = (("errors", f"Rejects a run in which over {MAX_ERRORS:.0%} of the operations, or a client, failed."),)
 COCKROACH = FileFormat(
     name="cockroach-workload",
     title="`cockroach workload run`",
     parse=parse_cockroach_workload,
     unknown=(
         "percentiles come from a histogram with one significant digit, from 100 µs to 100 s: a grid of 3 to 6 %",
-        "what takes over 100 s stands at 100 s",
+        "values above 100 s are shown as 100 s",
         "latency includes the wait for a pooled connection",
-        "TPC-C: a lookup of customers by name reads about 12 rows and not 2.5, as it uses the constant of the load",
+        (
+            "TPC-C: a lookup of customers by name reads about 12 rows instead of 2.5, because it uses the loader's "
+            "constant"
+        ),
         "ramp, warehouses, wait times and connections: flags are not printed",
     ),
     checks=_CHECKS,
@@ -244,8 +247,8 @@ GO_TPC = FileFormat(
     title="`go-tpc tpcc run`",
     parse=parse_go_tpc,
     unknown=(
-        "New-Order takes stock from the home warehouse alone: a defect of go-tpc (682637f) that the numbers contain",
-        "the constants of NURand are drawn anew by each process: 3 to 12 rows a lookup, other ones in each run",
+        "New-Order takes stock only from the home warehouse: a defect of go-tpc (682637f) that the numbers contain",
+        "each process draws new constants of NURand: 3 to 12 rows per lookup, different in each run",
         "warehouses, threads and wait times: flags are not printed",
     ),
     checks=_CHECKS,
@@ -264,6 +267,6 @@ YCSB = FileFormat(
     name="ycsb",
     title="YCSB",
     parse=parse_ycsb,
-    unknown=("latency of a closed loop unless -target was given: waiting before the start is not in it",),
+    unknown=("latency of a closed loop unless -target was given: it excludes the wait before the start",),
     checks=_CHECKS,
 )

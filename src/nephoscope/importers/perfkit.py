@@ -25,7 +25,7 @@ UNKNOWN = [
     "direction of a metric: lower is better where the unit is a time or the name says latency, higher otherwise",
     "which metric matters: the first sample of a benchmark heads its chart",
     "units are PerfKitBenchmarker's own; nothing is converted",
-    "validity of a run: samples are published whatever happened beside them",
+    "validity of a run: samples are published whatever else happened",
 ]
 _ABOUT = {"lscpu", "proccpu", "proccpu_mapping", "cpu_vuln", "gcc_version", "glibc_version", "os_metadata", "ulimit"}
 """Samples that hold facts in their labels, and the number 0."""
@@ -45,7 +45,7 @@ def read(path: Path) -> ImportedStudy:
         text = path.read_text(encoding="utf-8")
         samples = parse_samples(text)
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}", hint="name the file of samples") from error
+        raise InputError(f"cannot read {path}: {error}", hint="give the file of samples") from error
     except OutputUnreadable as error:
         raise InputError(f"{path}: {error.message}", hint="expected newline-delimited JSON of samples") from error
     left_out: list[str] = []
@@ -86,7 +86,9 @@ def parse_samples(text: str) -> list[Mapping[str, Any]]:
             whole = all(isinstance(sample[key], str) for key in ("test", "metric", "unit"))
             number_ok = isinstance(sample["value"], int | float) and not isinstance(sample["value"], bool)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise OutputUnreadable(f"samples: line {number} is no sample: {type(error).__name__}: {error}") from error
+            raise OutputUnreadable(
+                f"samples: line {number} is not a sample: {type(error).__name__}: {error}"
+            ) from error
         if not whole or not number_ok or not abs(sample["value"]) < _LARGEST:
             raise OutputUnreadable(f"samples: line {number} has no test, metric, unit and number")
         samples.append(sample)
@@ -117,7 +119,7 @@ def _trial(key: tuple[str, str, str], samples: list[Mapping[str, Any]], left_out
     labels = _labels(samples[0])
     counts = Counter(str(sample["metric"]) for sample in samples)
     several = sorted(name for name, count in counts.items() if count > 1 and name not in _ABOUT)
-    left_out += [f"{test} {run}: {name}: {counts[name]} samples of one name with other labels" for name in several]
+    left_out += [f"{test} {run}: {name}: {counts[name]} samples with one name but different labels" for name in several]
     kept = [one for one in samples if counts[str(one["metric"])] == 1 and one["metric"] not in _ABOUT]
     cpus = labels.get("num_cpus", "")
     return ImportedTrial(

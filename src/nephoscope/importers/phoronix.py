@@ -12,9 +12,9 @@ from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, 
 
 FORMAT = "phoronix"
 UNKNOWN = [
-    "the runs of an entry followed each other on one machine: they are repeats, and no replicates on fresh machines",
+    "the runs of an entry ran in sequence on one machine: they are repeats, not replicates on fresh machines",
     "the suite repeats a run until its spread is small, up to a limit: the number of runs depends on the values",
-    "hardware and software as the suite names them stand in the raw file; nothing of it was checked",
+    "the raw file lists hardware and software as named by the suite; nothing was checked",
     "exit codes and what else ran",
 ]
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,20})?")

@@ -102,9 +102,9 @@ IMPORTERS: Mapping[str, Importer] = {
     "go-tpc": _of_files(_go_tpc, "Logs of `go-tpc tpcc run`: the summary at their end."),
     "hammerdb": _of_files(_hammerdb, "Logs of HammerDB's timed TPROC-C: NOPM and TPM."),
     "ycsb": _of_files(_ycsb, "Output of YCSB clients: throughput and latencies."),
-    "fio": _of_files(_fio, "JSON of fio 2 and 3: a trial for each job."),
+    "fio": _of_files(_fio, "JSON of fio 2 and 3: one trial per job."),
     "perfkit": Importer("Samples of PerfKitBenchmarker: newline-delimited JSON.", "the file of samples", _perfkit),
     "phoronix": Importer(
-        "Results of the Phoronix Test Suite: composite.xml.", "a composite.xml, or a folder of such files", _phoronix
+        "Results of the Phoronix Test Suite: composite.xml.", "a composite.xml, or a folder of these", _phoronix
     ),
 }

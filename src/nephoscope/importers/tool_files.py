@@ -18,7 +18,7 @@ def parse_fio_file(text: str) -> list[Parsed]:
             benchmark=safe_name(f"fio-{job.name}"),
             title=f"fio job {job.name}",
             values=values,
-            verdicts=[(invalid if job.error else valid)("exit-code", f"fio says error {job.error}")],
+            verdicts=[(invalid if job.error else valid)("exit-code", f"fio reports error {job.error}")],
             versions={"fio": report.version},
         )
         for job in report.jobs
@@ -74,7 +74,7 @@ def parse_coremark_file(text: str) -> list[Parsed]:
 
 
 def parse_netperf_file(text: str) -> list[Parsed]:
-    """Rate, and latencies where they were asked for."""
+    """Rate, and latencies if they were requested."""
     found = parse_netperf(text)
     values: list[Value] = []
     if found.bits_per_s is not None:
@@ -95,8 +95,8 @@ FIO = FileFormat(
     title="fio JSON",
     parse=parse_fio_file,
     unknown=(
-        "device, filesystem and memory: whether a cache served the reads cannot be told from the JSON alone",
-        "jobs of one name in one file (without group_reporting) are left out",
+        "device, filesystem and memory: the JSON alone does not show whether a cache served the reads",
+        "jobs with the same name in one file (without group_reporting) are skipped",
     ),
-    checks=(("exit-code", "Refuses a job that fio ended with an error."),),
+    checks=(("exit-code", "Rejects a job that fio ended with an error."),),
 )

@@ -1,4 +1,4 @@
-"""How far a machine's clock is from the controller's, with bounds that hold whatever the way there takes."""
+"""How far a machine's clock is from the controller's, with bounds that hold for any network delay."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import MachineLost, ToolMissing, TrialFailure
 
 GOOD_BOUND_S = 0.05
-"""A bound as tight as this is not asked for again: it is a fifth of the limit that a check holds."""
+"""A bound this tight needs no further reading: it is a fifth of the check's limit."""
 TRIES = 5
 _TIMEOUT_S = 10.0
 _ARGV = ("date", "+%s.%N")
@@ -20,17 +20,17 @@ class ClockOffset:
 
     offset_s: float
     bound_s: float
-    """By how much that may be wrong at most: half the time that asking took."""
+    """Its maximum error: half the duration of the reading."""
 
 
 async def clock_offset(machine: MachineHandle, now_s: Callable[[], float] = time.time) -> ClockOffset | None:
-    """Asks for the time until an answer came quickly enough, at most `TRIES` times; None: it does not tell the time.
+    """Reads the clock until an answer comes quickly enough, at most `TRIES` times; None: it cannot be read.
 
-    What a machine reads lies between the moments before and after it was asked. Steps of the controller's clock in
+    The machine's reading lies between the moments before and after the call. Steps of the controller's clock in
     between, which are rare and short, would show as an offset.
 
     Raises:
-        MachineLost: the machine went away.
+        MachineLost: the machine disappeared.
     """
     best: ClockOffset | None = None
     for _ in range(TRIES):

@@ -16,7 +16,7 @@ GOOD_CLOCK_SOURCES = frozenset({"tsc", "kvm-clock", "arch_sys_counter", "hyperv_
 
 
 class Health(StrEnum):
-    """Of one finding."""
+    """Severity of one finding."""
 
     GOOD = "good"
     WARNING = "warning"
@@ -24,7 +24,7 @@ class Health(StrEnum):
 
 
 class Finding(Frozen):
-    """One thing looked at."""
+    """One thing that was checked."""
 
     what: str
     health: Health
@@ -37,13 +37,13 @@ def examine(facts: Facts, tools: Mapping[Tool, bool], *, min_free_bytes: int = M
 
     Args:
         facts: of the machine.
-        tools: each tool that is needed -> whether it is installed.
-        min_free_bytes: of disk.
+        tools: each required tool -> whether it is installed.
+        min_free_bytes: of disk space.
     """
     return [
         _governor(facts),
-        _share("foreign load", facts.busy_share, MAX_BUSY_SHARE, "stop what runs, then look again"),
-        _share("steal", facts.steal_share, MAX_STEAL_SHARE, "a neighbour takes CPU time: use another host"),
+        _share("foreign load", facts.busy_share, MAX_BUSY_SHARE, "stop other programs, then check again"),
+        _share("steal", facts.steal_share, MAX_STEAL_SHARE, "a neighbour uses CPU time: use another host"),
         _clock_source(facts),
         _disk(facts, min_free_bytes),
         _cgroup(facts),
@@ -57,7 +57,7 @@ def _governor(facts: Facts) -> Finding:
         return Finding(what=what, health=Health.GOOD, found="none visible (usual in a virtual machine)")
     if facts.frequency_governor == "performance":
         return Finding(what=what, health=Health.GOOD, found="performance")
-    hint = "cpupower frequency-set -g performance, so that the clock does not depend on the load before"
+    hint = "run `cpupower frequency-set -g performance`, so that the clock does not depend on the preceding load"
     return Finding(what=what, health=Health.WARNING, found=facts.frequency_governor, hint=hint)
 
 
@@ -80,7 +80,7 @@ def _clock_source(facts: Facts) -> Finding:
 def _disk(facts: Facts, least: int) -> Finding:
     free = facts.disk.free_bytes
     if free is None:
-        return Finding(what="free disk", health=Health.WARNING, found="not known", hint="findmnt could not tell")
+        return Finding(what="free disk", health=Health.WARNING, found="not known", hint="findmnt found no filesystem")
     place = f"{facts.disk.filesystem or 'unknown file system'} on {facts.disk.device or 'an unknown device'}"
     found = f"{free / GIB:.1f} GiB on {place}"
     if free < least:
@@ -94,7 +94,7 @@ def _disk(facts: Facts, least: int) -> Finding:
 def _cgroup(facts: Facts) -> Finding:
     limit = facts.cgroup_cpu_limit
     if limit is None and not facts.cgroups_seen:
-        hint = "every trial will be 'unknown' (check cgroup-limit): make /sys/fs/cgroup readable"
+        hint = "every trial would be 'unknown' (check cgroup-limit): make /sys/fs/cgroup readable"
         return Finding(what="CPU quota", health=Health.WARNING, found="cgroups cannot be read", hint=hint)
     if limit is None:
         return Finding(what="CPU quota", health=Health.GOOD, found="none found")

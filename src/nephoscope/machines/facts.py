@@ -1,8 +1,8 @@
-"""What is observed on a machine: five commands that only look, the last of them a short watch of its CPU time.
+"""Observes a machine with five read-only commands; the last one watches its CPU time for a short while.
 
-`head -v` reads many files in one command; a file that is not there costs nothing. Both looks at /proc/stat are one
-command, with the wait between them on the machine: a command that comes over SSH costs two of a CPU's hundredths of a
-second, and four hosts emulated on one machine would each see it as somebody else's work.
+`head -v` reads many files in one command; a missing file costs nothing. One command reads /proc/stat twice and waits in
+between on the machine: a command over SSH costs 20 ms of a CPU, which four hosts emulated on one machine would each see
+as foreign load.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ _ENVIRONMENT = {"LC_ALL": "C"}
 _LSCPU = ("lscpu", "-J", "-B")
 _HEAD = ("head", "-v", "-c", "65536", "--")
 AGAIN = "==> again <=="
-"""Between the two looks of the watch."""
+"""Seconds between the two readings."""
 _STAT = shlex.join((*_HEAD, "/proc/stat", "/proc/uptime"))
 _WATCH = f'{_STAT}; sleep "$1"; shift; echo; echo "{AGAIN}"; {_STAT} "$@"'
-"""Of a shell: seconds, and files that are read with the second look."""
+"""Arguments of a shell: seconds, and files that are read with the second reading."""
 _FILES = (
     "/proc/loadavg",
     "/proc/meminfo",
@@ -57,18 +57,18 @@ class Looks:
 async def gather_facts(
     machine: MachineHandle, observe_s: float = 0.5, *, cgroups: str = text.CGROUPS
 ) -> tuple[Facts, dict[str, str]]:
-    """Looks at a machine, in about `observe_s` + 0.1 s.
+    """Observes a machine, in about `observe_s` + 0.1 s.
 
     Args:
-        machine: where to look.
-        observe_s: seconds between the two looks at its CPU time; /proc/stat counts in steps of 10 ms per CPU.
+        machine: which one.
+        observe_s: seconds between the two readings of its CPU time; /proc/stat counts in steps of 10 ms per CPU.
         cgroups: where its control groups are mounted.
 
     Returns:
-        The facts, and each command with its verbatim output. What the machine does not say is None.
+        The facts, and each command with its verbatim output. Facts that the machine does not report are None.
 
     Raises:
-        MachineLost: the machine went away.
+        MachineLost: the machine disappeared.
     """
     verbatim: dict[str, str] = {}
 
@@ -87,7 +87,7 @@ async def gather_facts(
         return said
 
     findmnt_argv = ("findmnt", "-J", "-b", "-o", "SOURCE,FSTYPE,OPTIONS,SIZE,AVAIL,MAJ:MIN", "-T", machine.data_dir)
-    # Before the watch, so that the watch does not see them; the files with the affinity of what is measured.
+    # Before the watch, so that it does not see them; these files show the affinity of whatever is measured.
     lscpu, findmnt = await asyncio.gather(look(_LSCPU), look(findmnt_argv))
     clock = await clock_offset(machine)
     at_unix_ms = time.time_ns() // 1_000_000
@@ -144,7 +144,7 @@ def facts_of(looks: Looks) -> Facts:
 
 
 def cpu_facts(lscpu: Mapping[str, str]) -> dict[str, Any]:
-    """Facts by name, from the fields of `lscpu`; what it does not say is None."""
+    """Facts by name, from the fields of `lscpu`; missing ones are None."""
     online = text.cpu_list(lscpu.get("On-line CPU(s) list"))
     return {
         "cpu_model": text.word(lscpu.get("Model name")),

@@ -1,4 +1,4 @@
-"""Text that a Linux machine says of itself -> values. Pure; whatever is absent or unreadable is None, never 0.
+"""Text that describes a Linux machine -> values. Pure; whatever is absent or unreadable is None, never 0.
 
 Formats: `lscpu -J -B` (util-linux), `findmnt -J -b`, proc(5), and the kernel's Documentation/admin-guide (cgroup-v1,
 cgroup-v2, numastat). `head -v` writes `==> name <==` before each file: that is how many files come in one answer.
@@ -15,29 +15,29 @@ from nephoscope.model.units import KIB
 
 _MARKER = re.compile(r"^==> (/[^\n]*) <==\n", re.MULTILINE)
 _UNLIMITED_BYTES = 2**60
-"""cgroup v1 says 'no limit' as the largest multiple of a page below 2^63."""
+"""cgroup v1 expresses 'no limit' as the largest multiple of a page below 2^63."""
 
 
 def split_files(text: str) -> dict[str, str]:
-    """Path -> content of every file in the output of `head -v`; files that could not be read are not in it."""
+    """Path -> content of every file in the output of `head -v`; files that could not be read are missing."""
     parts = _MARKER.split(text)
     return {path: content.strip() for path, content in zip(parts[1::2], parts[2::2], strict=True)}
 
 
 def whole_number(text: str | None) -> int | None:
-    """The leading whole number of `text`, as in '1048576 (2 instances)'; None when there is none."""
+    """The leading whole number of `text`, as in '1048576 (2 instances)'; None if there is none."""
     found = re.match(r"\s*(\d+)", text or "")
     return int(found[1]) if found else None
 
 
 def word(text: str | None) -> str | None:
-    """`text` without blanks around it; None when nothing is left, or when the tool wrote '-' for nothing."""
+    """`text` without surrounding blanks; None if nothing is left, or if the tool wrote '-' for nothing."""
     stripped = (text or "").strip()
     return stripped if stripped not in {"", "-"} else None
 
 
 def cpu_list(text: str | None) -> tuple[int, ...] | None:
-    """CPU ids of a kernel list such as '0-2,8'; None when it is not one."""
+    """CPU ids of a kernel list such as '0-2,8'; None if it is not one."""
     ids: list[int] = []
     for part in (text or "").strip().split(","):
         span = re.fullmatch(r"(\d+)(?:-(\d+))?", part)
@@ -48,9 +48,9 @@ def cpu_list(text: str | None) -> tuple[int, ...] | None:
 
 
 def lscpu_fields(text: str) -> dict[str, str]:
-    """Field -> data of `lscpu -J`, nested fields of newer versions included; empty when it is not its JSON.
+    """Field -> data of `lscpu -J`, nested fields of newer versions included; empty if it is not its JSON.
 
-    A fact that cannot be read ends no trial; `parsers.lscpu` refuses such output.
+    An unreadable fact does not end a trial; `parsers.lscpu` rejects such output.
     """
     try:
         rows = json.loads(text)["lscpu"]
@@ -67,7 +67,7 @@ def lscpu_fields(text: str) -> dict[str, str]:
 
 
 def virtualization(lscpu: Mapping[str, str]) -> str | None:
-    """Hypervisor vendor; 'none' when the CPU flags are known and say no hypervisor; None when nothing is known."""
+    """Hypervisor vendor; 'none' if the CPU flags are known and show no hypervisor; None if nothing is known."""
     vendor = word(lscpu.get("Hypervisor vendor"))
     if vendor is not None:
         return vendor
@@ -82,7 +82,7 @@ def keyed_lines(text: str | None) -> dict[str, str]:
 
 
 def kib_field(fields: Mapping[str, str], key: str) -> int | None:
-    """A field of /proc/meminfo in bytes; the file writes KiB and calls them kB."""
+    """A field of /proc/meminfo in bytes; the file contains KiB and calls them kB."""
     kib = whole_number(fields.get(key))
     return None if kib is None else kib * KIB
 
@@ -106,7 +106,7 @@ def uptime_s(text: str | None) -> float | None:
 
 @dataclass(frozen=True)
 class CpuTimes:
-    """A `cpu` line of /proc/stat in clock ticks. Guest time is inside user time and not counted twice."""
+    """A `cpu` line of /proc/stat in clock ticks. User time includes guest time, which is not counted twice."""
 
     busy: int
     steal: int
@@ -114,12 +114,12 @@ class CpuTimes:
 
 
 def cpu_times(stat: str | None) -> CpuTimes | None:
-    """The first line of /proc/stat; None when it is not there or too short."""
+    """The first line of /proc/stat; None if it is missing or too short."""
     return _cpu_line((stat or "").partition("\n")[0], "cpu")
 
 
 def cpu_times_by_cpu(stat: str | None) -> dict[str, CpuTimes]:
-    """The lines of single CPUs in /proc/stat, by their name ('cpu0'); a CPU that is off has none."""
+    """The lines of single CPUs in /proc/stat, by their name ('cpu0'); an offline CPU has none."""
     found = {line.split(" ", 1)[0]: line for line in (stat or "").splitlines() if re.match(r"cpu\d+ ", line)}
     times = {name: _cpu_line(line, name) for name, line in found.items()}
     return {name: one for name, one in times.items() if one is not None}
@@ -136,7 +136,7 @@ def _cpu_line(line: str, name: str) -> CpuTimes | None:
 
 
 def shares_between(first: CpuTimes | None, second: CpuTimes | None) -> tuple[float | None, float | None]:
-    """(busy, steal) shares of all CPU time between two looks; None when no time passed or a look is missing."""
+    """(busy, steal) shares of all CPU time between two readings; None if no time passed or a reading is missing."""
     if first is None or second is None or second.total <= first.total:
         return None, None
     total = second.total - first.total
@@ -147,7 +147,7 @@ def shares_between(first: CpuTimes | None, second: CpuTimes | None) -> tuple[flo
 
 
 def busy_share_by_cpu(first: str | None, second: str | None) -> dict[str, float]:
-    """Busy share of each CPU between two looks at /proc/stat; a CPU without time, or seen only once, is left out."""
+    """Busy share of each CPU between two readings of /proc/stat, without CPUs that had no time or appear only once."""
     earlier, later = cpu_times_by_cpu(first), cpu_times_by_cpu(second)
     shares = {name: shares_between(earlier.get(name), times)[0] for name, times in later.items()}
     return {name: share for name, share in shares.items() if share is not None}
@@ -158,10 +158,11 @@ CGROUPS = "/sys/fs/cgroup"
 
 
 def cgroup_folders(self_cgroup: str | None, root: str = CGROUPS) -> list[str]:
-    """Folders whose limits hold for a process, from its own up to the root, of cgroup v1 (cpu, memory) and v2.
+    """Folders whose limits apply to a process, from its own up to the root, of cgroup v1 (cpu, memory) and v2.
 
     Args:
-        self_cgroup: /proc/self/cgroup. In a container its path may not exist below the root: roots are always in.
+        self_cgroup: /proc/self/cgroup. In a container its path may not exist below the root, so roots are always
+        included.
         root: where they are mounted.
     """
     mounts = {"cpu": f"{root}/cpu", "memory": f"{root}/memory", "": root}
@@ -187,15 +188,15 @@ CGROUP_FILES = (
     "memory.limit_in_bytes",
     "cgroup.controllers",
 )
-"""Limits, and the file that every folder of cgroup v2 has: it tells 'no limit' from 'nothing to be seen here'."""
+"""Limits, and the file in every folder of cgroup v2: it distinguishes 'no limit' from 'nothing visible here'."""
 
 
 def cgroups_seen(self_cgroup: str | None, files: Mapping[str, str]) -> bool:
-    """Would a CPU limit have been found? True as well when the kernel says that it has no cgroups at all.
+    """Would a CPU limit have been found? Also True if the kernel says that it has no cgroups at all.
 
     Args:
-        self_cgroup: /proc/self/cgroup; None when it is not there, empty when no hierarchy is mounted.
-        files: what could be read of `CGROUP_FILES` in `cgroup_folders`.
+        self_cgroup: /proc/self/cgroup; None if it is missing, empty if no hierarchy is mounted.
+        files: those of `CGROUP_FILES` in `cgroup_folders` that could be read.
     """
     telling = ("/cpu.max", "/cpu.cfs_quota_us", "/cgroup.controllers")
     return self_cgroup == "" or any(path.endswith(telling) for path in files)
@@ -225,7 +226,7 @@ def cgroup_memory_limit_bytes(files: Mapping[str, str]) -> int | None:
 
 
 def filesystem_of(findmnt: str) -> dict[str, Any]:
-    """The one filesystem of `findmnt -J -b -T folder`; empty when it is not its JSON."""
+    """The one filesystem of `findmnt -J -b -T folder`; empty if it is not its JSON."""
     try:
         found = json.loads(findmnt)["filesystems"][0]
     except (ValueError, KeyError, IndexError, TypeError):
@@ -243,7 +244,7 @@ def queue_files(filesystem: Mapping[str, Any]) -> list[str]:
 
 
 def disk_of(filesystem: Mapping[str, Any], files: Mapping[str, str]) -> Disk:
-    """The disk below a data folder, out of `findmnt` and the kernel's files."""
+    """The disk below a data folder, from `findmnt` and the kernel's files."""
     queue = {path.rpartition("/")[2]: files[path] for path in reversed(queue_files(filesystem)) if path in files}
     active = re.search(r"\[([^\]]+)\]", queue.get("scheduler", ""))
     return Disk(

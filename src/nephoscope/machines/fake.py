@@ -1,4 +1,4 @@
-"""A machine that is a table of answers: it ships, so that a whole study can be rehearsed without machine or clock."""
+"""A machine made of a table of answers. It ships, so that a whole study can be rehearsed without machine or clock."""
 
 import shlex
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +12,7 @@ from nephoscope.model.errors import NephoscopeError, OutputUnreadable, ToolMissi
 
 @dataclass(frozen=True)
 class Answer:
-    """What a program says, how long it takes (in the fake clock's time), or the error that it ends in."""
+    """What a program prints, how long it takes (in the fake clock's time), or the error that it raises."""
 
     stdout: bytes = b""
     stderr: bytes = b""
@@ -26,7 +26,7 @@ AnswerTo = Callable[[Sequence[str], bytes], Answer]
 
 
 class Elapses(Protocol):
-    """A clock that can be told that time passes."""
+    """A clock that somebody else can advance."""
 
     def elapse(self, seconds: float) -> None:
         """Lets time pass."""
@@ -50,7 +50,7 @@ class FakeRemote:
         if answer.error is not None:
             raise answer.error
         if answer.takes_s > timeout_s:
-            raise ToolTimedOut(f"{argv[0]} did not end within {timeout_s:.0f} s and was killed")
+            raise ToolTimedOut(f"{argv[0]} did not finish within {timeout_s:.0f} s and was killed")
         if save_as is not None:
             save_as.parent.mkdir(parents=True, exist_ok=True)
             save_as.with_name(f"{save_as.name}.stdout").write_bytes(answer.stdout)
@@ -65,7 +65,7 @@ class FakeRemote:
         argv: Sequence[str],
         *,
         log: Path,
-        errors: Path | None = None,  # noqa: ARG002 - a fake has nothing to say there
+        errors: Path | None = None,  # noqa: ARG002 - a fake has no errors to write
         environment: Mapping[str, str] | None = None,  # noqa: ARG002 - answers do not depend on it
         pinned: bool = True,  # noqa: ARG002 - nor on this
     ) -> Background:
@@ -82,7 +82,7 @@ class FakeRemote:
         """See `Remote.download`: there is nothing."""
         raise OutputUnreadable(f"{remote} is not on this fake machine, so {local} was not written")
 
-    async def _work(self, seconds: float, save_as: Path | None) -> None:  # noqa: ARG002 - a command that is kept is as long
+    async def _work(self, seconds: float, save_as: Path | None) -> None:  # noqa: ARG002 - saving takes no time
         self._clock.elapse(seconds)
 
     def _answer(self, argv: Sequence[str], stdin: bytes) -> Answer:
@@ -102,6 +102,6 @@ class _FakeBackground:
     def running(self) -> bool:
         return self._running
 
-    async def stop(self, *, signal: int, timeout_s: float) -> int | None:  # noqa: ARG002 - it obeys at once
+    async def stop(self, *, signal: int, timeout_s: float) -> int | None:  # noqa: ARG002 - it stops at once
         self._running = False
         return 0

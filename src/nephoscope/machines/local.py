@@ -23,7 +23,7 @@ _READ_BYTES = 1 << 16
 
 
 class LocalRemote:
-    """Runs commands here, pinned to `cpus` where asked."""
+    """Runs commands here, pinned to `cpus` on request."""
 
     def __init__(self, cpus: Sequence[int], inside: Sequence[str] = ()) -> None:
         """It.
@@ -51,12 +51,13 @@ class LocalRemote:
         except TimeoutError as error:
             said = err.content().decode(errors="replace").strip()[-300:]
             raise ToolTimedOut(
-                f"{argv[0]} did not end within {timeout_s:.0f} s and was killed{f'; it said: {said}' if said else ''}",
-                hint="look at its raw output; give it more time in the study if the machine is just slow",
+                f"{argv[0]} did not finish within {timeout_s:.0f} s and was "
+                f"killed{f'; it said: {said}' if said else ''}",
+                hint="check its raw output; if the machine is just slow, give it more time in the study",
             ) from error
         finally:
             await _end(process, signals.SIGKILL, 0)
-            with suppress(TimeoutError):  # what a killed tool had said is kept, and its pipes are read to their end
+            with suppress(TimeoutError):  # the output of a killed tool is kept, and its pipes are read to the end
                 async with asyncio.timeout(_KILL_WAIT_S):
                     await asyncio.gather(_drain(process.stdout, out), _drain(process.stderr, err))
             out.close()
@@ -89,7 +90,7 @@ class LocalRemote:
         try:
             await asyncio.to_thread(shutil.copyfile, remote, local)
         except FileNotFoundError as error:
-            raise OutputUnreadable(f"{remote} is not there: the tool that should have written it did not") from error
+            raise OutputUnreadable(f"{remote} is missing: the tool that should have written it did not") from error
         except OSError as error:
             if error.filename == remote:
                 raise OutputUnreadable(f"{remote} cannot be read: {error.strerror}") from error
@@ -129,12 +130,12 @@ def _opened(log: Path) -> IO[bytes]:
 
 
 def _inherited() -> dict[str, str]:
-    """Ours without libpq's: a PGOPTIONS or PGHOSTADDR of the person's shell would reach some tools and not others."""
+    """Our environment without libpq's variables: the shell's PGOPTIONS or PGHOSTADDR would reach only some tools."""
     return {name: value for name, value in os.environ.items() if not name.startswith("PG")}
 
 
 class _LocalBackground:
-    """A child that goes on."""
+    """A child that keeps running."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
@@ -147,7 +148,7 @@ class _LocalBackground:
 
 
 class _Sink:
-    """Takes a stream: into memory, into a file as it arrives, and line by line to a listener."""
+    """Copies a stream: into memory, into a file as it arrives, and line by line to a listener."""
 
     def __init__(self, path: Path | None, on_line: Callable[[str], None] | None) -> None:
         self._path = path
@@ -185,7 +186,7 @@ class _Sink:
 async def _feed(stream: asyncio.StreamWriter | None, content: bytes) -> None:
     if stream is None:
         return
-    with suppress(BrokenPipeError, ConnectionResetError):  # a tool need not read what it is given
+    with suppress(BrokenPipeError, ConnectionResetError):  # a tool need not read its input
         stream.write(content)
         await stream.drain()
     stream.close()
@@ -199,7 +200,7 @@ async def _drain(stream: asyncio.StreamReader | None, sink: _Sink) -> None:
 
 
 async def _end(process: asyncio.subprocess.Process, signal: int, timeout_s: float) -> int | None:
-    """Ends a process, then whatever is left of its session; None when it had to be killed."""
+    """Ends a process, then whatever is left of its session; None if it had to be killed."""
     killed = False
     if process.returncode is None:
         with suppress(ProcessLookupError):

@@ -1,7 +1,7 @@
-"""A memory limit around what is measured: a control group of its own, for reads that the page cache must not answer.
+"""A memory limit around whatever is measured: a separate control group, for reads that the page cache must not serve.
 
-Pages that a process of the group reads or writes are counted in it, so the kernel drops them again beyond the limit.
-Both versions of control groups; making one needs root on the machine.
+Pages that a process of the group reads or writes count towards it, so the kernel drops them beyond the limit. Supports
+both versions of control groups; creating one needs root on the machine.
 """
 
 import hashlib
@@ -33,8 +33,9 @@ echo "$2" > "$group/$limit"
 [ ! -e "$group/$swap" ] || echo "$swap_bytes" > "$group/$swap"
 echo "$group"
 """
-"""The group lies below our own (version 1) or at the root, which alone may hold processes beside groups (version 2).
-Only version 2 has `cgroup.controllers`, in every group."""
+"""The group lies below our own (version 1) or at the root, the only one that may hold both processes and groups
+(version 2). Only version 2 has `cgroup.controllers`, in every group.
+"""
 _INSIDE = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
 
 
@@ -53,7 +54,7 @@ class MemoryGroup:
 async def memory_limited(
     machine: MachineHandle, limit_bytes: int, *, cgroups: str = CGROUPS
 ) -> AsyncIterator[MemoryGroup]:
-    """A group with this limit, swap included, for the time of the block. One at a time for each data folder.
+    """A group with this limit, swap included, for the duration of the block. One at a time for each data folder.
 
     Args:
         machine: where the group is made.
@@ -61,7 +62,7 @@ async def memory_limited(
         cgroups: where its control groups are mounted.
 
     Raises:
-        EnvironmentProblem: the machine does not let us make one.
+        EnvironmentProblem: the machine does not allow creating one.
     """
     name = f"nephoscope-{hashlib.sha256(machine.data_dir.encode()).hexdigest()[:12]}"
     argv = ["sh", "-c", _MAKE, "sh", name, str(limit_bytes), cgroups]
@@ -69,8 +70,9 @@ async def memory_limited(
     if made.exit_code != 0:
         said = made.stderr.decode(errors="replace").strip()[-200:]
         raise EnvironmentProblem(
-            f"{machine.name} lets us make no control group with a memory limit: {said}",
-            hint="run as root; without a limit the page cache answers reads, and the check cache-served refuses them",
+            f"{machine.name} does not allow creating a control group with a memory limit: {said}",
+            hint="run as root; without a limit the page cache serves reads, and the check cache-served rejects the "
+            "trial",
         )
     group = MemoryGroup(made.stdout.decode().strip())
     try:

@@ -18,11 +18,11 @@ class Command:
     """After this it is killed with everything it started."""
     stdin: bytes = b""
     environment: Mapping[str, str] = field(default_factory=dict)
-    """Added to the machine's, of which no variable that begins with PG is passed on."""
+    """Added to the machine's environment, without its variables that start with PG."""
     on_line: Callable[[str], None] | None = None
     """Called with every line of its stdout."""
     pinned: bool = True
-    """With the machine's CPU affinity; False for commands that only look."""
+    """With the machine's CPU affinity; False for commands that only observe."""
     allowed: Sequence[int] = ()
     """Exit codes besides 0 that are results and not failures."""
 
@@ -38,27 +38,27 @@ class Completed:
     duration_s: float
 
     def require(self, *allowed: int) -> "Completed":
-        """Itself, when it ended with 0 or one of `allowed`.
+        """Returns itself if the exit code was 0 or one of `allowed`.
 
         Raises:
-            ToolFailed: otherwise, with the end of what the tool said.
-            NoSpaceOnMachine: it said that the disk is full.
+            ToolFailed: otherwise, with the end of the tool's output.
+            NoSpaceOnMachine: the tool reported that the disk is full.
         """
         if self.exit_code == 0 or self.exit_code in allowed:
             return self
         said = (self.stderr or self.stdout).decode(errors="replace").strip()[-600:]
-        raise tool_failed(f"{self.argv[0]} ended with exit code {self.exit_code}: {said or 'it said nothing'}")
+        raise tool_failed(f"{self.argv[0]} failed with exit code {self.exit_code}: {said or 'no output'}")
 
 
 class Background(Protocol):
-    """A process that goes on while other things happen."""
+    """A process that runs in the background."""
 
     def running(self) -> bool:
-        """True while it has not ended."""
+        """True while it is running."""
         ...
 
     async def stop(self, *, signal: int, timeout_s: float) -> int | None:
-        """Sends `signal`, waits, kills its session after `timeout_s`; its exit code, None when it had to be killed."""
+        """Sends `signal`, waits, kills its session after `timeout_s`; its exit code, None if it had to be killed."""
         ...
 
 
@@ -73,8 +73,8 @@ class Remote(Protocol):
             save_as: local path without suffix: its output goes to `.stdout` and `.stderr` there, as it arrives.
 
         Raises:
-            ToolMissing: the program is not there.
-            ToolTimedOut: it did not end in time.
+            ToolMissing: the program is not installed.
+            ToolTimedOut: it did not finish in time.
         """
         ...
 
@@ -87,10 +87,10 @@ class Remote(Protocol):
         environment: Mapping[str, str] | None = None,
         pinned: bool = True,
     ) -> Background:
-        """Starts a command that goes on; its output goes to `log` (a local path), its stderr to `errors` when given.
+        """Starts a background command; its output goes to `log` (a local path), its stderr to `errors` if given.
 
         Raises:
-            ToolMissing: the program is not there.
+            ToolMissing: the program is not installed.
         """
         ...
 
@@ -102,20 +102,20 @@ class Remote(Protocol):
         """Copies a file from the machine.
 
         Raises:
-            OutputUnreadable: it is not there.
+            OutputUnreadable: the file does not exist.
         """
         ...
 
 
 @dataclass(frozen=True)
 class MachineHandle:
-    """A machine of a cluster that exists: its name, its port and where measured things may put their data."""
+    """An existing machine of a cluster: its name, its port and the folders for measured data."""
 
     name: str
     remote: Remote
     address: str
-    cpus: tuple[int, ...] = field(metadata={"help": "ids of the CPUs in the affinity mask of what is measured"})
+    cpus: tuple[int, ...] = field(metadata={"help": "ids of the CPUs in the affinity mask of whatever is measured"})
     data_dir: str
-    """A folder of the machine, on the disk that is measured."""
+    """A folder of the machine, on the disk to measure."""
     more_data_dirs: tuple[str, ...] = ()
-    """Where several disks are apart: one on each of the others."""
+    """With several separate disks: one folder on each of the others."""

@@ -1,8 +1,8 @@
-"""JSON lines of `nephoscope-load telemetry` (raw counters, one line an interval) -> rates. Pure.
+"""JSON lines of `nephoscope-load telemetry` (raw counters, one line per interval) -> rates. Pure.
 
 The counters are the kernel's: /proc/stat in clock ticks, /proc/diskstats in sectors of 512 bytes, /proc/net/dev in
-bytes. Disks: whole disks alone, as a partition, a loop device or a device-mapper volume would count the same bytes
-twice. Network: every interface but loopback; on a machine with bridges the same bytes may be seen twice.
+bytes. Disks: only whole disks, because a partition, a loop device or a device-mapper volume would count the same bytes
+twice. Network: every interface except loopback; on a machine with bridges the same bytes may count twice.
 """
 
 import re
@@ -66,11 +66,11 @@ def parse_telemetry(text: str) -> list[TelemetrySample]:
     """Differences of consecutive lines, as rates over each interval.
 
     Args:
-        text: the sampler's whole stdout. Its last line may be cut off, as the sampler is stopped by a signal.
+        text: the sampler's whole stdout. Its last line may be cut off, because a signal stops the sampler.
 
     Returns:
-        One sample per interval; empty when the sampler wrote fewer than two lines. A line at which no clock tick had
-        passed since the one before (the sampler catching up after a stall) is joined to the interval after it.
+        One sample per interval; empty if the sampler wrote fewer than two lines. If no clock tick passed since the
+        previous line (the sampler catches up after a stall), the line joins the next interval.
 
     Raises:
         OutputUnreadable: a line before the last one is damaged, or time runs backwards.
@@ -100,7 +100,7 @@ def parse_telemetry(text: str) -> list[TelemetrySample]:
 
 
 def _between(before: _Line, after: _Line) -> TelemetrySample | None:
-    """Rates over one interval; None when no time, or no clock tick of the machine, passed in it."""
+    """Rates over one interval; None if no time, or no clock tick of the machine, passed in it."""
     duration_s = after.elapsed_s - before.elapsed_s
     earlier = {cpu.cpu: cpu for cpu in before.cpu}
     shares = {cpu.cpu: _shares(earlier[cpu.cpu], cpu) for cpu in after.cpu if cpu.cpu in earlier}
@@ -133,7 +133,7 @@ def _between(before: _Line, after: _Line) -> TelemetrySample | None:
 
 
 def _quota_used_up_share(before: _Quota | None, after: _Quota | None) -> float | None:
-    """None: no quota has ever been kept. A group that did not run has used none of it."""
+    """None: there never was a quota. A group that did not run used none of it."""
     if before is None or after is None or after.periods == 0:
         return None
     throttled = max(0, after.throttled_periods - before.throttled_periods)
@@ -141,9 +141,9 @@ def _quota_used_up_share(before: _Quota | None, after: _Quota | None) -> float |
 
 
 def _shares(before: _Cpu, after: _Cpu) -> dict[str, float] | None:
-    """Shares of the time that passed; None when none did (a CPU that is off).
+    """Shares of the elapsed time; None if no time passed (an offline CPU).
 
-    The kernel's idle and iowait counters may run backwards by a tick (proc(5)): such a difference counts as none.
+    The kernel's idle and iowait counters may run backwards by a tick (proc(5)): such a difference counts as zero.
     """
     fields = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
     ticks = {name: max(0, getattr(after, name) - getattr(before, name)) for name in fields}
@@ -161,7 +161,7 @@ def _shares(before: _Cpu, after: _Cpu) -> dict[str, float] | None:
 
 
 def _whole_disks(before: _Line, after: _Line) -> list[tuple[_Disk, _Disk]]:
-    """Each that was there all the time, as it was and as it is."""
+    """Every item present in both readings, with its old and new value."""
     earlier = {disk.name: disk for disk in before.disks}
     return [
         (earlier[disk.name], disk) for disk in after.disks if disk.name in earlier and _WHOLE_DISK.fullmatch(disk.name)
@@ -169,7 +169,7 @@ def _whole_disks(before: _Line, after: _Line) -> list[tuple[_Disk, _Disk]]:
 
 
 def _disk_busy_share(before: _Line, after: _Line, duration_s: float) -> float | None:
-    """The kernel's counter runs while a request is under way, and a little ahead of the clock."""
+    """The kernel's counter runs while a request is in flight, and a little ahead of the clock."""
     pairs = _whole_disks(before, after)
     busy_ms = [new.io_ms - old.io_ms for old, new in pairs if new.io_ms is not None and old.io_ms is not None]
     return min(1.0, max(0, *busy_ms, 0) / 1000 / duration_s) if busy_ms else None

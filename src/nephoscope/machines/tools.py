@@ -12,15 +12,15 @@ class Tool:
 
     name: str
     package: str = ""
-    """Debian's package that holds it; empty: none does."""
+    """The Debian package that contains it; empty if none does."""
     version_argv: tuple[str, ...] = ("--version",)
     """Arguments with which it prints its version and exits with 0."""
     hint: str = ""
-    """How to get it, where installing the package is not the way."""
+    """How to get it if installing the package is not the way."""
 
     @property
     def install_hint(self) -> str:
-        """What to try when it is not installed."""
+        """What to try if it is not installed."""
         if self.hint or not self.package:
             return self.hint or f"install {self.name} or put it on your PATH"
         return f"apt-get install {self.package}"
@@ -28,7 +28,7 @@ class Tool:
 
 LOAD = Tool(
     "nephoscope-load",
-    hint="it comes with nephoscope's wheel: install nephoscope again, or put nephoscope-load on your PATH",
+    hint="it is part of nephoscope's wheel: reinstall nephoscope, or put nephoscope-load on your PATH",
 )
 FINDMNT = Tool("findmnt", "util-linux")
 FLOCK = Tool("flock", "util-linux")
@@ -44,5 +44,5 @@ _KNOWN = {tool.name: tool for tool in (LOAD, FINDMNT, FLOCK, LSBLK, LSCPU, PKILL
 
 
 def install_hint(program: str) -> str:
-    """What to try when a program that machines need is not installed; empty for any other program."""
+    """What to try if a program that machines need is not installed; empty for any other program."""
     return _KNOWN[program].install_hint if program in _KNOWN else ""

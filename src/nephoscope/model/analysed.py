@@ -39,15 +39,17 @@ from nephoscope.model.rows import (
 
 
 class Levels(Frozen):
-    """What verdicts and intervals were made with: a page that repeats them for other prices needs it."""
+    """The settings behind verdicts and intervals. A page that recomputes them for other prices needs these."""
 
-    alpha: float = Field(default=0.05, description="of the claims of one family")
-    confidence: float = Field(default=0.95, description="of intervals")
-    exact_pairs: int = Field(default=2500, description="up to so many pairs of values a p-value is enumerated")
+    alpha: float = Field(default=0.05, description="significance level of one family of claims")
+    confidence: float = Field(default=0.95, description="confidence level of the intervals")
+    exact_pairs: int = Field(
+        default=2500, description="a p-value is enumerated exactly up to this many pairs of values"
+    )
 
 
 class AnalysedStudy(Frozen):
-    """Everything a report shows. It computes nothing on top."""
+    """Everything a report shows. The report itself computes nothing."""
 
     schema_: Literal["nephoscope/analysis/1"] = Field(default="nephoscope/analysis/1", alias="schema")
     study: str
@@ -82,7 +84,7 @@ class AnalysedStudy(Frozen):
     price_performance: list[PricePerformance] = []
     price_comparisons: list[PriceComparison] = []
     claims: list[ClaimRow] = []
-    price_date: str | None = Field(default=None, description="the day at whose prices costs are")
+    price_date: str | None = Field(default=None, description="the day whose prices the costs use")
     configurations: list[ConfigurationRow] = []
     family_comparisons: list[FamilyComparison] = []
     gate: list[GateRow] = []
@@ -90,5 +92,5 @@ class AnalysedStudy(Frozen):
     growth: list[GrowthRow] = []
     passes: list[PassRow] = []
     bounds: list[BoundRow] = []
-    source: SourceRecord | None = Field(default=None, description="of imported results; None: measured here")
-    inputs_digest: str | None = Field(default=None, description="of all that it was made from; None: not known")
+    source: SourceRecord | None = Field(default=None, description="source of imported results; None: measured here")
+    inputs_digest: str | None = Field(default=None, description="digest of all input of the analysis; None: not known")

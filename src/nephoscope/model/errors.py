@@ -1,4 +1,4 @@
-"""Every error a person can meet: what happened, whose move it is, what to try. Exit codes are API.
+"""Every error that a user can see: what happened, whose move it is, what to try. Exit codes are API.
 
 | exit code | meaning | class |
 |---|---|---|
@@ -9,7 +9,7 @@
 | 4 | some trials failed, were not run, or (`parse`, `parse-output`) could not be read; everything else was done | |
 | 5 | another process works on this results folder | FolderInUse |
 | 6 | results could not be stored (disk full, read-only) | StorageFailed |
-| 7 | `claims`: a claim does not hold by these data | ClaimsFailed |
+| 7 | `claims`: the data do not support a claim | ClaimsFailed |
 | 129, 130, 143 | stopped by a closed terminal (SIGHUP), by Ctrl-C, by SIGTERM; `run` again resumes | |
 """
 
@@ -33,12 +33,12 @@ _STORAGE_HINTS = {
     errno.ENOSPC: "free some space on that disk and run the same command again: it resumes",
     errno.EDQUOT: "your disk quota is used up: free some space and run the same command again",
     errno.EROFS: "the file system is read-only: choose another folder with --out",
-    errno.EACCES: "you may not write there: choose another folder with --out",
+    errno.EACCES: "you have no permission to write there: choose another folder with --out",
 }
 
 
 STORAGE_ERRNOS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
-"""An OSError with one of these says nothing of the program that met it, wherever it came from."""
+"""An OSError with one of these is about the disk, not about the program that raised it."""
 
 
 class Move(StrEnum):
@@ -49,7 +49,7 @@ class Move(StrEnum):
     OURS = "ours"
     """A defect of nephoscope."""
     NOBODY = "nobody"
-    """Nothing to do: it may pass by itself."""
+    """Nothing to do: the problem may go away by itself."""
 
 
 class Stopped(Exception):
@@ -85,7 +85,7 @@ class InputError(NephoscopeError):
 
 
 class StudyError(InputError):
-    """A study file is wrong; the message holds `file:line: key` for each problem, one a line."""
+    """A study file is wrong; the message holds `file:line: key` for each problem, one per line."""
 
 
 class NewerSchema(InputError):
@@ -109,7 +109,7 @@ class EnvironmentProblem(NephoscopeError):
 
 
 class ToolMissing(EnvironmentProblem):
-    """A tool is not installed; the benchmark that needs it is not run."""
+    """A tool is not installed, so the benchmark that needs it does not run."""
 
     failure_class = "tool_missing"
 
@@ -127,19 +127,19 @@ class MachineUnreachable(EnvironmentProblem):
 
 
 class AccessDenied(EnvironmentProblem):
-    """A machine answers and does not let us in: wrong user, wrong key."""
+    """A machine answers but rejects the login: wrong user, wrong key."""
 
     failure_class = "access_denied"
 
 
 class HostKeyRefused(EnvironmentProblem):
-    """A machine shows another host key than the one it is known by."""
+    """A machine's host key differs from the one known for it."""
 
     failure_class = "host_key_refused"
 
 
 class ClockOff(EnvironmentProblem):
-    """Clocks of load machines that must begin together differ by too much."""
+    """The clocks of load machines that must start together differ by too much."""
 
     failure_class = "clock_off"
 
@@ -151,13 +151,13 @@ class MachineInUse(EnvironmentProblem):
 
 
 class CleanupFailed(EnvironmentProblem):
-    """Machines of a study could not be given back, and may cost money."""
+    """Machines of a study could not be deleted, and may still cost money."""
 
     failure_class = "machines_left"
 
 
 class LeaseLost(EnvironmentProblem):
-    """Other controllers of a study heard nothing of this one for long, and took its trials over."""
+    """Other controllers of a study heard nothing from this one for too long, and took over its trials."""
 
     failure_class = "taken_for_dead"
 
@@ -181,12 +181,12 @@ class StorageFailed(NephoscopeError):
     def of(cls, path: Path, error: OSError) -> "StorageFailed":
         """For a failed write of `path`, with a hint by its cause."""
         what = error.strerror or str(error)
-        default = "look at the disk's health, then run the same command again: it resumes"
+        default = "check the disk's health, then run the same command again: it resumes"
         return cls(f"could not store {path}: {what}", hint=_STORAGE_HINTS.get(error.errno or 0, default))
 
 
 class ClaimsFailed(NephoscopeError):
-    """A claim that was published does not hold by the data at hand."""
+    """The data at hand do not support a published claim."""
 
     exit_code = 7
     failure_class = "claims_failed"
@@ -202,7 +202,7 @@ class FilesUnreadable(NephoscopeError):
 
 
 class TrialFailure(NephoscopeError):
-    """A trial could not be finished; the study goes on with the next one."""
+    """A trial could not be finished; the study continues with the next one."""
 
     exit_code = EXIT_TRIALS_FAILED
     failure_class = "trial"
@@ -216,20 +216,20 @@ class ToolFailed(TrialFailure):
 
 
 class ToolTimedOut(TrialFailure):
-    """A tool did not end in time and was killed."""
+    """A tool did not finish in time and was killed."""
 
     failure_class = "timeout"
 
 
 class OutputUnreadable(TrialFailure):
-    """A tool's output is not what its parser knows: garbage, nothing, or another version."""
+    """A parser does not recognise a tool's output: it is garbage, empty, or from another version."""
 
     failure_class = "output_unreadable"
     move = Move.OURS
 
 
 class TargetLost(TrialFailure):
-    """The database died or went away during a trial."""
+    """The database died or disappeared during a trial."""
 
     failure_class = "target_lost"
 
@@ -247,7 +247,7 @@ class NoSpaceOnMachine(TrialFailure):
 
 
 def tool_failed(message: str, *, hint: str = "", otherwise: type[TrialFailure] = ToolFailed) -> TrialFailure:
-    """Of a tool or a server that ended with an error: a full disk is told by the words of the operating system."""
+    """A tool or server ended with an error. The operating system's message shows whether a disk is full."""
     if os.strerror(errno.ENOSPC) in message:
         return NoSpaceOnMachine(message, hint=MORE_SPACE)
     return otherwise(message, hint=hint)
@@ -257,44 +257,44 @@ MORE_SPACE = "free some space, choose another --out folder, or lower the data se
 
 
 class InfrastructureFailure(TrialFailure):
-    """Machines could not be had or were lost. Nothing was measured, so the trial is tried again on new machines."""
+    """Machines could not be created, or were lost. Nothing was measured, so the trial runs again on new machines."""
 
     failure_class = "infrastructure"
     move = Move.NOBODY
 
 
 class CapacityLacking(InfrastructureFailure):
-    """The zone has no such machines at the moment: the next listed zone is tried, then it is waited for."""
+    """The zone has no such machines at the moment: the next listed zone is tried, then nephoscope waits."""
 
     failure_class = "capacity"
 
 
 class QuotaReached(InfrastructureFailure):
-    """The account may not have more such machines: fewer clusters are kept at once."""
+    """The account's quota allows no more such machines: nephoscope keeps fewer clusters at once."""
 
     failure_class = "quota"
     move = Move.YOURS
 
 
 class Throttled(InfrastructureFailure):
-    """The provider was asked too often: it is waited for."""
+    """The provider limits the rate of requests: nephoscope waits."""
 
     failure_class = "throttled"
 
 
 class MachineLost(InfrastructureFailure):
-    """A machine went away or cannot be reached any more: taken back by the provider, crashed, cut off."""
+    """A machine disappeared or cannot be reached any more: preempted by the provider, crashed, or disconnected."""
 
     failure_class = "machine_lost"
 
 
 class BudgetReached(TrialFailure):
-    """The budget has no more for a cluster on which a trial went on: it was given back. A larger one begins it anew."""
+    """The budget ran out during a trial, so its cluster was deleted. With a larger budget the trial restarts."""
 
     failure_class = "budget"
 
 
 class MachineUnsupported(TrialFailure):
-    """The provider does not make such a machine there; trying again would not help."""
+    """The provider does not offer such a machine there; trying again would not help."""
 
     failure_class = "unsupported"

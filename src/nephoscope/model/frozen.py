@@ -1,19 +1,19 @@
-"""The base of every value of ours: frozen, and strict about keys it does not know."""
+"""The base of all of nephoscope's values: frozen, and strict about unknown keys."""
 
 from pydantic import BaseModel, ConfigDict
 from pydantic_core import PydanticCustomError
 
 
 class Frozen(BaseModel):
-    """A frozen value; unknown keys are errors, infinities and NaN are refused."""
+    """A frozen value; unknown keys are errors, infinities and NaN are rejected."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 CONFLICT = "parameters_do_not_fit"
-"""Kind of the error of values that are right one by one, and wrong together."""
+"""Error kind for values that are valid one by one but contradict each other."""
 
 
 def conflict(text: str) -> PydanticCustomError:
-    """For a validator to raise: `text` as it is, without pydantic's own words before it."""
+    """An error for a validator to raise: `text` as it is, without pydantic's prefix."""
     return PydanticCustomError(CONFLICT, "{text}", {"text": text})

@@ -1,6 +1,6 @@
-"""The nouns that stages hand to each other, as frozen values. `store` writes them, everybody may read them.
+"""The values that stages pass to each other, all frozen. `store` writes them, everybody may read them.
 
-Names follow the glossary (docs/concepts/glossary.md). Units are SI and stand at the end of a name. A missing value is
+Names follow the glossary (docs/concepts/glossary.md). Units are SI and come last in a name. A missing value is
 `None` and never 0.
 """
 
@@ -14,7 +14,7 @@ from nephoscope.model.frozen import Frozen
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
 EMULATED = "emulated"
-"""Stated condition: the machines are parts of one, and numbers are of no real machine."""
+"""Stated condition: the machines are parts of one, so the numbers describe no real machine."""
 
 
 class Direction(StrEnum):
@@ -34,13 +34,13 @@ class Metric(Frozen):
     clock: str = Field(default="", description="what the clock measures, for latencies and rates")
     headline: bool = Field(
         default=False,
-        description="the metric a benchmark is ranked by; one for each job where it has jobs",
+        description="the metric a benchmark is ranked by; one per job if it has jobs",
     )
-    per_cpu: bool = Field(default=False, description="dividing by the number of CPUs means something")
+    per_cpu: bool = Field(default=False, description="dividing it by the number of CPUs is meaningful")
 
 
 class Measurement(Frozen):
-    """One number read from raw output. `at_s`: seconds since the start; None for the number of the whole trial."""
+    """One number read from raw output. `at_s`: seconds since the start; None if the number covers the whole trial."""
 
     metric: str
     unit: str
@@ -50,7 +50,7 @@ class Measurement(Frozen):
 
 
 class VerdictKind(StrEnum):
-    """Three-valued, as a crashed check is not a passed one."""
+    """Three values, because a check that crashed did not pass."""
 
     VALID = "valid"
     INVALID = "invalid"
@@ -58,7 +58,7 @@ class VerdictKind(StrEnum):
 
 
 class Verdict(Frozen):
-    """What one check says of one attempt, and why."""
+    """The result of one check for one attempt, with its reason."""
 
     check: str
     verdict: VerdictKind
@@ -78,18 +78,20 @@ class Disk(Frozen):
 
 
 class Facts(Frozen):
-    """What was observed on a machine at one moment. None: this machine does not say."""
+    """What was observed on a machine at one moment. None: this machine does not report it."""
 
     at_unix_ms: int | None = Field(description="None: imported, and not stored there")
     hostname: str | None = None
     cpu_model: str | None = None
     cpu_vendor: str | None = None
-    cpu_family: int | None = Field(default=None, description="of CPUID; with the two below it names the CPU's design")
+    cpu_family: int | None = Field(
+        default=None, description="from CPUID; with the two below it identifies the CPU's design"
+    )
     cpu_model_number: int | None = None
     cpu_stepping: int | None = None
     architecture: str | None = None
     cpus_online: int | None = None
-    cpus_allowed: int | None = Field(default=None, description="in the affinity mask of what is measured")
+    cpus_allowed: int | None = Field(default=None, description="CPUs in the affinity mask of whatever is measured")
     sockets: int | None = None
     cores_per_socket: int | None = None
     threads_per_core: int | None = None
@@ -108,17 +110,19 @@ class Facts(Frozen):
     open_files_limit: int | None = None
     load_1m: float | None = None
     clock_offset_s: float | None = Field(default=None, description="its clock - the controller's")
-    clock_offset_bound_s: float | None = Field(default=None, description="by how much that may be wrong")
+    clock_offset_bound_s: float | None = Field(default=None, description="uncertainty of that offset")
     steal_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`")
-    busy_share: float | None = Field(default=None, description="of all CPU time over `observed_for_s`, by anybody")
+    busy_share: float | None = Field(
+        default=None, description="busy share of all CPU time over `observed_for_s`, by any process"
+    )
     busy_share_by_cpu: dict[str, float] = Field(
-        default={}, description="the same of each CPU, by its name ('cpu0'); empty: not seen"
+        default={}, description="the same for each CPU, by name ('cpu0'); empty: not observed"
     )
     observed_for_s: float | None = None
     cgroup_cpu_limit: float | None = Field(default=None, description="in CPUs; None: no limit found")
     cgroups_seen: bool | None = Field(
         default=None,
-        description="True: a limit would have been found, or the kernel has no cgroups; None: nobody looked",
+        description="True: a limit would have been found, or the kernel has no cgroups; None: not checked",
     )
     disk: Disk = Disk()
 
@@ -126,7 +130,7 @@ class Facts(Frozen):
 class TelemetrySample(Frozen):
     """One interval of a machine's counters, as rates. Shares are of all CPUs of the machine together."""
 
-    at_s: float = Field(description="end of the interval, since the sampler's start")
+    at_s: float = Field(description="end of the interval, in seconds since the sampler's start")
     duration_s: float
     cpu_busy_share: float
     cpu_user_share: float
@@ -135,13 +139,19 @@ class TelemetrySample(Frozen):
     cpu_steal_share: float
     cpus_busy_share: dict[str, float] = Field(description="busy share of each CPU, by its name ('cpu0')")
     cpus_steal_share: dict[str, float] = Field(description="stolen share of each CPU, by its name")
-    cpu_quota_used_up_share: float | None = Field(default=None, description="of its periods; None: it has no quota")
+    cpu_quota_used_up_share: float | None = Field(
+        default=None, description="share of the quota's periods; None: there is no quota"
+    )
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None
-    disk_busy_share: float | None = Field(default=None, description="with requests under way: of the busiest disk")
+    disk_busy_share: float | None = Field(
+        default=None, description="share of time with requests in flight, of the busiest disk"
+    )
     network_receive_bytes_per_s: float | None
     network_send_bytes_per_s: float | None
-    sampler_cpu_share: float | None = Field(default=None, description="the sampler's own CPU time, of one core")
+    sampler_cpu_share: float | None = Field(
+        default=None, description="the sampler's own CPU time, as a share of one core"
+    )
 
 
 class CommandRecord(Frozen):
@@ -152,16 +162,18 @@ class CommandRecord(Frozen):
     started_unix_ms: int
     duration_s: float
     exit_code: int | None = Field(description="None: killed or never ended")
-    allowed_exit_codes: list[int] = Field(default=[], description="besides 0: results, and no failures")
+    allowed_exit_codes: list[int] = Field(
+        default=[], description="exit codes besides 0 that mean results and not failures"
+    )
     output: str | None = Field(default=None, description="name of its raw files (.stdout, .stderr), when kept")
 
 
 Relation = Literal["at least", "above", "at most", "below"]
-"""Of what was observed to a limit."""
+"""Relation of what was observed to a limit."""
 
 
 class Series(Frozen):
-    """A rate with a value for each interval of a trial, at equal steps."""
+    """A rate with one value per interval of a trial; the intervals are equally long."""
 
     metric: str
     unit: str
@@ -170,10 +182,10 @@ class Series(Frozen):
 
 
 class Reads(Frozen):
-    """What a job says of its reads of files or of a device."""
+    """What a job reports about its reads from files or a device."""
 
     job: str
-    direct: bool = Field(description="past the page cache")
+    direct: bool = Field(description="bypasses the page cache")
     files_bytes: int = Field(gt=0)
     memory_bytes: int | None = Field(default=None, gt=0, description="limit of the page cache; None: the machine's")
     bytes_per_s: float = Field(gt=0)
@@ -181,7 +193,7 @@ class Reads(Frozen):
 
 
 class CpuPhase(Frozen):
-    """A time in which workers did nothing but compute."""
+    """A period in which workers did nothing but compute."""
 
     workers: int = Field(ge=1)
     cpu_s: float = Field(ge=0, description="user and system time of all workers")
@@ -189,7 +201,7 @@ class CpuPhase(Frozen):
 
 
 class NetworkBytes(Frozen):
-    """What a machine received and sent while it was sampled, over every interface but loopback."""
+    """Bytes that a machine received and sent while it was sampled, on every interface except loopback."""
 
     machine: str
     sampled_s: float = Field(gt=0)
@@ -198,15 +210,19 @@ class NetworkBytes(Frozen):
 
 
 class ResourceUse(Frozen):
-    """What a machine did while it was sampled: medians over its seconds, so that begin and end weigh little."""
+    """What a machine did while it was sampled: medians over the seconds, so that the start and the end weigh little."""
 
     machine: str
     sampled_s: float = Field(gt=0)
-    cpu_busy_share: float = Field(ge=0, le=1, description="of the CPUs that what is measured may use, stolen time too")
-    cpu_quota_used_up_share: float | None = Field(
-        default=None, ge=0, le=1, description="of the periods of its quota of CPU time; None: it has none"
+    cpu_busy_share: float = Field(
+        ge=0, le=1, description="busy share, with stolen time, of the CPUs available to whatever is measured"
     )
-    disk_busy_share: float | None = Field(description="with requests under way, of the busiest disk; None: not seen")
+    cpu_quota_used_up_share: float | None = Field(
+        default=None, ge=0, le=1, description="share of the periods of its CPU quota; None: it has none"
+    )
+    disk_busy_share: float | None = Field(
+        description="share of time with requests in flight, of the busiest disk; None: not observed"
+    )
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None
     network_receive_bytes_per_s: float | None
@@ -214,7 +230,7 @@ class ResourceUse(Frozen):
 
 
 class Observations(Frozen):
-    """What a benchmark's output shows, besides its numbers, for the checks."""
+    """What a benchmark's output shows besides its numbers; input for the checks."""
 
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []
@@ -228,27 +244,29 @@ class SearchEvidence(Frozen):
 
 
 class SustainedEvidence(Frozen):
-    """What the confirmations of a search cost the database beside response times. None: it does not say."""
+    """What the confirmations of a search cost the database besides response times. None: not reported."""
 
     seconds: float = Field(gt=0, description="of all confirmations, set-up included")
-    free_bytes: int | None = Field(description="after the last one, on the machine that has least")
-    free_lost_per_s: float | None = Field(description="negative: space came free")
-    disk_unseen: bool = Field(default=False, description="a server of the user's, whose disk is not ours to look at")
+    free_bytes: int | None = Field(description="after the last one, on the machine with the least")
+    free_lost_per_s: float | None = Field(description="negative: space was freed")
+    disk_unseen: bool = Field(
+        default=False, description="the user's own server, whose disk nephoscope does not inspect"
+    )
     log_per_s: float | None
     cache_hit_share: float | None
-    debt_per_s: float | None = Field(description="growth of what is left to compact or to defragment")
-    trouble: str = Field(default="", description="why it took no writes, or what it lost; empty: nothing")
+    debt_per_s: float | None = Field(description="growth of the backlog of compaction or defragmentation")
+    trouble: str = Field(default="", description="why it rejected writes, or what it lost; empty: neither happened")
 
 
 class Requirement(Frozen):
-    """What a method asks of a number before it counts."""
+    """A limit that a method sets before a number is valid."""
 
     what: str
-    observed: float | None = Field(description="None: too few operations to say")
+    observed: float | None = Field(description="None: too few operations to decide")
     relation: Relation
     limit: float
     unit: str
-    source: str = Field(description="whose rule it is")
+    source: str = Field(description="who set the rule")
 
     @property
     def met(self) -> bool | None:
@@ -267,61 +285,67 @@ class OperationErrors(Frozen):
     """How often operations of a kind were retried, or failed, with one SQLSTATE, over the whole action."""
 
     operation: str
-    sqlstate: str = Field(description="or `lost` (the connection), `data` (rows that cannot be), `protocol`")
+    sqlstate: str = Field(description="or `lost` (the connection), `data` (impossible rows), `protocol`")
     kind: Literal["retried", "failed"]
     count: int = Field(ge=1)
 
 
 class Saturation(Frozen):
-    """What the load generator says of itself over the measurement interval. None: nobody could say."""
+    """The load generator's own counters over the measurement interval. None: not available."""
 
     threads: int = Field(ge=1)
-    thread_cpu_share: float | None = Field(description="the most that one thread used in one second, of its wall time")
-    run_queue_share: float | None = Field(description="ready and not running: of the worst thread's wall time")
-    steal_s_per_s: float | None = Field(description="CPUs of its machine that the hypervisor gave to others")
-    machine_cpus: int | None = Field(default=None, description="of its machine, or machines; null: it did not say")
+    thread_cpu_share: float | None = Field(
+        description="the busiest thread's CPU share of wall time in its busiest second"
+    )
+    run_queue_share: float | None = Field(
+        description="time ready but not running, as a share of the worst thread's wall time"
+    )
+    steal_s_per_s: float | None = Field(
+        description="share of its machine's CPU time that the hypervisor gave to others"
+    )
+    machine_cpus: int | None = Field(default=None, description="of its machine or machines; null: not reported")
     throttled_share: float | None = Field(description="periods of 100 ms in which the cgroup's quota was used up")
     pacing_error_p99_s: float | None = Field(description="its own lateness; None: nothing was paced")
     queued_while_idle_share: float | None = Field(
-        description="operations taken over 1 ms late although a connection was free"
+        description="operations started over 1 ms late although a connection was free"
     )
     retransmitted_segments: int | None
     dropped_packets: int | None
     round_trips_per_s: float
     calibration_per_s: float | None = Field(
-        description="empty round trips per second on as many connections, before the trial"
+        description="empty round trips per second on the same number of connections, before the trial"
     )
-    calibration_thread_cpu_share: float | None = Field(description="as `thread_cpu_share`, while it was calibrated")
+    calibration_thread_cpu_share: float | None = Field(description="as `thread_cpu_share`, during calibration")
 
 
 class OperationEvidence(Frozen):
-    """What a database benchmark says of itself, for the checks."""
+    """What a database benchmark reports about itself; input for the checks."""
 
-    attempted: int = Field(ge=0, description="operations ended in the measurement interval")
+    attempted: int = Field(ge=0, description="operations completed in the measurement interval")
     failed: int = Field(ge=0)
     client_cpu_share: float | None = Field(description="client CPU time / (CPUs of its machine x interval)")
     broken_conditions: list[str] = Field(description="consistency conditions that do not hold")
     conditions_checked: int = Field(ge=0)
-    conditions_expected: bool = Field(description="the workload has conditions, and they were to be checked")
+    conditions_expected: bool = Field(description="the workload has conditions, and checking them was requested")
     counters_compared: int = Field(ge=0)
-    counters_expected: bool = Field(description="the workload has counters, and they were to be compared")
+    counters_expected: bool = Field(description="the workload has counters, and comparing them was requested")
     disagreeing_counters: list[str] = Field(default=[], description="server counters that differ from the client's")
     audits_passed: int = Field(ge=0)
     audits_unjudged: int = Field(ge=0, description="quantities with too few draws to judge")
-    failed_audits: list[str] = Field(default=[], description="draws outside their specification")
+    failed_audits: list[str] = Field(default=[], description="random draws outside their specification")
     offered: int | None = Field(default=None, description="arrivals due in the interval; None: closed pace")
     not_sent: int | None = Field(default=None, description="arrivals that were never started; None: closed pace")
     errors: list[OperationErrors] = []
     requirements: list[Requirement] = []
-    saturation: Saturation | None = Field(default=None, description="None: its output does not say")
-    search: SearchEvidence | None = Field(default=None, description="None: a load was given, and not searched")
-    sustained: SustainedEvidence | None = Field(default=None, description="None: nobody looked")
+    saturation: Saturation | None = Field(default=None, description="None: the output does not say")
+    search: SearchEvidence | None = Field(default=None, description="None: the load was given, not searched for")
+    sustained: SustainedEvidence | None = Field(default=None, description="None: not checked")
     exit_code: int
     message: str = ""
 
 
 class Expected(Frozen):
-    """What a trial's configuration asked for, as far as a check can hold it against facts."""
+    """What a trial's configuration demands, as far as a check can compare it with facts."""
 
     cpus: int | Literal["all"] = "all"
     memory_bytes: int | None = None
@@ -339,21 +363,27 @@ class Expected(Frozen):
 
 
 class Evidence(Frozen):
-    """All that the checks may look at, of one attempt."""
+    """Everything the checks may use, for one attempt."""
 
     expected: Expected
     facts_before: dict[str, Facts]
     facts_after: dict[str, Facts]
     telemetry: dict[str, list[TelemetrySample]] = Field(description="by machine; empty when the sampler failed")
-    telemetry_problems: dict[str, str] = Field(default={}, description="by machine: why its telemetry is not readable")
+    telemetry_problems: dict[str, str] = Field(default={}, description="by machine: why its telemetry cannot be read")
     commands: list[CommandRecord]
     operations: OperationEvidence | None = None
     measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
-    emulated: bool = Field(default=False, description="machines are parts of one, and share its other CPUs")
-    own_quotas: dict[str, float] = Field(default={}, description="by machine: CPUs of the quota that is a part of it")
+    emulated: bool = Field(default=False, description="the machines are parts of one and share its other CPUs")
+    own_quotas: dict[str, float] = Field(
+        default={}, description="by machine: CPUs of the quota that its specification includes"
+    )
     load_machines: list[str] = Field(default=[], description="names of the machines of the load generator")
-    replication_before: dict[str, str] | None = Field(default=None, description="copy -> state; None: there is one")
-    replication_after: dict[str, str] | None = Field(default=None, description="the same; None: it could not be asked")
+    replication_before: dict[str, str] | None = Field(
+        default=None, description="copy -> state; None: there is only one copy"
+    )
+    replication_after: dict[str, str] | None = Field(
+        default=None, description="the same; None: it could not be queried"
+    )
     series: list[Series] = []
     reads: list[Reads] = []
     cpu_phases: list[CpuPhase] = []
@@ -362,14 +392,14 @@ class Evidence(Frozen):
 class BenchmarkUse(Frozen):
     """A benchmark with its parameters resolved (defaults filled in), as a study uses it."""
 
-    name: str = Field(description="unique in the study; what charts call it")
+    name: str = Field(description="unique in the study; the name in charts")
     uses: str = Field(description="the benchmark's own name in the registry")
     version: int
     parameters: dict[str, Any]
 
 
 class TrialIntent(Frozen):
-    """trial.json: what a trial is, written before anything starts. Its id is a hash of all inputs."""
+    """trial.json: the definition of a trial, written before anything starts. Its id is a hash of all inputs."""
 
     schema_: Literal["nephoscope/trial/1"] = Field(default="nephoscope/trial/1", alias="schema")
     id: str
@@ -389,14 +419,15 @@ class TrialIntent(Frozen):
 
 
 class StartedRecord(Frozen):
-    """started.json: what really began."""
+    """started.json: what was actually started."""
 
     schema_: Literal["nephoscope/started/1"] = Field(default="nephoscope/started/1", alias="schema")
     at_unix_ms: int | None = Field(description="None: imported, and not stored there")
     nephoscope_version: str
     machines: dict[str, str] = Field(description="role -> machine name; further load machines are 'load 2' ...")
     measured_cpus: dict[str, list[str]] = Field(
-        default={}, description="machine -> names of the CPUs in the affinity mask of what is measured ('cpu0')"
+        default={},
+        description="machine -> names of the CPUs in the affinity mask of whatever is measured ('cpu0')",
     )
     tool_versions: dict[str, str]
     conditions: list[str] = Field(default=[], description="stated conditions, for example 'co-located'")
@@ -419,7 +450,7 @@ class FactsRecord(Frozen):
     machine: str
     before: Facts
     after: Facts | None = None
-    verbatim: dict[str, str] = Field(default={}, description="command -> its output, of the first look")
+    verbatim: dict[str, str] = Field(default={}, description="command -> its output, when first inspected")
 
 
 class Status(Frozen):
@@ -456,7 +487,7 @@ class Plan(Frozen):
 
 
 class ImportedBenchmark(Frozen):
-    """A benchmark that somebody else ran: what its numbers are called, as no code of ours declares them."""
+    """A benchmark that somebody else ran: names of its numbers, which no benchmark of nephoscope declares."""
 
     name: str
     title: str = Field(description="for people")
@@ -465,23 +496,23 @@ class ImportedBenchmark(Frozen):
 
 
 class SourceRecord(Frozen):
-    """source.json: where imported results come from, and what is not known of them."""
+    """source.json: where imported results come from, and what is not known about them."""
 
     schema_: Literal["nephoscope/source/1"] = Field(default="nephoscope/source/1", alias="schema")
     format: str = Field(description="which importer read it")
     source: str = Field(description="who published it, and where")
     licence: str
-    unknown: list[str] = Field(description="what the source does not say, so that nobody reads it into the numbers")
+    unknown: list[str] = Field(description="what the source does not say, so that nobody assumes it")
     benchmarks: list[ImportedBenchmark]
     checks: dict[str, str] = Field(default={}, description="check of the importer -> its sentence for the report")
-    left_out: list[str] = Field(default=[], description="'file: why' of everything that was found and not read")
+    left_out: list[str] = Field(default=[], description="'file: reason' for every file that was found but not read")
 
 
 _MS_PER_HOUR = 3_600_000
 
 
 class Lease(Frozen):
-    """lease.json: what an attempt holds of the world, with its price, written before any machine is asked for."""
+    """lease.json: the machines an attempt holds, with their price, written before any machine is requested."""
 
     schema_: Literal["nephoscope/lease/1"] = Field(default="nephoscope/lease/1", alias="schema")
     cluster: str = Field(description="key of its cluster, by which the provider finds every machine and volume")
@@ -489,10 +520,12 @@ class Lease(Frozen):
     provider: str
     region: str | None = None
     zone: str | None = Field(default=None, description="None: the configuration names none")
-    usd_per_hour: float | None = Field(description="of the whole cluster; None: not known")
-    quoted_usd: float | None = Field(description="for the expected duration; None: not known")
+    usd_per_hour: float | None = Field(description="of the whole cluster; None: unknown")
+    quoted_usd: float | None = Field(description="for the expected duration; None: unknown")
     reserved_usd: float | None = Field(
-        default=None, description="the budget set so much aside for the cluster, and ends it before; None: no budget"
+        default=None,
+        description="the budget reserves this much for the cluster, and ends the cluster before it is "
+        "spent; None: no budget",
     )
     begun_unix_ms: int
 
@@ -503,17 +536,19 @@ class Lease(Frozen):
 
 
 class StateRecord(Frozen):
-    """One line of a trial's states.jsonl: the state that it came into."""
+    """One line of a trial's states.jsonl: a state it entered."""
 
     state: str = Field(description="see docs/concepts/architecture.md, 'States of a trial'")
     at_unix_ms: int
-    attempt: int = Field(ge=0, description="0: none was begun")
+    attempt: int = Field(ge=0, description="0: no attempt was started")
     reason: str = ""
 
 
 class Resumption(Frozen):
-    """resume.json: what a controller needs to go on with a measurement that was begun by one that died."""
+    """resume.json: what a controller needs to continue a measurement whose controller died."""
 
     schema_: Literal["nephoscope/resume/1"] = Field(default="nephoscope/resume/1", alias="schema")
-    dsn: str | None = Field(description="of the trial's own data, without a password; None: there is no database")
-    measured: bool = Field(default=False, description="all raw output is here; the database may be stopped by now")
+    dsn: str | None = Field(
+        description="connection string of the trial's own data, without a password; None: there is no database"
+    )
+    measured: bool = Field(default=False, description="all raw output is stored; the database may already be stopped")

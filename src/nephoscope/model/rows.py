@@ -22,16 +22,16 @@ class ComparisonVerdict(StrEnum):
 
 
 class ConfigurationRow(Frozen):
-    """What is known of a configuration's database machine: its name as ordered, its CPU as observed."""
+    """What is known about a configuration's database machine: its type as ordered, its CPU as observed."""
 
     configuration: str
     provider: str
     machine_type: str | None
     family: str | None = Field(description="'m6i', 'n2-standard', 'Ds_v5'")
-    vcpus: int | None = Field(description="observed, else as the name of the type says")
+    vcpus: int | None = Field(description="observed, else taken from the name of the type")
     memory_gib_per_vcpu: float | None = Field(description="observed")
     cpu_vendor: str | None = Field(description="'AMD', 'Intel' or 'Arm'")
-    cpu_design: str | None = Field(description="by CPUID: 'Milan', 'Ice Lake'; never guessed from a model's name")
+    cpu_design: str | None = Field(description="from CPUID: 'Milan', 'Ice Lake'; never guessed from a model name")
     cpu_model: str | None
     threads_per_core: int | None
     numa_nodes: int | None
@@ -48,16 +48,16 @@ class FamilyComparison(Frozen):
     direction: Direction
     left: str
     right: str
-    matched_by: str = Field(description="what is equal within a block")
+    matched_by: str = Field(description="keys that are equal within a block")
     blocks: int
-    n_left: int = Field(description="types of the left group in blocks with both")
+    n_left: int = Field(description="types of the left group, in blocks that hold both groups")
     n_right: int
     ratio: float = Field(description="left / right: the median of all ratios within blocks")
-    low: float | None = Field(description="of the ratio's interval; None: too few types for one")
+    low: float | None = Field(description="end of the ratio's interval; None: too few types for one")
     high: float | None
     coverage: float | None
-    p_value: float = Field(description="exact, of all relabellings within blocks")
-    p_adjusted: float = Field(description="Benjamini-Hochberg over all questions of the study")
+    p_value: float = Field(description="exact p-value over all relabellings within blocks")
+    p_adjusted: float = Field(description="p-value after Benjamini-Hochberg over all comparisons of the study")
     verdict: ComparisonVerdict
     margin_percent: float = Field(description="the study's equivalence margin")
     configurations: list[str]
@@ -66,7 +66,7 @@ class FamilyComparison(Frozen):
 
 
 class GateRow(Frozen):
-    """A headline metric with and without the trials that the checks keep out. gate.parquet."""
+    """A headline metric with and without the trials that the checks rejected. gate.parquet."""
 
     configuration: str
     benchmark: str
@@ -74,16 +74,16 @@ class GateRow(Frozen):
     unit: str
     direction: Direction
     n_before: int = Field(description="trials with a number, whatever their verdict")
-    n_after: int = Field(description="those that count")
+    n_after: int = Field(description="of these, the valid ones")
     median_before: float
-    median_after: float | None = Field(description="None: none is left")
+    median_after: float | None = Field(description="None: no trial is left")
     change_percent: float | None
-    reasons: list[str] = Field(description="'check count' of those kept out; a trial may have several")
-    trials: list[str] = Field(description="kept out")
+    reasons: list[str] = Field(description="'check count' of the rejected ones; a trial may have several")
+    trials: list[str] = Field(description="rejected trials")
 
 
 class GrowthRow(Frozen):
-    """A rate over the number of machines, of configurations that differ in nothing else."""
+    """A rate against the number of machines, for configurations that differ in nothing else."""
 
     group: str = Field(description="'valkey on small': the database, and the machine type where one is named")
     system: str
@@ -93,9 +93,9 @@ class GrowthRow(Frozen):
     configurations: list[str] = Field(description="fewest machines first")
     machines: list[int] = Field(description="of each of them")
     medians: list[float] = Field(description="of each of them")
-    exponent: float = Field(description="of the power law value = at_one * machines ** exponent")
+    exponent: float = Field(description="exponent of the power law value = at_one * machines ** exponent")
     at_one: float
-    low: float | None = Field(description="of the exponent's interval; None: too few trials for one")
+    low: float | None = Field(description="end of the exponent's interval; None: too few trials for one")
     high: float | None
     coverage: float | None
     growth: Literal["linear", "sub-linear", "none", "not decided"]
@@ -109,36 +109,40 @@ class PassRow(Frozen):
     configuration: str
     trial: str
     replicate: int
-    counts: bool = Field(description="the trial counts; a search without a result has levels, too")
+    counts: bool = Field(description="the trial is valid; a search without a result has levels, too")
     level: float
     unit: str
-    points: int = Field(ge=1, description="measured at it, those of the larger client left out")
-    confirmations: int = Field(ge=0, description="of the points, those that were to confirm the level")
-    passed: int = Field(ge=0, description="points at which the rule held and the load generator was not the limit")
-    low: float = Field(description="of the interval of the pass probability, of 95 % or more")
+    points: int = Field(ge=1, description="points measured at this level, without those of the larger client")
+    confirmations: int = Field(ge=0, description="of these, the points meant to confirm the level")
+    passed: int = Field(ge=0, description="points at which the rule was met and the load generator was not the limit")
+    low: float = Field(description="end of the interval of the pass probability, with coverage of 95 % or more")
     high: float
 
     @property
     def share(self) -> float:
-        """Of the points that passed: the estimate of the pass probability."""
+        """Share of points that passed: the estimate of the pass probability."""
         return self.passed / self.points
 
 
 class BoundRow(Frozen):
-    """What held the database machines of a configuration back in a benchmark. Shares are of the busiest machine."""
+    """What limited the database machines of a configuration in a benchmark. Shares are of the busiest machine."""
 
     configuration: str
     benchmark: str
-    n: int = Field(ge=1, description="trials that count and whose database machines were all sampled")
+    n: int = Field(ge=1, description="valid trials whose database machines were all sampled")
     cpu_bound: int = Field(
         ge=0, description="trials in which a machine's measured CPUs were busy, or its quota used up"
     )
-    disk_bound: int = Field(ge=0, description="of the others, those in which a disk was busy")
+    disk_bound: int = Field(ge=0, description="of the other trials, those in which a disk was busy")
     neither: int = Field(ge=0)
-    unknown: int = Field(ge=0, description="CPUs were not busy, and no disk was seen")
-    cpu_busy_share: float = Field(description="median of the trials, as all below")
-    cpu_quota_used_up_share: float | None = Field(description="of the quota's periods; None: no machine has one")
-    disk_busy_share: float | None = Field(description="of the time, with requests under way; None: no disk was seen")
+    unknown: int = Field(ge=0, description="trials whose CPUs were not busy and for which no disk was observed")
+    cpu_busy_share: float = Field(description="median over the trials, as for all values below")
+    cpu_quota_used_up_share: float | None = Field(
+        description="share of the quota's periods; None: no machine has a quota"
+    )
+    disk_busy_share: float | None = Field(
+        description="share of time with requests in flight; None: no disk was observed"
+    )
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None
     network_receive_bytes_per_s: float | None
@@ -147,7 +151,7 @@ class BoundRow(Frozen):
 
     @property
     def words(self) -> str:
-        """'CPU-bound', or how many trials are what where they differ."""
+        """'CPU-bound', or the number of trials of each kind where they differ."""
         kinds = {
             "CPU-bound": self.cpu_bound,
             "disk-bound": self.disk_bound,
@@ -159,60 +163,65 @@ class BoundRow(Frozen):
 
 
 class WanFloor(Frozen):
-    """The least round trip between the two regions of a configuration: light in fibre on the shortest way."""
+    """The shortest possible round trip between a configuration's two regions: light in fibre, shortest path."""
 
     configuration: str
     database_region: str
     load_region: str
-    distance_m: float = Field(ge=0, description="great circle between the regions' towns")
+    distance_m: float = Field(ge=0, description="great circle between the regions' cities")
     round_trip_s: float = Field(ge=0)
 
 
 class RankRow(Frozen):
-    """One configuration's place on one leaderboard, as far as it is certain. ranks.parquet."""
+    """One configuration's rank on one leaderboard, as far as it is certain. ranks.parquet."""
 
     benchmark: str
     metric: str
     view: Literal["plain", "per CPU", "per dollar"]
-    basis: str | None = Field(description="of the prices, of the view per dollar")
+    basis: str | None = Field(description="basis of the prices, for the view per dollar")
     configuration: str
-    place: int = Field(ge=1, description="by the median alone; equal medians share one")
+    place: int = Field(ge=1, description="rank by the median alone; equal medians share a rank")
     first: int = Field(ge=1, description="1 + the number of configurations that are certainly better")
     last: int = Field(description="all - the number of configurations that are certainly worse")
     of: int = Field(description="configurations on the leaderboard")
-    ties: list[str] = Field(
-        description="configurations that are a tie with it: shown to differ by less than the margin"
-    )
+    ties: list[str] = Field(description="configurations tied with it: shown to differ by less than the margin")
 
 
 class CostRow(Frozen):
     """A month of one configuration under one basis, or why it has no price. costs.parquet."""
 
     configuration: str
-    basis: str = Field(description="of the machines' price: on-demand, reserved-1y, ..., or 'stated' by the study")
-    terms: str = Field(description="of a commitment, as far as the source says")
+    basis: str = Field(
+        description="basis of the machines' price: on-demand, reserved-1y, ..., or 'stated' by the study"
+    )
+    terms: str = Field(description="payment option of a commitment, as far as the source says")
     provider: str | None
     region: str | None
     machine_type: str | None
     family: str | None = Field(description="'m6i', 'n2-standard', 'Ds_v5'")
-    vcpus: int | None = Field(description="as the name of the type says")
-    method: str = Field(description="of counting a month")
-    hours: float = Field(description="of a month")
-    counted: str = Field(description="which machines count")
-    machines: int = Field(description="how many they are")
-    usd_per_hour: float | None = Field(description="of one machine, without volumes; of the cluster when stated")
-    machine_month_usd: float | None = Field(description="of one machine with its volumes; of the cluster when stated")
-    month_usd: float | None = Field(description="of all machines that count")
-    storage_share: float | None = Field(description="part of the volumes, from 0 to 1")
-    break_even_hours: float | None = Field(
-        description="hours of use a month from which the commitment is cheaper than on-demand; None: never, or no price"
+    vcpus: int | None = Field(description="taken from the name of the type")
+    method: str = Field(description="how a month is counted")
+    hours: float = Field(description="per month")
+    counted: str = Field(description="which machines are included")
+    machines: int = Field(description="number of these machines")
+    usd_per_hour: float | None = Field(
+        description="price of one machine without volumes; of the cluster if the study states the price"
     )
-    formula: str = Field(description="as it prints itself, with prices, sources and what is missing")
+    machine_month_usd: float | None = Field(
+        description="price of one machine with its volumes; of the cluster if the study states the price"
+    )
+    month_usd: float | None = Field(description="price of all included machines")
+    storage_share: float | None = Field(description="the volumes' share of the price, from 0 to 1")
+    break_even_hours: float | None = Field(
+        description="hours of use per month above which the commitment is cheaper than on-demand; None: never, or no "
+        "price"
+    )
+    formula: str = Field(description="the formula as text, with prices, sources and what is missing")
     reason_missing: str | None
     price_row: str | None = Field(description="id of the machine's row in the price book")
     source: str | None
     date: str | None
-    age_days: int | None = Field(description="of the price on the day of the study")
+    age_days: int | None = Field(description="age of the price on the day of the study")
 
 
 class CostLineRow(Frozen):
@@ -223,9 +232,9 @@ class CostLineRow(Frozen):
     what: str
     amount: float
     unit: str
-    hours: float | None = Field(description="None: the rate is by the month")
+    hours: float | None = Field(description="None: the rate is per month")
     rate_usd: float
-    usd: float = Field(description="a month, of one machine")
+    usd: float = Field(description="per month, for one machine")
     price_row: str
     source: str
     licence: str
@@ -241,29 +250,29 @@ class NetworkRow(Frozen):
     machine: str
     role: str
     sampled_s: float
-    received_bytes: float = Field(description="over every interface but loopback, whoever sent them")
+    received_bytes: float = Field(description="on every interface except loopback, whoever sent them")
     sent_bytes: float
-    valid: bool = Field(description="the trial counts")
+    valid: bool = Field(description="the trial is valid")
 
 
 class TransferRow(Frozen):
-    """A month of the bytes between the machines of a cluster, one way, as measured. transfers.parquet."""
+    """One month of the measured bytes between the machines of a cluster, in one direction. transfers.parquet."""
 
     configuration: str
     benchmark: str
     way: str = Field(description="'same zone', 'between zones', 'between regions', or 'none'")
     here: str | None = Field(description="region that the bytes leave")
     there: str | None
-    stood: bool = Field(description="the machines stood so; False: what it would cost if they did")
+    stood: bool = Field(description="the machines were placed like this; False: what it would cost if they were")
     billed: Literal["sent", "sent and received", "sent by load", "received by load"] = Field(
         description="of all machines, or of the load machine alone"
     )
-    n: int = Field(description="trials that count, with counters of every machine")
-    bytes_per_s: float = Field(description="that are billed: median of the trials")
-    month_usd: float | None = Field(description="when it goes on all month; None: no price")
-    hours: float = Field(description="of a month")
+    n: int = Field(description="valid trials with counters of every machine")
+    bytes_per_s: float = Field(description="billed bytes: median of the trials")
+    month_usd: float | None = Field(description="if it continues all month; None: no price")
+    hours: float = Field(description="per month")
     unit: str | None = Field(description="'GB' of 10^9 bytes, or 'GiB' of 2^30")
-    tiers: list[str] = Field(description="'above up_to dollars' of each tier, in its unit; '-': no end is known")
+    tiers: list[str] = Field(description="'above up_to dollars' for each tier, in its unit; '-': no upper end is known")
     formula: str
     reason_missing: str | None
     price_row: str | None
@@ -275,14 +284,14 @@ class TransferRow(Frozen):
 class PricePerformance(Frozen):
     """What one unit of a headline metric costs a month. price_performance.parquet.
 
-    The cost is a constant, so the ends of the interval are those of the median, divided.
+    The cost is a constant, so the interval's ends are those of the median, divided by it.
     """
 
     configuration: str
     benchmark: str
     metric: str
     basis: str
-    unit: str = Field(description="of the metric; dollars a month are for one of it")
+    unit: str = Field(description="unit of the metric; dollars per month are for one of these")
     n: int
     month_usd: float
     median: float = Field(description="of the metric, in its unit")
@@ -291,16 +300,18 @@ class PricePerformance(Frozen):
     high: float
     coverage: float
     usd_per_unit_with_transfer: float | None = Field(
-        description="(month_usd + transfer where the machines stood) / median; None: that transfer has no price"
+        description="(month_usd + transfer between the machines as placed) / median; None: that transfer has no price"
     )
     usd_per_million: float | None = Field(
-        description="operations of machines that are busy all month; None: it counts none"
+        description="operations of machines that are busy all month; None: the metric counts no operations"
     )
     front: Literal["on it", "open", "behind"] = Field(
-        description="of cost against the median: nobody is cheaper and better; open: somebody is, not for certain"
+        description="position in cost against the median: no configuration is cheaper and better; open: one may be, "
+        "but not for certain"
     )
     discount_to_lead_percent: float | None = Field(
-        description="on its machines alone, to cost as little as the leader; 0: it leads; None: none does"
+        description="discount on its machines alone that would make it cost as little as the leader; 0: it leads; "
+        "None: no discount does"
     )
     price_row: str | None
     source: str | None
@@ -336,21 +347,21 @@ class EditionRow(Frozen):
 
 
 class EditionOverall(Frozen):
-    """One headline metric over all configurations that two studies hold like for like, after / before."""
+    """One headline metric over all configurations that two studies have in common, after / before."""
 
     benchmark: str
     metric: str
     direction: Direction
     configurations: int
-    least_n: int = Field(description="replicates of the configuration and study that has fewest")
+    least_n: int = Field(description="replicates of the configuration and study with the fewest")
     ratio: float = Field(description="geometric mean of the ratios of medians")
-    low: float | None = Field(description="of its BCa bootstrap interval; None below six replicates")
+    low: float | None = Field(description="end of its BCa bootstrap interval; None below six replicates")
     high: float | None
-    coverage: float | None = Field(description="nominal: a bootstrap has no exact one")
+    coverage: float | None = Field(description="nominal: a bootstrap has no exact coverage")
 
 
 class ClaimRow(Frozen):
-    """What these data say of one claim, by one metric. claims.parquet."""
+    """What these data say about one claim, by one metric. claims.parquet."""
 
     claim: str = Field(description="its id in the claims file")
     text: str
@@ -362,7 +373,7 @@ class ClaimRow(Frozen):
     basis: str | None
     verdict: Literal["supported", "refuted", "not decided"]
     expected: Literal["supported", "refuted", "not decided"] | None
-    holds: bool = Field(description="the verdict is the expected one; without one: it is not refuted")
+    holds: bool = Field(description="the verdict is the expected one; if none is expected: it is not refuted")
     reason: str = Field(description="why it is not decided")
     unit_of_n: str = Field(description="'replicates' of two configurations, or 'configurations' of two groups")
     n_left: int
@@ -373,7 +384,7 @@ class ClaimRow(Frozen):
     high: float | None
     coverage: float | None
     p_value: float | None
-    p_adjusted: float | None = Field(description="Holm over all claims of the file that could be decided")
+    p_adjusted: float | None = Field(description="p-value after Holm over all claims of the file that could be decided")
     matched: list[str] = Field(description="'block side configuration' of each: '1 left aws-m6a.2xlarge'")
     trials: list[str]
 
@@ -390,12 +401,13 @@ class TrialRow(Frozen):
     position: int
     position_in_block: int
     cpus: int | None = Field(
-        description="in the affinity masks, observed: of all machines of a database that is driven, else of one machine"
+        description="CPUs in the affinity masks, observed: of all machines of a database under load, else of one "
+        "machine"
     )
     state: Literal["finished", "failed", "interrupted", "running", "not run", "planned"]
-    verdict: VerdictKind | None = Field(description="of all checks together; None when it did not finish")
-    reasons: list[str] = Field(description="'check: reason' of everything that is not valid; failure message and hint")
-    attempt: int | None = Field(description="the attempt that counts")
+    verdict: VerdictKind | None = Field(description="verdict of all checks together; None if the trial did not finish")
+    reasons: list[str] = Field(description="'check: reason' for everything that is not valid; failure message and hint")
+    attempt: int | None = Field(description="the attempt that is used")
     attempts: int
     started_unix_ms: int | None
     duration_s: float | None
@@ -405,7 +417,7 @@ class TrialRow(Frozen):
 
     @property
     def counts(self) -> bool:
-        """True when its numbers enter statistics."""
+        """True if its numbers enter the statistics."""
         return self.state == "finished" and self.verdict is VerdictKind.VALID
 
 
@@ -428,7 +440,7 @@ class MeasurementRow(Frozen):
 
 
 class Statistic(Frozen):
-    """One metric of one configuration over its valid replicates. statistics.parquet. No NaN; None: not known."""
+    """One metric of one configuration over its valid replicates. statistics.parquet. No NaN; None: unknown."""
 
     configuration: str
     benchmark: str
@@ -438,21 +450,21 @@ class Statistic(Frozen):
     per_cpu: bool = Field(description="True: every value divided by the CPUs of its trial first")
     cpus: int | None
     n: int = Field(ge=1, description="valid replicates")
-    n_excluded: int = Field(ge=0, description="replicates that did not count, whatever the reason")
+    n_excluded: int = Field(ge=0, description="replicates that are not valid, whatever the reason")
     median: float
-    low: float = Field(description="of the interval of the median: an order statistic")
+    low: float = Field(description="end of the interval of the median: an order statistic")
     high: float
     coverage: float = Field(description="exact coverage of [low, high], distribution-free; below 0.95 when n < 6")
     margin_percent: float | None = Field(
-        description="half the interval / median; None when the median is 0, and of one value"
+        description="half the interval / median; None if the median is 0 or there is only one value"
     )
     cv_percent: float | None
     range_percent: float | None = Field(description="(max - min) / median")
     mad: float
     minimum: float
     maximum: float
-    more_replicates_needed: int = Field(ge=0, description="until the interval reaches 95 %")
-    outliers: list[str] = Field(description="trials with a modified z-score over 3.5: flagged, never dropped")
+    more_replicates_needed: int = Field(ge=0, description="replicates missing until the interval reaches 95 %")
+    outliers: list[str] = Field(description="trials with a modified z-score above 3.5: flagged, never dropped")
     trials: list[str] = Field(description="the valid replicates, by value")
 
 
@@ -469,15 +481,17 @@ class Comparison(Frozen):
     n_left: int
     n_right: int
     ratio: float = Field(description="left / right, Hodges-Lehmann on logs")
-    low: float | None = Field(description="of the ratio's interval; None below the least n")
+    low: float | None = Field(description="end of the ratio's interval; None below the minimum n")
     high: float | None
     coverage: float | None = Field(description="exact coverage of the interval")
     p_value: float
-    p_adjusted: float = Field(description="Holm within the headline metrics, Benjamini-Hochberg within all others")
+    p_adjusted: float = Field(
+        description="adjusted p-value: Holm within the headline metrics, Benjamini-Hochberg within all others"
+    )
     verdict: ComparisonVerdict
     margin_percent: float = Field(description="the study's equivalence margin")
     minimum_detectable_percent: float | None
-    more_replicates_needed: int | None = Field(description="estimate, when unresolved; None: not known")
+    more_replicates_needed: int | None = Field(description="estimate, if unresolved; None: unknown")
     trials: list[str]
 
 
@@ -499,7 +513,7 @@ class Insight(Frozen):
 
 
 class MachineRow(Frozen):
-    """What was observed of one configuration's machine; replicates that differ make several rows."""
+    """What was observed on one configuration's machine; replicates that differ give several rows."""
 
     configuration: str
     machine: str
@@ -509,7 +523,7 @@ class MachineRow(Frozen):
 
 
 class CommandRow(Frozen):
-    """What ran for one benchmark on one configuration, once; the rest of the replicates ran the same."""
+    """The commands of one benchmark on one configuration, listed once; the other replicates ran the same."""
 
     configuration: str
     benchmark: str
@@ -538,12 +552,12 @@ class BenchmarkRow(Frozen):
     version: int
     title: str
     parameters: dict[str, Any]
-    notes: list[str] = Field(default=[], description="what the benchmark tells of these parameters")
+    notes: list[str] = Field(default=[], description="what the benchmark says about these parameters")
     metrics: list[Metric]
 
 
 class CheckRow(Frozen):
-    """One check and what it refused."""
+    """One check and the trials it rejected."""
 
     check: str
     text: str
@@ -556,7 +570,7 @@ class ImportedRow(Frozen):
     """One number that somebody else measured. measurements.parquet and measurements.csv of an import."""
 
     run: str = Field(description="first 12 hexadecimal digits of the SHA-256 of the run's logs")
-    provider: str = Field(description="as all of the label: claimed, not observed")
+    provider: str = Field(description="like everything in the label: claimed, not observed")
     machine_type: str
     date: str
     number: str
@@ -565,9 +579,9 @@ class ImportedRow(Frozen):
     unit: str
     direction: Direction
     threads: int | None
-    at_s: float | None = Field(description="end of the interval; None: of the whole")
+    at_s: float | None = Field(description="end of the interval; None: the whole run")
     value: float
-    verdict: VerdictKind = Field(description="of the run and of this number together")
-    reasons: list[str] = Field(description="'check: reason' of everything that is not valid")
+    verdict: VerdictKind = Field(description="verdict of the run and of this number together")
+    reasons: list[str] = Field(description="'check: reason' for everything that is not valid")
     source: str
     licence: str

@@ -30,7 +30,7 @@ _SCORE = re.compile(rf"CoreMark 1\.0 : ({DECIMAL}) / .+")
 _COMPLAINTS = ("ERROR", "Errors detected", "Cannot validate operation")
 _MIN_S = 10.0
 _PERFORMANCE_SEED = "0xe9f5"
-"""Seeds 0, 0, 0x66 with 2000 bytes: EEMBC's performance run, the one that may be reported."""
+"""Seeds 0, 0, 0x66 with 2000 bytes: EEMBC's performance run, the only one that may be reported."""
 
 
 class CoreMark(Frozen):
@@ -38,7 +38,7 @@ class CoreMark(Frozen):
 
     iterations_per_s: float = Field(gt=0, description="of all contexts together; this is the score")
     iterations: int = Field(gt=0)
-    duration_s: float = Field(ge=_MIN_S, description="EEMBC's rules ask for ten seconds")
+    duration_s: float = Field(ge=_MIN_S, description="EEMBC's rules require ten seconds")
     ticks: int = Field(gt=0)
     contexts: int = Field(ge=1)
     parallel: str | None = Field(description="PThreads, Fork, Sockets; None: one context")

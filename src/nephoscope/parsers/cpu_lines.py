@@ -47,7 +47,7 @@ def parse_cpu_lines(text: str) -> CpuLines:
             raise OutputUnreadable(f"{_WHAT}: {key!r} is not a number")
     processors = Counter(seen.get("processor", []))
     if len(set(processors.values())) > 1:
-        raise OutputUnreadable(f"{_WHAT}: a processor is listed twice, and others are not")
+        raise OutputUnreadable(f"{_WHAT}: one processor is listed twice, but others are not")
     vcpus = {int(value) for value in seen.get("CPU(s)", [])} or ({len(processors)} if processors else set())
     sockets = {int(value) for value in seen.get("Socket(s)", [])}
     if not sockets and "physical id" in seen:

@@ -31,7 +31,7 @@ class CpuInfo(Frozen):
     model: str | None
     stepping: str | None
     cache_bytes: int | None = Field(gt=0)
-    mhz: tuple[float, ...] = Field(description="of each CPU, at the moment of the look")
+    mhz: tuple[float, ...] = Field(description="frequency of each CPU at the time of reading")
     arm_parts: tuple[str, ...] = Field(description="'0x41/0xd0c' of each kind of ARM core: implementer, part")
     flags: tuple[str, ...]
 
@@ -54,7 +54,7 @@ def parse_cpuinfo(text: str) -> CpuInfo:
             blocks[-1].setdefault(key, value)
     numbers = [block["processor"] for block in blocks]
     if not blocks or len(set(numbers)) < len(numbers):
-        raise OutputUnreadable(f"{_WHAT}: {'a processor stands twice' if blocks else 'no processor in it'}")
+        raise OutputUnreadable(f"{_WHAT}: {'a processor appears twice' if blocks else 'no processor in it'}")
     places = {(block.get("physical id"), block["core id"]) for block in blocks if "core id" in block}
     caches = {size_of(size, f"{_WHAT}: cache size")[0] for size in _all(blocks, "cache size")}
     parts = {f"{one['CPU implementer']}/{one['CPU part']}" for one in blocks if one.keys() >= _ARM}
@@ -86,5 +86,5 @@ def _first(blocks: Sequence[dict[str, str]], key: str) -> str | None:
 
 def _mhz(text: str) -> float:
     if not _MHZ.fullmatch(text):
-        raise OutputUnreadable(f"{_WHAT}: cpu MHz: {shown(text)} is no frequency")
+        raise OutputUnreadable(f"{_WHAT}: cpu MHz: {shown(text)} is not a frequency")
     return float(text.removesuffix("MHz").replace(",", "."))

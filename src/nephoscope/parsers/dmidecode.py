@@ -40,7 +40,7 @@ class Dmi(Frozen):
     manufacturer: str | None
     product: str | None
     processors: tuple[str, ...] = Field(description="versions of the sockets that hold one")
-    memory_bytes: int | None = Field(gt=0, description="of all modules; None: none tells its size")
+    memory_bytes: int | None = Field(gt=0, description="total of all modules; None: no module reports its size")
 
 
 def parse_dmidecode(text: str) -> Dmi:
@@ -60,7 +60,7 @@ def parse_dmidecode(text: str) -> Dmi:
     if not structures:
         raise OutputUnreadable(f"{_WHAT}: no structure in it: {shown(lines[-1])}")
     if len({one.handle for one in structures}) < len(structures):
-        raise OutputUnreadable(f"{_WHAT}: a handle stands twice")
+        raise OutputUnreadable(f"{_WHAT}: a handle appears twice")
     system = next((one.fields for one in structures if one.kind == _SYSTEM), {})
     sizes = [_bytes(one.fields["Size"]) for one in structures if one.kind == _MEMORY_DEVICE and "Size" in one.fields]
     return build(
@@ -95,5 +95,5 @@ def _structure(lines: Sequence[str]) -> DmiStructure:
 def _bytes(text: str) -> int:
     match = _SIZE.fullmatch(text)
     if not match:
-        raise OutputUnreadable(f"{_WHAT}: Size: {shown(text)} is no size")
+        raise OutputUnreadable(f"{_WHAT}: Size: {shown(text)} is not a size")
     return int(int(match[1]) * KIB ** _POWER.index(match[2][0].replace("K", "k")))

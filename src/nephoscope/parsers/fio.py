@@ -14,14 +14,14 @@ from pydantic import Field
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.units import KIB
-from nephoscope.parsers.text import INTEGER, Part, build, json_in, require_close, shown, validate, whole_lines
+from nephoscope.parsers.text import INTEGER, LenientModel, build, json_in, require_close, shown, validate, whole_lines
 
 _WHAT = "fio JSON"
 _NS, _US, _MS = 1e-9, 1e-6, 1000.0
 _ROUNDED = 0.01
 _LATENCIES = ("slat", "clat", "lat")
 _NOT_A_NUMBER = re.compile(r"(?<=: )-?(?:nan|inf)(?=\s*[,}\n])")
-"""fio prints it for means of nothing, though JSON has no such thing."""
+"""fio prints it for the mean of no values, although JSON has no such value."""
 
 
 class FioLatency(Frozen):
@@ -43,8 +43,8 @@ class FioSide(Frozen):
     duration_s: float = Field(gt=0)
     ios_per_s: float = Field(gt=0)
     bytes_per_s: float = Field(gt=0)
-    submission: FioLatency | None = Field(description="fio's slat: until the kernel has it")
-    completion: FioLatency | None = Field(description="fio's clat: from then until it is done")
+    submission: FioLatency | None = Field(description="fio's slat: until the kernel accepts it")
+    completion: FioLatency | None = Field(description="fio's clat: from then until it completes")
     total: FioLatency | None = Field(description="fio's lat: both")
 
 
@@ -52,7 +52,7 @@ class FioJob(Frozen):
     """One job, or one group of equal ones."""
 
     name: str
-    error: int = Field(description="errno; not 0: the numbers are of what was done before")
+    error: int = Field(description="errno; if not 0, the numbers cover only what was done before")
     options: dict[str, str] = Field(description="of the job, on top of the global ones; a flag is ''")
     read: FioSide | None
     write: FioSide | None
@@ -75,7 +75,7 @@ class FioReport(Frozen):
     jobs: tuple[FioJob, ...] = Field(min_length=1)
 
 
-class _Latency(Part):
+class _Latency(LenientModel):
     min_: float = Field(alias="min", ge=0)
     max_: float = Field(alias="max", ge=0)
     mean: float = Field(ge=0)
@@ -84,7 +84,7 @@ class _Latency(Part):
     percentile: dict[str, float] = {}
 
 
-class _Side(Part):
+class _Side(LenientModel):
     io_bytes: int = Field(ge=0)
     io_kbytes: int | None = None
     bw: float = Field(ge=0)
@@ -100,12 +100,12 @@ class _Side(Part):
     lat: _Latency | None = None
 
 
-class _Sync(Part):
+class _Sync(LenientModel):
     lat_ns: _Latency | None = None
     lat: _Latency | None = None
 
 
-class _Job(Part):
+class _Job(LenientModel):
     jobname: str
     error: int = 0
     options: dict[str, str] = Field(default={}, alias="job options")
@@ -117,7 +117,7 @@ class _Job(Part):
     latency_depth: int | None = Field(default=None, ge=0)
 
 
-class _Document(Part):
+class _Document(LenientModel):
     version: str = Field(alias="fio version")
     global_options: dict[str, str] = Field(default={}, alias="global options")
     jobs: list[_Job] = []
@@ -172,14 +172,14 @@ def _side(side: _Side | None, where: str, *, recent: bool) -> FioSide | None:
     rate = side.bw_bytes if side.bw_bytes is not None else side.bw * KIB
     seconds = side.runtime / _MS
     if seconds <= 0:
-        raise OutputUnreadable(f"{where}: I/O in no time")
+        raise OutputUnreadable(f"{where}: I/O but no elapsed time")
     # Times are whole milliseconds, and version 2 writes whole KiB and whole I/Os a second.
     relative = _ROUNDED + 2 / side.runtime
     require_close(rate, bytes_done / seconds, relative=relative, absolute=2 * KIB, what=f"{where}: bandwidth")
     if side.total_ios is not None:
         require_close(side.iops, side.total_ios / seconds, relative=relative, absolute=1, what=f"{where}: I/O rate")
     if recent and (side.lat or side.clat or not (side.lat_ns or side.clat_ns)):
-        raise OutputUnreadable(f"{where}: version 3 writes lat_ns and clat_ns, and other keys are there")
+        raise OutputUnreadable(f"{where}: version 3 writes lat_ns and clat_ns, but other keys are present")
     phases = {
         name: _latency(getattr(side, f"{name}_ns"), _NS, where) or _latency(getattr(side, name), _US, where)
         for name in _LATENCIES
@@ -221,7 +221,7 @@ def _percentiles(found: Mapping[str, float], unit_s: float, where: str) -> dict[
     try:
         percents = {float(name): value * unit_s for name, value in found.items() if float(name) > 0}
     except ValueError as error:
-        raise OutputUnreadable(f"{where}: a percentile that is no number: {error}") from error
+        raise OutputUnreadable(f"{where}: a percentile is not a number: {error}") from error
     values = [percents[percent] for percent in sorted(percents)]
     if any(not 0 < percent <= 100 for percent in percents) or values != sorted(values):
         raise OutputUnreadable(f"{where}: percentiles that do not rise")

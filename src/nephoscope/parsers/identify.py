@@ -48,7 +48,7 @@ PARSERS: Mapping[str, Callable[[str], Any]] = MappingProxyType(
         "fio-log": parse_fio_log,
     }
 )
-"""Name -> parser, in the order in which marks are looked for: what quotes others stands first."""
+"""Name -> parser, in the order in which markers are searched: tools that quote others come first."""
 
 _MARKS: Mapping[str, str] = MappingProxyType(
     {
@@ -95,5 +95,5 @@ def identify(text: str) -> Identified:
         if match := re.search(mark, cleaned, re.MULTILINE):
             line = cleaned.count("\n", 0, match.start()) + 1
             return Identified(tool=tool, reason=f"line {line} holds {match[0][:60]!r}")
-    what = f"it begins with {cleaned.strip()[:40]!r}" if cleaned.strip() else "it is empty"
+    what = f"it starts with {cleaned.strip()[:40]!r}" if cleaned.strip() else "it is empty"
     raise OutputUnreadable(f"no known tool printed this: {what}")

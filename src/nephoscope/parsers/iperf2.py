@@ -46,7 +46,7 @@ class IperfInterval(Frozen):
     start_s: float = Field(ge=0)
     end_s: float = Field(gt=0)
     bits_per_s: float = Field(ge=0)
-    jitter_s: float | None = Field(default=None, ge=0, description="of UDP, at the receiver")
+    jitter_s: float | None = Field(default=None, ge=0, description="for UDP, at the receiver")
     lost: int | None = Field(default=None, description="datagrams; iperf counts late ones as negative")
     datagrams: int | None = Field(default=None, ge=0)
 
@@ -85,7 +85,7 @@ def parse_iperf_client(text: str) -> Iperf:
     reported = [match for match in matches if server and _LOSS.fullmatch(match["more"])]
     sent = [match for match in matches if match not in reported]
     if len(reported) > 1:
-        raise OutputUnreadable(f"{_WHAT}: {len(reported)} reports of the server; one was expected")
+        raise OutputUnreadable(f"{_WHAT}: {len(reported)} reports of the server; expected one")
     received = _interval(reported[0]) if reported else None
     return _iperf(server, [(match["stream"], _interval(match)) for match in sent], received)
 
@@ -98,7 +98,7 @@ def parse_iperf_server(text: str) -> tuple[IperfStream, ...]:
     """
     lines = [line.rstrip() for line in whole_lines(text, _WHAT, ends=_ENDS)]
     if not any(line.startswith("Server listening on") for line in lines):
-        raise OutputUnreadable(f"{_WHAT}: no server speaks in it")
+        raise OutputUnreadable(f"{_WHAT}: no output of a server in it")
     rows: dict[tuple[str, int], list[IperfInterval]] = {}
     connections: dict[str, int] = {}
     for line in lines:
@@ -107,7 +107,7 @@ def parse_iperf_server(text: str) -> tuple[IperfStream, ...]:
         elif (match := _LINE.fullmatch(line)) and not match["stream"].startswith("SUM"):
             rows.setdefault((match["stream"], connections.get(match["stream"], 0)), []).append(_interval(match))
     if not rows:
-        raise OutputUnreadable(f"{_WHAT}: no line holds a rate")
+        raise OutputUnreadable(f"{_WHAT}: no line contains a rate")
     return tuple(_stream(name, found) for (name, _), found in rows.items())
 
 
@@ -162,7 +162,7 @@ def _iperf(
     for name, row in rows:
         by_stream.setdefault("SUM" if name.startswith("SUM") else name, []).append(row)
     if not by_stream:
-        raise OutputUnreadable(f"{_WHAT}: no line holds a rate")
+        raise OutputUnreadable(f"{_WHAT}: no line contains a rate")
     intervals: tuple[IperfInterval, ...] = ()
     total = by_stream.pop("SUM", None)
     streams = tuple(_stream(name, found) for name, found in by_stream.items())

@@ -16,7 +16,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.parsers.text import (
     DECIMAL,
     INTEGER,
-    Part,
+    LenientModel,
     build,
     exactly_one,
     json_documents,
@@ -65,7 +65,7 @@ class Iperf3(Frozen):
     intervals: tuple[Iperf3Interval, ...]
 
 
-class _Sum(Part):
+class _Sum(LenientModel):
     start: float = Field(default=0, ge=0)
     end: float = Field(ge=0)
     seconds: float = Field(ge=0)
@@ -86,16 +86,16 @@ class _Sum(Part):
         return self.bits_per_second
 
 
-class _Interval(Part):
+class _Interval(LenientModel):
     sum_: _Sum = Field(alias="sum")
 
 
-class _Cpu(Part):
+class _Cpu(LenientModel):
     host_total: float = Field(ge=0)
     remote_total: float = Field(ge=0)
 
 
-class _End(Part):
+class _End(LenientModel):
     sum_: _Sum | None = Field(default=None, alias="sum")
     sum_sent: _Sum | None = None
     sum_received: _Sum | None = None
@@ -105,18 +105,18 @@ class _End(Part):
     sender_tcp_congestion: str | None = None
 
 
-class _TestStart(Part):
+class _TestStart(LenientModel):
     protocol: str
     num_streams: int = Field(ge=1)
     reverse: int = 0
 
 
-class _Start(Part):
+class _Start(LenientModel):
     version: str
     test_start: _TestStart
 
 
-class _Document(Part):
+class _Document(LenientModel):
     start: _Start
     intervals: tuple[_Interval, ...] = ()
     end: _End
@@ -200,7 +200,7 @@ def _whole(documents: Sequence[Any]) -> Mapping[str, Any]:
         merged: dict[str, Any] = {name: found[0] for name, found in parts.items() if found}
         return {**merged, "intervals": [one.get("data") for one in events if one["event"] == "interval"]}
     if len(documents) != 1 or not isinstance(documents[0], dict):
-        raise OutputUnreadable(f"{_JSON}: {len(documents)} documents; one test was expected")
+        raise OutputUnreadable(f"{_JSON}: {len(documents)} documents; expected one test")
     return documents[0]
 
 
@@ -250,7 +250,7 @@ def parse_iperf3_text(text: str) -> Iperf3:
     sent, received = _total(there, "sender"), _total(there, "receiver")
     counted = received or sent
     if counted is None or (_bits_per_s(sent) is None and _bits_per_s(received) is None):
-        raise OutputUnreadable(f"{_TEXT}: no whole of the sender or the receiver in it, or 0")
+        raise OutputUnreadable(f"{_TEXT}: no total of the sender or the receiver in it, or 0")
     return build(
         Iperf3,
         _TEXT,
@@ -282,7 +282,7 @@ def _total(rows: Sequence[Row], side: str) -> Row | None:
         return None
     total = found.get("SUM") if len(streams) > 1 else next(iter(found.values()))
     if total is None or found.keys() - {"SUM"} != streams:
-        raise OutputUnreadable(f"{_TEXT} is cut off: not every stream has the {side}'s whole, or their sum is missing")
+        raise OutputUnreadable(f"{_TEXT} is cut off: not every stream has the {side}'s total, or their sum is missing")
     return total
 
 

@@ -18,7 +18,7 @@ _TRUTH = {"1": True, "0": False, "true": True, "false": False}
 
 
 class BlockDevice(Frozen):
-    """One row. None: not asked for, or not known."""
+    """One row. None: not requested, or not known."""
 
     name: str = Field(min_length=1)
     kind: str | None = Field(description="disk, part, lvm, crypt, loop ...")
@@ -54,12 +54,12 @@ def _devices(rows: list[Any]) -> Iterator[BlockDevice]:
     while waiting:
         row, parent = waiting.pop()
         if not isinstance(row, dict):
-            raise OutputUnreadable(f"{_WHAT}: {shown(str(row)[:80])} is no device")
+            raise OutputUnreadable(f"{_WHAT}: {shown(str(row)[:80])} is not a device")
         device = _device(row, parent)
         yield device
         children = row.get("children") or []
         if not isinstance(children, list):
-            raise OutputUnreadable(f"{_WHAT}: children of {device.name!r} are no list")
+            raise OutputUnreadable(f"{_WHAT}: children of {device.name!r} are not a list")
         waiting.extend((child, device.name) for child in reversed(children))
 
 
@@ -103,12 +103,12 @@ def _truth(value: Any, where: str) -> bool | None:
 
 def _text(value: Any, where: str) -> str | None:
     if not isinstance(value, str | None):
-        raise OutputUnreadable(f"{where}: {shown(str(value)[:80])} where a text was expected")
+        raise OutputUnreadable(f"{where}: {shown(str(value)[:80])} is not text")
     return (value or "").strip() or None
 
 
 def _mountpoints(row: dict[str, Any], where: str) -> tuple[str, ...]:
     many = row.get("mountpoints")
     if many is not None and not isinstance(many, list):
-        raise OutputUnreadable(f"{where}: mountpoints are no list")
+        raise OutputUnreadable(f"{where}: mountpoints are not a list")
     return tuple(text for one in [*(many or []), row.get("mountpoint")] if (text := _text(one, where)))

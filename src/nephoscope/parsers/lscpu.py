@@ -28,7 +28,7 @@ class LscpuCache(Frozen):
     """One level."""
 
     size_bytes: int = Field(gt=0)
-    of_one: bool = Field(description="the size is of one instance; else of all together")
+    of_one: bool = Field(description="True: the size is that of one instance; False: of all together")
     instances: int | None = Field(ge=1, description="None: not printed (before 2.37)")
 
 
@@ -48,7 +48,7 @@ class Lscpu(Frozen):
     family: str | None
     model: str | None
     stepping: str | None
-    mhz: float | None = Field(gt=0, description="at the moment of the look")
+    mhz: float | None = Field(gt=0, description="at the time of reading")
     max_mhz: float | None = Field(gt=0)
     hypervisor_vendor: str | None
     flags: tuple[str, ...]
@@ -71,7 +71,7 @@ def parse_lscpu(text: str) -> Lscpu:
     if nodes and numa_nodes is not None and len(nodes) != numa_nodes:
         raise OutputUnreadable(f"{_WHAT}: {numa_nodes} NUMA nodes, and CPUs of {len(nodes)}")
     if len(online) > vcpus:
-        raise OutputUnreadable(f"{_WHAT}: {vcpus} CPUs, and {len(online)} of them on line")
+        raise OutputUnreadable(f"{_WHAT}: {vcpus} CPUs, but {len(online)} online")
     return build(
         Lscpu,
         _WHAT,
@@ -107,7 +107,7 @@ def cpus_of(text: str) -> tuple[int, ...]:
         span = re.fullmatch(r"([0-9]{1,6})(?:-([0-9]{1,6}))?", part.strip())
         first, last = (int(span[1]), int(span[2] or span[1])) if span else (0, -1)
         if not first <= last < _MAX_CPUS or len(numbers) > _MAX_CPUS:
-            raise OutputUnreadable(f"{_WHAT}: {shown(text)} is no list of CPUs")
+            raise OutputUnreadable(f"{_WHAT}: {shown(text)} is not a list of CPUs")
         numbers.extend(range(first, last + 1))
     return tuple(numbers)
 
@@ -125,7 +125,7 @@ def _json_fields(text: str) -> dict[str, str]:
             raise OutputUnreadable(f"{_WHAT}: a row without a field: {shown(str(row)[:80])}")
         data, children = row.get("data"), row.get("children") or []
         if not isinstance(data, str | int | None) or not isinstance(children, list):
-            raise OutputUnreadable(f"{_WHAT}: {row['field']!r} holds neither text nor rows")
+            raise OutputUnreadable(f"{_WHAT}: {row['field']!r} contains neither text nor rows")
         _put(found, row["field"].strip().removesuffix(":"), "" if data is None else str(data))
         waiting.extend(reversed(children))
     return found
@@ -150,7 +150,7 @@ def _count(fields: Mapping[str, str], name: str) -> int | None:
     if value is None:
         return None
     if not re.fullmatch(INTEGER, value) or int(value) > _MAX_CPUS:
-        raise OutputUnreadable(f"{_WHAT}: {name}: {shown(value)} is no count")
+        raise OutputUnreadable(f"{_WHAT}: {name}: {shown(value)} is not a count")
     return int(value)
 
 
@@ -159,7 +159,7 @@ def _mhz(fields: Mapping[str, str], name: str) -> float | None:
     if value is None:
         return None
     if not re.fullmatch(r"[0-9]{1,6}(?:[.,][0-9]{1,9})?", value):
-        raise OutputUnreadable(f"{_WHAT}: {name}: {shown(value)} is no frequency")
+        raise OutputUnreadable(f"{_WHAT}: {name}: {shown(value)} is not a frequency")
     return float(value.replace(",", ".")) or None
 
 

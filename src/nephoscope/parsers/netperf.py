@@ -1,6 +1,6 @@
 """netperf 2: what each form of its output says, as names and values (`netperf_forms`), and what of it we know (here).
 
-A rate keeps the unit that is printed beside it; without one, it is that of netperf's own default for the test.
+A rate keeps the unit that is printed next to it; without one, it is that of netperf's own default for the test.
 """
 
 import re
@@ -65,7 +65,7 @@ class Netperf(Frozen):
     local_cpu_share: float | None = Field(ge=0)
     remote_cpu_share: float | None = Field(ge=0)
     retransmissions: int | None = Field(ge=0)
-    confidence_reached: bool | None = Field(description="False: it says that it was not; None: it says nothing")
+    confidence_reached: bool | None = Field(description="False: it was not, according to the output; None: not printed")
     interims: tuple[NetperfInterim, ...]
     histogram: tuple[tuple[float, int], ...] = Field(description="(lower end of a bucket in seconds, count)")
     fields: dict[str, str] = Field(description="every name and value that was printed")

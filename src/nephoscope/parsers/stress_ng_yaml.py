@@ -11,7 +11,7 @@ from pydantic import Field
 
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
-from nephoscope.parsers.text import Part, build, clean, require_close, validate
+from nephoscope.parsers.text import LenientModel, build, clean, require_close, validate
 
 _WHAT = "stress-ng YAML"
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
@@ -42,7 +42,7 @@ class StressNgReport(Frozen):
     stressors: tuple[StressNgMetrics, ...] = Field(min_length=1)
 
 
-class _Row(Part):
+class _Row(LenientModel):
     stressor: str = Field(min_length=1)
     bogo_ops: int = Field(alias="bogo-ops", gt=0, lt=10**18)
     per_cpu_second: float = Field(alias="bogo-ops-per-second-usr-sys-time", gt=0)
@@ -53,12 +53,12 @@ class _Row(Part):
     cpu_usage_percent: float | None = Field(default=None, alias="cpu-usage-per-instance", gt=0)
 
 
-class _System(Part):
+class _System(LenientModel):
     version: str | None = Field(default=None, alias="stress-ng-version")
     cpus_online: int | None = Field(default=None, alias="cpus-online", ge=1)
 
 
-class _Document(Part):
+class _Document(LenientModel):
     system: _System = Field(default=_System(), alias="system-info")
     metrics: list[_Row] = Field(min_length=1)
 

@@ -85,7 +85,7 @@ def parse_sysbench_oltp(text: str) -> SysbenchOltp:
     """
     sections = [lines for lines in sections_of(text, _WHAT, ends=_ENDS) if any(map(_STATISTICS.fullmatch, lines))]
     if len(sections) != 1:
-        raise OutputUnreadable(f"{_WHAT}: {len(sections)} sections with SQL statistics; one was expected")
+        raise OutputUnreadable(f"{_WHAT}: {len(sections)} sections with SQL statistics; expected one")
     (lines,) = sections
     found = {name: exactly_one(map(rule.fullmatch, lines), f"{_WHAT} for {name}") for name, rule in _LINES.items()}
     exactly_one(map(_ENDS.fullmatch, lines), f"{_WHAT} that end it")

@@ -19,13 +19,13 @@ DECIMAL = r"[0-9]{1,15}(?:\.[0-9]{1,9})?"
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _MAX_DIGITS = 20
 _JSON_STARTS = 32
-"""So many lines that could begin a document are tried."""
+"""Maximum number of lines tried as the start of a document."""
 _NOISE = re.compile(r"^(?!(?:true|false|null)\b)[A-Za-z/<=].*$\n?", re.MULTILINE)
-"""A line of JSON printed over many lines never begins like this: it is another stream's, between them."""
+"""A line of multi-line JSON never starts like this: it comes from another stream."""
 
 
-class Part(Frozen):
-    """A part of somebody else's document: keys that are not asked for are passed over."""
+class LenientModel(Frozen):
+    """A part of another program's document: unknown keys are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False, populate_by_name=True)
 
@@ -65,7 +65,7 @@ def exactly_one(found: Iterable[re.Match[str] | None], what: str) -> re.Match[st
     """
     matches = [match for match in found if match]
     if len(matches) != 1:
-        raise OutputUnreadable(f"{'no' if not matches else len(matches)} lines of {what}; one was expected")
+        raise OutputUnreadable(f"{'no' if not matches else len(matches)} lines of {what}; expected one")
     return matches[0]
 
 
@@ -77,7 +77,7 @@ def one_or_none(found: Iterable[re.Match[str] | None], what: str) -> re.Match[st
     """
     matches = [match for match in found if match]
     if len(matches) > 1:
-        raise OutputUnreadable(f"{len(matches)} lines of {what}; at most one was expected")
+        raise OutputUnreadable(f"{len(matches)} lines of {what}; at most expected one")
     return matches[0] if matches else None
 
 
@@ -138,7 +138,7 @@ def json_documents(text: str, what: str) -> Iterator[Any]:
     """Every JSON document in `text`, one after the other.
 
     Raises:
-        OutputUnreadable: none, or the first is damaged; a later one that is damaged is refused when it is asked for.
+        OutputUnreadable: none, or the first is damaged; a later damaged one is rejected when it is read.
     """
     cleaned = clean(text)
     if not cleaned.strip():

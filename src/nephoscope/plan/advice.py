@@ -1,4 +1,4 @@
-"""What a plan can tell before anything starts: whether its replicates carry the claims it will make."""
+"""What a plan shows before anything starts: whether it has enough replicates for the claims it will make."""
 
 import itertools
 import math
@@ -11,7 +11,7 @@ MIN_REPLICATES_FOR_95_PERCENT = 6
 """The median of n values lies in [min, max] with probability 1 - 2 / 2^n: 93.75 % for 5, 96.88 % for 6."""
 
 _TWO_SIDED_ORDERINGS_PER_CLAIM = 40
-"""2 / 0.05: Holm's first step asks p <= 0.05 / claims of a smallest p of 2 / C(2n, n)."""
+"""2 / 0.05: Holm's first step requires p <= 0.05 / claims of a smallest p of 2 / C(2n, n)."""
 
 
 def warnings_for(study: Study, headline_metrics: int) -> list[str]:
@@ -25,17 +25,17 @@ def warnings_for(study: Study, headline_metrics: int) -> list[str]:
 
 
 def coverage_of_range(n: int) -> float:
-    """Probability that the median of the population lies between the least and the greatest of n values."""
+    """Probability that the population's median lies between the smallest and the largest of n values."""
     return 1 - 2 * 0.5**n
 
 
 def claims_decidable(n: int) -> int:
-    """How many comparisons of n against n replicates Holm can decide at once at 5 %, at best; 23 for n = 6."""
+    """How many comparisons of n with n replicates Holm can decide at once at 5 %, at best; 23 for n = 6."""
     return math.comb(2 * n, n) // _TWO_SIDED_ORDERINGS_PER_CLAIM
 
 
 def replicates_for(claims: int) -> int:
-    """The least n with which so many comparisons can be decided at once."""
+    """The smallest n with which this many comparisons can be decided at once."""
     return next(n for n in itertools.count(1) if claims_decidable(n) >= claims)
 
 
@@ -45,18 +45,18 @@ def _few_replicates(study: Study) -> list[str]:
         return []
     missing = MIN_REPLICATES_FOR_95_PERCENT - n
     if n == 1:
-        what = "1 replicate has no interval at all"
+        what = "1 replicate gives no interval at all"
     else:
         what = f"{n} replicates give intervals of the median with {coverage_of_range(n):.2%} coverage, not 95 %"
-    return [f"{what}; {MIN_REPLICATES_FOR_95_PERCENT} are needed, {missing} more"]
+    return [f"{what}; {MIN_REPLICATES_FOR_95_PERCENT} are needed: add {missing}"]
 
 
 def _fewer_than_the_edition(study: Study) -> list[str]:
-    """Of TPC-C: microbenchmarks repeat inside a trial what their edition repeated."""
+    """For TPC-C only: microbenchmarks repeat inside a trial what their edition repeated."""
     entries = [entry for entry in study.benchmarks if entry.uses == "tpcc"]
     editions = {entry.label: EDITIONS.get(str(entry.parameters.get("edition"))) for entry in entries}
     return [
-        f"{label}: {edition.name} took {edition.runs} runs of each point, and {study.replicates} are planned"
+        f"{label}: {edition.name} ran each point {edition.runs} times; this plan runs it {study.replicates} times"
         for label, edition in editions.items()
         if edition is not None and edition.runs is not None and study.replicates < edition.runs
     ]
@@ -68,7 +68,7 @@ def _many_claims(study: Study, headline_metrics: int) -> list[str]:
     if claims <= claims_decidable(n):
         return []
     what = f"{claims} comparisons ({pairs} pairs of configurations x {headline_metrics} headline metrics)"
-    most = f"{n} against {n} replicates decide at most {claims_decidable(n)} at once (Holm, 5 %)"
+    most = f"{n} against {n} replicates can decide at most {claims_decidable(n)} at once (Holm, 5 %)"
     return [f"{what}, but {most}; {replicates_for(claims)} replicates are needed"]
 
 
@@ -77,7 +77,8 @@ def _equal_configurations(study: Study) -> list[str]:
     for configuration in study.configurations:
         groups[_what_is_measured(configuration)].append(configuration.name)
     return [
-        f"configurations {', '.join(names)} differ in name or price alone: an A/A comparison: differences are noise"
+        f"configurations {', '.join(names)} differ only in name or price: an A/A comparison, whose differences are "
+        "noise"
         for names in groups.values()
         if len(names) > 1
     ]

@@ -1,4 +1,4 @@
-"""Refuses a plan beyond its budget, before anything starts."""
+"""Rejects a plan that exceeds its budget, before anything starts."""
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
@@ -7,7 +7,7 @@ from nephoscope.study.model import Budget
 
 
 def check_budget(plan: Plan, budget: Budget) -> None:
-    """Nothing, when the plan keeps within the budget; pure.
+    """Returns normally if the plan is within the budget; pure.
 
     Raises:
         InputError: more hours or US dollars than allowed, or a limit in dollars for a plan whose price is not known.
@@ -23,13 +23,13 @@ def check_budget(plan: Plan, budget: Budget) -> None:
         at_least = "at least " if plan.price_usd is None else ""
         if known > budget.max_usd:
             over = known - budget.max_usd
-            problems.append(f"the plan costs {at_least}${known:.2f}, ${over:.2f} more than ${budget.max_usd:.2f}")
+            problems.append(f"the plan costs {at_least}${known:,.2f}, ${over:,.2f} more than ${budget.max_usd:,.2f}")
         elif plan.price_usd is None:
             unknown = "; ".join(plan.unpriced)
-            problems.append(f"${budget.max_usd:.2f} are allowed, but the plan's price is not known ({unknown})")
+            problems.append(f"the budget is ${budget.max_usd:,.2f}, but the plan's price is not known ({unknown})")
     if problems:
         raise InputError(
             "; ".join(problems),
-            hint="fewer replicates, configurations or benchmarks, shorter durations, a larger [budget], or "
-            "price_usd_per_hour for every configuration",
+            hint="use fewer replicates, configurations or benchmarks, shorter durations or a larger [budget], or give "
+            "every configuration a price_usd_per_hour",
         )

@@ -24,11 +24,11 @@ from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
 
 class Plannable(Protocol):
-    """What a plan asks of a benchmark; every `benchmarks.base.Benchmark` has it."""
+    """What a plan needs from a benchmark; every `benchmarks.base.Benchmark` provides it."""
 
     @property
     def version(self) -> int:
-        """Rises when the numbers of two versions must not be compared."""
+        """Increases when the numbers of two versions must not be compared."""
         ...
 
     @property
@@ -37,15 +37,15 @@ class Plannable(Protocol):
         ...
 
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:
-        """Everything it may report."""
+        """All metrics it may report."""
         ...
 
     def needs(self, parameters: Any) -> Needs:
-        """Machines, among other things."""
+        """What it needs: machines, among other things."""
         ...
 
     def expected_duration_s(self, parameters: Any) -> float:
-        """Of one trial, with its set-up."""
+        """Duration of one trial, with its set-up."""
         ...
 
 
@@ -53,15 +53,15 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
     """The plan of a study; pure: equal study and benchmarks, equal bytes.
 
     One block for each replicate; a block holds every configuration x benchmark once, in an order drawn from the
-    study's seed and the block's number. A configuration with fewer machines than a benchmark needs is left out of it,
-    and one that the benchmark does not name, when it names some.
-    Durations are in seconds, one trial after the other; prices in US dollars, `None` as soon as one configuration has
-    no price.
+    study's seed and the block's number. A benchmark skips configurations with fewer machines than it needs and, if it
+    names configurations, all others. Durations are in seconds, one trial after the other; prices in US dollars, `None`
+    as soon as one configuration has no price.
 
     Args:
         study: what to plan.
         benchmarks: by the name that a study uses.
-        scale: of sizes and run times of every benchmark, over what the study says; None: what the study says.
+        scale: of sizes and run times of every benchmark, applied to the study's values; None: the study's values as
+        they are.
 
     Raises:
         InputError: the study uses a benchmark that is not in `benchmarks`, its parameters do not fit, it has no
@@ -102,7 +102,7 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
 def _fitting(
     configurations: Mapping[str, Configuration], entries: Mapping[str, "_Resolved"]
 ) -> tuple[list[Cell], list[str]]:
-    """Every configuration x benchmark that has the machines for it, and a sentence for each of the others."""
+    """Every configuration x benchmark with enough machines, and a sentence for each of the others."""
     cells: list[Cell] = []
     left_out: list[str] = []
     for name, configuration in configurations.items():
@@ -114,13 +114,12 @@ def _fitting(
             if entry.machines <= there:
                 cells.append((name, label))
             else:
-                left_out.append(
-                    f"{label} needs {entry.machines} machines, and {name} has {there}: it is left out there"
-                )
+                left_out.append(f"{label} needs {entry.machines} machines, but {name} has {there}: skipped there")
     for label in sorted(entries.keys() - {label for _, label in cells}):
         raise InputError(
-            f"benchmark {label!r} needs {entries[label].machines} machines, and no configuration has so many",
-            hint="give a configuration a load_machine or a database_machine.count of 2 or more, or take it out",
+            f"benchmark {label!r} needs {entries[label].machines} machines, but no configuration has that many",
+            hint="give a configuration a load_machine or a database_machine.count of 2 or more, or remove the "
+            "benchmark",
         )
     return cells, left_out
 
@@ -136,7 +135,7 @@ _NOT_MEASURED: dict[str, Any] = {
     "ssh": {"key_file": True, "jump": True, "host_keys": True, "inventory": True},
     "cloud": dict.fromkeys(("identity", "ingress", "reach", "user"), True),
 }
-"""Prices, by which way a machine is entered, and what it may do elsewhere."""
+"""Keys that do not change what is measured: prices, how to log in to a machine, and what it may access."""
 
 
 def _measured(configuration: Configuration) -> str:
@@ -155,9 +154,9 @@ def _canonical(plain: object) -> str:
 def _trial_id(configuration: str, benchmark: str, *, replicate: int, seed: int) -> str:
     """12 hexadecimal digits of the SHA-256 of everything a trial depends on, and of nothing else.
 
-    What is hashed is one JSON object with sorted keys. `configuration` and `benchmark` are canonical JSON already, made
-    once for all trials that share them. Neither the order nor other trials enter: more replicates or another
-    configuration keep the existing ids.
+    The hash is over one JSON object with sorted keys. `configuration` and `benchmark` are canonical JSON already, built
+    once for all trials that share them. Neither the order nor other trials enter, so adding replicates or
+    configurations does not change existing ids.
     """
     whole = f'{{"benchmark":{benchmark},"configuration":{configuration},"replicate":{replicate},"seed":{seed}}}'
     return hashlib.sha256(whole.encode("ascii")).hexdigest()[:12]
@@ -165,7 +164,7 @@ def _trial_id(configuration: str, benchmark: str, *, replicate: int, seed: int) 
 
 @dataclass(frozen=True)
 class _Resolved:
-    """One benchmark of the study with what its benchmark says of it."""
+    """One benchmark of the study with what its implementation says about it."""
 
     use: BenchmarkUse
     canonical: str
@@ -174,13 +173,13 @@ class _Resolved:
     headline_metrics: int
     machines: int
     run_on: frozenset[str]
-    """Names of configurations; empty: all that have the machines."""
+    """Names of configurations; empty: all with enough machines."""
     fixture_bytes: int
-    """Of its data set; 0: it has none."""
+    """Size of its data set; 0: it has none."""
 
 
 _SCALE = "scale"
-"""The parameter of benchmarks whose sizes and times are one knob; with the others a trial's id depends on it."""
+"""The parameter that scales all sizes and times of a benchmark. Like the other parameters, it enters the trial id."""
 
 
 def _with_scale(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable], scale: float | None) -> BenchmarkEntry:
@@ -189,14 +188,14 @@ def _with_scale(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable], scal
         return entry
     if _SCALE not in benchmark.parameters.model_fields:
         raise InputError(
-            f"benchmark {entry.label!r} has no scale: {entry.uses} takes its sizes and times from the study alone",
-            hint="leave --scale out, or make a study of the microbenchmarks alone",
+            f"benchmark {entry.label!r} has no scale: {entry.uses} takes its sizes and times only from the study",
+            hint="omit --scale, or write a study that holds only the microbenchmarks",
         )
     return entry.model_copy(update={"parameters": {**entry.parameters, _SCALE: scale}})
 
 
 def _scaled(entries: Collection[_Resolved]) -> list[str]:
-    """One sentence for each scale below 1: no number of such a plan is one of the edition's."""
+    """One sentence for each scale below 1: such a plan yields none of the edition's numbers."""
     labels: dict[float, list[str]] = {}
     for entry in entries:
         scale = float(entry.use.parameters.get(_SCALE, 1))
@@ -210,14 +209,14 @@ def _scaled(entries: Collection[_Resolved]) -> list[str]:
 
 
 def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Resolved:
-    """The entry with its parameters filled in (a study made in code may leave some out)."""
+    """The entry with its parameters filled in (a study built in code may omit some)."""
     benchmark = benchmarks.get(entry.uses)
     if benchmark is None:
         raise InputError(f"no benchmark {entry.uses!r}", hint=f"there are: {', '.join(sorted(benchmarks))}")
     try:
         parameters = benchmark.parameters.model_validate(entry.parameters)
     except ValidationError as error:
-        raise InputError(f"parameters of benchmark {entry.label!r} do not fit: {error}") from error
+        raise InputError(f"parameters of benchmark {entry.label!r} are not valid: {error}") from error
     plain = parameters.model_dump(mode="json", by_alias=True)
     use = BenchmarkUse(name=entry.label, uses=entry.uses, version=benchmark.version, parameters=plain)
     return _Resolved(

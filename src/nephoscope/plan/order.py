@@ -2,8 +2,8 @@
 
 Each cell of a block gets the key sha256("nephoscope/order/1", seed, block, configuration, benchmark), and the cells
 are sorted by it. The keys are independent and uniform, so every permutation is equally likely (Abedi & Brecht, ICPE
-'17, randomised blocks). And a cell's key does not depend on the other cells: adding a configuration leaves the order of
-those already there as it was.
+'17, randomised blocks). And a cell's key does not depend on the other cells: adding a configuration does not change the
+order of the existing ones.
 """
 
 import hashlib

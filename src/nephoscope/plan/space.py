@@ -1,4 +1,4 @@
-"""Refuses a plan whose data cannot fit on the disks that its study describes, before anything starts."""
+"""Rejects a plan whose data cannot fit on the disks its study describes, before anything starts."""
 
 from collections.abc import Mapping
 from typing import Protocol
@@ -11,7 +11,7 @@ from nephoscope.study.model import Configuration, Database, Machine
 
 
 class Footprint(Protocol):
-    """The most that a database takes on the disk of each of `machines` for `data_bytes` that a benchmark needs."""
+    """The most disk space that a database uses on each of `machines` for `data_bytes` that a benchmark needs."""
 
     def __call__(self, settings: Database, data_bytes: int, machines: int) -> int:
         """In bytes."""
@@ -19,15 +19,15 @@ class Footprint(Protocol):
 
 
 def check_space(plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Mapping[str, Footprint]) -> None:
-    """Nothing, when what each benchmark needs fits on the disks whose sizes are known; pure.
+    """Returns normally if the data of each benchmark fit on the disks whose sizes are known; pure.
 
-    Known are disks of emulated machines and volumes of clouds. What lies on the others only the machine can tell, and
-    it is asked before a trial begins.
+    Known are disks of emulated machines and volumes of clouds. The sizes of all others only the machine knows; they are
+    checked before a trial starts.
 
     Args:
         plan: with whole parameters.
         benchmarks: by the name that a study uses.
-        footprints: by system, of databases that take another amount than a benchmark reckons with.
+        footprints: by system, of databases whose disk usage differs from the benchmark's estimate.
 
     Raises:
         InputError: a disk is too small, or settings of a database cannot be read.
@@ -41,13 +41,13 @@ def check_space(plan: Plan, benchmarks: Mapping[str, Plannable], footprints: Map
     if told:
         raise InputError(
             "; ".join(told),
-            hint="a larger `disk_gib` or volume, less data, or for postgres a smaller `max_wal_size` in "
+            hint="choose a larger `disk_gib` or volume, less data, or for postgres a smaller `max_wal_size` in "
             "`database.settings`",
         )
 
 
 def _problem(intent: TrialIntent, benchmark: Plannable, footprints: Mapping[str, Footprint]) -> str:
-    """Empty when it fits, or nobody knows yet."""
+    """Empty if it fits, or if that is not known yet."""
     configuration = Configuration.model_validate(intent.configuration)
     machine, database = configuration.database_machine, configuration.database
     there_gib = _disk_gib(machine)
@@ -58,21 +58,21 @@ def _problem(intent: TrialIntent, benchmark: Plannable, footprints: Mapping[str,
     footprint = footprints.get(database.system) if needs.database else None
     if footprint is not None:
         needed_bytes = footprint(database, needs.disk_bytes, machine.count)
-        what = f", as {database.system} keeps it with its log" if needed_bytes > needs.disk_bytes else ""
+        what = f" (as {database.system} stores it, with its log)" if needed_bytes > needs.disk_bytes else ""
     if needed_bytes <= there_gib * GIB:
         return ""
     return (
         f"{intent.benchmark.name} needs {needed_bytes / GIB:.2f} GiB on each database machine of {configuration.name}"
-        f"{what}, and its disk has {there_gib:g} GiB"
+        f"{what}, but its disk has {there_gib:g} GiB"
     )
 
 
 def _disk_gib(machine: Machine) -> float | None:
-    """Of the data folder, before a file system takes its part; None: the study does not say."""
+    """Size of the data folder's disk, before the file system takes its share; None: the study does not say."""
     if machine.emulated is not None:
         return machine.emulated.disk_gib
     if (
         machine.volumes is not None
-    ):  # GB or GiB, as the provider counts: what does not fit into the larger, does not fit
+    ):  # The provider may mean GB or GiB. Assume GiB, the larger: what does not fit then cannot fit at all.
         return sum(volume.size * volume.count for volume in machine.volumes)
     return None

@@ -45,10 +45,10 @@ METHODS = {
         Method(name="everything", hours=730, counts="all machines"),
     )
 }
-"""720 hours a month (24 x 30) and one machine are the only formula that the Cloud Reports' repository wrote down.
+"""720 hours a month (24 x 30) and one machine are the only formula stated in the Cloud Reports' repository.
 
-Which machines the reports counted is not said; $0.04 to 0.05 a transaction a minute in 2022 fits the database machines
-alone. `everything` is what one really pays for a cluster with its load machines.
+It does not say which machines the reports counted; $0.04 to 0.05 per transaction per minute in 2022 fits only the
+database machines. `everything` is the real cost of a cluster with its load machines.
 """
 
 
@@ -56,9 +56,13 @@ class Volume(Frozen):
     """A volume as it is ordered: its size in the provider's unit, and what is provisioned above its kind's own."""
 
     item: str
-    size: float = Field(gt=0, description="GB or GiB, as the provider counts it; disks of fixed size ignore it")
-    iops: float = Field(default=0, ge=0, description="all provisioned IOPS, with what the price includes")
-    throughput: float = Field(default=0, ge=0, description="all provisioned MiB/s or MB/s, as the provider counts it")
+    size: float = Field(gt=0, description="in GB or GiB, whichever the provider uses; disks of fixed size ignore it")
+    iops: float = Field(default=0, ge=0, description="all provisioned IOPS, including those that the price includes")
+    throughput: float = Field(
+        default=0,
+        ge=0,
+        description="all provisioned MiB/s or MB/s, whichever the provider uses, including what the price includes",
+    )
     count: int = Field(default=1, ge=1)
 
 
@@ -115,13 +119,13 @@ class Bill(Frozen):
 
     @property
     def usd(self) -> float | None:
-        """A month of all machines that count."""
+        """A month of all included machines."""
         one = self.machine_usd
         return None if one is None else one * self.machines
 
     @property
     def storage_share(self) -> float | None:
-        """The part of the volumes, from 0 to 1."""
+        """The the volumes' share of the price, from 0 to 1."""
         one = self.machine_usd
         if not one:
             return None
@@ -130,7 +134,7 @@ class Bill(Frozen):
     def discounted(self, percent: float) -> "Bill":
         """The same month with the machines' rate, and no volume's, less so many percent."""
         if not 0 <= percent < 100:
-            raise InputError(f"a discount lies between 0 and 100 percent, found {percent:g}")
+            raise InputError(f"a discount must be between 0 and 100 percent, found {percent:g}")
         lines = tuple(
             line.model_copy(update={"discount_percent": percent}) if line.unit is Unit.HOUR else line
             for line in self.lines
@@ -228,7 +232,9 @@ def tiered(what: str, amount: float, tiers: tuple[Price, ...], hours: float) -> 
             yield Line(what=what, amount=end - tier.above, unit=tier.unit, hours=per_hour, price=tier)
         reached = tier.up_to if tier.up_to is not None else math.inf
     if amount > reached:
-        raise InputError(f"{tiers[0].place}: no price known above {reached:g} {_noun(tiers[0].unit)}, asked {amount:g}")
+        raise InputError(
+            f"{tiers[0].place}: no price known above {reached:g} {_noun(tiers[0].unit)}, requested {amount:g}"
+        )
 
 
 def _noun(unit: Unit) -> str:
@@ -258,7 +264,7 @@ def break_even_hours(on_demand: Price, committed: Price, method: Method) -> floa
         InputError: the prices are not both by the hour.
     """
     if on_demand.unit is not Unit.HOUR or committed.unit is not Unit.HOUR:
-        raise InputError("break-even compares two prices by the hour")
+        raise InputError("break-even needs two hourly prices")
     if on_demand.usd <= committed.usd or agree(on_demand.usd, 0):
         return None
     return committed.usd * method.hours / on_demand.usd

@@ -30,7 +30,7 @@ class Finding(Frozen):
     problem: Problem
     message: str
     refused: bool
-    """True: such a book must not be used as it is. False: a warning."""
+    """True: the book must not be used in this state. False: a warning."""
 
 
 def check(book: PriceBook, today: date, *, against: PriceBook | None = None) -> list[Finding]:
@@ -107,7 +107,9 @@ def _instead(row: Price, expected: Basis, known: PriceBook) -> str:
 def _zeros(rows: Iterable[Price]) -> Iterator[Finding]:
     for row in rows:
         if row.unexplained_zero:
-            message = f"price 0: {row.place}, {row.basis}, {row.source} of {row.date}; a free thing says so in its note"
+            message = (
+                f"price 0: {row.place}, {row.basis}, {row.source} of {row.date}; if it is free, say so in its note"
+            )
             yield Finding(problem=Problem.ZERO, message=message, refused=False)
 
 
@@ -120,7 +122,7 @@ def _duplicates(rows: Iterable[Price]) -> Iterator[Finding]:
         if len(same) > 1:
             row, prices = same[0], sorted({row.usd for row in same})
             message = (
-                f"stands {len(same)} times: {row.place}, {row.basis}, {row.source} of {row.date}, "
+                f"appears {len(same)} times: {row.place}, {row.basis}, {row.source} of {row.date}, "
                 f"with {' and '.join(f'{usd:g}' for usd in prices)} USD"
             )
             yield Finding(problem=Problem.DUPLICATE, message=message, refused=False)
@@ -178,7 +180,9 @@ def _fitting_nothing(book: PriceBook, known: PriceBook) -> Iterator[Finding]:
         others = sorted({(other.basis, other.usd) for other in _others(row, known)})
         if row.basis is Basis.NOT_STATED and others and not _bases_of_this_price(row, known):
             there = ", ".join(f"{basis} {usd:g}" for basis, usd in others)
-            message = f"sources disagree: {row.place}: {row.usd:g} ({row.source}, {row.date}) fits no basis of {there}"
+            message = (
+                f"sources disagree: {row.place}: {row.usd:g} ({row.source}, {row.date}) matches no basis of {there}"
+            )
             yield Finding(problem=Problem.DISAGREEMENT, message=message, refused=False)
 
 

@@ -13,13 +13,13 @@ from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.model import Volume as Ordered
 
 STATED = "stated"
-"""The basis of a price that a study states itself."""
+"""The basis of a price stated in the study."""
 
 MADE_HERE = frozenset({"local", "fake"})
-"""Providers of machines that nobody sells."""
+"""Providers whose machines are not for sale."""
 
 ASKED_FOR = frozenset({Basis.ON_DEMAND, Basis.RESERVED_1Y, Basis.RESERVED_3Y, Basis.SPOT})
-"""Bases that a report shows, or says why it cannot."""
+"""Bases that a report shows, or explains why it cannot."""
 
 ALL_MONTH = "used all month, by Google's documented tiers"
 """Terms of sustained use where the book has no price of it: the on-demand price less the documented discount."""
@@ -128,7 +128,7 @@ class BasisBill(Frozen):
 
 
 def bills_of(offer: Offer, book: PriceBook, on: date, method: Method) -> list[BasisBill]:
-    """A bill for each basis that is asked for, and each other one under which the book knows the machine.
+    """A bill for each requested basis, and for every other basis in the book for this machine.
 
     Of several terms those of the newest price are taken. A bill without a price says what is missing. Sustained use is
     in the book, or is computed from the on-demand price where Google documents a discount; never guessed.
@@ -166,9 +166,9 @@ def _bill(offer: Offer, book: PriceBook, on: date, method: Method, basis: Basis,
     )
     bill = month(book, on, machine, method, database=offer.database_machines, load=offer.load_machines)
     if method.counts == "all machines" and offer.load_type is not None:
-        reason = f"the load machine {offer.load_type} is of another type, and the formula knows one type"
+        reason = f"the load machine {offer.load_type} has another type, but the formula supports only one"
         return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
     if method.counts == "all machines" and offer.load_volumes not in {None, offer.volumes}:
-        reason = "the load machine has other disks than the database machines, and the formula knows one kind"
+        reason = "the load machine's disks differ from the database machines', but the formula supports only one kind"
         return bill.model_copy(update={"reasons_missing": (*bill.reasons_missing, reason)})
     return bill

@@ -10,7 +10,7 @@ from nephoscope.prices.offers import Offer, offer_of
 from nephoscope.study.model import Configuration
 
 _MONTH = METHODS["everything"]
-"""Volumes are sold by the month: an hour of one costs a part of it."""
+"""Volumes are sold by the month; an hour costs a fraction of that."""
 
 
 class Quote(Frozen):
@@ -63,6 +63,6 @@ def _month(offer: Offer, kind: str, volumes: tuple[Volume, ...], book: PriceBook
 
 
 def _load_is_unknown(configuration: Configuration) -> bool:
-    """A load machine of no stated type, beside a database machine that has one."""
+    """A load machine without a stated type, next to a database machine with one."""
     load = configuration.load_machine
     return load is not None and load.type is None and configuration.priced_as is None

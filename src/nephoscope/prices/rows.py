@@ -83,17 +83,23 @@ class Price(Frozen):
     provider: Text = Field(description="'aws', 'gcp', 'azure' or any other name")
     region: Text = Field(description="the provider's name of it; 'any' for all of its regions")
     kind: Kind
-    item: Text = Field(description="machine type, kind of volume, or way of the bytes")
+    item: Text = Field(description="machine type, kind of volume, or path of the bytes")
     unit: Unit
-    above: float = Field(default=0, ge=0, description="the tier: the price holds for what lies above so many units")
-    up_to: float | None = Field(default=None, gt=0, description="the tier's end; none: no end is known")
+    above: float = Field(default=0, ge=0, description="start of the tier: the price applies above this many units")
+    up_to: float | None = Field(default=None, gt=0, description="end of the tier; none: unknown")
     basis: Basis
-    terms: str = Field(default="", description="of a commitment, as far as the source says: 'no upfront, standard'")
-    usd: float = Field(ge=0, description="US dollars for one unit, without taxes")
+    terms: str = Field(
+        default="", description="payment of a commitment, as far as the source says: 'no upfront, standard'"
+    )
+    usd: float = Field(ge=0, description="US dollars per unit, without taxes")
     source: Text
-    licence: Text = Field(description="of the source; 'not stated' where it names none")
-    date: Text = Field(description="when the source gave the price: a day, or a month or a year where it says no more")
-    disputed: str = Field(default="", description="why this row is held wrong; such a row is shown and never picked")
+    licence: Text = Field(description="licence of the source; 'not stated' if it names none")
+    date: Text = Field(
+        description="date of the price in the source: a day, or a month or a year if the source gives no more"
+    )
+    disputed: str = Field(
+        default="", description="why this row is considered wrong; such a row is shown but never used"
+    )
     note: str = ""
 
     @field_validator("date")
@@ -105,7 +111,7 @@ class Price(Frozen):
     @model_validator(mode="after")
     def _tier_has_a_width(self) -> "Price":
         if self.up_to is not None and self.up_to <= self.above:
-            raise ValueError(f"the tier ends at {self.up_to:g}, before it begins at {self.above:g}")
+            raise ValueError(f"the tier ends at {self.up_to:g}, before it starts at {self.above:g}")
         return self
 
     @property
@@ -142,7 +148,7 @@ def read_csv(path: Path) -> list[Price]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}", hint="a price book is a CSV file in UTF-8") from error
+        raise InputError(f"{path}: cannot be read: {error}", hint="use a CSV file in UTF-8") from error
     return parse_csv(text, str(path))
 
 

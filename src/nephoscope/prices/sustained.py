@@ -11,7 +11,7 @@ from nephoscope.model.errors import InputError
 
 UP_TO_30_PERCENT = (1.0, 0.8, 0.6, 0.4)
 UP_TO_20_PERCENT = (1.0, 0.8678, 0.733, 0.6)
-"""Part of the on-demand rate in each quarter of a month."""
+"""Share of the on-demand rate in each quarter of a month."""
 SERIES: Mapping[str, tuple[float, ...]] = {
     **dict.fromkeys(("n1", "m1", "m2", "f1", "g1"), UP_TO_30_PERCENT),
     **dict.fromkeys(("n2", "n2d", "c2"), UP_TO_20_PERCENT),
@@ -30,7 +30,7 @@ def sustained_use_percent(provider: str, machine_type: str, share_of_month: floa
         InputError: a part of a month that does not lie above 0 and up to 1.
     """
     if not 0 < share_of_month <= 1:
-        raise InputError(f"a part of a month lies above 0 and up to 1, found {share_of_month:g}")
+        raise InputError(f"a share of a month must be above 0 and at most 1, found {share_of_month:g}")
     tiers = SERIES.get(machine_type.partition("-")[0]) if provider == PROVIDER else None
     if tiers is None:
         return None

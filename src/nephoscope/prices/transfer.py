@@ -38,10 +38,10 @@ _ITEMS = {
         "inter-region",
     ),
 }
-"""What books and price lists call a way, the closest first."""
+"""Names of paths in books and price lists, the closest first."""
 _WITHIN_US = "inter-region within US"
 _BOTH_ENDS = frozenset({"cross-AZ / intra-region, each direction", "intra-region"})
-"""AWS bills each direction: a byte costs on its way out, and on its way in."""
+"""AWS bills each direction: a byte costs when it leaves and when it arrives."""
 _US = re.compile(r"us-.+|.*us\d?")
 """Regions of the United States, as the three providers name them: us-east-1, us-east4, eastus2."""
 
@@ -88,7 +88,7 @@ def transfer_lines(count_bytes: float, pick: Pick) -> tuple[Line, ...]:
     """
     unit = pick.price.unit
     if unit not in BYTES:
-        raise InputError(f"{pick.price.place} is sold by the {unit}, not by bytes")
+        raise InputError(f"{pick.price.place} is billed by the {unit}, not by bytes")
     if count_bytes < 0:
         raise InputError(f"bytes must not be negative: {count_bytes:g}")
     return tuple(tiered("transfer", count_bytes / BYTES[unit], pick.prices, 1))

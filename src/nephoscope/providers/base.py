@@ -15,21 +15,24 @@ class ClusterRequest:
     """What a trial needs."""
 
     study: str
-    """Whose machines they are: the study's name with the id of its results folder. Every resource is tagged by it."""
+    """Owner of the machines: the study's name with the id of its results folder. Every resource has this tag."""
     configuration: Configuration
     scratch: Path
     """A local folder for what must outlive a trial but not the study (fixtures, data of local machines)."""
     trial: str = ""
     """Id of the trial it is for; empty: one cluster serves all trials of the configuration."""
     attempt: int = 0
-    """Number of the trial's attempt. A command of an attempt begins once: its folder on the machine is made first."""
+    """Number of the trial's attempt.
+
+    A command of an attempt starts only once: its folder on the machine is created first.
+    """
     zone: str | None = None
     """Instead of the configuration's own, after another one lacked capacity."""
     expires_unix_ms: int | None = None
-    """When machines may end themselves, should nobody have given them back by then."""
+    """When machines may end themselves, if nobody has deleted them by then."""
 
     log_dir: Path | None = None
-    """Where logs of making machines are kept; None: nowhere."""
+    """Folder for logs of creating machines; None: no logs."""
 
     @property
     def key(self) -> str:
@@ -48,7 +51,7 @@ class Cluster:
     more_load: tuple[MachineHandle, ...] = ()
     """Further machines of the load generator, which share one load with the first."""
     one_machine: bool = False
-    """They are parts of one machine, whose CPUs are theirs."""
+    """They are parts of one machine and share its CPUs."""
 
     @property
     def co_located(self) -> bool:
@@ -74,13 +77,13 @@ class Cluster:
 
 
 def cluster_of(key: str, machines: Sequence[MachineHandle], database: int) -> Cluster:
-    """A cluster of machines of which the first `database` are the database's and the others the load generator's."""
+    """A cluster whose first `database` machines are the database's and whose others are the load generator's."""
     load = machines[database:] or machines[:1]
     return Cluster(key, tuple(machines[:database]), load[0], tuple(load[1:]))
 
 
 class Provider(Protocol):
-    """Makes, lists and deletes clusters; every call may be repeated."""
+    """Creates, lists and deletes clusters; every call may be repeated."""
 
     name: str
 
@@ -88,11 +91,11 @@ class Provider(Protocol):
         """The cluster of this request: the one that exists, or a new one. All of its machines, or none.
 
         Raises:
-            CapacityLacking: the zone has none at the moment.
-            QuotaReached: the account may not have more.
-            Throttled: it was asked too often.
-            MachineLost: what was made went away meanwhile.
-            MachineUnsupported: it never makes such a machine there.
+            CapacityLacking: the zone has no such machines at the moment.
+            QuotaReached: the account's quota allows no more.
+            Throttled: too many requests.
+            MachineLost: a created machine disappeared in the meantime.
+            MachineUnsupported: the provider does not offer such a machine there.
         """
         ...
 
@@ -101,7 +104,7 @@ class Provider(Protocol):
         ...
 
     async def delete(self, key: str) -> None:
-        """Gives the machines and volumes of a cluster back; no error when they are gone already."""
+        """Deletes the machines and volumes of a cluster; no error if they are already deleted."""
         ...
 
 
@@ -132,10 +135,10 @@ class HasLimit(Protocol):
 
 @runtime_checkable
 class Detached(Protocol):
-    """A provider whose machines go on when the controller dies, with the commands that were begun on them.
+    """A provider whose machines, with the commands started on them, live on when the controller dies.
 
     `create` with the key of an attempt then gives machines on which `execute` of the same name waits for the command
-    that was begun before, and begins it when there is none.
+    that was started before, and starts it if there is none.
     """
 
     @property
@@ -146,11 +149,11 @@ class Detached(Protocol):
 
 @runtime_checkable
 class FindsOnMachines(Protocol):
-    """A provider that nobody can ask for a list: what is left of a study is found on the machines themselves."""
+    """A provider without a list of machines: what is left of a study is found on the machines themselves."""
 
     async def find(self, study: str, configurations: Sequence[Configuration]) -> Sequence[str]:
         """Asks the machines of these configurations; `list` then knows what a controller that died left there.
 
-        Returns which machines could not be asked, and why.
+        Returns which machines did not answer, and why.
         """
         ...

@@ -1,4 +1,4 @@
-"""A cloud that is none: machines of answers, with failures on demand. It ships, for rehearsals and tests."""
+"""A fake cloud: machines made of answers, with failures on demand. It ships, for rehearsals and tests."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ class FakeProvider:
 
     def _machine(self, name: str, request: ClusterRequest, cpus: int | str) -> MachineHandle:
         count = CPUS_OF_ALL if isinstance(cpus, str) else cpus
-        remote = FakeRemote({**idle_looks(count), **self.programs}, self.clock)
+        remote = FakeRemote({**idle_answers(count), **self.programs}, self.clock)
         return MachineHandle(name, remote, "192.0.2.1", tuple(range(count)), f"/fake/{request.configuration.name}")
 
 
@@ -59,8 +59,8 @@ def load_names(count: int) -> list[str]:
     return ["fake-load"] if count == 1 else [f"fake-load-{number}" for number in range(1, count + 1)]
 
 
-def idle_looks(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]:
-    """What the machine says of itself: an idle one of eight CPUs, `cpus` of them in the affinity mask."""
+def idle_answers(cpus: int) -> dict[str, Callable[[Sequence[str], bytes], Answer]]:
+    """The machine's answers about itself: eight idle CPUs, `cpus` of them in the affinity mask."""
     lscpu = {
         "On-line CPU(s) list": f"0-{CPUS_OF_ALL - 1}",
         "Model name": "Fake CPU",

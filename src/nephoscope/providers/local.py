@@ -12,7 +12,7 @@ LOOPBACK = "127.0.0.1"
 
 
 class LocalProvider:
-    """Nothing is created and nothing is deleted but folders of ours."""
+    """Creates and deletes nothing except nephoscope's folders."""
 
     name = "local"
     at_once = 1
@@ -23,23 +23,23 @@ class LocalProvider:
         """See `Provider.create`.
 
         Raises:
-            InputError: more than one machine is asked for.
-            EnvironmentProblem: more CPUs are asked for than this process may use.
+            InputError: more than one machine is requested.
+            EnvironmentProblem: more CPUs are requested than this process may use.
             StorageFailed: the folder for its data cannot be made.
         """
         configuration = request.configuration
         asked = configuration.database_machine
         if asked.count != 1 or configuration.load_machine is not None:
             raise InputError(
-                f"configuration {configuration.name!r} asks for several machines, and provider 'local' has one",
-                hint="leave out load_machine and count, or use another provider",
+                f"configuration {configuration.name!r} requests several machines, but provider 'local' has only one",
+                hint="remove load_machine and count, or use another provider",
             )
         allowed = sorted(os.sched_getaffinity(0))
         wanted = len(allowed) if asked.cpus == "all" else asked.cpus
         if wanted > len(allowed):
             raise EnvironmentProblem(
-                f"configuration {configuration.name!r} asks for {wanted} CPUs, and this machine lets us use "
-                f"{len(allowed)}",
+                f"configuration {configuration.name!r} requests {wanted} CPUs, but only {len(allowed)} may be used on "
+                "this machine",
                 hint="lower database_machine.cpus",
             )
         folder = request.scratch / configuration.name

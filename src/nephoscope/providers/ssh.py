@@ -1,8 +1,8 @@
 """Hosts that the user lists. Nothing is created; a lease on each keeps two studies from sharing one.
 
 A lease is a folder on the host, made by an atomic `mkdir`, with its owner and the cluster's key inside. It is renewed
-while the cluster is held, and whoever finds it not renewed for `LEASE_S` may take it: its holder died. By it the next
-controller of the same study finds what goes on there.
+while the cluster is held. If it was not renewed for `LEASE_S`, its holder died, and anybody may take it. Through it the
+next controller of the same study finds what runs there.
 """
 
 import asyncio
@@ -70,7 +70,7 @@ class Host:
 
 @dataclass
 class _Held:
-    """Hosts with a lease of ours: taken by us, or found of a controller that died."""
+    """Hosts that we lease: leased by this controller, or found from a dead one."""
 
     remotes: list[SshRemote]
     folder: str
@@ -99,7 +99,7 @@ class SshProvider:
         """See `Provider.create`: leases the hosts, and ends what an earlier attempt left running there.
 
         Raises:
-            InputError: the inventory is wrong, or a host stands twice.
+            InputError: the inventory is wrong, or a host appears twice.
             MachineInUse: another study holds one of them.
             MachineUnreachable, AccessDenied, HostKeyRefused: one cannot be entered.
         """
@@ -152,7 +152,7 @@ class SshProvider:
             try:
                 hosts = hosts_of([name for name, _ in _roles(configuration)], ssh)
             except InputError as error:
-                silent[f"hosts of {configuration.name} are not known: {error.message}"] = None
+                silent[f"hosts of {configuration.name} cannot be checked: {error.message}"] = None
                 continue
             for host in hosts:
                 remote = SshRemote(host.name, host.ssh, folder=f"{ssh.folder}/ours", patience_s=self._patience_s)
@@ -206,14 +206,14 @@ def _roles(configuration: Configuration) -> list[tuple[str, Machine]]:
 
 
 def hosts_of(names: Sequence[str], ssh: Ssh) -> list[Host]:
-    """Hosts by what the study says and the inventory knows.
+    """Hosts from the study and the inventory.
 
     Raises:
-        InputError: the inventory cannot be read, or a host stands twice.
+        InputError: the inventory cannot be read, or a host appears twice.
     """
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"host {twice[0]!r} stands twice", hint="leave out load_machine to measure on one machine")
+        raise InputError(f"host {twice[0]!r} appears twice", hint="remove load_machine to measure on one machine")
     known = _inventory(ssh.inventory) if ssh.inventory else {}
     jump = parse_destination(ssh.jump, ssh, None) if ssh.jump else None
     hosts = []
@@ -241,7 +241,7 @@ def parse_destination(text: str, ssh: Ssh, jump: SshAddress | None, host_key: st
     user, _, place = text.rpartition("@")
     host, colon, port = place.rpartition(":") if place.count(":") == 1 else (place, "", "")
     if not host or (colon and not port.isdigit()):
-        raise InputError(f"{text!r} is no host", hint="write user@host:port; user and port may be left out")
+        raise InputError(f"{text!r} is not a host", hint="write user@host:port; user and port are optional")
     key_file = Path(ssh.key_file).expanduser() if ssh.key_file else None
     return SshAddress(host, int(port) if port else None, user or None, key_file, host_key, jump)
 
@@ -252,7 +252,7 @@ def _inventory(file: str) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read the inventory {file}: {error}") from error
     if not isinstance(hosts, dict) or not all(isinstance(entry, str | dict) for entry in hosts.values()):
-        raise InputError(f"{file} holds no table [hosts] of names and destinations", hint='db1 = "me@10.0.0.1"')
+        raise InputError(f"{file} has no table [hosts] of names and destinations", hint='db1 = "me@10.0.0.1"')
     return hosts
 
 
@@ -262,12 +262,12 @@ async def _take(remote: SshRemote, folder: str, owner: str, key: str) -> None:
         held = said.stdout.decode(errors="replace").strip()
         raise MachineInUse(
             f"{remote.name} is leased by {held or 'somebody else'}",
-            hint=f"wait for that study, or remove {folder}/lease there if you know that it is dead",
+            hint=f"wait for that study, or delete {folder}/lease there if you know that it has ended",
         )
     if said.exit_code != 0:
         why = said.stderr.decode(errors="replace").strip()[-300:]
         raise EnvironmentProblem(
-            f"{folder} on {remote.name} cannot be used: {why}", hint="name another folder in `ssh.folder` of the study"
+            f"{folder} on {remote.name} cannot be used: {why}", hint="set `ssh.folder` in the study to another folder"
         )
 
 
@@ -301,14 +301,14 @@ async def _machine(host: Host, remote: SshRemote, asked: Machine, folder: str) -
     look = await remote.look()
     if asked.cpus != "all" and asked.cpus > look.cpus:
         raise EnvironmentProblem(
-            f"{host.name} lets us use {look.cpus} CPUs, and {asked.cpus} are asked for", hint="lower `cpus`"
+            f"{host.name} offers {look.cpus} CPUs, but {asked.cpus} are requested", hint="lower `cpus`"
         )
     remote.cpus = tuple(range(look.cpus if asked.cpus == "all" else asked.cpus))
     return MachineHandle(host.name, remote, await _address(host), remote.cpus, f"{folder}/data")
 
 
 async def _address(host: Host) -> str:
-    """An IP address: the generator that is taken along resolves no names."""
+    """An IP address: the copied generator resolves no names."""
     wanted = host.address or host.ssh.host
     with suppress(ValueError):
         return str(ipaddress.ip_address(wanted))

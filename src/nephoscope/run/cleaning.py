@@ -1,4 +1,4 @@
-"""What is given back, and what is found and given back when somebody could not."""
+"""Deleting clusters, and finding those that somebody failed to delete."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -14,22 +14,22 @@ FIRST_WAIT_S = 1.0
 
 
 @dataclass(frozen=True)
-class Cleaned:
-    """What a look at a provider left."""
+class CleanupResult:
+    """The result of cleaning up at a provider."""
 
     terminated: list[str]
-    """Keys of the clusters that were given back."""
+    """Keys of the clusters that were deleted."""
     left: list[str]
-    """Keys of those that are still there."""
-    not_asked: Collection[str] = ()
-    """Machines of which nothing is known, and why."""
+    """Keys of the clusters that still exist."""
+    unreachable: Collection[str] = ()
+    """Machines about which nothing is known, and why."""
 
 
 async def give_back(provider: Provider, key: str, clock: Clock) -> None:
-    """Deletes a cluster, in some tries, with longer and longer waits between them.
+    """Deletes a cluster, with several tries and growing waits between them.
 
     Raises:
-        NephoscopeError: what the provider said the last time.
+        NephoscopeError: the provider's last answer.
     """
     for done in range(TRIES):
         try:
@@ -42,25 +42,27 @@ async def give_back(provider: Provider, key: str, clock: Clock) -> None:
 
 
 async def find(providers: Iterable[Provider], study_key: str, planned: Iterable[PlannedTrial]) -> list[str]:
-    """Lets providers without a list look at the machines of a plan; which could not be asked, and why."""
+    """Lets providers without a list inspect the machines of a plan; returns those that did not answer, and why."""
     configurations = {
         row.intent.configuration_name: Configuration.model_validate(row.intent.configuration) for row in planned
     }
-    not_asked: list[str] = []
+    unreachable: list[str] = []
     for provider in providers:
         if isinstance(provider, FindsOnMachines):
             its_own = [one for one in configurations.values() if one.provider == provider.name]
-            not_asked += await provider.find(study_key, its_own)
-    return not_asked
+            unreachable += await provider.find(study_key, its_own)
+    return unreachable
 
 
-async def clean(providers: Iterable[Provider], study_key: str, clock: Clock, keep: Collection[str] = ()) -> Cleaned:
-    """Finds every cluster of a study by its tags and gives it back, but for those to `keep`.
+async def clean(
+    providers: Iterable[Provider], study_key: str, clock: Clock, keep: Collection[str] = ()
+) -> CleanupResult:
+    """Finds every cluster of a study by its tags and deletes it, except those to `keep`.
 
-    A cluster that cannot be given back does not keep the others from it.
+    A cluster that cannot be deleted does not stop the deletion of the others.
 
     Raises:
-        NephoscopeError: a provider cannot be asked.
+        NephoscopeError: a provider does not answer.
     """
     terminated: list[str] = []
     left: list[str] = []
@@ -74,4 +76,4 @@ async def clean(providers: Iterable[Provider], study_key: str, clock: Clock, kee
                 continue
             terminated.append(key)
         left += [key for key in await provider.list(study_key) if key not in keep]
-    return Cleaned([key for key in terminated if key not in left], left)
+    return CleanupResult([key for key in terminated if key not in left], left)

@@ -38,7 +38,7 @@ class SystemClock:
 
 
 class FakeClock:
-    """A clock that stands still until it is told otherwise."""
+    """A clock that stands still until somebody moves it."""
 
     def __init__(self, unix_ms: int = 0) -> None:
         self._start_unix_ms = unix_ms

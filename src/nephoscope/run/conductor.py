@@ -1,4 +1,4 @@
-"""Takes one trial on by one attempt: lease, attempt, and what follows from how it went."""
+"""Advances one trial by one attempt: lease, attempt, and the next step."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -26,13 +26,13 @@ from nephoscope.study.model import Configuration
 Placement = Literal["fresh", "per-configuration"]
 
 LOOK_AT_LEDGER_S = 2.0
-"""Between two tries to hold what others hold now."""
+"""Wait between two tries to hold what others hold now."""
 
 _TTL_FACTOR, _TTL_MORE_S = 2.0, 3600.0
-"""Machines end themselves after twice the expected time and an hour, should nobody have given them back."""
+"""Machines end themselves after twice the expected time plus an hour, if nobody deleted them."""
 
 MAX_OF_QUOTE, MORE_S = 2.0, 600.0
-"""A cluster may cost twice its quote and ten minutes under a budget that has it, before it is ended."""
+"""If the budget allows, a cluster may cost twice its quote plus ten minutes before it is deleted."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,10 @@ class Rules:
 
 
 class Conductor:
-    """Of one results folder. What it decides by is read from the folder each time, so another one may go on."""
+    """Conducts the trials of one results folder.
+
+    It reads its input from the folder each time, so that another conductor can continue.
+    """
 
     def __init__(self, folder: ResultsFolder, study_key: str, world: World, ledger: Ledger, rules: Rules) -> None:
         self._folder = folder
@@ -57,10 +60,10 @@ class Conductor:
         self._kept: dict[str, _Kept] = {}
         self._going_on: dict[str, tuple[Attempt, Lease]] = {}
         self.refused: dict[str, str] = {}
-        """Trials that could not be begun, or not be ended, within the budget, and why."""
+        """Trials that could not start, or not finish, within the budget, and why."""
 
     async def hold_again(self, going_on: Mapping[str, tuple[Attempt, Lease]]) -> None:
-        """Before anything is begun: what goes on of a dead controller, by trial, holds what was set aside for it."""
+        """Before anything starts: running trials of a dead controller keep what was reserved for them."""
         self._going_on = dict(going_on)
         for trial_id, (_, lease) in going_on.items():
             quota, vcpus = quota_of(Configuration.model_validate(self._rows[trial_id][0].intent.configuration))
@@ -92,7 +95,7 @@ class Conductor:
             return step
 
     def _alone(self, configuration: Configuration) -> AbstractAsyncContextManager[object]:
-        """Trials that share a cluster do not run beside each other."""
+        """Trials that share a cluster do not run at the same time."""
         if self._rules.placement == "fresh":
             return nullcontext()
         return self._kept.setdefault(configuration.name, _Kept()).lock
@@ -105,18 +108,18 @@ class Conductor:
         return _quoted(f"{self._study_key}/{configuration.name}", quota, vcpus, shared)
 
     async def _settle_what_went(self, trial_id: str) -> None:
-        """Of a cluster that was still there when the study began, and is gone with what went on there."""
+        """Forgets a cluster that existed when the study started and has since disappeared."""
         attempt, lease = self._going_on.pop(trial_id, (None, None))
         if attempt is not None and lease is not None:
             await self._ledger.give_back(trial_id, cost_usd(attempt, lease, self._world.clock.unix_ms()))
 
     def _sharing(self, configuration: Configuration) -> list[tuple[PlannedTrial, Trial]]:
-        """The trials to come of one configuration."""
+        """The remaining trials of one configuration."""
         rows = (row for trial_id, row in self._rows.items() if trial_id in self._left)
         return [row for row in rows if row[0].intent.configuration_name == configuration.name]
 
     async def _hold(self, wanted: Wanted) -> Grant | Refusal:
-        """What is granted once it is held; else a refusal that no wait would end."""
+        """The grant once it is held; else a refusal that waiting would not change."""
         while isinstance(answer := await self._ledger.hold(wanted), Refusal) and answer.passes:
             await self._world.clock.sleep(LOOK_AT_LEDGER_S)
         return answer
@@ -151,7 +154,7 @@ class Conductor:
         self._world.listener.trial_started(planned)
         task = self._undertaking(planned, attempt, lease, configuration, log)
         ended = await run_attempt(planned.intent, task, self._world)
-        self._folder.forget_analysis()  # a report made meanwhile is of what was there then
+        self._folder.forget_analysis()  # a report made in the meantime shows the results of that moment
         await self._settle(planned, configuration, task, ended, lease)
         if ended.status.failure_class == BudgetReached.failure_class:
             self._world.listener.trial_ended(planned, ended.status, ended.verdict, ended.reasons)
@@ -172,7 +175,7 @@ class Conductor:
         zone: str | None,
         granted: Grant,
     ) -> Lease:
-        """A cluster that serves many trials is counted from the end of the trial before: it was held all the time."""
+        """A cluster that serves many trials counts from the end of the previous trial: it was held all the time."""
         kept = self._kept.get(configuration.name)
         hours = planned.expected_duration_s / SECONDS_PER_HOUR
         per_hour = planned.price_usd / hours if planned.price_usd is not None and hours > 0 else None
@@ -207,7 +210,8 @@ class Conductor:
         expires, ends = lease.begun_unix_ms + int(lasts_s * 1000), None
         since = lease.begun_unix_ms if fresh else self._kept[configuration.name].since_unix_ms
         paid_ms = _paid_ms(lease)
-        if paid_ms is not None:  # machines end themselves with their money, too, should nobody be there to do it
+        # machines also end themselves when their money is spent, in case nobody is there to do it
+        if paid_ms is not None:
             expires = min(expires, since + paid_ms)
             ends = since + paid_ms - (int(GIVE_BACK_S * 1000) if lease.provider in CLOUDS else 0)
         request = replace(
@@ -229,12 +233,12 @@ class Conductor:
     async def _settle(
         self, planned: PlannedTrial, configuration: Configuration, task: AttemptTask, ended: Ended, lease: Lease
     ) -> None:
-        """Gives back in the ledger what is not held any longer; a kept cluster goes after its last trial, or broken."""
+        """Releases in the ledger what is no longer held; a kept cluster goes after its last trial, or if broken."""
         wanted = self._wanted(planned, configuration)
         kept = self._kept[configuration.name]
         if not task.keep_cluster:
             usd = cost_usd(task.attempt, lease, lease.begun_unix_ms)
-            if not ended.given_back:  # it goes on, until it is found at the study's end or ends itself
+            if not ended.given_back:  # it lives on until it is found at the study's end or ends itself
                 usd = max(usd, reserve_usd(lease))
             self._going_on.pop(wanted.holder, None)
             await self._ledger.give_back(wanted.holder, usd)
@@ -248,7 +252,7 @@ class Conductor:
             await self._ledger.lower(wanted.quota)
 
     async def _end_kept(self, kept: "_Kept", lease: Lease, holder: str) -> None:
-        """What its provider does not take is found by its tags at the study's end; it may cost its reserve."""
+        """A cluster that cannot be deleted is found by its tags at the study's end; it may cost its reserve."""
         least_usd = 0.0
         try:
             await give_back(self._world.providers[lease.provider], lease.cluster, self._world.clock)
@@ -260,7 +264,7 @@ class Conductor:
         kept.watch = None
 
     async def _end_idle(self, kept: "_Kept", lease: Lease, holder: str, ends_unix_ms: int) -> None:
-        """Gives back a cluster that waits for its next trial once its money is spent; what fails, `clean` finds."""
+        """Deletes a cluster that waits for its next trial once its money is spent; `clean` finds it if that fails."""
         since_unix_ms = kept.since_unix_ms
         await asyncio.sleep(max(0, ends_unix_ms - self._world.clock.unix_ms()) / 1000)
         async with kept.lock:
@@ -287,12 +291,12 @@ class _Kept:
         self.watch: asyncio.Task[None] | None = None
 
     def since(self, unix_ms: int) -> None:
-        """It is held since then, unless it was already."""
+        """It is held from then on, unless it already was."""
         self.since_unix_ms = self.since_unix_ms or unix_ms
 
 
 class _StateLog:
-    """Writes down each state of one trial."""
+    """Records each state of one trial."""
 
     def __init__(self, trial: Trial, unix_ms: Callable[[], int]) -> None:
         self._trial = trial
@@ -302,10 +306,10 @@ class _StateLog:
         self.attempt = states[-1].attempt if states else 0
 
     def enter(self, state: State, reason: str = "") -> None:
-        """The trial comes into a state.
+        """The trial enters a state.
 
         Raises:
-            AssertionError: it cannot follow.
+            AssertionError: it cannot follow the last one.
             StorageFailed: it cannot be stored.
         """
         if state is self.last:
@@ -318,7 +322,7 @@ class _StateLog:
 
 
 def _quoted(holder: str, quota: Quota, vcpus: int, rows: Sequence[PlannedTrial]) -> Wanted:
-    """A cluster for these trials: their price, and what they may cost when all takes longer."""
+    """A cluster for these trials: their price, and the most they may cost if everything takes longer."""
     prices = [row.price_usd for row in rows if row.price_usd is not None]
     if len(prices) < len(rows):
         return Wanted(holder, quota, vcpus, None)
@@ -335,14 +339,14 @@ def _paid_ms(lease: Lease) -> int | None:
 
 
 def zones_of(configuration: Configuration) -> list[str | None]:
-    """Where its machines may be, in order of preference."""
+    """The zones where its machines may be, in order of preference."""
     return [configuration.zone, *(configuration.other_zones or [])]
 
 
 async def open_attempt(trial: Trial, provider: Provider, study_key: str) -> tuple[Attempt, Lease] | None:
-    """The attempt that a controller which died left, where it can be gone on with.
+    """The attempt that a dead controller left, if it can be continued.
 
-    That is one whose output is here already, or whose measurement goes on, on machines that are still there.
+    That is one whose output is already stored, or whose measurement still runs on machines that still exist.
     """
     attempt = trial.open_attempt()
     lease = attempt.lease() if attempt else None
@@ -353,13 +357,13 @@ async def open_attempt(trial: Trial, provider: Provider, study_key: str) -> tupl
         return attempt, lease
     if attempt.resumption() is None or not isinstance(provider, Detached):
         return None
-    if lease.placement != "fresh":  # what is left on a cluster that serves many trials is ended by the next
+    if lease.placement != "fresh":  # the next trial ends what is left on a cluster that serves many trials
         return None
     return (attempt, lease) if lease.cluster in await provider.list(study_key) else None
 
 
 def _failures(trial: Trial) -> list[Failure]:
-    """Of the attempts since the trial last came to an end, oldest first."""
+    """Failures of the attempts since the trial last ended, oldest first."""
     ends = [record.attempt for record in trial.states() if record.state in ENDS]
     found = []
     for attempt in trial.attempts():

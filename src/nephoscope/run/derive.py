@@ -1,4 +1,4 @@
-"""Raw output -> measurements and verdicts: the second half of a trial, which `parse` repeats without any machine."""
+"""Raw output -> measurements and verdicts: the second half of a trial, which `parse` repeats without machines."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -36,14 +36,14 @@ from nephoscope.study.model import Configuration, Machine
 TELEMETRY_PREFIX = "telemetry-"
 TELEMETRY_SUFFIX = ".jsonl"
 _EVEN = 1.5
-"""An interval that is longer than others by more than this leaves a gap: then there is no series."""
+"""An interval that is longer than the others by more than this leaves a gap: then there is no series."""
 
 
 def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple[VerdictKind, list[Verdict]]:
-    """Parses and checks one attempt and stores what was found.
+    """Parses and checks one attempt and stores the results.
 
     Raises:
-        OutputUnreadable: the raw output is not what the benchmark's tool writes; nothing is stored.
+        OutputUnreadable: the raw output is not from the benchmark's tool; nothing is stored.
         StorageFailed: the results could not be stored.
     """
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
@@ -54,7 +54,7 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple
         if known.get(row.metric) != row.unit:
             raise OutputUnreadable(f"{benchmark.name} reported {row.metric} in {row.unit}, which it does not declare")
     if not any(row.at_s is None for row in measurements):
-        raise OutputUnreadable(f"{benchmark.name} left nothing to measure in its output")
+        raise OutputUnreadable(f"{benchmark.name} found no numbers in its output")
     evidence = _evidence(attempt, intent, benchmark, parameters, raw).model_copy(
         update={"series": series_of(measurements, benchmark.metrics(parameters))}
     )
@@ -100,7 +100,7 @@ def _evidence(
 
 
 def series_of(measurements: Sequence[Measurement], metrics: Sequence[Metric]) -> list[Series]:
-    """Headline rates that have a value for each interval, in order of time; intervals must be of one length."""
+    """Headline rates that have a value for each interval, in order of time; all intervals must be equally long."""
     by_metric: dict[str, list[Measurement]] = {}
     for row in measurements:
         if row.at_s is not None:
@@ -118,7 +118,7 @@ def series_of(measurements: Sequence[Measurement], metrics: Sequence[Metric]) ->
 
 
 def network_bytes(telemetry: Mapping[str, Sequence[TelemetrySample]]) -> list[NetworkBytes]:
-    """Of each machine whose counters were seen all the time, by name."""
+    """Traffic of each machine whose counters were read throughout, by name."""
     found: list[NetworkBytes] = []
     for machine, samples in sorted(telemetry.items()):
         received = _bytes_of((one.network_receive_bytes_per_s, one.duration_s) for one in samples)
@@ -130,13 +130,13 @@ def network_bytes(telemetry: Mapping[str, Sequence[TelemetrySample]]) -> list[Ne
 
 
 def _bytes_of(rates: Iterable[tuple[float | None, float]]) -> float | None:
-    """None: in some interval no counter was seen."""
+    """None: in some interval no counter was read."""
     known = [None if rate is None else rate * duration_s for rate, duration_s in rates]
     return None if None in known else fsum(one or 0 for one in known)
 
 
 def _own_quotas(configuration: Configuration, started: StartedRecord | None) -> dict[str, float]:
-    """Quotas of emulated machines by name; load machines may be of another type than the others."""
+    """Quotas of emulated machines by name; load machines may have another type than the others."""
     load = configuration.load_machine or configuration.database_machine
     loads = started.load_machines if started else []
     names = started.measured_cpus if started else {}
@@ -163,7 +163,7 @@ def _expected(machine: Machine, *, co_located: bool) -> Expected:
 
 
 def _mount_options(machine: Machine) -> list[str] | None:
-    """Those that the study asks for; whether an emulated disk has barriers says its type."""
+    """The mount options that the study requires; the type of an emulated machine says whether its disk has barriers."""
     barriers = [] if machine.emulated is None else ["barrier" if machine.emulated.disk_barriers else "nobarrier"]
     return [*(machine.mount_options or []), *barriers] or None
 
@@ -173,7 +173,7 @@ def _bytes(size: float | None, unit: int) -> int | None:
 
 
 def _telemetry(raw: Mapping[str, bytes]) -> tuple[dict[str, list[TelemetrySample]], dict[str, str]]:
-    """Samples by machine, and by machine why there are none: the checks then say `unknown`, with that reason."""
+    """Samples by machine, and by machine the reason if there are none: checks then say `unknown` with that reason."""
     samples: dict[str, list[TelemetrySample]] = {}
     problems: dict[str, str] = {}
     for name, content in raw.items():

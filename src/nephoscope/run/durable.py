@@ -1,15 +1,15 @@
-"""The queue that survives its controller, by DBOS; the only module that knows DBOS.
+"""A queue that survives its controller, built on DBOS; the only module that knows DBOS.
 
 Each trial is one workflow, each attempt one of its steps, each wait a durable sleep. DBOS holds ids and nothing else:
-what was measured stands in the results folder, from which `advance` reads what is left to do. So its database may be
-deleted at any time. On SQLite one controller works on a study; on PostgreSQL several do, and a trial is taken from the
-queue by one of them alone.
+measurements are in the results folder, from which `advance` reads what is left to do. So its database may be deleted at
+any time. On SQLite one controller works on a study; on PostgreSQL several do, and only one of them takes a given trial
+from the queue.
 
-A database may hold trials of another plan: of the one that this folder had before, or of another controller. Who takes
-such a trial leaves it: the workflow ends and says so, and whoever waits for it enqueues it again.
+A database may hold trials of another plan: an earlier one of this folder, or that of another controller. A controller
+that takes such a trial drops it: the workflow ends and says so, and whoever waits for it enqueues it again.
 
 The trials run in the event loop that called `drain`. Stopping leaves workflows pending, just as dying does: the next
-controller with the same `executor` goes on with them.
+controller with the same `executor` continues them.
 """
 
 import asyncio
@@ -24,16 +24,16 @@ from nephoscope.run.queue import Advance
 
 APPLICATION = "nephoscope"
 APPLICATION_VERSION = "1"
-"""Fixed: a workflow begun by one version of nephoscope is gone on with by the next. Rises when steps change."""
+"""Fixed, so that the next version of nephoscope continues a workflow of this one. Increases when steps change."""
 
 POLL_S = 1.0
 
 _LEFT = "left"
-"""Result of a workflow whose trial the controller that took it did not know."""
+"""Result of a workflow whose trial is unknown to the controller that took it."""
 
 
 def sqlite_url(file: Path) -> str:
-    """Of a database in the results folder."""
+    """URL of a database in the results folder."""
     return f"sqlite:///{file.resolve()}"
 
 
@@ -53,11 +53,11 @@ class DurableQueue:
         """A queue of one study.
 
         Args:
-            url: of the database: `sqlite:///...` or `postgresql://...`.
+            url: URL of the database: `sqlite:///...` or `postgresql://...`.
             study: names the queue; controllers with the same name share its trials.
-            executor: of this controller; equal for its successor.
+            executor: name of this controller; its successor has the same.
             at_once: trials that this controller works on at the same time.
-            workflow_id: of a trial's id: another one each time that a trial is begun anew after it had ended.
+            workflow_id: from a trial's id; a new one each time a trial restarts after it had ended.
             knows: whether the plan holds a trial, by its id.
         """
         self._url = url
@@ -78,7 +78,7 @@ class DurableQueue:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Ends what runs; nothing of it is marked as ended."""
+        """Stops whatever runs, without marking it as ended."""
         if self._workflow is None:
             return
         from dbos import DBOS
@@ -86,7 +86,7 @@ class DurableQueue:
         await self._stop()
         await asyncio.to_thread(DBOS.destroy, destroy_registry=True)
         self._workflow = None
-        # DBOS had made its own pool that of the loop, and has closed it; others still have work for threads
+        # DBOS replaced the loop's thread pool with its own and has closed that; others still need threads
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
 
     async def drain(self, trials: Sequence[str], advance: Advance) -> None:
@@ -94,7 +94,7 @@ class DurableQueue:
         if self._workflow is None:
             await self._launch(advance)
         if self._failed is None:
-            raise AssertionError("it was not launched")
+            raise AssertionError("the queue was not launched")
         handles = [(trial, await self._enqueue(trial)) for trial in trials]
 
         async def ends() -> None:
@@ -123,10 +123,10 @@ class DurableQueue:
             return await DBOS.enqueue_workflow_async(self._queue, self._workflow, trial)
 
     async def take_over(self, executor: str) -> None:
-        """What a controller that died had taken goes back into the queue; its successor, if any, is like any other."""
+        """Trials taken by a dead controller return to the queue; its successor has no special role."""
         from dbos import DBOS
 
-        if self._workflow is not None:  # the one call that cannot take a workflow from two at once is not public
+        if self._workflow is not None:  # the only call that never hands a workflow to two controllers is not public
             await asyncio.to_thread(DBOS._recover_pending_workflows, [executor])  # noqa: SLF001
 
     async def _launch(self, advance: Advance) -> None:
@@ -156,7 +156,7 @@ class DurableQueue:
         )
 
     def _trial(self) -> Callable[[str], Any]:
-        """The workflow: a function, not a method, as DBOS wants methods to belong to classes of its own."""
+        """The workflow: a function and not a method, because DBOS requires methods to belong to its own classes."""
         from dbos import DBOS
 
         async def trial(trial_id: str) -> str | None:
@@ -178,10 +178,10 @@ class DurableQueue:
         return trial
 
     async def _step(self, trial_id: str) -> tuple[bool, float]:
-        """One attempt. What ends the whole study must not be recorded as the end of this trial."""
+        """One attempt. An error that ends the whole study must not be recorded as the end of this trial."""
         if self._advance is None or self._failed is None:
-            raise AssertionError("it was not launched")
-        if self._stopping:  # taken from the queue meanwhile: it stays pending
+            raise AssertionError("the queue was not launched")
+        if self._stopping:  # taken from the queue in the meantime: it stays pending
             raise asyncio.CancelledError
         try:
             step = await self._advance(trial_id)
@@ -192,7 +192,7 @@ class DurableQueue:
         return step.ended, step.wait_s
 
     async def _stop(self) -> None:
-        """Cancels the trials that run here, and waits until each has given back what it holds."""
+        """Cancels the trials that run here, and waits until each has released its machines."""
         self._stopping = True
         tasks = set(self._running)
         for task in tasks:

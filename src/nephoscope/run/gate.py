@@ -1,4 +1,4 @@
-"""Before a trial begins: tools, versions, facts of every machine, a quiet moment, one time for all, space."""
+"""Before a trial starts: tools, versions, facts of every machine, a quiet moment, agreeing clocks, space."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -19,10 +19,10 @@ from nephoscope.study.model import Database as DatabaseSettings
 
 NOT_OBSERVED = "the database's machine was not observed"
 DISK_NOT_OBSERVED = "the database's disk was not observed"
-"""Stated condition: the server is the user's, elsewhere; facts and telemetry are the client's."""
+"""Stated condition: the server is the user's own, elsewhere; facts and telemetry are the client's."""
 
 SETTLE_TRIES = 10
-"""Looks at a machine before a trial begins although it is not quiet; the checks then judge what was seen."""
+"""Times to observe a busy machine before the trial starts anyway; the checks then judge what was observed."""
 
 VERSION_TIMEOUT_S = 20.0
 UNKNOWN_VERSION = "unknown"
@@ -35,12 +35,12 @@ _Seen = TypeVar("_Seen")
 
 
 async def gate(configuration: Configuration, cluster: Cluster, needs: Needs, attempt: Attempt, world: World) -> None:
-    """What the machines are, and whether the benchmark can begin on them.
+    """Observes the machines and decides whether the benchmark can start on them.
 
     Raises:
-        ToolMissing: a machine that needs a tool has not got it.
-        NoSpaceOnMachine: a database machine has no room for the data.
-        ClockOff: load machines cannot begin together.
+        ToolMissing: a machine lacks a tool that it needs.
+        NoSpaceOnMachine: a database machine has too little space for the data.
+        ClockOff: load machines cannot start together.
     """
     attempt.write_started(await _started(configuration, cluster, needs, world))
     before = await _on_all(configuration, cluster, lambda machine: _settle(machine, world))
@@ -60,14 +60,14 @@ async def observe(configuration: Configuration, cluster: Cluster, world: World) 
 async def _on_all(
     configuration: Configuration, cluster: Cluster, look: Callable[[MachineHandle], Awaitable[_Seen]]
 ) -> list[_Seen]:
-    """All machines at once; parts of one machine one after the other, as each would see the looks at the others."""
+    """All machines at once; parts of one machine one after the other, as each would see the others' load."""
     if configuration.provider == _EMULATED:
         return [await look(machine) for machine in cluster.machines]
     return list(await asyncio.gather(*(look(machine) for machine in cluster.machines)))
 
 
 async def _settle(machine: MachineHandle, world: World) -> FactsRecord:
-    """Facts of a machine once it is quiet, or after some looks: a trial's own predecessor may still be writing."""
+    """Facts of a machine once it is quiet, or after some tries: the previous trial may still be writing."""
     for tries_left in reversed(range(SETTLE_TRIES)):
         facts, verbatim = await world.observe(machine)
         busy = _busy_share(facts, machine)
@@ -78,14 +78,14 @@ async def _settle(machine: MachineHandle, world: World) -> FactsRecord:
 
 
 def _busy_share(facts: Facts, machine: MachineHandle) -> float:
-    """The worse of the machine and its measured CPUs, as the check will see them; not known is no reason to wait."""
+    """The higher load of the machine and its measured CPUs, as the check will see it; no wait if it is not known."""
     names = [f"cpu{cpu}" for cpu in machine.cpus]
     measured = [facts.busy_share_by_cpu[name] for name in names if name in facts.busy_share_by_cpu]
     return max(facts.busy_share or 0.0, sum(measured) / len(measured) if measured else 0.0)
 
 
 async def _started(configuration: Configuration, cluster: Cluster, needs: Needs, world: World) -> StartedRecord:
-    """What really begins; a tool that is missing is found here, before anything is prepared."""
+    """What is actually started; a missing tool is found here, before anything is prepared."""
     more = {f"load {number}": machine.name for number, machine in enumerate(cluster.more_load, start=2)}
     return StartedRecord(
         at_unix_ms=world.clock.unix_ms(),
@@ -101,7 +101,7 @@ async def _started(configuration: Configuration, cluster: Cluster, needs: Needs,
 
 
 async def _versions(cluster: Cluster, needs: Needs, world: World) -> dict[str, str]:
-    """Of each tool, as the machines that need it say; a machine that says something else than the first is named."""
+    """Versions of each tool on the machines that need it, with machines whose version differs from the first."""
     versions: dict[str, str] = {}
     for tool in needs.tools:
         first, *others = needs.users(cluster)
@@ -127,7 +127,7 @@ async def _version(tool: Tool, machine: MachineHandle, world: World) -> str:
 
 
 def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]:
-    """What a reader must know of a database trial before its numbers."""
+    """What a reader must know about a database trial before reading its numbers."""
     elsewhere = database.dsn is not None and urlsplit(database.dsn).hostname not in {None, *_LOOPBACK}
     found = [NOT_OBSERVED if elsewhere else CO_LOCATED] if elsewhere or cluster.co_located else []
     found += [DISK_NOT_OBSERVED] if database.dsn is not None and not elsewhere else []
@@ -136,9 +136,9 @@ def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]
 
 
 async def _require_space(machine: MachineHandle, record: FactsRecord, needs: Needs) -> None:
-    """Refuses a data set that cannot fit; what an earlier trial left in the data folder is used again.
+    """Rejects a data set that cannot fit; data that an earlier trial left in the data folder is used again.
 
-    Of disks that are apart the first is looked at: they are alike, and share the data.
+    Of separate disks only the first is checked: they are alike and share the data.
     """
     free, needed = record.before.disk.free_bytes, needs.disk_bytes // (1 + len(machine.more_data_dirs))
     if free is None or free >= needed:
@@ -147,19 +147,21 @@ async def _require_space(machine: MachineHandle, record: FactsRecord, needs: Nee
     ours = int(used.stdout.split()[0]) if used.exit_code == 0 and used.stdout.split() else 0
     if free + ours < needed:
         raise NoSpaceOnMachine(
-            f"{record.machine} has {free:,} bytes free, and the benchmark needs {needed:,}",
+            f"{record.machine} has {free:,} bytes free, but the benchmark needs {needed:,}",
             hint=MORE_SPACE,
         )
 
 
 def _require_one_time(records: list[FactsRecord]) -> None:
-    """Load machines that share a load begin at one time of their clocks."""
+    """Load machines that share a load start at the same time by their clocks."""
     for record in records if len(records) > 1 else ():
         offset_s, bound_s = record.before.clock_offset_s, record.before.clock_offset_bound_s or 0.0
         if offset_s is None or abs(offset_s) + bound_s > CLOCK_OFFSET.value:
-            said = "is not known" if offset_s is None else f"is {offset_s:+.3f} s (± {bound_s:.3f} s) off ours"
+            said = (
+                "is not known" if offset_s is None else f"is {offset_s:+.3f} s (± {bound_s:.3f} s) off the controller's"
+            )
             raise ClockOff(
-                f"the clock of {record.machine} {said}, and load machines that begin together may be "
-                f"{CLOCK_OFFSET.value:g} s off at most",
+                f"the clock of {record.machine} {said}, but load machines that start together may be at most "
+                f"{CLOCK_OFFSET.value:g} s off",
                 hint="set its clock: chronyc makestep, or timedatectl set-ntp true",
             )

@@ -1,4 +1,4 @@
-"""What a study may hold at once and spend in all: quotas of vCPUs, clusters, US dollars. The decision is pure."""
+"""What a study may hold at once and spend in total: quotas of vCPUs, clusters, US dollars. The decision is pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from nephoscope.study.model import Configuration
 
 @dataclass(frozen=True)
 class Quota:
-    """What a cloud counts together: vCPUs of a family of machine types in a region."""
+    """The unit of a cloud's quota: vCPUs of a family of machine types in a region."""
 
     provider: str
     region: str
@@ -19,42 +19,42 @@ class Quota:
 
 @dataclass(frozen=True)
 class Holding:
-    """What one cluster takes."""
+    """What one cluster uses."""
 
     holder: str
     """Who holds it: a trial's id, or a configuration's name when its cluster serves many trials."""
     quota: Quota
     vcpus: int
     usd: float | None
-    """What is set aside for it; `None`: its price is not known, which no budget lets pass."""
+    """What is reserved for it; `None`: its price is not known, which no budget permits."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A cluster that somebody asks for."""
+    """A requested cluster."""
 
     holder: str
     quota: Quota
     vcpus: int
     usd: float | None
-    """Its quote: with less it is not begun. `None`: its price is not known."""
+    """Its quote: it does not start with less. `None`: its price is not known."""
     most_usd: float | None = None
-    """What it may take when it lasts longer than expected; `None`: its quote."""
+    """The most it may cost if it lasts longer than expected; `None`: its quote."""
     goes_on: bool = False
-    """It is there already, and held whatever the limits say: money for it was set aside before."""
+    """It already exists, and is held whatever the limits say: its money was reserved before."""
 
 
 @dataclass(frozen=True)
 class Grant:
-    """A cluster may be had."""
+    """The cluster may be created."""
 
     usd: float | None
-    """Set aside for it, and all that it may take; `None`: there is no limit in dollars."""
+    """Reserved for it, and the most that it may cost; `None`: there is no limit in dollars."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What all controllers of a study together must keep to."""
+    """The limits for all controllers of a study together."""
 
     max_usd: float | None = None
     max_clusters: int | None = None
@@ -67,11 +67,11 @@ class Books:
     held: Sequence[Holding] = ()
     spent_usd: float = 0.0
     vcpus: Mapping[Quota, int] = field(default_factory=lambda: MappingProxyType({}))
-    """What the provider was seen to allow; a quota that is not here was never reached."""
+    """Quotas observed at the provider; one that is missing here was never reached."""
 
     @property
     def held_usd(self) -> float:
-        """Set aside and not given back yet."""
+        """Reserved and not yet released."""
         return sum(holding.usd or 0.0 for holding in self.held)
 
     def in_use(self, quota: Quota) -> int:
@@ -85,14 +85,14 @@ class Refusal:
 
     reason: str
     passes: bool
-    """True: it may be possible once somebody gave something back."""
+    """True: it may become possible once something is released."""
 
 
 def decide(books: Books, wanted: Wanted, limits: Limits) -> Grant | Refusal:
-    """Whether `wanted` may be held beside what is held already. Who holds it already may go on holding it.
+    """Whether `wanted` may be held in addition to what is already held.
 
-    With a limit in dollars it is given what it may take at most, or what is left if that is less, but no less than its
-    quote. So what was spent and what is set aside never exceed the limit together.
+    A holder may keep what it holds. With a limit in dollars it gets the most that it may cost, or what is left if that
+    is less, but no less than its quote. So the sum of spent and reserved money never exceeds the limit.
     """
     for holding in books.held:
         if holding.holder == wanted.holder:
@@ -109,7 +109,7 @@ def decide(books: Books, wanted: Wanted, limits: Limits) -> Grant | Refusal:
 
 
 def held_as(wanted: Wanted, grant: Grant) -> Holding:
-    """What a ledger writes down."""
+    """The records of a ledger."""
     return Holding(wanted.holder, wanted.quota, wanted.vcpus, wanted.usd if grant.usd is None else grant.usd)
 
 
@@ -117,22 +117,24 @@ def _over_budget(books: Books, wanted: Wanted, max_usd: float | None) -> Refusal
     if max_usd is None:
         return None
     if wanted.usd is None:
-        return Refusal(f"${max_usd:.2f} are allowed, and its price is not known", passes=False)
+        return Refusal(f"the budget is ${max_usd:,.2f}, but its price is not known", passes=False)
     after = books.spent_usd + books.held_usd + wanted.usd
     if after <= max_usd:
         return None
-    parts = f"${books.spent_usd:.2f} spent + ${books.held_usd:.2f} held + ${wanted.usd:.2f} quoted"
-    return Refusal(f"{parts} = ${after:.2f}, more than ${max_usd:.2f}", passes=books.held_usd > 0)
+    parts = f"${books.spent_usd:,.2f} spent + ${books.held_usd:,.2f} held + ${wanted.usd:,.2f} quoted"
+    return Refusal(f"{parts} = ${after:,.2f}, more than ${max_usd:,.2f}", passes=books.held_usd > 0)
 
 
 def _over_quota(books: Books, wanted: Wanted, max_clusters: int | None) -> Refusal | None:
     if max_clusters is not None and len(books.held) >= max_clusters:
-        return Refusal(f"{max_clusters} clusters are held", passes=True)
+        return Refusal(f"{max_clusters} clusters are in use, which is the limit", passes=True)
     allowed = books.vcpus.get(wanted.quota)
     in_use = books.in_use(wanted.quota)
-    if allowed is not None and in_use > 0 and in_use + wanted.vcpus > allowed:  # one may always try: quotas rise
+    if allowed is not None and in_use > 0 and in_use + wanted.vcpus > allowed:  # always worth a try: quotas rise
         family = f"{wanted.quota.family} in {wanted.quota.region}"
-        return Refusal(f"{in_use} of {allowed} vCPUs of {family} are in use, {wanted.vcpus} more asked", passes=True)
+        return Refusal(
+            f"{in_use} of {allowed} vCPUs of {family} are in use, {wanted.vcpus} more requested", passes=True
+        )
     return None
 
 
@@ -140,20 +142,20 @@ class Ledger(Protocol):
     """A ledger that several may write; each call is one transaction."""
 
     async def hold(self, wanted: Wanted) -> Grant | Refusal:
-        """Holds it, or says why not."""
+        """Holds it, or returns the reason why not."""
         ...
 
     async def give_back(self, holder: str, spent_usd: float) -> None:
-        """It is held no longer; what it really cost was spent. No error when it was not held."""
+        """Releases it and records its real cost as spent. No error if it was not held."""
         ...
 
     async def lower(self, quota: Quota) -> None:
-        """The provider refused more than is held of it now."""
+        """The provider allows no more of this quota than is held now."""
         ...
 
 
 class OwnLedger:
-    """The ledger of one controller: what it needs to know of earlier ones stands in the results folder."""
+    """The ledger of one controller: the results folder holds what it needs to know about earlier ones."""
 
     def __init__(self, limits: Limits, spent_usd: float) -> None:
         self._limits = limits
@@ -182,7 +184,7 @@ class OwnLedger:
 
 
 def quota_of(configuration: Configuration) -> tuple[Quota, int]:
-    """What a cluster of a configuration counts against, and how much: vCPUs where it states them, else machines."""
+    """The quota that a cluster of a configuration uses, and how much: vCPUs if it states them, else machines."""
     database, load = configuration.database_machine, configuration.load_machine
     vcpus = sum(
         machine.count * (machine.cpus if isinstance(machine.cpus, int) else 1)
@@ -193,7 +195,7 @@ def quota_of(configuration: Configuration) -> tuple[Quota, int]:
 
 
 def family_of(machine_type: str | None) -> str:
-    """'m6i' of 'm6i.2xlarge', 'n2-standard' of 'n2-standard-8', the type itself where it has no size to cut off."""
+    """'m6i' of 'm6i.2xlarge', 'n2-standard' of 'n2-standard-8', the type itself if it has no size to cut off."""
     if machine_type is None:
         return ""
     if "." in machine_type:

@@ -1,4 +1,4 @@
-"""What can be known to fail before minutes are spent: a database of the user's that cannot be measured."""
+"""Finds failures before minutes are spent on them: a user's own database that cannot be measured."""
 
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.errors import EnvironmentProblem, InputError, TrialFailure
@@ -14,18 +14,19 @@ from nephoscope.study.model import Configuration, Study
 
 
 async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
-    """Asks for a provider that can be used, and reaches every database that the user named and a trial to come needs.
+    """Checks that all providers can be used, and connects to every database of the user's that a remaining trial needs.
 
     Raises:
-        InputError: a provider is known by name and price alone, a configuration does not say what a cloud must know, or
-            a trial to come was planned with another version of its benchmark.
-        EnvironmentProblem: a database does not answer, is too old, or does not let us do what a trial does.
+        InputError: only the name and price of a provider are known, a configuration lacks what a cloud needs, or a
+        remaining trial was planned with another version of its benchmark. EnvironmentProblem: a database does not
+        answer, is too old, or denies a permission that a trial needs.
     """
     for configuration in study.configurations:
         if configuration.provider not in world.providers:
             raise InputError(
-                f"configuration {configuration.name!r}: machines of {configuration.provider!r} cannot be made yet",
-                hint=f"there are: {', '.join(sorted(world.providers))}; plan and import know the others",
+                f"configuration {configuration.name!r}: nephoscope cannot create machines of "
+                f"{configuration.provider!r} yet",
+                hint=f"there are: {', '.join(sorted(world.providers))}; the others work only with plan and import",
             )
         if configuration.provider in CLOUDS:
             order_of(ClusterRequest(study_key(folder), configuration, folder.scratch), owner="", public_key="")
@@ -39,14 +40,14 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
 
 
 def _require_version(row: PlannedTrial, world: World) -> None:
-    """Numbers of two versions do not compare, and the plan promises one."""
+    """Numbers of two versions are not comparable, and the plan names one version."""
     use = row.intent.benchmark
     known = world.benchmarks.get(use.uses)
     if known is None or known.version != use.version:
         has = "does not know it" if known is None else f"has version {known.version}"
         raise InputError(
-            f"the plan has version {use.version} of the benchmark {use.uses!r}, and this nephoscope {has}",
-            hint="finish it with the nephoscope that began it (started.json names it), or begin a new folder",
+            f"the plan has version {use.version} of the benchmark {use.uses!r}, but this nephoscope {has}",
+            hint="finish the study with the nephoscope that started it (started.json names it), or start a new folder",
         )
 
 
@@ -61,7 +62,7 @@ async def _reach(folder: ResultsFolder, configuration: Configuration, world: Wor
     database = world.databases[configuration.database.system]
     try:
         await database.start(cluster, configuration.database, folder.scratch / "preflight.log")
-    except TrialFailure as error:  # no trial has begun: what is wrong is wrong with its surroundings
+    except TrialFailure as error:  # no trial has started, so the problem is in the environment
         text = f"configuration {configuration.name!r} cannot be measured: {error.message}"
         raise EnvironmentProblem(text, hint=error.hint) from error
     finally:

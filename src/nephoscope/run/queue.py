@@ -1,4 +1,4 @@
-"""Who does which trial when: the port that a study's work goes through, and the queue of one controller in memory."""
+"""Which controller runs which trial when: the port for a study's work, and an in-memory queue for one controller."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -10,31 +10,31 @@ from nephoscope.run.clock import Clock
 
 @dataclass(frozen=True)
 class Step:
-    """What became of a trial by one step."""
+    """The result of one step of a trial."""
 
     ended: bool
     wait_s: float = 0.0
-    """Before the next step, where it has not ended."""
+    """Wait before the next step, if it has not ended."""
 
 
 Advance = Callable[[str], Awaitable[Step]]
-"""Takes a trial, by its id, one step on. What was done already is not done again: the results folder says what was."""
+"""Advances a trial, given by its id, by one step. Nothing is done twice: the results folder shows what was done."""
 
 
 class Queue(Protocol):
     """Takes trials to their ends."""
 
     async def drain(self, trials: Sequence[str], advance: Advance) -> None:
-        """Begins the trials in this order, some at once; returns when each has ended, wherever it was done.
+        """Starts the trials in this order, several at once; returns when all have ended, wherever they ran.
 
         Raises:
-            NephoscopeError: as `advance` does; the other trials were cancelled then.
+            NephoscopeError: raised by `advance`; the other trials were cancelled.
         """
         ...
 
 
 class OwnQueue:
-    """In memory: enough where machines die with their controller, as the results folder says what is left to do."""
+    """In memory, which is enough if machines die with their controller: the results folder shows what is left to do."""
 
     def __init__(self, at_once: int, clock: Clock) -> None:
         self._at_once = at_once

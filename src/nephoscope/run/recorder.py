@@ -1,4 +1,4 @@
-"""Executes a trial's commands and writes down each one, also those that fail or are killed."""
+"""Executes a trial's commands and records each one, including those that fail or are killed."""
 
 from pathlib import Path
 

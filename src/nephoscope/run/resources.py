@@ -10,12 +10,12 @@ from nephoscope.model.records import ResourceUse, TelemetrySample
 def resource_use(
     telemetry: Mapping[str, Sequence[TelemetrySample]], measured_cpus: Mapping[str, Sequence[str]]
 ) -> list[ResourceUse]:
-    """Of each machine that was sampled, by name.
+    """Resource use of each sampled machine, by name.
 
     Args:
         telemetry: samples by machine.
-        measured_cpus: by machine, names of the CPUs in the affinity mask of what is measured; where they are not known,
-            all CPUs of the machine count.
+        measured_cpus: by machine, names of the CPUs in the affinity mask of whatever is measured; if they are not
+        known, all CPUs of the machine.
     """
     return [
         ResourceUse(
@@ -35,7 +35,7 @@ def resource_use(
 
 
 def _cpu_busy_share(sample: TelemetrySample, cpus: Sequence[str]) -> float:
-    """With what was stolen: a CPU that waits for the hypervisor has work, too."""
+    """Includes stolen time: a CPU that waits for the hypervisor also has work."""
     shares = [
         sample.cpus_busy_share[cpu] + sample.cpus_steal_share.get(cpu, 0.0)
         for cpu in cpus

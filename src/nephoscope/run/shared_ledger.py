@@ -1,8 +1,8 @@
-"""The ledger of several controllers in PostgreSQL, with their signs of life.
+"""The ledger of several controllers in PostgreSQL, with their heartbeats.
 
-Every call is one transaction, and those of one study go one after the other (an advisory lock). Nothing is lost with
-the tables: each controller begins by writing what its results folder says was spent. What one that died spent stays
-in the books by its name, until a successor says what its folder knows.
+Every call is one transaction, and the calls of one study run one after the other (an advisory lock). The tables may be
+deleted without loss: each controller starts by writing what was spent according to its results folder. What a dead
+controller spent stays in the books under its name, until a successor reports what its folder holds.
 """
 
 import asyncio
@@ -16,11 +16,11 @@ from nephoscope.run.ledger import Books, Grant, Holding, Limits, Quota, Refusal,
 Result = TypeVar("Result")
 
 DEAD_AFTER_S = 60.0
-"""Without a sign of life; then others take its trials over."""
+"""Time without a heartbeat after which others take over a controller's trials."""
 _BEATS = 6
-"""Signs of life in that time."""
+"""Heartbeats in that time."""
 LOOK_AGAIN_S = 1.0
-"""Between two tries to reach a server that does not answer."""
+"""Wait between two tries to reach a server that does not answer."""
 
 _TABLES = """
 create table if not exists nephoscope_controllers (
@@ -44,12 +44,12 @@ class SharedLedger:
         """A ledger of one study.
 
         Args:
-            url: `postgresql://...` of a database that exists; libpq's environment variables hold for it.
-            study: whose it is.
-            owner: this controller; equal for its successor.
-            limits: in dollars of all controllers together; they should say the same.
-            spent_usd: by the results folder of this one until now.
-            dead_after_s: without a sign of life; equal for all controllers.
+            url: `postgresql://...` of a database that exists; libpq's environment variables apply.
+            study: its name.
+            owner: this controller; its successor has the same.
+            limits: for all controllers together, which should agree on them.
+            spent_usd: so far, according to this controller's results folder.
+            dead_after_s: time without a heartbeat; equal for all controllers.
         """
         self._url = url
         self._study = study
@@ -61,7 +61,7 @@ class SharedLedger:
         self._engine: Any = None
 
     async def __aenter__(self) -> Self:
-        """Registers the controller; what an earlier one of the same folder held is held no more.
+        """Registers the controller, and releases what an earlier one of the same folder held.
 
         Raises:
             TargetUnreachable: the database does not answer.
@@ -85,7 +85,7 @@ class SharedLedger:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Says that nothing more is to be heard: others may take over what is left."""
+        """Signs off: others may take over what is left."""
 
         def leave(run: "_Run") -> None:
             run("delete from nephoscope_holdings where study = :study and owner = :owner")
@@ -122,7 +122,7 @@ class SharedLedger:
             run("delete from nephoscope_holdings where study = :study and holder = :holder", holder=holder)
             run(
                 "update nephoscope_controllers set spent_usd = spent_usd + :usd"
-                " where study = :study and owner = :owner and not taken_over",  # what it held was counted then
+                " where study = :study and owner = :owner and not taken_over",  # its holdings were already counted then
                 usd=spent_usd,
             )
 
@@ -142,10 +142,10 @@ class SharedLedger:
         await self._transaction(lower)
 
     async def beat(self) -> list[str]:
-        """A sign of life; returns controllers of whom none was seen for long: they are this one's to take over.
+        """Sends a heartbeat; returns controllers without one for too long, which this one takes over.
 
         Raises:
-            LeaseLost: this one was taken over itself.
+            LeaseLost: others took over this controller.
         """
 
         def beat(run: "_Run") -> tuple[bool, list[str]]:
@@ -158,7 +158,7 @@ class SharedLedger:
                 " and seen < now() - make_interval(secs => :seconds) returning owner",
                 seconds=self._dead_after_s,
             )
-            for one in dead:  # what it held is counted as spent: nobody knows better
+            for one in dead:  # what it held counts as spent, since nobody knows better
                 held = run(
                     "delete from nephoscope_holdings where study = :study and owner = :dead returning usd",
                     dead=one.owner,
@@ -174,15 +174,15 @@ class SharedLedger:
         alive, dead = await self._transaction(beat)
         if not alive:
             raise LeaseLost(
-                f"nothing was heard of this controller for {self._dead_after_s:.0f} s, and others took its trials over",
-                hint="run the same command again: it takes what is left",
+                f"this controller sent no heartbeat for {self._dead_after_s:.0f} s, so others took over its trials",
+                hint="run the same command again: it continues with the remaining trials",
             )
         return dead
 
     async def _transaction(self, action: Callable[["_Run"], Result]) -> Result:
-        """Tried again while a server restarts, as long as nobody takes this controller for dead.
+        """Retries while a server restarts, until others would consider this controller dead.
 
-        What a cut connection hides may be done twice then: dollars are counted too often rather than forgotten.
+        After a cut connection a call may run twice: dollars are then counted twice rather than forgotten.
         """
         loop = asyncio.get_running_loop()
         until_s = loop.time() + self._dead_after_s
@@ -214,7 +214,8 @@ class SharedLedger:
             return await asyncio.to_thread(run_all)
         except sqlalchemy.exc.OperationalError as error:
             raise TargetUnreachable(
-                f"the database of the controllers does not answer: {error.orig}", hint="look at the address of --state"
+                f"the database of the controllers does not answer: {error.orig}",
+                hint="check the address given with --state, and that the server runs",
             ) from error
 
 

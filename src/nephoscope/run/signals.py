@@ -20,7 +20,7 @@ def run_until_stopped(work: Coroutine[Any, Any, Result]) -> Result:
 
 
 async def to_its_end(action: Awaitable[Result]) -> Result:
-    """Awaits `action` so that a cancellation waits for its end: what gives things back must not stop half-way.
+    """Awaits `action` so that a cancellation waits for its end: a clean-up must not stop half-way.
 
     Raises:
         asyncio.CancelledError: it was cancelled meanwhile; `action` has ended.
@@ -31,7 +31,7 @@ async def to_its_end(action: Awaitable[Result]) -> Result:
     except asyncio.CancelledError:
         await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # looked at: it was stopped anyway
+            task.exception()  # retrieved and ignored: it was stopped anyway
         raise
 
 
@@ -45,7 +45,7 @@ async def _guarded(work: Coroutine[Any, Any, Result]) -> Result:
             task.cancel()
 
     loop = asyncio.get_running_loop()
-    # `nohup` has SIGHUP ignored, and it stays so
+    # `nohup` ignores SIGHUP, and it stays ignored
     numbers = [number for number in EXIT_OF_SIGNAL if number != signal.SIGHUP or not _ignored(number)]
     for number in numbers:
         loop.add_signal_handler(number, stop, number)

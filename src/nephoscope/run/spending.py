@@ -1,4 +1,4 @@
-"""What a study has cost, from what its folder says: nothing of it is lost with a database or a controller."""
+"""What a study has cost, according to its folder: losing a database or a controller loses none of it."""
 
 from collections.abc import Collection, Iterator
 from itertools import zip_longest
@@ -15,14 +15,14 @@ MIN_BILLED_MS = 60_000
 def spent_usd(folder: ResultsFolder, now_unix_ms: int, *, held: Collection[str] = (), gone: bool = False) -> float:
     """US dollars of every attempt of the plan until `now_unix_ms`; a cluster without a price adds nothing.
 
-    An attempt whose controller died held its cluster until the next attempt began, and is never counted below its
-    quote; or it still holds it, and is never counted below what was set aside for it.
+    An attempt whose controller died held its cluster until the next attempt started and costs at least its quote; or it
+    still holds the cluster and costs at least what was reserved for it.
 
     Args:
         folder: of the study.
-        now_unix_ms: what is held is counted until then.
+        now_unix_ms: held clusters count until then.
         held: keys of clusters that a ledger counts.
-        gone: of the others, those that attempts without an end had are known to be away.
+        gone: True if all other clusters of attempts without an end are known to be deleted.
     """
     return sum(cost for _, trial in folder.planned() for cost in _costs(trial, now_unix_ms, held, gone=gone))
 
@@ -38,12 +38,12 @@ def _costs(trial: Trial, now_unix_ms: int, held: Collection[str], *, gone: bool)
 
 
 def reserve_usd(lease: Lease) -> float:
-    """What a cluster may cost, as far as is known; 0 without a price."""
+    """The most a cluster may cost, as far as is known; 0 without a price."""
     return (lease.quoted_usd if lease.reserved_usd is None else lease.reserved_usd) or 0.0
 
 
 def cost_usd(attempt: Attempt, lease: Lease, now_unix_ms: int, least_usd: float = 0.0) -> float:
-    """Of one attempt; `least_usd`, where it has no end. 0 without a price."""
+    """Cost of one attempt, at least `least_usd` if it has no end. 0 without a price."""
     status = attempt.status()
     if status is not None and status.at_unix_ms is not None:
         return cost_until(lease, status.at_unix_ms)
@@ -51,7 +51,7 @@ def cost_usd(attempt: Attempt, lease: Lease, now_unix_ms: int, least_usd: float 
 
 
 def cost_until(lease: Lease, unix_ms: int) -> float:
-    """Of a cluster that is taken back then, and of an attempt's part of one that serves many."""
+    """Cost of a cluster deleted at that time, or of an attempt's share of one that serves many."""
     billed = lease.provider in CLOUDS and lease.placement == "fresh"
     least_unix_ms = lease.begun_unix_ms + MIN_BILLED_MS if billed else 0
     return lease.cost_usd(max(unix_ms, least_unix_ms)) or 0.0

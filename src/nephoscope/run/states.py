@@ -1,7 +1,7 @@
-"""A trial's states, and what follows from a failure. Pure: no clock, no machine, no database.
+"""A trial's states, and what to do after a failure. Pure: no clock, no machine, no database.
 
 Planned, leased, provisioning, preparing, verified, running, collected, destroying; then done, invalid, gave up or out
-of budget. A failure of the infrastructure leads from destroying back to planned.
+of budget. An infrastructure failure leads from destroying back to planned.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from nephoscope.model.errors import (
 
 
 class State(StrEnum):
-    """Where a trial stands."""
+    """The state of a trial."""
 
     PLANNED = "planned"
     LEASED = "leased"
@@ -31,18 +31,19 @@ class State(StrEnum):
     COLLECTED = "collected"
     DESTROYING = "destroying"
     DONE = "done"
-    """It counts."""
+    """It is valid."""
     INVALID = "invalid"
-    """Kept as data and not counted: a check refused it, or there is no such machine."""
+    """Kept as data but not valid: a check rejected it, or there is no such machine."""
     GAVE_UP = "gave up"
-    """It has no number: something failed that trying again would not change, or too often."""
+    """It has no numbers: something failed that a retry would not change, or it failed too often."""
     OUT_OF_BUDGET = "out of budget"
-    """It was not begun, or was ended on its machines, as the budget has no more; a larger one begins it anew."""
+    """It did not start, or was stopped on its machines, because the budget is spent; with a larger budget it restarts.
+    """
 
 
 ENDS = frozenset({State.DONE, State.INVALID, State.GAVE_UP})
 STOPS = ENDS | {State.OUT_OF_BUDGET}
-"""Where a trial stays until somebody runs the study again."""
+"""The states in which a trial stays until the study runs again."""
 _IN_ORDER = (
     State.PLANNED,
     State.LEASED,
@@ -56,11 +57,11 @@ _IN_ORDER = (
 
 
 def may_follow(before: State | None, after: State) -> bool:
-    """True when a trial may come from one state into the other; `None`: it has none yet.
+    """True if a trial may go from one state to the other; `None`: it has none yet.
 
-    Forward by one step, and from each step to DESTROYING: what was begun is given back, however it went. From there it
-    ends, or begins anew. A controller that died leaves any state behind: the next one begins anew (PLANNED), or goes
-    on with what runs on machines that outlived it (PROVISIONING finds them).
+    Forward by one step, and from each step to DESTROYING: machines are deleted whatever happens. From there it ends or
+    restarts. A dead controller may leave any state: the next one restarts the trial (PLANNED), or continues on machines
+    that outlived the controller (PROVISIONING finds them).
     """
     if after is State.PLANNED:
         return True
@@ -75,7 +76,7 @@ def may_follow(before: State | None, after: State) -> bool:
 
 
 _RE_ATTACHED = frozenset({(State.PROVISIONING, State.RUNNING), (State.PROVISIONING, State.COLLECTED)})
-"""A measurement that runs already is not prepared again, and one that has ended is not run again."""
+"""A measurement that is already running is not prepared again, and one that has ended does not run again."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +84,14 @@ class Patience:
     """How long and how often a trial waits for machines."""
 
     retries: int = 3
-    """New clusters after machines were lost."""
+    """How many new clusters after machines were lost."""
     waits: int = 40
-    """For capacity, quota or an answer."""
+    """How many waits for capacity, quota or an answer."""
     first_wait_s: float = 30.0
     longest_wait_s: float = 900.0
 
     def wait_s(self, waited: int) -> float:
-        """Before the next try; doubles with each."""
+        """Wait before the next try; doubles with each."""
         return float(min(self.longest_wait_s, self.first_wait_s * 2.0 ** min(waited, 30)))
 
 
@@ -104,7 +105,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Decision:
-    """What becomes of a trial after an attempt: an end, or PLANNED again after a wait, perhaps in another zone."""
+    """What happens to a trial after an attempt: it ends, or is PLANNED again after a wait, perhaps in another zone."""
 
     state: State
     wait_s: float = 0.0
@@ -118,11 +119,11 @@ _ENDED: Mapping[str, State] = MappingProxyType({MachineUnsupported.failure_class
 
 
 def after_failure(failures: Sequence[Failure], zones: Sequence[str | None], patience: Patience) -> Decision:
-    """What follows when attempts failed so, oldest first; `zones` are those listed, in order of preference.
+    """What to do after these failures, oldest first; `zones` are those listed, in order of preference.
 
-    Only failures of the infrastructure are tried again: machines lost at most `patience.retries` times, each time on a
-    new cluster; capacity in the next listed zone at once, and after the last one later again. Whatever a measurement
-    itself failed of ends the trial: trying until it works would choose what counts.
+    Only infrastructure failures are retried: lost machines at most `patience.retries` times, each time on a new
+    cluster; missing capacity at once in the next listed zone, and after the last one later again. Any failure of the
+    measurement itself ends the trial: retrying until it works would select results.
     """
     last = failures[-1]
     if last.failure_class in _LOST:
@@ -134,17 +135,19 @@ def after_failure(failures: Sequence[Failure], zones: Sequence[str | None], pati
         return Decision(_ENDED.get(last.failure_class, State.GAVE_UP), reason=last.failure_class)
     waited = sum(failure.failure_class in _WAITS for failure in failures)
     if waited > patience.waits:
-        return Decision(State.GAVE_UP, reason=f"{last.failure_class}: tried {waited} times")
+        return Decision(State.GAVE_UP, reason=f"{last.failure_class}: gave up after {waited} tries")
     if last.failure_class == CapacityLacking.failure_class:
         return _next_zone(failures, zones, patience)
-    return Decision(State.PLANNED, patience.wait_s(waited - 1), last.zone, f"waits: {last.failure_class}")
+    return Decision(State.PLANNED, patience.wait_s(waited - 1), last.zone, f"waiting: {last.failure_class}")
 
 
 def _next_zone(failures: Sequence[Failure], zones: Sequence[str | None], patience: Patience) -> Decision:
-    """After the last listed zone the first one again, and only then a wait."""
+    """After the last listed zone comes the first one again, and only then a wait."""
     last = failures[-1].zone
     place = zones.index(last) + 1 if last in zones else 0
     if place < len(zones):
-        return Decision(State.PLANNED, zone=zones[place], reason=f"capacity: on to zone {zones[place]}")
+        return Decision(State.PLANNED, zone=zones[place], reason=f"no capacity: trying zone {zones[place]}")
     rounds = sum(failure.failure_class == CapacityLacking.failure_class for failure in failures) // max(1, len(zones))
-    return Decision(State.PLANNED, patience.wait_s(max(0, rounds - 1)), zones[0] if zones else None, "waits: capacity")
+    return Decision(
+        State.PLANNED, patience.wait_s(max(0, rounds - 1)), zones[0] if zones else None, "waiting for capacity"
+    )

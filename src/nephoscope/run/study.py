@@ -1,4 +1,4 @@
-"""A whole study: every planned trial that is not finished yet, begun in the plan's order."""
+"""A whole study: every planned trial that is not finished yet, started in the plan's order."""
 
 import asyncio
 from collections import Counter
@@ -36,16 +36,16 @@ class StudyOutcome:
     valid: int
     failed: int
     refused: Mapping[str, str] = field(default_factory=dict)
-    """Trials that the budget did not let begin or come to their end, and why."""
+    """Trials that could not start or finish within the budget, and why."""
     stopped: str = ""
-    """Why it ended before all blocks; empty: it did not."""
+    """Why it ended before all blocks were done; empty: it did not."""
 
 
 def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bool) -> None:
-    """Stores study and plan; a used folder may get more trials, another title or budget, and new estimates freely.
+    """Stores study and plan; a used folder always accepts more trials, a new title, budget or estimates.
 
     Raises:
-        InputError: trials of the plan that the folder holds are not in this one, and `replan` is not set.
+        InputError: some trials of the folder's plan are not in this one, and `replan` is not set.
     """
     if folder.plan_path.exists():
         held = folder.plan()
@@ -53,9 +53,9 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
         if gone and not replan:
             raise InputError(
                 f"{folder.path} holds the plan of a study {held.study!r} with {len(held.trials)} trials, of which "
-                f"{len(gone)} are not in this one",
-                hint="choose another folder with --out, or --replan to replace the plan: finished trials that both "
-                "plans hold are kept, the others stay in the folder and no longer count",
+                f"{len(gone)} are missing from this one",
+                hint="choose another folder with --out, or use --replan to replace the plan: finished trials in both "
+                "plans are kept; the others stay in the folder but are no longer used",
             )
         if gone:
             folder.forget_queue()
@@ -64,16 +64,18 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How a study is conducted: nothing of it changes what a trial is."""
+    """How a study runs: nothing here changes what a trial is."""
 
     limits: Limits = field(default_factory=lambda: Limits(max_clusters=1))
     rules: Rules = field(default_factory=lambda: Rules("fresh", Patience()))
     state_url: str | None = None
-    """Database of several controllers; `None`: this one is alone."""
+    """Database shared by several controllers; `None`: there is only this one."""
     dead_after_s: float = DEAD_AFTER_S
-    """Without a sign of life a controller's trials are taken over by the others."""
+    """Time without a heartbeat after which others take over a controller's trials."""
     enough: Callable[[int], str] | None = None
-    """Asked after each whole block, by its number: why no further block is needed; empty: it is."""
+    """Called after each whole block with its number: returns why no further block is needed, or an empty text if one
+    is.
+    """
 
 
 async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | None = None) -> StudyOutcome:
@@ -81,8 +83,8 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
 
     Raises:
         StorageFailed: the results could not be stored.
-        CleanupFailed: machines could not be given back.
-        InputError: the rules do not fit the study, or its trials ended elsewhere and are not here.
+        CleanupFailed: machines could not be deleted.
+        InputError: the options do not fit the study, or its trials ended elsewhere and their results are missing here.
         asyncio.CancelledError: it was interrupted; running it again resumes.
     """
     conduct = conduct or RunOptions()
@@ -92,7 +94,7 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     key = study_key(folder)
     providers = _providers(left, world)
     _refuse_too_few_clusters(left, providers, conduct)
-    await find(providers, key, (planned for planned, _ in rows))  # one that is away is told by its own trial
+    await find(providers, key, (planned for planned, _ in rows))  # a lost cluster is reported by its own trial
     going_on = await _going_on(folder, key, world)
     keep = {lease.cluster for _, lease in going_on.values()}
     cleaned = await clean(providers, key, world.clock, keep)
@@ -116,7 +118,7 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
 
 
 def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: RunOptions) -> None:
-    """A queue may know trials as ended of which the folder holds nothing: of other controllers some, but not all."""
+    """A queue may list ended trials that the folder does not hold: some may be of other controllers, but not all."""
     shared = conduct.state_url is not None
     if outcome.stopped or (shared and outcome.finished + outcome.failed + len(outcome.refused) > 0):
         return
@@ -126,20 +128,24 @@ def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Run
         if not trial.attempts() and planned.intent.id not in outcome.refused
     ]
     if absent:
-        anew = "give it another name, or --state another database" if shared else f"delete {folder.conductor_path.name}"
+        anew = (
+            "use another study name, or another database with --state"
+            if shared
+            else f"delete {folder.conductor_path.name}"
+        )
         raise InputError(
-            f"{len(absent)} trials of this study ended elsewhere, and {folder.path} does not hold them",
-            hint=f"copy the folders below trials/ of who measured them into it; to measure again {anew}",
+            f"{len(absent)} trials of this study ended elsewhere, but {folder.path} does not hold their results",
+            hint=f"copy their folders below trials/ from where they were measured; to measure them again, {anew}",
         )
 
 
 def study_key(folder: ResultsFolder) -> str:
-    """By what its machines are tagged: two folders of one study do not take each other's."""
+    """The tag of its machines: two folders of one study do not touch each other's machines."""
     return f"{folder.plan().study}-{folder.fleet_id()}"
 
 
 async def _drain(left: list[PlannedTrial], queue: Queue, conductor: Conductor, conduct: RunOptions) -> str:
-    """Trials in the plan's order; with a rule of when it is enough, a whole block after the other. Why it stopped."""
+    """Runs trials in the plan's order, with a stopping rule block by block. Returns why it stopped."""
     if conduct.enough is None:
         await queue.drain([planned.intent.id for planned in left], conductor.advance)
         return ""
@@ -155,7 +161,7 @@ async def _drain(left: list[PlannedTrial], queue: Queue, conductor: Conductor, c
 def _queue(
     folder: ResultsFolder, providers: Sequence[Provider], conduct: RunOptions, world: World
 ) -> AbstractAsyncContextManager[Queue]:
-    """In memory where machines die with their controller; durable where they, or other controllers, go on."""
+    """In memory if machines die with their controller; durable if they, or other controllers, live on."""
     at_once = _at_once(providers, conduct)
     outlives = any(isinstance(provider, Detached) for provider in providers)
     if conduct.state_url is None and not outlives:
@@ -179,7 +185,7 @@ def _ledger(folder: ResultsFolder, conduct: RunOptions, spent: float) -> Abstrac
 
 
 async def _living(ledger: SharedLedger, queue: DurableQueue, world: World) -> NoReturn:
-    """Signs of life to the other controllers, and the trials of those that give none."""
+    """Sends heartbeats to the other controllers, and takes over the trials of those that send none."""
     while True:
         for dead in await ledger.beat():
             await queue.take_over(dead)
@@ -187,7 +193,7 @@ async def _living(ledger: SharedLedger, queue: DurableQueue, world: World) -> No
 
 
 async def _beside(work: Coroutine[Any, Any, Result], companion: Coroutine[Any, Any, NoReturn]) -> Result:
-    """The result of `work`, or the error that `companion` ends in before; whichever is left is cancelled."""
+    """The result of `work`, or an earlier error of `companion`; whichever is left is cancelled."""
     working, going = asyncio.ensure_future(work), asyncio.ensure_future(companion)
     try:
         await asyncio.wait({working, going}, return_when=asyncio.FIRST_COMPLETED)
@@ -206,14 +212,14 @@ def _providers(left: Sequence[PlannedTrial], world: World) -> list[Provider]:
 
 
 def _refuse_too_few_clusters(left: Sequence[PlannedTrial], providers: Sequence[Provider], conduct: RunOptions) -> None:
-    """Kept clusters live as long as their configuration has trials: with fewer, a block would wait for the study."""
+    """Kept clusters live as long as their configuration has trials: with fewer, a block waits for the study's end."""
     configurations = {planned.intent.configuration_name for planned in left}
     allowed = _at_once(providers, conduct)
     if conduct.rules.placement == "fresh" or allowed >= len(configurations):
         return
     raise InputError(
-        f"placement 'per-configuration' keeps {len(configurations)} clusters at once, and {allowed} are allowed",
-        hint=f'--max-clusters {len(configurations)}, where the provider has so many; or placement = "fresh"',
+        f"placement 'per-configuration' keeps {len(configurations)} clusters at once, but only {allowed} are allowed",
+        hint=f'use --max-clusters {len(configurations)} if the provider allows that many, or placement = "fresh"',
     )
 
 
@@ -223,7 +229,7 @@ def _at_once(providers: Sequence[Provider], conduct: RunOptions) -> int:
 
 
 async def _going_on(folder: ResultsFolder, key: str, world: World) -> dict[str, tuple[Attempt, Lease]]:
-    """What a dead controller began and goes on on clusters that are still there, by trial."""
+    """What a dead controller started and still runs on existing clusters, by trial."""
     found = {}
     for planned, trial in folder.planned():
         provider = world.providers.get(str(planned.intent.configuration["provider"]))
@@ -237,8 +243,8 @@ async def _leave_nothing(providers: Sequence[Provider], key: str, world: World) 
     found = await clean(providers, key, world.clock)
     if found.left:
         raise CleanupFailed(
-            f"{len(found.left)} clusters could not be given back: {', '.join(found.left)}",
-            hint="nephoscope clean tries again; look at the provider's console, too",
+            f"{len(found.left)} clusters could not be deleted: {', '.join(found.left)}",
+            hint="run `nephoscope clean` to try again, and check the provider's console",
         )
 
 

@@ -30,7 +30,7 @@ from nephoscope.study.model import Configuration
 
 @dataclass
 class AttemptState:
-    """What is known of an attempt only while it goes on."""
+    """What is known about an attempt only while it runs."""
 
     ended_by_budget: bool = False
     given_back: bool = True
@@ -43,15 +43,15 @@ class AttemptTask:
     attempt: Attempt
     request: ClusterRequest
     keep_cluster: bool
-    """It serves other trials, too, and is given back by who made that so."""
+    """It also serves other trials; whoever shares it deletes it."""
     resumable: bool
-    """Its machines go on when the controller dies."""
+    """Its machines live on when the controller dies."""
     collected: bool
-    """Its output is here already; only the machines are to be given back, and the commit mark is missing."""
+    """Its output is already stored; only deleting the machines and the commit mark are missing."""
     enter: Callable[[State], None]
-    """Is told of each state it comes into."""
+    """Called with each state that it enters."""
     ends_unix_ms: int | None = None
-    """When the money that is set aside for its cluster is spent but for giving it back; `None`: there is no limit."""
+    """When the money reserved for its cluster is spent, except for the part to delete it; `None`: there is no limit."""
     course: AttemptState = field(default_factory=AttemptState)
 
 
@@ -62,9 +62,9 @@ class Ended:
     status: Status
     verdict: VerdictKind | None
     reasons: list[str]
-    """Why it does not count; empty when it does."""
+    """Why it is not valid; empty if it is."""
     given_back: bool
-    """False: the provider did not take its cluster back, which may still cost money."""
+    """False: the provider did not delete its cluster, which may still cost money."""
 
 
 async def run_attempt(intent: TrialIntent, task: AttemptTask, world: World) -> Ended:
@@ -109,7 +109,7 @@ async def run_attempt(intent: TrialIntent, task: AttemptTask, world: World) -> E
 
 
 async def _within_its_money(work: Coroutine[Any, Any, None], task: AttemptTask, world: World) -> None:
-    """Ends what goes on before its cluster costs more than is set aside for it; what is measured already counts.
+    """Stops the attempt before its cluster costs more than is reserved for it; what is already measured is valid.
 
     Raises:
         BudgetReached: it was ended.
@@ -127,11 +127,11 @@ async def _within_its_money(work: Coroutine[Any, Any, None], task: AttemptTask, 
         await asyncio.wait({working})
         if not working.cancelled() and (
             working.exception() is None or isinstance(working.exception(), StorageFailed)
-        ):  # what else it ended in, when it was cut off, says nothing
+        ):  # any other error after being cut off means nothing
             return working.result()
         raise BudgetReached(
-            "the budget had no more for its cluster, which was given back before the trial had come to its end",
-            hint="the same command with a larger budget begins it anew",
+            "the budget for its cluster was spent, so the cluster was deleted before the trial finished",
+            hint="run the same command with a larger budget: the trial restarts",
         )
     finally:
         if not working.done():
@@ -142,7 +142,7 @@ async def _within_its_money(work: Coroutine[Any, Any, None], task: AttemptTask, 
 async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask, world: World) -> None:
     """Cluster -> facts -> gate -> database -> prepare -> run -> settings and logs -> leave -> facts again.
 
-    A measurement that a dead controller began is waited for: what comes before it was done already.
+    If a dead controller started the measurement, this waits for its end: the earlier steps are already done.
     """
     attempt, configuration = task.attempt, task.request.configuration
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
@@ -181,12 +181,14 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
 
 
 async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: AttemptTask, world: World) -> None:
-    """The measurement, and a mark behind it: who takes up from a controller that dies from here on begins nothing."""
+    """The measurement, followed by a mark: if the controller dies from here on, its successor restarts nothing."""
     attempt, cluster = task.attempt, site.cluster
     task.enter(State.RUNNING)
     async with _telemetry(cluster, attempt, world):
         await benchmark.run(site, parameters)
-    await best_effort(attempt, "asking for copies", lambda: _note_replication("after", site.database, cluster, attempt))
+    await best_effort(
+        attempt, "querying the copies of the data", lambda: _note_replication("after", site.database, cluster, attempt)
+    )
     resumption = attempt.resumption()
     if resumption is not None:
         attempt.sync_raw()
@@ -194,24 +196,24 @@ async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: AttemptT
 
 
 async def _note_replication(when: When, database: Database | None, cluster: Cluster, attempt: Attempt) -> None:
-    """How the copies of the data stand, where there are some."""
+    """The states of the copies of the data, if there are any."""
     states: dict[str, str] = await database.replication(cluster) if isinstance(database, HasReplication) else {}
     if states or attempt.replication("before") is not None:
         attempt.write_replication(when, states)
 
 
 async def _leave(task: AttemptTask, world: World) -> None:
-    """Gives the cluster back; what then is left is found by its tags at the study's end."""
+    """Deletes the cluster; if that fails, it is found by its tags at the study's end."""
     task.enter(State.DESTROYING)
     if not task.keep_cluster:
         provider = world.providers[task.request.configuration.provider]
         task.course.given_back = await best_effort(
-            task.attempt, "giving the cluster back", lambda: give_back(provider, task.request.key, world.clock)
+            task.attempt, "deleting the cluster", lambda: give_back(provider, task.request.key, world.clock)
         )
 
 
 def _can_be_resumed(benchmark: Benchmark, database: Database | None) -> bool:
-    """Where another controller can wait for what is begun now."""
+    """Stores how another controller can wait for what starts now."""
     return isinstance(benchmark, Resumable) and (database is None or isinstance(database, CanAttach))
 
 
@@ -234,7 +236,7 @@ def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, a
 
 
 def _as_kept(needs: Needs, database: Database, configuration: Configuration) -> Needs:
-    """With the disk that this database takes."""
+    """With the disk space that this database uses."""
     if not isinstance(database, HasFootprint):
         return needs
     machines = configuration.database_machine.count
@@ -242,7 +244,7 @@ def _as_kept(needs: Needs, database: Database, configuration: Configuration) -> 
 
 
 def _at_this_size(configuration: Configuration, cluster: Cluster) -> Configuration:
-    """With as many connections as its database machines have CPUs for, where it says so."""
+    """With connections in proportion to the CPUs of its database machines, if it says so."""
     database = configuration.database
     if database.connections_per_cpu is None:
         return configuration
@@ -252,7 +254,7 @@ def _at_this_size(configuration: Configuration, cluster: Cluster) -> Configurati
 
 
 def _with_connections(configuration: Configuration, connections: int) -> Configuration:
-    """The server must let in as many as the benchmark opens: an edition has a rule of its own for them."""
+    """The server must allow as many connections as the benchmark opens; an edition has its own rule for them."""
     database = configuration.database
     most = max(connections, database.connections)
     return configuration.model_copy(update={"database": database.model_copy(update={"connections": most})})
@@ -264,7 +266,7 @@ async def _database_up(
 ) -> AsyncIterator[tuple[Database | None, Endpoint | None]]:
     """The database for the time of the block; its settings and log are kept, also after a failure.
 
-    On machines that are about to go for the budget no orderly end is waited for, which may take many minutes.
+    On machines about to be deleted for the budget there is no orderly stop, which may take many minutes.
     """
     if not needs.database:
         yield None, None
@@ -275,9 +277,9 @@ async def _database_up(
     resumption = attempt.resumption()
     try:
         if resumption is not None and isinstance(database, CanAttach):  # it is up, and under load
-            if resumption.measured:  # or the dead controller had begun to stop it
+            if resumption.measured:  # or the dead controller had started to stop it
                 attach = partial(database.attach, cluster, configuration.database, log)
-                await best_effort(attempt, f"finding {database.name} again", attach)
+                await best_effort(attempt, f"reconnecting to {database.name}", attach)
                 yield database, None
                 return
             endpoint = await database.attach(cluster, configuration.database, log)
@@ -316,9 +318,9 @@ async def _telemetry(cluster: Cluster, attempt: Attempt, world: World) -> AsyncI
 
 
 async def best_effort(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> bool:
-    """Does something to its end, also when a signal comes meanwhile; its failure must not hide the trial's outcome.
+    """Completes an action even if a signal arrives; its failure must not hide the trial's outcome.
 
-    The failure is kept in a log. True when there was none.
+    A failure is logged. Returns True if there was none.
     """
     try:
         await to_its_end(action())
@@ -329,7 +331,7 @@ async def best_effort(attempt: Attempt, what: str, action: Callable[[], Awaitabl
 
 
 def _note(log: Path, text: str) -> None:
-    """Appends to a log; when even that cannot be stored, what is being told of matters more."""
+    """Appends to a log; if even that fails, the original failure matters more."""
     with suppress(OSError):
         log.parent.mkdir(parents=True, exist_ok=True)
         with log.open("a", encoding="utf-8") as file:

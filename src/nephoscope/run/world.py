@@ -12,18 +12,18 @@ from nephoscope.providers.base import Provider
 from nephoscope.run.clock import Clock
 
 Observe = Callable[[MachineHandle], Awaitable[tuple[Facts, dict[str, str]]]]
-"""Looks at a machine: facts, and the verbatim answers they were read from."""
+"""Observes a machine: facts, and the verbatim answers they were read from."""
 
 
 class Listener(Protocol):
-    """Who is told how a study goes on."""
+    """Listener for the progress of a study."""
 
     def study_started(self, planned: int, finished_before: int) -> None:
         """The first call."""
         ...
 
     def trial_started(self, trial: PlannedTrial) -> None:
-        """A trial begins."""
+        """A trial starts."""
         ...
 
     def value(self, text: str) -> None:
@@ -31,17 +31,17 @@ class Listener(Protocol):
         ...
 
     def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
-        """An attempt failed for `reasons` that are none of the trial's; it is tried again after `wait_s` seconds."""
+        """An attempt failed for `reasons` that are not the trial's fault; it is retried after `wait_s` seconds."""
         ...
 
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
-        """A trial ended; `reasons` say why it does not count, if so."""
+        """A trial ended; `reasons` say why it is not valid, if it is not."""
         ...
 
 
 @dataclass(frozen=True)
 class World:
-    """The shell around the pure core; a test builds one of fakes."""
+    """The shell around the pure core; a test builds one from fakes."""
 
     providers: Mapping[str, Provider]
     databases: Mapping[str, Database]
@@ -52,4 +52,4 @@ class World:
     load_program: str
     """Path of nephoscope-load on the machines."""
     version: str
-    """Of nephoscope."""
+    """Version of nephoscope."""

@@ -1,6 +1,6 @@
 """By what factor two groups differ when their members are matched in blocks: an exact stratified rank sum test.
 
-A block holds what may be compared: types of one cloud and one size, or the small and the large type of one family.
+A block contains what may be compared: types of one cloud and one size, or the small and the large type of one family.
 Only values of the same block meet. With one value on each side of every block this is the sign test and the interval
 of a median of ratios; with a single block it is the Mann-Whitney test. Between them it uses every value once.
 """
@@ -23,15 +23,15 @@ Block = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
 
 @dataclass(frozen=True)
 class BlockedEstimate:
-    """How many times the left group is the right one, within blocks; no unit."""
+    """The left group as a multiple of the right one, within blocks; no unit."""
 
     ratio: float
     interval: RatioInterval | None
-    """None: with so few values no interval reaches the confidence asked for (95 % needs six pairs)."""
+    """None: with this few values no interval reaches the requested confidence (95 % needs six pairs)."""
     p_value: float
     """Two-sided, exact given the ties, before any correction for many comparisons."""
     smallest_p_value: float
-    """That blocks of these sizes can give."""
+    """The smallest p-value possible with blocks of these sizes."""
     blocks: int
     n_left: int
     n_right: int
@@ -46,7 +46,7 @@ def compare_in_blocks(blocks: Sequence[Block], confidence: float = CONFIDENCE) -
 
     Args:
         blocks: each with at least one value above 0 on either side.
-        confidence: least coverage of the interval, in (0, 1).
+        confidence: minimum coverage of the interval, in (0, 1).
 
     Raises:
         ValueError: no block, an empty side, or a value that is not a finite number above 0.
@@ -80,7 +80,7 @@ def _exact(sizes: Sequence[tuple[int, int]]) -> bool:
 
 
 def _null_of_counts(sizes: Sequence[tuple[int, int]]) -> Floats:
-    """P(the number of pairs won by the left is c), c = 0, 1, ..., when labels mean nothing; no ties."""
+    """P(the number of pairs won by the left is c), c = 0, 1, ..., if labels mean nothing; no ties."""
     if not _exact(sizes):
         most = sum(m * n for m, n in sizes)
         deviation = math.sqrt(sum(m * n * (m + n + 1) for m, n in sizes) / 12)
@@ -94,7 +94,7 @@ def _null_of_counts(sizes: Sequence[tuple[int, int]]) -> Floats:
 
 
 def _interval_rank(null: Floats, pairs: int, confidence: float) -> int:
-    """The largest k with 2 P(count <= k - 1) <= 1 - confidence; 0 when there is none."""
+    """The largest k with 2 P(count <= k - 1) <= 1 - confidence; 0 if there is none."""
     tails = 2 * np.cumsum(null)[: (pairs + 1) // 2]
     return int(np.searchsorted(tails, 1 - confidence, side="right"))
 

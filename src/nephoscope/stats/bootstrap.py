@@ -1,4 +1,4 @@
-"""Intervals of what order statistics cannot give: geometric means of ratios of medians."""
+"""Intervals that order statistics cannot give: for geometric means of ratios of medians."""
 
 import warnings
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from nephoscope.stats.samples import Floats, positive_sample
 
 RESAMPLES = 10_000
 MIN_REPLICATES = 6
-"""Below it a bootstrap interval is too narrow to be shown."""
+"""Below this number a bootstrap interval is too narrow to be shown."""
 _BATCH = 1000
 
 Pair = tuple[Sequence[float] | Floats, Sequence[float] | Floats]
@@ -25,7 +25,7 @@ def mean_ratio(pairs: Sequence[Pair]) -> float:
         ValueError: no pair, an empty sample, or a value that is not a finite number above 0.
     """
     if not pairs:
-        raise ValueError("no pair to take a mean of")
+        raise ValueError("a mean needs at least one pair")
     return float(_mean_ratio(*(positive_sample(side) for pair in pairs for side in pair)))
 
 
@@ -39,17 +39,17 @@ def mean_ratio_interval(
     """BCa bootstrap interval of `mean_ratio`; equal input and seed, equal interval.
 
     Each side of each pair is resampled on its own, so the interval is about these pairs, and not about others that
-    might have been chosen. Its `coverage` is the nominal one: a bootstrap has no exact coverage. Where BCa is not
+    might have been chosen. Its `coverage` is nominal: a bootstrap has no exact coverage. Where BCa is not
     defined (most values are equal), the percentile interval takes its place.
 
     Args:
-        pairs: with one alone it is the ratio of two medians.
-        seed: of the resampling.
+        pairs: a single one gives the ratio of two medians.
+        seed: for the resampling.
         confidence: nominal coverage, in (0, 1).
         resamples: at least 10,000.
 
     Returns:
-        None when any side has fewer than 6 values.
+        None if any side has fewer than 6 values.
 
     Raises:
         ValueError: as `mean_ratio`, or fewer than 10,000 resamples.
@@ -59,7 +59,7 @@ def mean_ratio_interval(
     from scipy import stats  # type: ignore[import-untyped]  # half a second to import, and rarely needed
 
     if resamples < RESAMPLES:
-        raise ValueError(f"{resamples} resamples are too few; at least {RESAMPLES} needed")
+        raise ValueError(f"{resamples} resamples are too few; at least {RESAMPLES} are needed")
     middle = mean_ratio(pairs)
     sides = tuple(np.sort(positive_sample(side)) for pair in pairs for side in pair)
     if min(side.size for side in sides) < MIN_REPLICATES:

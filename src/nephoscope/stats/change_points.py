@@ -26,7 +26,7 @@ from nephoscope.stats.limits import MIN_CHANGE
 MIN_VALUES = 20
 """Fewer cannot tell a step from noise."""
 _SHORTEST_SHARE = 0.025
-"""Of the series: a shorter excursion is no level."""
+"""Share of the series: a shorter excursion is not a level."""
 _MAX_BINS = 1500
 """Longer series are averaged in bins; a change is then known to 0.1 % of the length."""
 _PENALTY = 3.0
@@ -35,19 +35,19 @@ _HAMPEL_SIGMAS = 5.0
 _MAD_TO_SIGMA = 1.4826
 _CUT_SIGMAS = 3.5
 _MAX_DEPENDENT = 0.85
-"""By differences: a stronger dependence cannot be told from a change of level."""
+"""Limit for differences: a stronger dependence cannot be distinguished from a change of level."""
 _MAX_DEPENDENT_AROUND = 0.95
 """Around plateaus."""
 
 _ROUNDS = 2
-"""The second one knows the noise better."""
+"""Number of passes; the second one knows the noise better."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Plateau:
-    """Values from `start` up to, not including, `end`; their median."""
+    """Values from `start` up to but excluding `end`, and their median."""
 
     start: int
     end: int
@@ -56,7 +56,7 @@ class Plateau:
 
 @dataclass(frozen=True)
 class Throttling:
-    """The rate fell and never came back."""
+    """The rate fell and never recovered."""
 
     start: int
     """Index of the first value of the sustained level."""
@@ -65,14 +65,14 @@ class Throttling:
 
 
 def plateaus(values: Sequence[float]) -> tuple[Plateau, ...]:
-    """The levels of a series at equal steps of time; one when it is steady, or too short to tell.
+    """The levels of a series at equal steps of time; a single one if it is steady, or too short to decide.
 
     Raises:
         ValueError: no value, or one that is not finite.
     """
     raw = np.asarray(values, dtype=np.float64)
     if raw.size == 0 or not np.all(np.isfinite(raw)):
-        raise ValueError("a series needs values, all of them finite")
+        raise ValueError("a series needs at least one value, and all must be finite")
     if raw.size < MIN_VALUES:
         return (_plateau(raw, 0, raw.size),)
     quiet = without_outliers(raw)
@@ -90,9 +90,9 @@ def plateaus(values: Sequence[float]) -> tuple[Plateau, ...]:
 
 
 def throttling(found: Sequence[Plateau]) -> Throttling | None:
-    """The fall after which every level stays below; None when there is none.
+    """The fall after which every level stays below; None if there is none.
 
-    Of several such falls it is the deepest. A dip from which the rate comes back is none, and a rise is none.
+    Of several such falls it is the deepest. A dip from which the rate recovers does not count, nor does a rise.
     """
     best: tuple[float, Throttling] | None = None
     for cut in range(1, len(found)):
@@ -118,7 +118,7 @@ def without_outliers(values: Floats) -> Floats:
 
 
 def _binned(values: Floats, width: int) -> Floats:
-    """Means of `width` neighbours; the rest at the end is left out."""
+    """Means of `width` neighbours; a remainder at the end is dropped."""
     whole = values[: values.size // width * width]
     return np.asarray(whole.reshape(-1, width).mean(axis=1))
 
@@ -132,14 +132,14 @@ class _Noise:
 
 
 def _noise_by_differences(values: Floats) -> _Noise:
-    """Of a series whose level steps now and then, from differences over one and over two steps of time."""
+    """The same for a series with occasional steps, from differences over one and over two time steps."""
     one, two = _mean_square(values[1:] - values[:-1]), _mean_square(values[2:] - values[:-2])
     dependence = min(max(two / one - 1, 0.0), _MAX_DEPENDENT) if one > 0 else 0.0
     return _Noise(dependence, one * (1 + dependence) / 2)
 
 
 def _noise_around(values: Floats, bounds: Sequence[int]) -> _Noise:
-    """Of what is left over when each plateau's mean is taken away."""
+    """The same for the residuals after subtracting each plateau's mean."""
     rest = np.concatenate(
         [values[start:end] - values[start:end].mean() for start, end in pairwise([0, *bounds, values.size])]
     )
@@ -218,7 +218,7 @@ def _plateau(raw: Floats, start: int, end: int) -> Plateau:
 
 
 def _merged(raw: Floats, found: list[Plateau]) -> tuple[Plateau, ...]:
-    """Without changes that are too small; the smallest goes first, as it changes its neighbours' levels."""
+    """Removes changes that are too small, the smallest first, because removing it changes its neighbours' levels."""
     while len(found) > 1:
         changes = [_change(left.level, right.level) for left, right in pairwise(found)]
         smallest = int(np.argmin(changes))

@@ -12,7 +12,7 @@ from nephoscope.stats.rank_sum import doubled_midranks
 from nephoscope.stats.samples import Floats, sample
 
 MIN_N = 6
-"""Below it the interval of nearly any correlation holds both signs."""
+"""Below this number the interval of nearly any correlation contains both signs."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def rank_correlation(
         confidence: of the interval, which is approximate.
 
     Returns:
-        None below six pairs, or when one side has one value only: then nothing can be said.
+        None below six pairs, or if one side has only one distinct value: then nothing can be decided.
 
     Raises:
         ValueError: the lengths differ, NaN or infinity.
@@ -56,7 +56,7 @@ def rank_correlation(
 
 
 def _perfect(rho: float, n: int, confidence: float) -> RankCorrelation:
-    """A perfect order has no width on Fisher's scale; the least imperfect one (a swap of neighbours) lends its own."""
+    """A perfect order has no width on Fisher's scale; use that of the least imperfect order (a swap of neighbours)."""
     return _interval(rho, math.copysign(1 - 12 / (n * (n * n - 1)), rho), n, confidence)
 
 

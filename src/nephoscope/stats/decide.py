@@ -10,13 +10,13 @@ from nephoscope.stats.ratio import RatioInterval
 from nephoscope.stats.samples import Floats, LogSample
 
 ALPHA = 0.05
-"""Share of wrong "better" or "worse" that a family of comparisons may hold."""
+"""Share of wrong "better" or "worse" verdicts allowed in a family of comparisons."""
 POWER = 0.8
 """Chance at which a difference counts as detectable."""
 MANN_WHITNEY_EFFICIENCY = 3 / math.pi
 """Pitman efficiency of the Mann-Whitney against the t test for normal values: n is worth 0.955 n."""
 MAX_REPLICATES = 100_000
-"""Where the search for a sufficient number of replicates gives up."""
+"""Upper limit of the search for a sufficient number of replicates."""
 
 Relation = Literal["above", "below", "tie", "unresolved"]
 
@@ -56,7 +56,7 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 def _checked(p_values: Sequence[float]) -> list[float]:
     p = [float(value) for value in p_values]
     if not all(0 <= value <= 1 for value in p):
-        raise ValueError("a p-value lies between 0 and 1")
+        raise ValueError("a p-value must be between 0 and 1")
     return p
 
 
@@ -73,7 +73,7 @@ def relation(
     inside it is stricter than two one-sided tests at 5 %, which need a 90 % interval.
 
     Args:
-        interval: of the ratio; None when there are too few values for one.
+        interval: of the ratio; None if there are too few values for one.
         p_adjusted: after the correction for many comparisons.
         equivalence_margin: share, above 0: 0.015 for 1.5 %.
         alpha: level of the claims.
@@ -82,7 +82,7 @@ def relation(
         ValueError: a margin that is not above 0.
     """
     if equivalence_margin <= 0:
-        raise ValueError(f"an equivalence margin lies above 0, not at {equivalence_margin}")
+        raise ValueError(f"an equivalence margin must be above 0, not {equivalence_margin}")
     if interval is None:
         return "unresolved"
     largest = 1 + equivalence_margin
@@ -113,7 +113,7 @@ def pooled_log_deviation(
 def minimum_detectable_share(
     log_deviation: float | None, m: int, n: int, *, alpha: float = ALPHA, power: float = POWER
 ) -> float | None:
-    """The least difference that m against n replicates show with 80 % power: 0.04 means a ratio of 1.04.
+    """The smallest difference that m against n replicates show with 80 % power: 0.04 means a ratio of 1.04.
 
     For one comparison on its own, without the correction for many. The normal approximation to the power of the
     Mann-Whitney test on logarithms, with Student's t in place of the normal for the unknown deviation.
@@ -126,7 +126,7 @@ def minimum_detectable_share(
         power: chance of seeing it.
 
     Returns:
-        None when the deviation is unknown or 0, or when no difference could reach the level with m against n.
+        None if the deviation is unknown or 0, or if no difference could reach the level with m against n.
 
     Source: Noether, Sample size determination for some common nonparametric tests (1987).
     """
@@ -140,9 +140,9 @@ def minimum_detectable_share(
 def replicates_to_decide(
     ratio: float, log_deviation: float | None, *, equivalence_margin: float, alpha: float = ALPHA
 ) -> int | None:
-    """Replicates of each side that decide with a chance of 80 %, if ratio and spread are what they seem now.
+    """Replicates per side that decide with a chance of 80 %, if ratio and spread are as now estimated.
 
-    The lesser of two numbers: those that show the difference (the interval excludes 1), and those that show a tie (the
+    The smaller of two numbers: those that show the difference (the interval excludes 1), and those that show a tie (the
     interval fits between the ratio and the nearer end of the margin). The first is small for large differences, the
     second for small ones, so together they are largest half-way to the margin. An estimate for planning: it is only as
     good as the ratio and the spread that it starts from.
@@ -151,7 +151,7 @@ def replicates_to_decide(
         ratio: as estimated.
         log_deviation: standard deviation of the logarithms within the samples.
         equivalence_margin: share, above 0.
-        alpha: level at which this comparison must stand, the correction for many comparisons included.
+        alpha: level that this comparison must reach, the correction for many comparisons included.
 
     Returns:
         The replicates of each side in all; None when the deviation is not known or no number up to 100,000 is enough.

@@ -1,4 +1,4 @@
-"""The least time that light in fibre takes between two places: what no network can beat."""
+"""The shortest time that light in fibre takes between two locations, which no network can beat."""
 
 import math
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ FIBRE_INDEX = 1.468
 
 
 @dataclass(frozen=True)
-class Place:
+class Location:
     """Degrees north and east."""
 
     latitude: float
     longitude: float
 
 
-def great_circle_m(one: Place, other: Place) -> float:
+def great_circle_m(one: Location, other: Location) -> float:
     """Distance on a sphere, by the haversine formula."""
     phi_1, phi_2 = math.radians(one.latitude), math.radians(other.latitude)
     half_phi = (phi_2 - phi_1) / 2
@@ -28,5 +28,5 @@ def great_circle_m(one: Place, other: Place) -> float:
 
 
 def fibre_round_trip_s(distance_m: float) -> float:
-    """There and back through glass along the shortest way; real cables are longer, and routers take time too."""
+    """The round trip through fibre along the shortest path; real cables are longer, and routers add time."""
     return 2 * distance_m * FIBRE_INDEX / LIGHT_M_PER_S

@@ -1,4 +1,4 @@
-"""Did the order in which trials were executed leave a trace in their values?"""
+"""Did the execution order of trials influence their values?"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from nephoscope.stats.samples import Floats, sample
 
 PERMUTATIONS = 4999
 MAX_NUMBERS = 4_000_000
-"""Permutations x values: fewer permutations beyond it, so that a long study still fits into memory."""
+"""Limit of permutations x values: beyond it there are fewer permutations, so that a long study fits into memory."""
 
 
 @dataclass(frozen=True)
 class OrderEffect:
-    """A statistic of order and the share of re-orderings that give one as large."""
+    """A statistic of the order, and the share of permutations that give one at least as large."""
 
     statistic: float
     p_value: float
 
 
 def standardised(values: Sequence[float] | Floats) -> Floats | None:
-    """(x - mean) / standard deviation, shape (n,); None below three values or when all are equal."""
-    array = sample(values, least=0)
+    """(x - mean) / standard deviation, shape (n,); None below three values or if all are equal."""
+    array = sample(values, minimum=0)
     if array.size < 3 or array.min() == array.max():
         return None
     return np.asarray((array - array.mean()) / array.std(ddof=1), dtype=np.float64)
@@ -42,7 +42,7 @@ def group_effect(values: Floats, groups: Sequence[int], cells: Sequence[int], *,
         seed: of the permutations.
 
     Returns:
-        None when there are fewer than two groups.
+        None if there are fewer than two groups.
     """
     if len(set(groups)) < 2:
         return None
@@ -56,7 +56,7 @@ def group_effect(values: Floats, groups: Sequence[int], cells: Sequence[int], *,
 def serial_effect(values: Floats, cells: Sequence[int], *, seed: int) -> OrderEffect | None:
     """Lag-1 autocorrelation of replicates within their cells, judged by permuting values within cells.
 
-    Large values in either direction count, measured from the mean under permutation (which lies below 0).
+    Large values in either direction matter, measured from the mean under permutation (which is below 0).
 
     Args:
         values: shape (n,), standardised within cells, in the order in which they were measured.
@@ -64,7 +64,7 @@ def serial_effect(values: Floats, cells: Sequence[int], *, seed: int) -> OrderEf
         seed: of the permutations.
 
     Returns:
-        The pooled autocorrelation, in [-1, 1]; None when no cell holds three values.
+        The pooled autocorrelation, in [-1, 1]; None if no cell has three values.
     """
     labels = np.asarray(cells)
     indices = [np.flatnonzero(labels == cell) for cell in np.unique(labels)]
@@ -120,6 +120,6 @@ def _grouped(
 ) -> tuple[Floats, np.ndarray[tuple[int], np.dtype[np.int64]]]:
     array = sample(values)
     if len(groups) != array.size:
-        raise ValueError(f"{array.size} values and {len(groups)} groups")
+        raise ValueError(f"{array.size} values but {len(groups)} groups")
     _, labels = np.unique(np.asarray(groups), return_inverse=True)
     return array, labels.astype(np.int64)

@@ -1,6 +1,6 @@
-"""The same rate on different machine types, with next to no spread: not the machines, but a limit of the provider.
+"""The same rate on different machine types, with almost no spread: a limit of the provider, not of the machines.
 
-A rate that comes out of hardware differs from type to type and from trial to trial by some percent. A limit that is
+A rate that depends on hardware differs from type to type and from trial to trial by a few percent. A limit that is
 enforced by counting is the same for all, to the fourth digit.
 """
 
@@ -10,17 +10,17 @@ from statistics import fmean, median, pstdev
 
 MIN_TYPES = 3
 MIN_TRIALS = 3
-"""Of each type."""
+"""Minimum number of trials of each type."""
 MAX_SPREAD = 0.005
 """Coefficient of variation within a type. In the logs of 2019 writes at a limit spread by at most 0.3 %, CPU rates of
 one type by 0.1 % to 2 %."""
 MAX_DISTANCE = 0.005
-"""Between the medians of types, of the higher one."""
+"""Largest difference between medians of types, as a share of the higher one."""
 
 
 @dataclass(frozen=True)
 class Cap:
-    """Types that stand at the same rate."""
+    """Types with the same rate."""
 
     types: tuple[str, ...]
     level: float

@@ -1,4 +1,4 @@
-"""How many replicates a wanted precision takes, from replicates at hand."""
+"""How many replicates a required precision takes, estimated from existing replicates."""
 
 from collections.abc import Sequence
 
@@ -8,16 +8,16 @@ from nephoscope.stats.median import CONFIDENCE, least_n, median_rank
 from nephoscope.stats.samples import Floats, sample
 
 SUBSETS = 200
-"""Random subsets per number of replicates, as CONFIRM draws."""
+"""Random subsets per number of replicates, as in CONFIRM."""
 
 
 def replicates_for_precision(
     values: Sequence[float] | Floats, share: float, *, seed: int, confidence: float = CONFIDENCE
 ) -> int | None:
-    """The least n whose expected median interval lies within +- `share` of the median of all values.
+    """The smallest n whose expected median interval lies within +- `share` of the median of all values.
 
-    For every n, 200 subsets are drawn without replacement, and the mean of their lower and of their upper ends is held
-    against the margin. Every larger n that can be tried must hold as well, so that luck at one n does not decide.
+    For every n, 200 subsets are drawn without replacement, and the mean of their lower and of their upper ends is
+    compared with the margin. Every larger n that can be tried must hold as well, so that luck at one n does not decide.
 
     Args:
         values: shape (N,), of a pilot or of stored history, in any unit.
@@ -26,7 +26,7 @@ def replicates_for_precision(
         confidence: of the intervals.
 
     Returns:
-        None when even all N values are not enough, or N is below the least n of an interval.
+        None if even all N values are not enough, or N is below the least n of an interval.
 
     Raises:
         ValueError: no values, NaN or infinity, or a share that is not above 0.
@@ -34,7 +34,7 @@ def replicates_for_precision(
     Source: Maricq et al., Taming Performance Variability, OSDI '18, section 5 (CONFIRM).
     """
     if share <= 0:
-        raise ValueError(f"a precision lies above 0, not at {share}")
+        raise ValueError(f"a precision must be above 0, not {share}")
     array = np.sort(sample(values))
     median = float(np.median(array))
     generator = np.random.default_rng(seed)

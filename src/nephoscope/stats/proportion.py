@@ -7,7 +7,7 @@ from nephoscope.stats.median import CONFIDENCE
 def proportion_interval(times: int, tries: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
     """The interval of the probability of what happened `times` in `tries`, both ends in 0..1.
 
-    It covers at least as often as asked, whatever the probability: 3 of 3 leave 29 % to 100 %.
+    Its coverage is at least the requested one, whatever the probability: 3 of 3 gives 29 % to 100 %.
 
     Raises:
         ValueError: there are no tries, more times than tries, or a confidence outside (0, 1).

@@ -10,7 +10,8 @@ from nephoscope.stats.distributions import normal_cdf
 from nephoscope.stats.samples import Floats, sample
 
 EXACT_PAIRS = 2500
-"""Up to this many pairs (50 against 50) the null distribution is enumerated; beyond it the normal one serves."""
+"""Up to this many pairs (50 against 50) the null distribution is enumerated; beyond it the normal distribution is used.
+"""
 
 
 @lru_cache(maxsize=512)
@@ -32,13 +33,13 @@ def null_distribution(scores: tuple[int, ...], chosen: int) -> Floats:
 
 @lru_cache(maxsize=1024)
 def smallest_p_value(m: int, n: int) -> float:
-    """The least two-sided exact p-value that m against n values can give: 2 / C(m + n, m); 2/924 for 6 against 6."""
+    """The smallest two-sided exact p-value that m against n values can give: 2 / C(m + n, m); 2/924 for 6 against 6."""
     return min(1.0, 2 / math.comb(m + n, m))
 
 
 @lru_cache(maxsize=1024)
 def least_n_each(alpha: float) -> int:
-    """The least n for which n against n values can give a two-sided p-value of `alpha` or less: 4 for 0.05.
+    """The smallest n for which n against n values can give a two-sided p-value of `alpha` or less: 4 for 0.05.
 
     Raises:
         ValueError: alpha is not above 0.
@@ -53,7 +54,7 @@ def least_n_each(alpha: float) -> int:
 
 @lru_cache(maxsize=65_536)
 def cumulative_u(u: int, m: int, n: int) -> float:
-    """P(U <= u) of the Mann-Whitney U of m against n values without ties, when both come from one distribution."""
+    """P(U <= u) of the Mann-Whitney U of m against n values without ties, if both come from one distribution."""
     if u < 0:
         return 0.0
     if m * n <= EXACT_PAIRS:

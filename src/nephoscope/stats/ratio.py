@@ -23,11 +23,11 @@ class RatioInterval:
 
 @dataclass(frozen=True)
 class RatioEstimate:
-    """How many times `left` is `right`; no unit."""
+    """`left` as a multiple of `right`; no unit."""
 
     ratio: float
     interval: RatioInterval | None
-    """None: with so few values no interval reaches the confidence asked for (95 % needs 4 against 4)."""
+    """None: with this few values no interval reaches the requested confidence (95 % needs 4 against 4)."""
     p_value: float
     """Two-sided, exact, before any correction for many comparisons."""
 
@@ -40,13 +40,13 @@ def compare(
     """The ratio left / right of two independent samples, without assuming a distribution.
 
     The ratio is the median of all m n pairwise ratios (Hodges-Lehmann on logarithms). The interval inverts the exact
-    Mann-Whitney test: its ends are two of those pairwise ratios. It assumes that the two differ by a factor alone; with
-    very unequal spreads its coverage is approximate. With ties it covers at least what it says.
+    Mann-Whitney test: its ends are two of those pairwise ratios. It assumes that the two differ only by a factor; with
+    very unequal spreads its coverage is approximate. With ties its coverage is at least the stated one.
 
     Args:
-        left: shape (m,), m >= 1, above 0; prepared as a `LogSample` where it is compared with many.
+        left: shape (m,), m >= 1, above 0; prepared as a `LogSample` if it is compared with many.
         right: shape (n,), n >= 1, above 0, in the same unit.
-        confidence: least coverage of the interval, in (0, 1).
+        confidence: minimum coverage of the interval, in (0, 1).
 
     Raises:
         ValueError: an empty sample, NaN or infinity, or a value that is zero or negative: such a metric is not

@@ -1,4 +1,4 @@
-"""The one gate through which numbers enter this package."""
+"""The only place where numbers enter this package."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,33 +9,33 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def sample(values: Sequence[float] | Floats, *, least: int = 1) -> Floats:
+def sample(values: Sequence[float] | Floats, *, minimum: int = 1) -> Floats:
     """The values as a one-dimensional array, in their order.
 
     Args:
         values: shape (n,), any unit.
-        least: how many there must be.
+        minimum: the minimum number of values.
 
     Raises:
-        ValueError: fewer than `least` values, more than one dimension, NaN or infinity.
+        ValueError: fewer than `minimum` values, more than one dimension, NaN or infinity.
     """
     array = np.asarray(values, dtype=np.float64)
     if array.ndim != 1:
-        raise ValueError(f"a sample has one dimension, not {array.ndim}")
-    if array.size < least:
-        raise ValueError(f"a sample of {array.size} is too small; at least {least} needed")
+        raise ValueError(f"a sample must have one dimension, not {array.ndim}")
+    if array.size < minimum:
+        raise ValueError(f"a sample of {array.size} is too small; at least {minimum} are needed")
     if not np.isfinite(array).all():
-        raise ValueError("a sample holds only finite numbers; a missing value is left out, never NaN")
+        raise ValueError("a sample must hold only finite numbers; omit missing values instead of using NaN")
     return array
 
 
-def positive_sample(values: Sequence[float] | Floats, *, least: int = 1) -> Floats:
+def positive_sample(values: Sequence[float] | Floats, *, minimum: int = 1) -> Floats:
     """As `sample`, for values that will be divided or logged.
 
     Raises:
-        ValueError: as `sample`; or a value is zero or negative, so that a ratio means nothing.
+        ValueError: as `sample`; or a value is zero or negative, so that a ratio is meaningless.
     """
-    array = sample(values, least=least)
+    array = sample(values, minimum=minimum)
     if array.min(initial=np.inf) <= 0:
         raise ValueError("a ratio needs values above 0; zero or negative values have no logarithm")
     return array
@@ -48,7 +48,7 @@ def middle(ordered: Sequence[float] | Floats) -> float:
 
 
 def smallest_first(values: Sequence[float] | Floats) -> list[float]:
-    """A sample in order, as plain numbers: of a few values they are added faster than an array is made.
+    """A sample in order, as plain numbers: a few of them are added faster than an array is built.
 
     Raises:
         ValueError: as `sample`.
@@ -64,13 +64,13 @@ class LogSample:
     """Smallest first."""
     logs: Floats
     squares: float
-    """Sum of the squared deviations of the logarithms from their mean; exactly 0 when all values are equal."""
+    """Sum of the squared deviations of the logarithms from their mean; exactly 0 if all values are equal."""
     distinct: bool
     """No value occurs twice."""
 
     @classmethod
     def of(cls, values: "Sequence[float] | Floats | LogSample") -> "LogSample":
-        """The same, when it is one already.
+        """Returns the argument itself if it is already one.
 
         Raises:
             ValueError: as `positive_sample`.

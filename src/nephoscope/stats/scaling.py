@@ -19,9 +19,9 @@ from nephoscope.stats.rank_sum import EXACT_PAIRS
 from nephoscope.stats.samples import Floats, middle, positive_sample
 
 LINEAR = 0.9
-"""From this exponent on growth is called linear: twice the machines give at least 1.87 times the value."""
+"""From this exponent on, growth is called linear: twice the machines give at least 1.87 times the value."""
 FLAT = 0.1
-"""Up to this exponent there is none to speak of: twice the machines give at most 1.07 times the value."""
+"""Up to this exponent there is practically no growth: twice the machines give at most 1.07 times the value."""
 
 Growth = Literal["linear", "sub-linear", "none", "not decided"]
 
@@ -33,16 +33,16 @@ class PowerLaw:
     exponent: float
     """The median of the slopes between any two values of different numbers of machines, on logarithms."""
     at_one: float
-    """Of one machine, by the fit; in the unit of the values."""
+    """Value of one machine according to the fit; in the unit of the values."""
     low: float | None
-    """Of the exponent's interval. None: too few values for one."""
+    """End of the exponent's interval. None: too few values for one."""
     high: float | None
     coverage: float | None
-    """Exact, of [low, high]."""
+    """Exact coverage of [low, high]."""
 
     @property
     def growth(self) -> Growth:
-        """What the interval decides; without one, nothing."""
+        """What the interval decides; without one, nothing is decided."""
         if self.low is None or self.high is None:
             return "not decided"
         if self.low >= LINEAR:
@@ -52,7 +52,7 @@ class PowerLaw:
         return "sub-linear" if self.high < LINEAR else "not decided"
 
     def at(self, machines: float) -> float:
-        """The value by the fit."""
+        """The value according to the fit."""
         return float(self.at_one * machines**self.exponent)
 
 
@@ -66,7 +66,7 @@ def power_law(machines: Sequence[int], values: Sequence[float] | Floats, confide
     Args:
         machines: shape (n,), each at least 1, of two or more different numbers.
         values: shape (n,), above 0.
-        confidence: least coverage of the interval, in (0, 1).
+        confidence: minimum coverage of the interval, in (0, 1).
 
     Raises:
         ValueError: lengths differ, all numbers of machines are equal, or a value is not a finite number above 0.

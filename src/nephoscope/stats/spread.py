@@ -1,4 +1,4 @@
-"""How far the replicates of one configuration lie apart, and which of them to look at twice."""
+"""How far the replicates of one configuration are apart, and which of them deserve a second look."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from nephoscope.stats.samples import Floats, middle, sample, smallest_first
 
 OUTLIER_THRESHOLD = 3.5
-"""Of the modified z-score (Iglewicz & Hoaglin 1993)."""
+"""Limit of the modified z-score (Iglewicz & Hoaglin 1993)."""
 NORMAL_MAD = 0.6745
 """MAD / standard deviation of a normal distribution: its third quartile."""
 NORMAL_MEAN_DEVIATION = 0.797885
@@ -21,9 +21,9 @@ class Spread:
     minimum: float
     maximum: float
     cv: float | None
-    """Standard deviation (n - 1) / |mean|; None below two values or when the mean is 0."""
+    """Standard deviation (n - 1) / |mean|; None below two values or if the mean is 0."""
     relative_range: float | None
-    """(max - min) / |median|; None when the median is 0."""
+    """(max - min) / |median|; None if the median is 0."""
     mad: float
     """Median absolute deviation from the median, in the unit of the values, not scaled to a normal distribution."""
 
@@ -78,5 +78,5 @@ def modified_z_scores(values: Sequence[float] | Floats) -> list[float]:
 
 
 def outliers(values: Sequence[float] | Floats) -> list[int]:
-    """Indices of the values with a modified z-score over 3.5: to be flagged and looked at, never dropped."""
+    """Indices of the values with a modified z-score over 3.5: to be flagged and inspected, never dropped."""
     return [place for place, score in enumerate(modified_z_scores(values)) if score > OUTLIER_THRESHOLD]

@@ -1,7 +1,8 @@
-"""Is a series at rest? Where its warm-up ends (MSER-5), and whether it drifts from there on.
+"""Is a series steady? Finds where its warm-up ends (MSER-5), and whether it drifts from there on.
 
-MSER-5 (White, Cobb and Spratt, WSC 2000): means of five neighbours; the warm-up ends where the standard error of what
-is left is least. The answer counts only in the first half: a minimum behind it says that the series never came to rest.
+MSER-5 (White, Cobb and Spratt, WSC 2000): means of five neighbours; the warm-up ends where the standard error of the
+remaining values is smallest. The answer is valid only in the first half: a later minimum means that the series never
+became steady.
 """
 
 import math
@@ -19,24 +20,24 @@ _CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Steadiness:
-    """What a series shows. Drift: change over the rest of the series, of its mean; with a 95 % interval."""
+    """The result for a series. Drift: change over the rest of the series, of its mean; with a 95 % interval."""
 
     warm_up: int
-    """So many first values are left out."""
+    """Number of values dropped at the start."""
     came_to_rest: bool
-    """False: the standard error is least in the second half, so there is no end of the warm-up."""
+    """False: the standard error is smallest in the second half, so the warm-up never ends."""
     drift: float
     drift_low: float
     drift_high: float
 
     @property
     def drifts(self) -> bool:
-        """The interval does not hold 0."""
+        """True if the interval excludes 0."""
         return not self.drift_low <= 0 <= self.drift_high
 
 
 def steadiness(values: Sequence[float]) -> Steadiness | None:
-    """None: too few values to tell, or a mean of 0.
+    """None: too few values to decide, or a mean of 0.
 
     The interval of the drift is of batch means, widened for what neighbours still depend on each other (AR(1)).
     """
@@ -63,7 +64,7 @@ def steadiness(values: Sequence[float]) -> Steadiness | None:
 
 
 def _mser(batches: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> int:
-    """How many first batches to leave out; the last five are too few to judge by."""
+    """How many batches to drop at the start; the last five are too few to decide."""
     errors = [float(np.var(batches[cut:])) / (batches.size - cut) for cut in range(batches.size - _BATCH + 1)]
     return int(np.argmin(errors))
 

@@ -1,4 +1,4 @@
-"""Writing so that a reader sees the old bytes or the new ones, also after a power cut."""
+"""Atomic writes: a reader sees either the old bytes or the new ones, even after a power cut."""
 
 import os
 from pathlib import Path
@@ -35,7 +35,7 @@ def sync_file(path: Path) -> None:
     """Makes what was appended to `path` durable.
 
     Raises:
-        StorageFailed: the disk says no.
+        StorageFailed: the disk reports an error.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY)

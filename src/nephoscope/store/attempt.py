@@ -1,4 +1,4 @@
-"""One attempt at a trial: its folder, written as it happens and committed by `status.json`."""
+"""One attempt at a trial: its folder, written during the attempt and committed by `status.json`."""
 
 import re
 from collections.abc import Sequence
@@ -51,21 +51,21 @@ class Attempt:
 
     @property
     def touched_ns(self) -> int:
-        """When a file of its folder was last made or replaced: the newest attempt was touched last."""
+        """When a file of its folder was last created or replaced: the newest attempt changed last."""
         return self.folder.stat().st_mtime_ns
 
     # written while the trial runs
 
     def write_lease(self, lease: Lease) -> None:
-        """What it holds; again when that was given back."""
+        """The machines it holds; written again when they were released."""
         files.write(self.folder / "lease.json", lease)
 
     def write_resumption(self, resumption: Resumption) -> None:
-        """From here on another controller can go on with it."""
+        """From here on another controller can continue it."""
         files.write(self.folder / "resume.json", resumption)
 
     def write_started(self, record: StartedRecord) -> None:
-        """What really began; makes the folders."""
+        """What was actually started; creates the folders."""
         try:
             self.log_dir.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -73,7 +73,7 @@ class Attempt:
         files.write(self.folder / "started.json", record)
 
     def write_facts(self, record: FactsRecord) -> None:
-        """Facts of one machine, before and (when known) after."""
+        """Facts of one machine, before and (if known) after."""
         files.write(self.folder / "facts" / f"{_safe(record.machine)}.json", record)
 
     def add_command(self, record: CommandRecord) -> None:
@@ -85,38 +85,38 @@ class Attempt:
         self._write_pairs("database-settings.tsv", settings)
 
     def write_replication(self, when: When, states: dict[str, str]) -> None:
-        """Copies of the data and how they stood, before or after the measurement."""
+        """Copies of the data and their states, before or after the measurement."""
         self._write_pairs(f"replication-{when}.tsv", states)
 
     def write_measurements(self, measurements: Sequence[Measurement]) -> None:
-        """Derived: may be written again by `parse`."""
+        """Derived data: `parse` may write this again."""
         atomic.write_text(self.folder / "measurements.jsonl", "".join(map(files.dump_line, measurements)))
 
     def write_errors(self, errors: Sequence[OperationErrors]) -> None:
-        """Derived: may be written again by `parse`."""
+        """Derived data: `parse` may write this again."""
         atomic.write_text(self.folder / "errors.jsonl", "".join(map(files.dump_line, errors)))
 
     def write_network(self, machines: Sequence[NetworkBytes]) -> None:
-        """Derived: may be written again by `parse`."""
+        """Derived data: `parse` may write this again."""
         atomic.write_text(self.folder / "network.jsonl", "".join(map(files.dump_line, machines)))
 
     def write_resources(self, machines: Sequence[ResourceUse]) -> None:
-        """Derived: may be written again by `parse`."""
+        """Derived data: `parse` may write this again."""
         atomic.write_text(self.folder / "resources.jsonl", "".join(map(files.dump_line, machines)))
 
     def write_verdicts(self, verdicts: Sequence[Verdict]) -> None:
-        """Derived: may be written again by `parse`."""
+        """Derived data: `parse` may write this again."""
         text = "[\n" + ",\n".join(verdict.model_dump_json() for verdict in verdicts) + "\n]\n"
         atomic.write_text(self.folder / "verdict.json", text)
 
     def sync_raw(self) -> None:
-        """Makes what was appended durable: raw output, and the list of commands."""
+        """Makes everything appended durable: raw output, and the list of commands."""
         for path in (self.folder / "commands.jsonl", *self.raw_dir.rglob("*")):
             if path.is_file():
                 atomic.sync_file(path)
 
     def write_status(self, status: Status) -> None:
-        """The commit mark, after everything else of the attempt was made durable."""
+        """The commit mark, written after everything else of the attempt is durable."""
         self.sync_raw()
         files.write(self.folder / "status.json", status)
 
@@ -127,7 +127,7 @@ class Attempt:
         return _or_none(self.folder / "lease.json", Lease)
 
     def resumption(self) -> Resumption | None:
-        """None: its measurement was not begun."""
+        """None: its measurement did not start."""
         return _or_none(self.folder / "resume.json", Resumption)
 
     def started(self) -> StartedRecord | None:
@@ -135,11 +135,11 @@ class Attempt:
         return _or_none(self.folder / "started.json", StartedRecord)
 
     def status(self) -> Status | None:
-        """None: it was killed, or still runs."""
+        """None: it was killed or is still running."""
         return _or_none(self.folder / "status.json", Status)
 
     def collected(self) -> bool:
-        """True when everything that is measured is here: the last thing to be written are facts of afterwards."""
+        """True if all measured data are here: the facts taken afterwards are written last."""
         facts = self.facts()
         return bool(facts) and all(record.after is not None for record in facts)
 
@@ -156,7 +156,7 @@ class Attempt:
         return self._pairs("database-settings.tsv") or {}
 
     def replication(self, when: When) -> dict[str, str] | None:
-        """None: nobody asked, or there was one copy."""
+        """None: not queried, or there was only one copy."""
         return self._pairs(f"replication-{when}.tsv")
 
     def measurements(self) -> list[Measurement]:
@@ -164,29 +164,31 @@ class Attempt:
         return files.read_lines(self.folder / "measurements.jsonl", Measurement)
 
     def errors(self) -> list[OperationErrors]:
-        """As last parsed; empty when there were none, or nothing that counts them."""
+        """As last parsed; empty if there were none, or nothing counted them."""
         return files.read_lines(self.folder / "errors.jsonl", OperationErrors)
 
     def network(self) -> list[NetworkBytes]:
-        """As last parsed, by machine; a machine whose counters were not seen is not among them."""
+        """As last parsed, by machine, without machines whose counters were not read."""
         return files.read_lines(self.folder / "network.jsonl", NetworkBytes)
 
     def resources(self) -> list[ResourceUse]:
-        """As last parsed, by machine; a machine that was not sampled is not among them."""
+        """As last parsed, by machine, without machines that were not sampled."""
         return files.read_lines(self.folder / "resources.jsonl", ResourceUse)
 
     def verdicts(self) -> list[Verdict]:
-        """As last checked; empty when it was never checked."""
+        """As last checked; empty if it was never checked."""
         path = self.folder / "verdict.json"
         if not path.exists():
             return []
         try:
             return _VERDICTS.validate_json(path.read_bytes())
         except ValueError as error:
-            raise DamagedFile(f"{path} is damaged: {error}", hint="`nephoscope parse` writes it again") from error
+            raise DamagedFile(
+                f"{path} is damaged: {error}", hint="run `nephoscope parse`, which writes it again"
+            ) from error
 
     def analysed_bytes(self) -> list[bytes]:
-        """What an analysis is made from, verbatim: all but raw output, and the names of its files."""
+        """The verbatim input of an analysis: everything except raw output, plus the names of its files."""
         found = (path for path in self.folder.rglob("[!.]*") if self.raw_dir not in path.parents and path.is_file())
         return [part for path in sorted(found) for part in (path.name.encode(), path.read_bytes())]
 
@@ -217,7 +219,7 @@ _UNESCAPES = {escape: character for character, escape in _ESCAPES.items()}
 
 
 def _escaped(value: str) -> str:
-    """One field of a tab-separated line, whatever a server says."""
+    """One field of a tab-separated line, with a server's text escaped."""
     return "".join(_ESCAPES.get(character, character) for character in value)
 
 

@@ -1,4 +1,4 @@
-"""JSON files that name their schema: read old ones, refuse newer ones, say which file is damaged."""
+"""JSON files that name their schema: read old ones, reject newer ones, say which file is damaged."""
 
 import json
 import os
@@ -32,10 +32,10 @@ def write(path: Path, value: BaseModel) -> None:
 
 
 def append_line(path: Path, value: BaseModel) -> None:
-    """Adds one value to a file of one value a line; what a crash or a full disk cut goes first.
+    """Appends one value to a file of one value per line, after removing a line that a crash or a full disk cut off.
 
     Raises:
-        StorageFailed: it cannot be stored; what was there before can be read all the same.
+        StorageFailed: it cannot be stored; what was there before can still be read.
     """
     try:
         with path.open("a+b") as file:
@@ -56,10 +56,10 @@ def _whole_lines(file: BinaryIO) -> int:
 
 
 def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
-    """Reads one value; `mend` is the hint when it is damaged and there is a better one than to delete the attempt.
+    """Reads one value; `mend` is the hint if the file is damaged and deleting the attempt is not the best advice.
 
     Raises:
-        DamagedFile: not JSON, or not what the model allows.
+        DamagedFile: not JSON, or not allowed by the model.
         NewerSchema: written by a newer nephoscope.
         FileNotFoundError: it is not there.
     """
@@ -73,7 +73,7 @@ def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
 
 
 def read_lines(path: Path, model: type[Value]) -> list[Value]:
-    """Reads a file of one value a line; a last line without its newline was cut by a crash and is left out."""
+    """Reads a file of one value per line, without a last line that a crash cut off before its newline."""
     try:
         text = path.read_bytes()
     except FileNotFoundError:

@@ -1,13 +1,13 @@
 """A results folder: the only truth about what was measured. Folders of two machines merge by copying.
 
-study.toml  plan.json  source.json (of an import alone)
+study.toml  plan.json  source.json (only of an import)
 trials/<trial id>/trial.json  states.jsonl
 trials/<trial id>/attempts/<n>/...          see attempt.py
 *.parquet analysis.json  report/            rebuildable
-prices.csv  claims.toml                     a person's own, where there are any
-fleet-id                                    marks the machines that are this folder's
-conductor.sqlite                            the queue's, where machines outlive the controller; may be deleted
-scratch/                                    data of databases and files under test; gone when the study is done
+prices.csv  claims.toml                     written by the user, if there are any
+fleet-id                                    marks the machines that belong to this folder
+conductor.sqlite                            the queue, if machines outlive the controller; may be deleted
+scratch/                                    data of databases and files under test; deleted when the study is done
 """
 
 import re
@@ -32,12 +32,12 @@ class Trial:
         self.folder = folder
 
     def attempts(self) -> list[Attempt]:
-        """In order; also killed ones."""
+        """In order, including killed ones."""
         numbers = sorted(int(path.name) for path in (self.folder / "attempts").glob("*") if path.name.isdigit())
         return [Attempt(self.folder / "attempts" / str(number)) for number in numbers]
 
     def new_attempt(self, intent: TrialIntent) -> Attempt:
-        """The folder of the next attempt; the intent is on disk before it exists."""
+        """The folder of the next attempt; the intent is written to disk before it."""
         files.write(self.folder / "trial.json", intent)
         earlier = self.attempts()
         number = earlier[-1].number + 1 if earlier else 1
@@ -49,12 +49,12 @@ class Trial:
         return Attempt(folder)
 
     def intent(self) -> TrialIntent | None:
-        """As it was begun; None: it never was."""
+        """As it was started; None: it never was."""
         path = self.folder / "trial.json"
         return files.read(path, TrialIntent) if path.exists() else None
 
     def decisive_attempt(self) -> Attempt | None:
-        """The attempt that counts: the first finished one, else the last."""
+        """The attempt that is used: the first finished one, else the last."""
         attempts = self.attempts()
         for attempt in attempts:
             status = attempt.status()
@@ -63,7 +63,7 @@ class Trial:
         return attempts[-1] if attempts else None
 
     def open_attempt(self) -> Attempt | None:
-        """The last attempt, when it has no commit mark: it runs, or its controller died."""
+        """The last attempt, if it has no commit mark: it is running, or its controller died."""
         attempts = self.attempts()
         return attempts[-1] if attempts and attempts[-1].status() is None else None
 
@@ -76,11 +76,11 @@ class Trial:
         files.append_line(self.folder / "states.jsonl", record)
 
     def states(self) -> list[StateRecord]:
-        """Every state it came into, in order; empty: it was never begun, or by an earlier nephoscope."""
+        """Every state it entered, in order; empty: it never started, or an earlier nephoscope ran it."""
         return files.read_lines(self.folder / "states.jsonl", StateRecord)
 
     def finished(self) -> bool:
-        """True when `run` must not repeat it."""
+        """True if `run` must not repeat it."""
         attempt = self.decisive_attempt()
         status = attempt.status() if attempt else None
         return status is not None and status.state == "finished"
@@ -94,7 +94,7 @@ class ResultsFolder:
 
     @classmethod
     def existing(cls, path: Path) -> "ResultsFolder":
-        """A folder that a `run` made.
+        """A folder that `run` created.
 
         Raises:
             InputError: there is no plan in it.
@@ -125,32 +125,32 @@ class ResultsFolder:
 
     @property
     def scratch(self) -> Path:
-        """For what outlives a trial but not the study."""
+        """For files that outlive a trial but not the study."""
         return self.path / "scratch"
 
     @property
     def conductor_path(self) -> Path:
-        """Database of the queue: who works on what. Nothing is lost with it."""
+        """Database of the queue: who works on what. Deleting it loses nothing."""
         return self.path / "conductor.sqlite"
 
     def forget_queue(self) -> None:
-        """Who worked on what belongs to trials that are planned no more. With SQLite's own files beside it."""
+        """Deletes the queue, which belongs to trials no longer planned, with SQLite's own files next to it."""
         for path in self.path.glob(f"{self.conductor_path.name}*"):
             path.unlink(missing_ok=True)
 
     @property
     def analysis_path(self) -> Path:
-        """analysis.json: written last by `analyze`, so that its presence says that all it belongs to is there."""
+        """analysis.json: written last by `analyze`, so that its presence means that all its tables exist."""
         return self.path / "analysis.json"
 
     @property
     def prices_path(self) -> Path:
-        """prices.csv: prices of a person's own, which come before those that ship."""
+        """prices.csv: the user's own prices, which take precedence over those that ship."""
         return self.path / "prices.csv"
 
     @property
     def claims_path(self) -> Path:
-        """claims.toml: what a report says in public, held against the numbers."""
+        """claims.toml: what a report claims, checked against the numbers."""
         return self.path / "claims.toml"
 
     @property
@@ -163,11 +163,11 @@ class ResultsFolder:
         return lock.exclusive(self.path / "lock")
 
     def in_use(self) -> bool:
-        """True while somebody works on it."""
+        """True while a process works on it."""
         return lock.held(self.path / "lock")
 
     def write_plan(self, study_text: str, plan: Plan) -> None:
-        """Stores the study as the person wrote it, and its plan."""
+        """Stores the study as its author wrote it, and its plan."""
         atomic.write_text(self.path / "study.toml", study_text)
         files.write(self.plan_path, plan)
 
@@ -184,12 +184,12 @@ class ResultsFolder:
         files.write(self.path / "source.json", source)
 
     def source(self) -> SourceRecord | None:
-        """Where imported results come from; None: they were measured here."""
+        """Where imported results come from; None: measured here."""
         path = self.path / "source.json"
         return files.read(path, SourceRecord) if path.exists() else None
 
     def trial(self, trial_id: str) -> Trial:
-        """The folder of one trial, which need not exist yet."""
+        """The folder of one trial, which may not exist yet."""
         if not _TRIAL_ID.match(trial_id):
             raise InputError(f"{trial_id!r} is not a trial id (12 hexadecimal digits)")
         return Trial(self.path / "trials" / trial_id)
@@ -200,7 +200,7 @@ class ResultsFolder:
             yield planned, self.trial(planned.intent.id)
 
     def remove_scratch(self) -> None:
-        """Gives the space back; no error when it is gone."""
+        """Deletes it to free space; no error if it does not exist."""
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def write_derived(self, name: str, content: bytes) -> Path:
@@ -210,9 +210,9 @@ class ResultsFolder:
         return path
 
     def forget_analysis(self) -> None:
-        """Makes `report` analyse anew: what is stored has changed, or is about to."""
+        """Makes `report` analyse again, because stored data have changed or are about to."""
         self.analysis_path.unlink(missing_ok=True)
 
     def relative(self, attempt: Attempt) -> str:
-        """An attempt's folder as the report links it."""
+        """An attempt's folder as linked in the report."""
         return attempt.folder.relative_to(self.path).as_posix()

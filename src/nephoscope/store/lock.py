@@ -1,4 +1,4 @@
-"""One process per results folder; the kernel takes the lock back when its holder dies, however it dies."""
+"""One process per results folder; the kernel releases the lock when its holder dies, however it dies."""
 
 import fcntl
 import os
@@ -14,11 +14,11 @@ _PATIENCE_S = 0.1
 
 @contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Holds the lock file `path` while the block runs; the holder's process id stands in it, for people.
+    """Holds the lock file `path` while the block runs; it contains the holder's process id, for people.
 
     Raises:
         FolderInUse: another process holds it.
-        StorageFailed: the lock file cannot be made.
+        StorageFailed: the lock file cannot be created.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def exclusive(path: Path) -> Iterator[None]:
         except BlockingIOError as error:
             holder = os.pread(descriptor, 32, 0).decode(errors="replace").strip() or "unknown"
             raise FolderInUse(
-                f"another nephoscope (process {holder}) works on {path.parent}",
+                f"another nephoscope (process {holder}) is using {path.parent}",
                 hint="wait for it, stop it, or choose another folder with --out",
             ) from error
         os.ftruncate(descriptor, 0)
@@ -45,14 +45,15 @@ def _lock(descriptor: int) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        time.sleep(_PATIENCE_S)  # somebody may only have asked, see `held`
+        time.sleep(_PATIENCE_S)  # another process may only be testing the lock, see `held`
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def held(path: Path) -> bool:
-    """True while some process, this one included, holds the lock file `path`. Asking changes nothing.
+    """True while some process, this one included, holds the lock file `path`.
 
-    It tries a shared lock for an instant; `exclusive` waits longer than that before it gives up.
+    Testing changes nothing: it tries a shared lock for an instant, and `exclusive` waits longer than that before it
+    fails.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

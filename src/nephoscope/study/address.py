@@ -1,14 +1,14 @@
-"""Which connection strings a study may name: `psql` and the load generator must both understand them alike."""
+"""Which connection strings a study may hold: `psql` and the load generator must interpret them identically."""
 
 from urllib.parse import parse_qs, urlsplit
 
 _SCHEMES = frozenset({"postgresql", "postgres"})
 _ELSEWHERE = frozenset({"host", "hostaddr", "port", "dbname", "service"})
-"""Keys of an address's query that would name another place than the address does."""
+"""Query keys that would redirect an address to another server."""
 
 
 def names_one_server(dsn: str) -> bool:
-    """True for `postgresql://[user@]host[:port][/database]` with one host that is none of a socket's folder."""
+    """True for `postgresql://[user@]host[:port][/database]` with one host that is not a socket's folder."""
     try:
         parts = urlsplit(dsn)
         valid_port = parts.port is None or parts.port > 0

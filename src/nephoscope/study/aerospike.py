@@ -1,4 +1,4 @@
-"""What a study says of Aerospike: its namespace, its storage, and which names `settings` may hold."""
+"""The Aerospike part of a study: its namespace, its storage, and the names that `settings` may hold."""
 
 import re
 from typing import Annotated
@@ -22,63 +22,63 @@ _OWN = frozenset(
         *("namespace.strong-consistency", "namespace.storage-engine"),
     }
 )
-"""Set by the keys of `Aerospike`, or needed as they are."""
+"""Set through the keys of `Aerospike`, or fixed by nephoscope."""
 
 
 class Aerospike(Frozen):
-    """Of a database with `system = "aerospike"`: one namespace, on a file or on a raw device."""
+    """A database with `system = "aerospike"`: one namespace, in a file or on a raw device."""
 
     namespace: str = Field(default="test", pattern=r"^[a-z][a-z0-9_-]{0,30}$", description="its name")
-    replication_factor: int = Field(
-        default=2, ge=1, le=8, description="copies of each record; of a machine that is alone: 1"
-    )
+    replication_factor: int = Field(default=2, ge=1, le=8, description="copies of each record; 1 on a single machine")
     memory_gib: float | None = Field(
-        default=None, gt=0, description="of each machine, for the index; default: three quarters of what it has"
+        default=None, gt=0, description="memory of each machine for the index; default: three quarters of its memory"
     )
     write_block_kib: int = Field(
-        default=1024, ge=4, le=8192, description="a power of two: write-block-size, from 7.1 on flush-size"
+        default=1024, ge=4, le=8192, description="a power of two: write-block-size, called flush-size since 7.1"
     )
     disk_gib: float | None = Field(
         default=None,
         ge=0.125,
         le=2048,
-        description="of each machine: the file in its data folder; default: 40 % of that file system, so that a copy "
-        "fits beside it",
+        description="size of the file in each machine's data folder; default: 40 % of that file system, so that a "
+        "copy fits next to it",
     )
     device: Device | None = Field(
-        default=None, description="instead of a file; all its data are lost, so `destroys_data_on` repeats it"
+        default=None,
+        description="raw device to use instead of a file; all data on it are lost, so "
+        "`destroys_data_on` must repeat its name",
     )
-    destroys_data_on: Device | None = Field(default=None, description="the same device: you mean it")
+    destroys_data_on: Device | None = Field(default=None, description="the same device again, to confirm")
     commit_to_device: bool = Field(
-        default=False, description="a write is on its device before it is acknowledged; Enterprise Edition alone"
+        default=False, description="write to the device before acknowledging; Enterprise Edition only"
     )
 
     @model_validator(mode="after")
     def _storage_fits(self) -> "Aerospike":
         if self.device != self.destroys_data_on:
             text = (
-                "`device` and `destroys_data_on` must name the same device: Aerospike writes over everything on it, so "
-                "it is to be named twice"
+                "`device` and `destroys_data_on` must name the same device: Aerospike overwrites everything on it, so "
+                "you must name it twice"
             )
             raise conflict(text)
         if self.device is not None and self.disk_gib is not None:
-            text = "`disk_gib` is of a file, and `device` takes the whole device; leave one out"
+            text = "`disk_gib` is the size of a file, but `device` uses a whole device; remove one of them"
             raise conflict(text)
         if self.write_block_kib & (self.write_block_kib - 1):
-            text = f"`write_block_kib` must be a power of two, and {self.write_block_kib} is none"
+            text = f"`write_block_kib` must be a power of two; {self.write_block_kib} is not"
             raise conflict(text)
         return self
 
 
 def against_setting(name: str, value: str) -> str:
-    """Why a study's setting cannot stand in Aerospike's configuration file; empty when nothing speaks against it."""
+    """Why a study's setting is not allowed in Aerospike's configuration file; empty if it is allowed."""
     if not _SETTING.fullmatch(name):
         return (
-            "is no place in Aerospike's configuration file; wanted: `service.…`, `network.service.…`, "
+            "is not a setting of Aerospike's configuration file; expected: `service.…`, `network.service.…`, "
             "`network.fabric.…`, `network.heartbeat.…`, `namespace.…` or `namespace.storage-engine.…`"
         )
     if name in _OWN:
-        return "is set by nephoscope; the table `aerospike` has keys for memory, storage and copies"
+        return "is set by nephoscope; use the keys of the table `aerospike` for memory, storage and copies"
     if not _VALUE.fullmatch(value):
-        return "must be words of one line, without braces and without #"
+        return "must be words on one line, without braces and without #"
     return ""

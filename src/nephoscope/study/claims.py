@@ -1,4 +1,4 @@
-"""A claims file: what somebody says in public, in a form that numbers can decide."""
+"""A claims file: public statements in a form that numbers can decide."""
 
 import tomllib
 from typing import Literal
@@ -14,7 +14,7 @@ MatchedBy = Literal["provider", "vcpus", "family", "threads_per_core", "cpu_vend
 
 
 class Selector(Frozen):
-    """Which configurations are meant; every key given must fit. Names may hold `*` and `?`."""
+    """Selects configurations: every given key must match. Names may hold `*` and `?`."""
 
     configuration: str | None = None
     provider: str | None = None
@@ -28,26 +28,29 @@ class Selector(Frozen):
 
 
 class Claim(Frozen):
-    """One sentence and how it is decided."""
+    """One statement and how to decide it."""
 
     id: str = Field(pattern=r"^[a-z0-9][a-z0-9-]*$")
-    text: str = Field(min_length=1, description="as it was said")
-    source: str = Field(min_length=1, description="where, with the page")
+    text: str = Field(min_length=1, description="the statement as published")
+    source: str = Field(min_length=1, description="where it was published, with the page")
     kind: Kind = Field(
-        description="better: left than right; tie: left and right; first, last: left is best or worst of all others"
+        description="better: left beats right; tie: left equals right; first, last: left is best or worst of all"
     )
     left: Selector
-    right: Selector | None = Field(default=None, description="of better and tie; first and last have all others")
-    benchmark: str = Field(description="the study's name of it; may hold * and ?")
-    metric: str = Field(default="*", description="its headline metrics of that name; may hold * and ?")
-    per: Literal["", "cpu", "dollar"] = Field(default="", description="per CPU, per dollar of a month, or as it is")
-    basis: str = Field(default="on-demand", description="of prices, per dollar")
+    right: Selector | None = Field(
+        default=None, description="for better and tie; first and last compare with all others"
+    )
+    benchmark: str = Field(description="the benchmark's name in the study; may hold * and ?")
+    metric: str = Field(default="*", description="name of its headline metrics; may hold * and ?")
+    per: Literal["", "cpu", "dollar"] = Field(default="", description="per CPU, per dollar per month, or as measured")
+    basis: str = Field(default="on-demand", description="basis of the prices, for statements per dollar")
     matched_by: list[MatchedBy] = Field(
         default=["provider", "vcpus", "threads_per_core"],
-        description="of groups: only configurations equal in these are compared",
+        description="for groups: compare only configurations that are equal in these keys",
     )
     expected: Verdict | None = Field(
-        default=None, description="what these data are known to say: then any other verdict fails; default: not refuted"
+        default=None,
+        description="the verdict expected from these data: any other verdict fails; default: anything but refuted",
     )
 
 
@@ -59,10 +62,10 @@ class Claims(Frozen):
 
 
 def load_claims(text: str, name: str) -> Claims:
-    """Claims from a file's text; `name` stands in messages.
+    """Claims from a file's text; messages use `name`.
 
     Raises:
-        InputError: not TOML, or not such a file; one line for each problem.
+        InputError: not TOML, or not a claims file; one line for each problem.
     """
     try:
         found = Claims.model_validate(tomllib.loads(text))
@@ -75,11 +78,11 @@ def load_claims(text: str, name: str) -> Claims:
         ]
         raise InputError("\n".join(lines), hint="docs/how-to/claims.md lists the keys") from error
     ids = [claim.id for claim in found.claims]
-    problems = [f"{name}: claim {one!r} stands twice" for one in sorted({one for one in ids if ids.count(one) > 1})]
+    problems = [f"{name}: claim {one!r} appears twice" for one in sorted({one for one in ids if ids.count(one) > 1})]
     for claim in found.claims:
         pair = claim.kind in {"better", "tie"}
         if pair != (claim.right is not None):
-            what = "needs a right side" if pair else "is against all others and has no right side"
+            what = "needs a right side" if pair else "compares with all others and has no right side"
             problems.append(f"{name}: claim {claim.id!r} of kind {claim.kind!r} {what}")
     if problems:
         raise InputError("\n".join(problems), hint="docs/how-to/claims.md lists the keys")

@@ -1,4 +1,4 @@
-"""Turns what pydantic found wrong into sentences about a file: place, value given, what is allowed, what to try."""
+"""Turns pydantic's errors into sentences about a file: place, given value, what is allowed, what to try."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,17 +14,17 @@ from nephoscope.study.wanted import Schema
 
 _SECRET_KEYS = {"dsn"}
 _SECRET_SIGNS = ("://", "password")
-"""Values of these keys, or with these signs inside, are never shown: one may hold a password."""
+"""Values of these keys, or that contain these characters, are never shown: they may hold a password."""
 
 _TOLD_ELSEWHERE = {"names_not_unique"}
-"""Found again, and with both lines, by `rules`."""
+"""`rules` finds these again, with both lines."""
 
 _OWN_WORDS = {"value_error", "assertion_error"}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong with a study, and where: a key that stands there, or the table where one is missing."""
+    """One problem of a study and its place: the key, or the table in which one is missing."""
 
     path: Path
     text: str
@@ -47,12 +47,12 @@ def explain(errors: Sequence[ErrorDetails], data: Any, schema: Schema) -> list[P
 
 
 def _wrong_inside(path: Path, places: Iterable[Path]) -> bool:
-    """True when elements of a list are wrong: pydantic then also counts the list as too short by them."""
+    """True if elements of a list are wrong: pydantic then leaves them out and also calls the list too short."""
     return any(len(place) > len(path) and place[: len(path)] == path for place in places)
 
 
 def _place(error: ErrorDetails, data: Any) -> Path:
-    """The error's path without the tags that pydantic adds for the alternatives of a union."""
+    """The error's path, without the tags that pydantic adds for alternatives of a union."""
     path: Path = ()
     for part in error["loc"]:
         held = isinstance(data, list) if isinstance(part, int) else isinstance(data, Mapping) and part in data
@@ -63,7 +63,7 @@ def _place(error: ErrorDetails, data: Any) -> Path:
 
 
 def _meant(path: Path, schema: Schema) -> Iterator[Path]:
-    """Paths of the keys that an unknown key may stand for."""
+    """Paths of the keys that an unknown key may mean."""
     return ((*path[:-1], key) for key in meant(str(path[-1]), wanted.keys(schema, path[:-1])))
 
 
@@ -80,23 +80,23 @@ def _sentence(path: Path, errors: Sequence[ErrorDetails], data: Any, schema: Sch
     words = wanted.in_words(schema, rules, _key_with_unit(path)) if rules is not None else errors[0]["msg"]
     meaning = f" ({rules['description']})" if rules is not None and "description" in rules else ""
     if kind == "missing":
-        return f"missing; wanted: {words}{meaning}"
+        return f"missing; expected: {words}{meaning}"
     given = shown(_value_at(data, path))
     if key in _SECRET_KEYS or any(sign in given.lower() for sign in _SECRET_SIGNS):
         given = "this value"
-    return f"{given} is not allowed; wanted: {words}{meaning}{_advice(path, data, schema)}"
+    return f"{given} is not allowed; expected: {words}{meaning}{_advice(path, data, schema)}"
 
 
 def _advice(path: Path, data: Any, schema: Schema) -> str:
-    """How to write what was probably meant, when text and numbers were mixed up."""
+    """How to write what was probably meant if text and numbers were mixed up."""
     rules, value = wanted.find(schema, path), _value_at(data, path)
     types = wanted.types_of(schema, rules) if rules is not None else set()
     if isinstance(value, str) and types & {"integer", "number"}:
         key = _key_with_unit(path)
         example = as_number(value, key)
-        return f"; without quotes and unit: {example}" if example else ""
+        return f"; write it without quotes and unit: {example}" if example else ""
     if types == {"string"} and not isinstance(value, str | list | dict):
-        return f"; in quotes: {show(path[-1:])} = {shown(shown(value))}"
+        return f"; write it in quotes: {show(path[-1:])} = {shown(shown(value))}"
     return ""
 
 
@@ -112,5 +112,5 @@ def _value_at(data: Any, path: Path) -> Any:
 
 
 def below(prefix: Path, problems: Iterable[Problem]) -> Iterator[Problem]:
-    """The same problems, seen from further up."""
+    """The same problems, with paths from further up."""
     return (Problem((*prefix, *problem.path), problem.text) for problem in problems)

@@ -19,26 +19,29 @@ from nephoscope.study.model import Configuration, Machine, Study
 from nephoscope.study.wanted import Schema
 
 _SYNTAX_HINTS = (
-    ("Cannot overwrite", "a key may stand only once in its table"),
-    ("Cannot declare", "a table may stand only once; a list of tables is written [[name]]"),
+    ("Cannot overwrite", "a key may appear only once in its table"),
+    ("Cannot declare", "a table may appear only once; write a list of tables as [[name]]"),
     ("Cannot mutate", "an inline table { ... } is complete: add the key inside its braces"),
-    ("Duplicate inline", "a key may stand only once in its table"),
+    ("Duplicate inline", "a key may appear only once in its table"),
     ("Unclosed", "a closing bracket or brace is missing"),
     ("Unterminated", "a closing quote is missing"),
-    ("Illegal character", "a closing quote is missing, or a character that must not stand there"),
-    ("Expected '='", "write `key = value`; a key with spaces or other signs needs quotes"),
-    ("Expected newline", "one `key = value` a line; text needs quotes, a number has no unit behind it"),
-    ("Expected ']'", "a table is written [name], a list of tables [[name]]"),
+    ("Illegal character", "a closing quote is missing, or this character is not allowed here"),
+    ("Expected '='", "write `key = value`; a key with spaces or other special characters needs quotes"),
+    (
+        "Expected newline",
+        "write one `key = value` per line; text needs quotes, and a number must not be followed by a unit",
+    ),
+    ("Expected ']'", "write a table as [name] and a list of tables as [[name]]"),
     (
         "Invalid initial character",
-        "write `key = value`; an inline table { ... } stands on one line, without a last comma",
+        "write `key = value`; an inline table { ... } must be on one line, without a trailing comma",
     ),
-    ("Invalid value", "text needs quotes; true and false are lower case; a number has no unit behind it"),
-    ("Invalid date", "no key of a study holds a date; text needs quotes"),
-    ("Invalid statement", "write `key = value`, [table] or [[list of tables]]; comments begin with #"),
+    ("Invalid value", "text needs quotes; true and false are lower case; a number must not be followed by a unit"),
+    ("Invalid date", "no key of a study takes a date; text needs quotes"),
+    ("Invalid statement", "write `key = value`, [table] or [[list of tables]]; comments start with #"),
 )
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
-_NO_STUDY = "no study: nested too deeply, or a number too long to be one"
+_NO_STUDY = "not a study: nested too deeply, or a number is too long"
 
 Model = TypeVar("Model", bound=Frozen)
 
@@ -46,8 +49,8 @@ Model = TypeVar("Model", bound=Frozen)
 def load_study(text: str, file_name: str, parameter_models: Mapping[str, type[Frozen]]) -> Study:
     """Reads a study file's text; pure.
 
-    `parameter_models` maps what `uses` may say to the model of that benchmark's parameters. The study returned holds
-    all parameters with their defaults filled in, as plain JSON values, and in each emulated machine what it is.
+    `parameter_models` maps the values of `uses` to the model of that benchmark's parameters. The study returned holds
+    all parameters with their defaults filled in, as plain JSON values, and the specification of each emulated machine.
 
     Raises:
         StudyError: with one line `file:line: key: what is wrong and what to try` for each problem.
@@ -80,7 +83,7 @@ def _parse(text: str, file_name: str) -> dict[str, Any]:
 
 
 def _as_json(data: dict[str, Any]) -> str:
-    """Dates become text here; `rules` refuses them."""
+    """Dates become text here; `rules` rejects them."""
     return json.dumps(data, default=str)
 
 
@@ -96,7 +99,7 @@ def _syntax(message: str, text: str, file_name: str) -> str:
 
 
 def _validate(data: dict[str, Any], parameter_models: Mapping[str, type[Frozen]]) -> tuple[Study | None, list[Problem]]:
-    """The study, if it and all parameters of its benchmarks are right, and everything that is wrong."""
+    """The study, if it and all parameters of its benchmarks are valid, and every problem."""
     study, problems = _value(Study, data)
     filled = []
     entries = data.get("benchmarks")
@@ -116,7 +119,7 @@ def _validate(data: dict[str, Any], parameter_models: Mapping[str, type[Frozen]]
 
 
 def _value(model: type[Model], data: dict[str, Any]) -> tuple[Model | None, list[Problem]]:
-    """Strict, as JSON is: "8" is no number and 1 is no text; but a list may become a tuple and 3 may become 3.0."""
+    """Strict, as JSON is: "8" is not a number and 1 is not text; but a list may become a tuple and 3 may become 3.0."""
     try:
         return model.model_validate_json(_as_json(data), strict=True), []
     except ValidationError as error:
@@ -137,7 +140,7 @@ def _in_order(problems: list[Problem], file_name: str, lines: dict[Path, int]) -
 
 
 def with_places(study: Study) -> Study:
-    """The study with what each machine is, how many hosts a role has, how a cloud makes them: ids rest on that."""
+    """The study with machine specifications, host counts and `cloud` filled in, since trial ids depend on them."""
     types = {one.name: one for one in study.machine_types}
 
     def of(machine: Machine) -> Machine:

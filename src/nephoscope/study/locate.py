@@ -1,7 +1,8 @@
-"""Where each key of a TOML text stands: path -> line. tomllib reads values but keeps no places.
+"""The line of each key of a TOML text: path -> line.
 
-tree-sitter does the lexing: strings over several lines, escapes, comments and brackets inside strings are where a
-home-made scanner goes wrong. It is asked only about texts that tomllib accepts.
+tomllib reads values but records no positions. tree-sitter does
+the lexing, because home-made scanners fail on multi-line strings, escapes, comments and brackets inside strings. It
+only sees texts that tomllib accepts.
 """
 
 import json
@@ -35,7 +36,7 @@ def locate(text: str) -> dict[Path, int]:
 
 
 def line_of(path: Path, lines: Mapping[Path, int]) -> int:
-    """Line of a path, or of the nearest thing around it that stands in the text."""
+    """Line of a path, or of the nearest enclosing item in the text."""
     while path not in lines:
         path = path[:-1]
     return lines[path]
@@ -52,7 +53,7 @@ def _as_key(name: str) -> str:
 
 
 def _table(node: Node, lines: dict[Path, int], lengths: Counter[Path]) -> None:
-    """A `[table]` or an element of `[[tables]]`; a list on the way to it stands for its last element so far."""
+    """A `[table]` or an element of `[[tables]]`; a list on the way to it means its last element so far."""
     key, *pairs = [child for child in node.named_children if child.type != "comment"]
     names = list(_names(key))
     path: Path = ()
@@ -70,7 +71,7 @@ def _table(node: Node, lines: dict[Path, int], lengths: Counter[Path]) -> None:
 
 
 def _pair(path: Path, node: Node, lines: dict[Path, int]) -> None:
-    """`key = value`, with everything inside the value. Loops where a text can nest deeper than Python's stack."""
+    """`key = value`, with everything inside the value. A loop, as a text can nest deeper than Python's stack."""
     waiting = [(path, node)]
     while waiting:
         path, node = waiting.pop()

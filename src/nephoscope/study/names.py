@@ -1,4 +1,4 @@
-"""What may be called how in a study."""
+"""Rules for names in a study."""
 
 from typing import Annotated
 
@@ -6,4 +6,4 @@ from pydantic import Field
 
 _IN_WORDS = "lower-case letters, digits, dots and dashes, at most 63, the first one a letter or a digit"
 Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]{0,62}$", json_schema_extra={"x-pattern-in-words": _IN_WORDS})]
-"""Lower case, digits, dots and dashes: it becomes a folder name, a chart label and a database name."""
+"""Lower case, digits, dots and dashes: it is used as a folder name, a chart label and a database name."""

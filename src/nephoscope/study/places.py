@@ -1,4 +1,4 @@
-"""Where machines come from when no cloud makes them: emulated ones by their type, hosts that are reached over SSH."""
+"""Machines that no cloud creates: emulated machines by type, and hosts reached over SSH."""
 
 from pydantic import Field
 
@@ -7,48 +7,54 @@ from nephoscope.study.names import Name
 
 
 class MachineType(Frozen):
-    """What an emulated machine is. What is not limited is the machine's that emulates."""
+    """The specification of an emulated machine. Whatever is not limited is shared with the host machine."""
 
-    name: Name = Field(description="what `type` of a machine says")
-    vcpus: int = Field(ge=1, le=4096, description="CPUs it may run on, of the machine that emulates")
+    name: Name = Field(description="the value of a machine's `type`")
+    vcpus: int = Field(ge=1, le=4096, description="number of CPUs of the host machine that it may use")
     cpu_quota: float | None = Field(
-        default=None, gt=0, description="CPUs' worth of time for all its vCPUs together; default: all of them"
+        default=None, gt=0, description="CPU time for all its vCPUs together, in CPUs; default: all of them"
     )
-    memory_gib: float = Field(default=1, gt=0, description="limit, page cache included")
-    disk_gib: float = Field(default=8, gt=0, description="size of its data disk, a file that only grows when written")
-    disk_iops: int | None = Field(default=None, ge=1, description="reads per second, and as many writes")
-    disk_mib_per_s: float | None = Field(default=None, gt=0, description="read, and as much written")
+    memory_gib: float = Field(default=1, gt=0, description="memory limit, page cache included")
+    disk_gib: float = Field(default=8, gt=0, description="size of its data disk, a sparse file")
+    disk_iops: int | None = Field(default=None, ge=1, description="limit of reads per second, and the same for writes")
+    disk_mib_per_s: float | None = Field(
+        default=None, gt=0, description="limit of bytes read, and the same for bytes written"
+    )
     disk_barriers: bool = Field(
-        default=True, description="false mounts its ext4 with nobarrier: fsync then does not wait for the disk's cache"
+        default=True,
+        description="false: mount its ext4 with nobarrier, so that fsync does not wait for the disk's cache",
     )
-    network_gbps: float | None = Field(default=None, gt=0, description="each way")
+    network_gbps: float | None = Field(default=None, gt=0, description="bandwidth in each direction")
 
 
 class Link(Frozen):
-    """What lies between two zones of emulated machines; zones without a link are one switch apart."""
+    """The network between two zones of emulated machines; zones without a link share a switch."""
 
-    between: list[Name] = Field(min_length=2, max_length=2, description="two zones")
-    round_trip_ms: float = Field(ge=0, le=60_000, description="what ping shows: half of it each way")
-    jitter_ms: float = Field(default=0, ge=0, description="each way, at most so much more or less; none overtakes")
-    loss_percent: float = Field(default=0, ge=0, lt=100, description="of packets, each way")
+    between: list[Name] = Field(min_length=2, max_length=2, description="the two zones")
+    round_trip_ms: float = Field(ge=0, le=60_000, description="as shown by ping: half of it in each direction")
+    jitter_ms: float = Field(
+        default=0, ge=0, description="in each direction, up to this much more or less, without reordering"
+    )
+    loss_percent: float = Field(default=0, ge=0, lt=100, description="share of packets lost in each direction")
 
 
 class Ssh(Frozen):
-    """How hosts are entered; what is not given stands in ~/.ssh/config."""
+    """How to connect to hosts; ~/.ssh/config provides whatever is not given."""
 
     key_file: str | None = Field(
-        default=None, description="the only key that is offered; default: yours and your agent"
+        default=None, description="the only key to offer; default: your keys and those of your agent"
     )
-    jump: str | None = Field(default=None, description="a host on the way, as `user@host:port`")
+    jump: str | None = Field(default=None, description="a jump host, as `user@host:port`")
     host_keys: dict[str, str] = Field(
-        default={}, description="by host, as `ssh-keyscan` prints them; default: the first one seen in an attempt"
+        default={},
+        description="host keys by host, as `ssh-keyscan` prints them; default: trust the first one seen in an attempt",
     )
     inventory: str | None = Field(
         default=None,
-        description="a TOML file with `[hosts]` name = destination, so that a study need not name machines",
+        description="a TOML file with `[hosts]` name = destination, so that the study need not name machines",
     )
     folder: str = Field(
         default="/mnt/data/nephoscope",
         pattern=r"^/[^\s]+$",
-        description="on each host: a folder of ours, on the disk that is measured",
+        description="nephoscope's folder on each host, on the disk to measure",
     )

@@ -1,4 +1,4 @@
-"""Rules that hold between several keys of a study file. They look at raw values: other keys may be wrong as well."""
+"""Rules between several keys of a study file. They read raw values, because other keys may be wrong too."""
 
 import datetime
 import re
@@ -14,17 +14,17 @@ from nephoscope.study.suggest import nearest, shown
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
-_CLOUDS_ALONE = f"has a meaning with {', '.join(sorted(CLOUDS))} alone"
-_TYPE_DECIDES = 'has a meaning with provider "gcp" alone: elsewhere the type of the machine decides it; leave it out'
+_ONLY_CLOUDS = f"only providers {', '.join(sorted(CLOUDS))} support this"
+_TYPE_DECIDES = 'only provider "gcp" supports this (elsewhere the machine type decides it); remove it'
 _ROLES = ("database_machine", "load_machine")
 DRIVES_A_DATABASE = frozenset(
     {"tpcc", "max-warehouses", "point-select", "oltp-insert", "oltp-read-write", "tpcb", "kv", "ycsb", "highest-load"}
 )
-"""Benchmarks that cannot do without one; the fake one may."""
+"""Benchmarks that need a database; the fake one works without."""
 
 
 def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mapping[str, Any]) -> Iterator[Problem]:
-    """Every rule; `known` holds the benchmarks there are."""
+    """Every rule; `known` holds all benchmarks."""
     yield from _newer_schema(data)
     yield from _dates((), data)
     yield from _twice("configurations", data, lines)
@@ -34,7 +34,7 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
         if isinstance(uses, str) and uses not in known:
             near = nearest(uses, known)
             hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(sorted(known))}"
-            yield Problem(("benchmarks", index, "uses"), f"no benchmark {shown(uses)}; {hint}")
+            yield Problem(("benchmarks", index, "uses"), f"unknown benchmark {shown(uses)}; {hint}")
     yield from _run_on(data)
     entries = [entry for _, entry in _tables(data, "benchmarks")]
     for index, configuration in _tables(data, "configurations"):
@@ -50,7 +50,7 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
 
 
 def _run_on(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """A benchmark may name the configurations that it is run on: of this study."""
+    """A benchmark may only name configurations of this study."""
     there = [str(configuration.get("name")) for _, configuration in _tables(data, "configurations")]
     for index, entry in _tables(data, "benchmarks"):
         named = entry.get("configurations", [])
@@ -59,7 +59,7 @@ def _run_on(data: Mapping[str, Any]) -> Iterator[Problem]:
                 near = nearest(name, there)
                 hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(there)}"
                 path = ("benchmarks", index, "configurations", place)
-                yield Problem(path, f"no configuration {shown(name)}; {hint}")
+                yield Problem(path, f"unknown configuration {shown(name)}; {hint}")
 
 
 def _newer_schema(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -77,7 +77,7 @@ def _tables(data: Mapping[str, Any], key: str) -> Iterator[tuple[int, Mapping[st
 
 
 def _twice(key: str, data: Mapping[str, Any], lines: Mapping[Path, int]) -> Iterator[Problem]:
-    """Names that two entries share. A benchmark without a name goes by what it uses."""
+    """Names that two entries share. A benchmark without a name takes that of the benchmark it uses."""
     first: dict[str, Path] = {}
     for index, entry in _tables(data, key):
         own = "name" if "name" in entry or key == "configurations" else "uses"
@@ -87,15 +87,15 @@ def _twice(key: str, data: Mapping[str, Any], lines: Mapping[Path, int]) -> Iter
         if name in first:
             hint = "names must be unique" if own == "name" else "give one of them a `name` of its own"
             line = line_of(first[name], lines)
-            yield Problem(path, f"{shown(name)} stands twice, first at line {line}; {hint}")
+            yield Problem(path, f"{shown(name)} appears twice, first at line {line}; {hint}")
         first.setdefault(name, path)
 
 
 def _local(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
-    """What asks a provider for something has no meaning on the machine at hand, and must not look as if it had."""
+    """Keys that order something from a provider are meaningless on this machine, so they must not appear."""
     for key in _ONLY_ELSEWHERE:
         if key in configuration:
-            yield Problem((*path, key), 'provider "local" is this machine and has none; leave it out')
+            yield Problem((*path, key), 'provider "local" is this machine and has none; remove it')
     for role, machine in _machines(configuration):
         if "type" in machine:
             text = 'provider "local" is this machine and cannot change its type; use `expect_cpu_model` to check it'
@@ -118,7 +118,7 @@ def _type_names(data: Mapping[str, Any]) -> set[str]:
 
 
 def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> Iterator[Problem]:
-    """Keys of emulated machines and of hosts: needed there, without meaning elsewhere."""
+    """Keys of emulated machines and of hosts: required there, meaningless elsewhere."""
     provider = str(configuration.get("provider", "local"))
     roles = dict(_machines(configuration))
     if provider in {"emulated", "ssh"}:
@@ -132,21 +132,21 @@ def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> It
             place = (*path, role) if role in configuration else path
             yield Problem(place, f'provider "ssh" needs `hosts` for `{role}`: hosts = ["user@host"]')
         if provider == "ssh" and "count" in machine:
-            yield Problem((*path, role, "count"), "there are as many machines as `hosts`; leave it out")
+            yield Problem((*path, role, "count"), "`hosts` gives the number of machines; remove it")
         for key, where in (("hosts", "ssh"), ("emulated", "emulated"), ("cpu_platform", "gcp"), ("zones", "emulated")):
             if key in machine and provider != where:
-                yield Problem((*path, role, key), f'has a meaning with provider "{where}" alone; leave it out')
+                yield Problem((*path, role, key), f'only provider "{where}" supports this; remove it')
         yield from _ordered((*path, role), machine, provider)
     if "cloud" in configuration and provider not in CLOUDS:
-        yield Problem((*path, "cloud"), f"{_CLOUDS_ALONE}; leave it out")
+        yield Problem((*path, "cloud"), f"{_ONLY_CLOUDS}; remove it")
     if "ssh" in configuration and provider != "ssh":
-        yield Problem((*path, "ssh"), 'has a meaning with provider "ssh" alone; leave it out')
+        yield Problem((*path, "ssh"), 'only provider "ssh" supports this; remove it')
 
 
 def _links(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
-    """A link joins two zones that some machine is in, once."""
+    """A link joins two zones that hold machines; each pair has at most one."""
     if "links" in configuration and configuration.get("provider") != "emulated":
-        yield Problem((*path, "links"), 'has a meaning with provider "emulated" alone; leave it out')
+        yield Problem((*path, "links"), 'only provider "emulated" supports this; remove it')
         return
     zones = [str(zone) for _, machine in _machines(configuration) for zone in _list(machine.get("zones"))]
     joined: list[frozenset[str]] = []
@@ -158,9 +158,9 @@ def _links(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
             hint = f'did you mean "{near}"?' if near else "name it in `zones` of a machine"
             yield Problem(place, f"no machine is in zone {shown(unknown)}; {hint}")
         if len(between) == 2 and len({*between}) == 1:
-            yield Problem(place, "joins a zone with itself; name two zones")
+            yield Problem(place, "joins a zone to itself; name two zones")
         if len(between) == 2 and frozenset(between) in joined:
-            yield Problem(place, "these two zones have a link already; leave it out")
+            yield Problem(place, "these two zones already have a link; remove it")
         joined.append(frozenset(between))
 
 
@@ -175,25 +175,27 @@ def _azure_zones(path: Path, configuration: Mapping[str, Any]) -> Iterator[Probl
     for index, zone in enumerate([configuration.get("zone"), *_list(configuration.get("other_zones"))]):
         if isinstance(zone, str) and zone not in {"1", "2", "3"}:
             place = (*path, "zone") if index == 0 else (*path, "other_zones", index - 1)
-            yield Problem(place, f'{shown(zone)} is no zone of azure; there are "1", "2" and "3"')
+            yield Problem(place, f'{shown(zone)} is not a zone of azure; zones are "1", "2" and "3"')
 
 
 def _ordered(path: Path, machine: Mapping[str, Any], provider: str) -> Iterator[Problem]:
-    """What only somebody who makes machines can be asked for."""
+    """Keys that only make sense where machines are created."""
     for key in ("image", "volumes", "local_ssds", "disks", "threads_per_core"):
         if key in machine and provider not in CLOUDS:
-            yield Problem((*path, key), f"{_CLOUDS_ALONE}; leave it out")
+            yield Problem((*path, key), f"{_ONLY_CLOUDS}; remove it")
     for index, volume in enumerate(_list(machine.get("volumes"))):
         if isinstance(volume, Mapping) and "cache" in volume and provider != "azure":
-            yield Problem((*path, "volumes", index, "cache"), 'has a meaning with provider "azure" alone; leave it out')
+            yield Problem((*path, "volumes", index, "cache"), 'only provider "azure" supports this; remove it')
         if isinstance(volume, Mapping) and "interface" in volume and provider != "gcp":
             yield Problem((*path, "volumes", index, "interface"), _TYPE_DECIDES)
     if "local_ssd_interface" in machine and provider != "gcp":
         yield Problem((*path, "local_ssd_interface"), _TYPE_DECIDES)
     elif "local_ssd_interface" in machine and "local_ssds" not in machine:
-        yield Problem((*path, "local_ssd_interface"), "there are no `local_ssds`; leave it out")
+        yield Problem((*path, "local_ssd_interface"), "there are no `local_ssds`; remove it")
     if "volumes" in machine and "local_ssds" in machine:
-        yield Problem((*path, "local_ssds"), "the data folder is on `volumes` or on local SSDs; leave one of them out")
+        yield Problem(
+            (*path, "local_ssds"), "the data folder is either on `volumes` or on local SSDs; remove one of them"
+        )
 
 
 def _mounted(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
@@ -202,7 +204,7 @@ def _mounted(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
         options = machine.get("mount_options", [])
         written = options if isinstance(options, list) else []
         if machine.get("filesystem") == "xfs" and any("barrier" in str(one) for one in written):
-            yield Problem((*path, role, "mount_options"), "xfs has no barrier options; leave them out, or take ext4")
+            yield Problem((*path, role, "mount_options"), "xfs has no barrier options; remove them, or use ext4")
 
 
 def _database_needed(data: Mapping[str, Any]) -> bool:
@@ -216,11 +218,11 @@ def _database_needed(data: Mapping[str, Any]) -> bool:
 
 
 def _fake(path: Path, configuration: Mapping[str, Any], *, needed: bool) -> Iterator[Problem]:
-    """A fake machine's folders are names: a real server would make them on the machine at hand."""
+    """A fake machine's folders are only names: a real server would create them on this machine."""
     database = configuration.get("database", {})
     if not isinstance(database, Mapping) or database.get("system") == "fake":
         return
-    text = 'provider "fake" has no machine for a real server; give `database.system = "fake"`'
+    text = 'provider "fake" has no machine for a real server; set `database.system = "fake"`'
     if "system" in database:
         yield Problem((*path, "database", "system"), text)
     elif "dsn" in database:
@@ -230,7 +232,7 @@ def _fake(path: Path, configuration: Mapping[str, Any], *, needed: bool) -> Iter
 
 
 def _dates(path: Path, value: Any) -> Iterator[Problem]:
-    """TOML has dates, a study has none: `version = 2024-01-01` would be text without quotes."""
+    """TOML has dates, but a study does not: `version = 2024-01-01` would be text without quotes."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
             yield from _dates((*path, key), inner)
@@ -238,7 +240,7 @@ def _dates(path: Path, value: Any) -> Iterator[Problem]:
         for index, inner in enumerate(value):
             yield from _dates((*path, index), inner)
     elif isinstance(value, datetime.date | datetime.time):
-        yield Problem(path, f"{value} is a date or a time, and no key holds one; as text it needs quotes")
+        yield Problem(path, f"{value} is a date or a time, but no key takes one; if it is text, put it in quotes")
 
 
 _COCKROACHDB, _AEROSPIKE = "cockroachdb", "aerospike"
@@ -247,28 +249,30 @@ _KEYS_OF: Mapping[str, tuple[str, ...]] = {
     "aerospike": (_AEROSPIKE,),
     **dict.fromkeys(("edition", "start_flags", "secure", "fixtures"), (_COCKROACHDB,)),
 }
-"""Which systems give a key its meaning."""
+"""Which systems support a key."""
 _NO_DSN = {
-    _COCKROACHDB: "a CockroachDB of yours cannot be measured: its data sets are dropped and restored; leave `dsn` out",
-    _AEROSPIKE: "an Aerospike of yours cannot be measured: a trial empties its namespace; leave `dsn` out",
+    _COCKROACHDB: "nephoscope cannot measure a CockroachDB of your own, because it drops and restores data sets; "
+    "remove `dsn`",
+    _AEROSPIKE: "nephoscope cannot measure an Aerospike of your own, because a trial empties its namespace; remove "
+    "`dsn`",
 }
 
 
 def _database_problems(
     path: Path, configuration: Mapping[str, Any], benchmarks: Sequence[Mapping[str, Any]], known: Mapping[str, Any]
 ) -> Iterator[Problem]:
-    """Of one configuration at `path`; `known` holds the parameters' model of each benchmark there is."""
+    """Problems of one configuration at `path`; `known` maps every benchmark to its parameters' model."""
     database = configuration.get("database", {})
     if not isinstance(database, Mapping):
         return
     system = database.get("system", "postgres")
     for key, systems in _KEYS_OF.items():
         if key in database and system not in systems:
-            text = f"has a meaning with `system = {' or '.join(map(shown, systems))}` alone; leave it out"
+            text = f"only `system = {' or '.join(map(shown, systems))}` supports this; remove it"
             yield Problem((*path, "database", key), text)
     machine = configuration.get("database_machine")
     if isinstance(machine, Mapping) and machine.get("disks") == "apart" and system != _COCKROACHDB:
-        text = f'{shown(str(system))} has one data folder; leave it out, or take "striped"'
+        text = f'{shown(str(system))} has one data folder; remove this key, or use "striped"'
         yield Problem((*path, "database_machine", "disks"), text)
     if "dsn" in database and str(system) in _NO_DSN:
         yield Problem((*path, "database", "dsn"), _NO_DSN[str(system)])
@@ -284,12 +288,12 @@ def _database_problems(
             label = shown(str(entry.get("name") or entry.get("uses")))
             wanted = _COCKROACHDB if system == _COCKROACHDB else "postgres"
             place = (*path, "database", "system") if "system" in database else path
-            text = f'benchmark {label} speaks {dialect}: give it `parameters.dialect = "{wanted}"`'
+            text = f'benchmark {label} uses the SQL dialect {dialect}: set `parameters.dialect = "{wanted}"`'
             yield Problem(place, text)
 
 
 def _settings_of_aerospike(path: Path, settings: Any) -> Iterator[Problem]:
-    """Each names a place in its configuration file."""
+    """Each setting must exist in Aerospike's configuration file."""
     for name, value in settings.items() if isinstance(settings, Mapping) else ():
         text = against_setting(str(name), value) if isinstance(value, str) else ""
         if text:
@@ -297,7 +301,7 @@ def _settings_of_aerospike(path: Path, settings: Any) -> Iterator[Problem]:
 
 
 def _dialect(entry: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
-    """What a benchmark's SQL is; None: it has none."""
+    """The SQL dialect of a benchmark; None: it has none."""
     field = getattr(known.get(str(entry.get("uses"))), "model_fields", {}).get("dialect")
     parameters = entry.get("parameters", {})
     if field is None or not isinstance(parameters, Mapping):

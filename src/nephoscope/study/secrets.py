@@ -1,4 +1,4 @@
-"""Finds passwords and keys in addresses, so that none is ever stored in a study, a plan or a trial."""
+"""Finds passwords and keys in addresses, so that no study, plan or trial ever stores one."""
 
 import re
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -8,7 +8,7 @@ _SECRET_PARTS = ("secret", "key", "token", "credential", "sas")
 _PASSWORD = re.compile(
     r"""
       ^\s*[a-z]+://[^@/]*:[^@/]+@              # user:password@ as libpq reads it
-    | ^\s*[a-z]+://[^:@/?\#]*:[^@?]+@          # the same with a slash in the password, which libpq would refuse
+    | ^\s*[a-z]+://[^:@/?\#]*:[^@?]+@          # the same with a slash in the password, which libpq would reject
     | (?:^|[\s?&])(?:ssl)?password\s*=\s*[^\s&]  # password=... in an address's query or between keywords
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -16,7 +16,7 @@ _PASSWORD = re.compile(
 
 
 def holds_password(dsn: str) -> bool:
-    """True when a libpq connection string (address or keywords) holds a password; rather once too often than missed."""
+    """True if a libpq connection string (address or keywords) holds a password; better a false alarm than a miss."""
     return any(_PASSWORD.search(text) for text in (dsn, unquote(dsn)))
 
 

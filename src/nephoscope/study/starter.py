@@ -1,26 +1,27 @@
-"""The study that `nephoscope init` writes: every key, explained, ready to be run."""
+"""The study that `nephoscope init` writes: every key explained, ready to run."""
 
 _STARTER = """\
-# A study says what is compared (configurations), how it is measured (benchmarks) and how often (replicates).
-# All keys, their defaults and limits: docs/reference/study.md. Units stand at the end of a key (duration_s: seconds).
+# A study says what to compare (configurations), how to measure it (benchmarks) and how often (replicates).
+# All keys, their defaults and limits: docs/reference/study.md. Keys end with their unit (duration_s: seconds).
 
-schema = "nephoscope/study/1"      # format of this file
+schema = "nephoscope/study/1"      # version of this file's format
 name = "@NAME@"
-title = ""                         # heads the report; default: the name
+title = ""                         # title of the report; default: the name
 description = ""                   # shown at the top of the report: what the study is, and what it is not
-seed = 1                           # of the order of trials, of data and of operations; keep it, to repeat a study
+seed = 1                           # for the order of trials, the data and the operations; keep it to repeat a study
 
-# How often each benchmark is repeated on each configuration. 6 is the least with a 95 % interval of the median.
+# How often each benchmark is repeated on each configuration. 6 is the minimum for a 95 % interval of the median.
 # More may be added later: `nephoscope run` then runs only what is missing.
 replicates = 6
 
-# fresh: new machines for each trial; per-configuration: the same ones for all its trials. "local" has one machine.
+# fresh: new machines for each trial; per-configuration: the same machines for all trials of a configuration. "local"
+# has one machine.
 placement = "fresh"
 
-# Two configurations closer than this are a tie: say here which difference would not change your decision.
+# Two configurations closer than this are a tie: give the largest difference that would not change your decision.
 equivalence_margin_percent = 1.5
 
-# `nephoscope run` refuses a plan beyond the budget. max_usd needs a price for every configuration.
+# `nephoscope run` rejects a plan that exceeds the budget. max_usd needs a price for every configuration.
 [budget]
 max_hours = 2
 # max_usd = 20
@@ -31,74 +32,74 @@ max_hours = 2
 # date = "2025-01-31"              # default: the day of the first trial
 
 
-# What emulated machines are, one [[machine_types]] for each: name, vcpus, memory_gib, disk_gib, and as limits, all of
-# them optional: cpu_quota (CPUs' worth of time), disk_iops, disk_mib_per_s, disk_barriers, network_gbps.
+# Specifications of emulated machines, one [[machine_types]] for each: name, vcpus, memory_gib, disk_gib, and as limits,
+# all of them optional: cpu_quota (CPU time, in CPUs), disk_iops, disk_mib_per_s, disk_barriers, network_gbps.
 # docs/how-to/rehearse-a-cluster.md shows one.
 
 
-# ---- What is compared: one [[configurations]] for each ----
+# ---- What to compare: one [[configurations]] for each ----
 
 [[configurations]]
 name = "one-cpu"                   # lower-case letters, digits, dots and dashes
-provider = "local"                 # local: this machine; emulated: several made of this one (root); ssh: yours;
+provider = "local"                 # local: this machine; emulated: this machine split into several (root); ssh: yours;
                                    # fake: no machine at all, for a rehearsal
-# region, zone, other_zones: where a cloud's machines are made; "local" has none.
-# price_usd_per_hour = 0.34        # of the whole cluster; without it, no cost is computed (missing is never 0)
+# region, zone, other_zones: where a cloud creates machines; "local" has none.
+# price_usd_per_hour = 0.34        # for the whole cluster; without it, no cost is computed (missing is never 0)
 # price_basis = "on-demand list price, us-east-1, 2025-01-31"
 
-# What it is sold as, to look its price up in the price book: `nephoscope prices show`. Units are the provider's.
+# What to look up in the price book, see `nephoscope prices show`. Units are the provider's.
 # [configurations.priced_as]
 # provider = "aws"
 # region = "us-east-1"
 # type = "m6i.2xlarge"
 # volumes = [{ kind = "gp3", size = 1000, iops = 8000, throughput = 250, count = 1 }]   # of each database machine
 
-# ssh: with "ssh" alone, how hosts are entered: key_file, jump (a host on the way), host_keys, inventory (a file that
-# names hosts), folder (of ours on each host, on the disk that is measured). Else ~/.ssh/config says it.
+# ssh: only with "ssh", how to connect to hosts: key_file, jump (a jump host), host_keys, inventory (a file that
+# names hosts), folder (nephoscope's, on the disk to measure). ~/.ssh/config provides the rest.
 
-# links: with "emulated" alone, what lies between two zones: between (the two), round_trip_ms, jitter_ms, loss_percent.
+# links: only with "emulated", the network between two zones: between (the two), round_trip_ms, jitter_ms, loss_percent.
 
-# cloud: with a cloud alone, how it makes machines: image, ingress (the controller's addresses, from which alone SSH is
-# let in), reach, packages, user, identity (who database machines are, for a bucket of
+# cloud: only with a cloud, how it creates machines: image, ingress (the controller's addresses, the only ones that may
+# connect by SSH), reach, packages, user, identity (that of database machines, for a bucket of
 # backups), spot, placement_group, subnet. docs/how-to/run-on-*.md show them. [clouds.aws] at the
-# top holds for all configurations there.
+# top applies to all configurations there.
 
-# The machine of the database. It runs the microbenchmarks as well.
+# The machine of the database. It also runs the microbenchmarks.
 [configurations.database_machine]
 cpus = 1                           # CPU affinity of everything measured: a number, or "all"
 # type, count: a cloud's machine type, or one of machine_types, and how many; "local" is this one machine.
-# hosts: with "ssh" alone, names of ~/.ssh/config or of the inventory, or user@host:port.
-# emulated: with "emulated" alone, what the machine is; else the entry of machine_types for its type says it.
-# zones: with "emulated" alone, the zone of each machine, for `links` between them.
+# hosts: only with "ssh", names from ~/.ssh/config or the inventory, or user@host:port.
+# emulated: only with "emulated", the machine's specification; default: the entry of machine_types for its type.
+# zones: only with "emulated", the zone of each machine, for `links` between them.
 # image, volumes (kind, size, iops, throughput, count, cache, interface), local_ssds, local_ssd_interface,
-# disks (striped or apart), threads_per_core, cpu_platform: with a cloud alone, what it makes.
-# filesystem, mount_options: of the disk below the data folder: made so by "emulated" and clouds, demanded of all.
-# expect_cpu_model = "Xeon"        # part of the CPU model; a trial on another CPU does not count
-# expect_memory_gib = 16           # 10 % less is allowed
-# expect_sockets = 1               # these too: a trial on another machine does not count
+# disks (striped or apart), threads_per_core, cpu_platform: only with a cloud.
+# filesystem, mount_options: of the data folder: created by "emulated" and clouds, required on all others.
+# expect_cpu_model = "Xeon"        # text in the CPU model; a trial on another CPU is not valid
+# expect_memory_gib = 16           # up to 10 % less is accepted
+# expect_sockets = 1               # likewise: a trial on another machine is not valid
 # expect_numa_nodes = 1
 # expect_l3_mib = 32               # all instances together
-# expect_disk_gib = 100            # filesystem of the data folder; 10 % less is allowed
+# expect_disk_gib = 100            # filesystem of the data folder; up to 10 % less is accepted
 # expect_disk_kind = "ssd"         # or "hdd"
 # expect_clock_source = "tsc"
-# expect_kernel = "6.1"            # part of its release
+# expect_kernel = "6.1"            # text in its release
 
-# A machine of its own for the load generator. Without it, client and server share a machine (co-located), and the
-# report says so. It takes the keys of database_machine.
+# A separate machine for the load generator. Without it, client and server share a machine (co-located), and the
+# report says so. It has the same keys as database_machine.
 # [configurations.load_machine]
 # cpus = "all"
 
 [configurations.database]
 system = "postgres"
-connections = 8                    # of the load generator; connections_per_cpu instead grows with the machines
-# version = "17"                   # refused when the server found has another major version
+connections = 8                    # of the load generator; or connections_per_cpu, which grows with the machines
+# version = "17"                   # a trial fails if the server found has another major version
 # dsn = "postgresql://me@localhost:5432/bench"   # a server of your own; its password goes into PGPASSWORD, never here
-# "cockroachdb" alone: binary (the program), edition, start_flags, secure, fixtures; docs/how-to/measure-cockroachdb.md.
-# "aerospike" alone: binary (the program or its package), and a table aerospike of its own: namespace, memory_gib,
+# only "cockroachdb": binary (the program), edition, start_flags, secure, fixtures; docs/how-to/measure-cockroachdb.md.
+# only "aerospike": binary (the program or its package), and a table aerospike of its own: namespace, memory_gib,
 # replication_factor, write_block_kib, commit_to_device, disk_gib of a file, or device and destroys_data_on, which name
 # a raw device twice; docs/how-to/measure-aerospike.md.
 
-[configurations.database.settings] # server settings, on top of the ones nephoscope sets; always text
+[configurations.database.settings] # server settings, in addition to those that nephoscope sets; always text
 # shared_buffers = "1GB"
 
 [[configurations]]
@@ -107,11 +108,11 @@ database_machine = { cpus = "all" }
 database = { connections = 8 }
 
 
-# ---- How it is measured: one [[benchmarks]] for each ----
+# ---- How to measure it: one [[benchmarks]] for each ----
 
 [[benchmarks]]
 uses = "stress-ng"                 # which benchmark
-name = "cpu"                       # what this study calls it; default: as in `uses`. One benchmark may stand here twice
+name = "cpu"                       # its name in this study; default: as in `uses`
 parameters = { stressor = "matrix", duration_s = 10 }
 
 [[benchmarks]]
@@ -126,7 +127,7 @@ jobs = [
 
 [[benchmarks]]
 uses = "tpcc"
-parameters = { warehouses = 2, ramp_s = 5, duration_s = 20 }    # ramp_s: driven but not measured
+parameters = { warehouses = 2, ramp_s = 5, duration_s = 20 }    # ramp_s: under load but not measured
 
 [[benchmarks]]
 uses = "point-select"
@@ -135,5 +136,5 @@ parameters = { rows = 100_000, ramp_s = 2, duration_s = 10 }
 
 
 def starter_study(name: str = "my-study") -> str:
-    """Text of a study file that explains every key and can be run as it is; `name` must be a name a study may have."""
+    """Text of a study file that explains every key and runs as it is; `name` must be a valid name of a study."""
     return _STARTER.replace("@NAME@", name)

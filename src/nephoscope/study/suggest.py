@@ -1,4 +1,4 @@
-"""Suggestions for a key nobody knows and for a value with its unit inside."""
+"""Suggestions for an unknown key and for a value that contains its unit."""
 
 import difflib
 import json
@@ -45,13 +45,13 @@ _QUANTITY = re.compile(r"\s*(\d{1,15}(?:\.\d{1,9})?)\s*([A-Za-z]*|%)\s*")
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """The word most like `word`; None when none is near."""
+    """The word most like `word`; None if none is close."""
     found = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
     return found[0] if found else None
 
 
 def meant(key: str, allowed: Sequence[str]) -> list[str]:
-    """The allowed keys that an unknown one may mean: the same with another unit or none, else the nearest."""
+    """The allowed keys that an unknown one may mean: the same with another unit or none, else the closest."""
     base, unit = _split(key)
     same = [word for word in allowed if unit_of(word) and _split(word)[0] == base]
     same_kind = [word for word in same if _scale_of(unit, unit_of(word))]
@@ -60,7 +60,7 @@ def meant(key: str, allowed: Sequence[str]) -> list[str]:
 
 
 def unknown_key(key: str, value: Any, allowed: Sequence[str]) -> str:
-    """What to say of an unknown key: the key that was meant, with its unit, or every key that there is."""
+    """What to say about an unknown key: the key that was probably meant, with its unit, or all allowed keys."""
     suggestions = meant(key, allowed)
     if not suggestions:
         return f"unknown key; allowed here: {', '.join(allowed)}" if allowed else "unknown key; no key is allowed here"
@@ -74,7 +74,7 @@ def unknown_key(key: str, value: Any, allowed: Sequence[str]) -> str:
 
 
 def as_number(text: str, key: str) -> str | None:
-    """`duration_s = 180` for the text "3 min"; None when the text is no quantity of the key's unit."""
+    """`duration_s = 180` for the text "3 min"; None if the text is not a quantity of the key's unit."""
     match = _QUANTITY.fullmatch(text)
     if match is None:
         return None
@@ -86,7 +86,7 @@ def as_number(text: str, key: str) -> str | None:
 
 
 def shown(value: Any) -> str:
-    """A value as its file has it, cut to a length that fits a message."""
+    """A value as written in its file, cut to a length that fits a message."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     text = json.dumps(value, ensure_ascii=False, default=str)
@@ -103,7 +103,7 @@ def _split(key: str) -> tuple[str, str]:
 
 
 def _convert(value: Any, unit: str, key: str) -> str | None:
-    """The value in the key's unit; a value without a unit is taken to be in it already."""
+    """The value in the key's unit; a value without a unit is assumed to be in it already."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     wanted = unit_of(key)
@@ -113,10 +113,10 @@ def _convert(value: Any, unit: str, key: str) -> str | None:
     factor = scale[unit] / scale[wanted] if unit else Fraction(1)
     try:
         return number(float(Fraction(value) * factor))
-    except (OverflowError, ValueError):  # inf, nan, and numbers no float can hold
+    except (OverflowError, ValueError):  # inf, nan, and numbers that no float can hold
         return None
 
 
 def _scale_of(unit: str, other: str) -> dict[str, Fraction]:
-    """The scale on which two units stand; empty when one cannot be converted into the other."""
+    """The scale that two units share; empty if one cannot be converted into the other."""
     return next((scale for scale in _SCALES if unit in scale and other in scale), {})

@@ -1,4 +1,4 @@
-"""What a key may hold, in words, read from a JSON Schema: one source for error messages and for the reference."""
+"""What a key may hold, in words, derived from a JSON Schema: one source for error messages and for the reference."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -29,14 +29,14 @@ _UNIT_WORDS = {
 
 
 def unit_of(key: str) -> str:
-    """The unit at the end of a key (`s` of `duration_s`); empty when it names none."""
+    """The unit at the end of a key (`s` of `duration_s`); empty if there is none."""
     parts = key.split("_")
     tails = ("_".join(parts[start:]) for start in range(1, len(parts)))
     return next((tail for tail in tails if tail in _UNIT_WORDS), "")
 
 
 def unit_in_words(key: str) -> str:
-    """`seconds` of `duration_s`; empty when the key names no unit."""
+    """`seconds` of `duration_s`; empty if the key has no unit."""
     return _UNIT_WORDS.get(unit_of(key), "")
 
 
@@ -52,7 +52,7 @@ def variants(root: Schema, schema: Schema) -> Iterator[Schema]:
 
 
 def find(root: Schema, path: Path) -> Schema | None:
-    """The schema of what stands at a path; None when nothing may stand there."""
+    """The schema of the value at a path; None if nothing is allowed there."""
     found: list[Schema] = [root]
     for part in path:
         found = [step for schema in found for choice in variants(root, schema) for step in _step(choice, part)]
@@ -70,14 +70,14 @@ def _step(schema: Schema, part: str | int) -> Iterator[Schema]:
 
 
 def keys(root: Schema, path: Path) -> list[str]:
-    """The keys that may stand in the table at a path, in the model's order."""
+    """The keys allowed in the table at a path, in the model's order."""
     schema = find(root, path)
     choices = variants(root, schema) if schema is not None else iter(())
     return list(dict.fromkeys(key for choice in choices for key in choice.get("properties", {})))
 
 
 def in_words(root: Schema, schema: Schema, key: str = "") -> str:
-    """`a number of seconds greater than 0`. The key tells the unit."""
+    """`a number of seconds greater than 0`. The key gives the unit."""
     words = list(dict.fromkeys(_one(root, choice, key) for choice in variants(root, schema)))
     return _either(words) or "any value"
 
@@ -138,7 +138,7 @@ def _shape(schema: Schema) -> str:
 
 
 def number(value: float) -> str:
-    """A number as TOML and people write it: no `.0` behind whole numbers."""
+    """A number as TOML and people write it: no `.0` after whole numbers."""
     return str(int(value)) if float(value).is_integer() else repr(value)
 
 

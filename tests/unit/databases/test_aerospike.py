@@ -310,7 +310,7 @@ def test_where_the_program_comes_from(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_another_program_than_asked_for_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = str(fake_asd.install(tmp_path / "state", tmp_path / "own" / "asd"))
-    with pytest.raises(DatabaseFailed, match=r"asks for Aerospike 8\.0, and the one on database-1 is 8\.1\.2\.0"):
+    with pytest.raises(DatabaseFailed, match=r"requires Aerospike 8\.0, but the one on database-1 is 8\.1\.2\.0"):
         find(tmp_path, monkeypatch, binary=program, version="8.0")
     (tmp_path / "state" / "version").write_text("Community 9.0.0.1")
     with pytest.raises(DatabaseFailed, match=r"Aerospike Community 9\.0\.0\.1 is not known"):

@@ -18,7 +18,7 @@ from nephoscope.study.model import Database as DatabaseSettings
 from tests.support import fake_asd
 
 ADDRESSES = ("192.0.2.1", "192.0.2.2", "192.0.2.3")
-PLACE = config.Place("/data/aerospike", "192.0.2.2", 2, 12 * GIB, None, 40 * GIB)
+PLACE = config.ServerLayout("/data/aerospike", "192.0.2.2", 2, 12 * GIB, None, 40 * GIB)
 
 WRITTEN = """\
 service {
@@ -80,9 +80,9 @@ def database(own: Aerospike | None = None, settings: dict[str, str] | None = Non
 
 def test_the_file_of_the_published_qualification() -> None:
     own = Aerospike(namespace="ssd", device="/dev/nvme1n1", destroys_data_on="/dev/nvme1n1", memory_gib=12)
-    place = config.Place("/data/aerospike", "192.0.2.2", 2, 12 * GIB, "/dev/nvme1n1", 0)
+    layout = config.ServerLayout("/data/aerospike", "192.0.2.2", 2, 12 * GIB, "/dev/nvme1n1", 0)
     settings = database(own, {"namespace.storage-engine.defrag-lwm-pct": "55"})
-    assert config.configuration(build("6.4.0.34"), place, ADDRESSES, settings) == WRITTEN
+    assert config.configuration(build("6.4.0.34"), layout, ADDRESSES, settings) == WRITTEN
 
 
 @pytest.mark.parametrize("text", ["6.0.0.10", "6.4.0.34", "7.0.0.26", "7.1.0.23", "7.2.0.17", "8.0.0.15", "8.1.2.0"])
@@ -105,8 +105,8 @@ def test_what_it_takes_for_a_setting_has_its_place() -> None:
     assert told["service"]["service-threads"] == "8"
     assert told["network"]["fabric"]["send-threads"] == "4"
     assert told["namespace"]["default-ttl"] == "30d"
-    with pytest.raises(InputError, match="its name has a space or a brace"):
-        config.configuration(build(), config.Place("/a b", "h", 1, 1, None, 1), ADDRESSES, database())
+    with pytest.raises(InputError, match="its name contains a space or a brace"):
+        config.configuration(build(), config.ServerLayout("/a b", "h", 1, 1, None, 1), ADDRESSES, database())
 
 
 @pytest.mark.parametrize(
@@ -114,8 +114,8 @@ def test_what_it_takes_for_a_setting_has_its_place() -> None:
     [
         ("service.service-threads", "8", ""),
         ("namespace.storage-engine.defrag-sleep", "500", ""),
-        ("nsup-period", "120", "is no place in Aerospike's configuration file"),
-        ("logging.console", "x", "is no place"),
+        ("nsup-period", "120", "is not a setting of Aerospike's configuration file"),
+        ("logging.console", "x", "is not a setting"),
         ("namespace.replication-factor", "3", "is set by nephoscope"),
         ("network.service.port", "3000", "is set by nephoscope"),
         ("namespace.default-ttl", "1 }\nnamespace other {", "must be words of one line"),
@@ -153,9 +153,9 @@ def test_versions() -> None:
 def test_what_an_edition_cannot_do_is_refused_before_it_is_started() -> None:
     committed = Aerospike(commit_to_device=True)
     config.require_fit(build(edition="Enterprise"), committed, 9)
-    with pytest.raises(InputError, match="of the Enterprise Edition"):
+    with pytest.raises(InputError, match="needs the Enterprise Edition"):
         config.require_fit(build(), committed, 3)
-    with pytest.raises(InputError, match="clusters of 8 servers at most, and not of 9"):
+    with pytest.raises(InputError, match="clusters of at most 8 servers, not 9"):
         config.require_fit(build(), Aerospike(), 9)
     with pytest.raises(InputError, match="no limit for a namespace's index"):
         config.require_fit(build("7.0.0.26"), Aerospike(memory_gib=1), 3)
@@ -258,8 +258,8 @@ def test_a_good_server_is_whole_and_has_no_trouble() -> None:
         ({"migrate_rx_partitions_remaining": "7"}, False, ""),
         ({"unavailable_partitions": "7"}, False, ""),
         ({"dead_partitions": "7"}, False, "7 of its partitions are dead"),
-        ({"stop_writes": "true"}, True, "it takes no writes: memory or storage is too full"),
-        ({"clock_skew_stop_writes": "true"}, True, "it takes no writes: the servers' clocks differ"),
+        ({"stop_writes": "true"}, True, "it rejects writes: memory or storage is too full"),
+        ({"clock_skew_stop_writes": "true"}, True, "it rejects writes: the servers' clocks differ"),
         ({"evicted_objects": "7"}, True, "7 records were evicted"),
         ({"hwm_breached": "true"}, True, ""),
     ],

@@ -304,7 +304,7 @@ def test_where_the_program_comes_from(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_another_version_than_asked_for_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = str(fake_cockroach.install(tmp_path / "state", tmp_path / "own" / "cockroach"))
-    with pytest.raises(DatabaseFailed, match=r"asks for CockroachDB 22\.1\.60, and the one on database-1 is v22\.1\.6"):
+    with pytest.raises(DatabaseFailed, match=r"requires CockroachDB 22\.1\.60, but the one on database-1 is v22\.1\.6"):
         find(tmp_path, monkeypatch, binary=program, version="22.1.60")
     monkeypatch.setattr(cockroachdb_commands, "OLDEST_VERSION", (22, 2))
     with pytest.raises(DatabaseFailed, match="too old"):

@@ -55,11 +55,11 @@ def test_the_next_controller_finds_the_servers_changes_nothing_and_stops_them(
         await next_one.stop(again)
         assert fake_cockroach.State(tmp_path / "state").up() == []
         third, later = a_controllers_view(address, tmp_path)
-        with pytest.raises(TargetLost, match=r"s/c/t-1 is not up any more: .*connection refused"):
+        with pytest.raises(TargetLost, match=r"s/c/t-1 is no longer running: .*connection refused"):
             await third.attach(later, settings, log)
         await third.stop(later)
         (tmp_path / "two" / "data" / "cockroach" / "cluster").write_text("another")
-        with pytest.raises(TargetLost, match="the data folder of two is of another cluster"):
+        with pytest.raises(TargetLost, match="the data folder of two belongs to another cluster"):
             await third.attach(later, settings, log)
 
     with sshd(tmp_path / "sshd") as running:

@@ -258,7 +258,7 @@ def test_another_major_version_than_asked_for_is_refused(tmp_path: Path) -> None
     async def nothing(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         raise AssertionError("it came up")
 
-    with pytest.raises(DatabaseFailed, match=r"asks for PostgreSQL 9\.6, and the embedded server is 18"):
+    with pytest.raises(DatabaseFailed, match=r"requires PostgreSQL 9\.6, and the embedded server is 18"):
         with_server(tmp_path, nothing, DatabaseSettings(version="9.6"))
 
 

@@ -52,7 +52,7 @@ def test_the_next_controller_finds_the_server_with_its_data_and_stops_it(tmp_pat
             while server.running():  # noqa: ASYNC110 - the first controller's view sends no event
                 await asyncio.sleep(0.05)
         third, later = a_controllers_view(address, tmp_path)
-        with pytest.raises(TargetLost, match="is not up any more"):
+        with pytest.raises(TargetLost, match="is no longer running"):
             await third.attach(later, SETTINGS, log)
 
     with sshd(tmp_path / "sshd") as running:

@@ -107,5 +107,5 @@ def test_a_server_that_does_not_come_up_says_why(tmp_path: Path) -> None:
     async def story(*_: object) -> None:
         raise AssertionError("it must not come up")
 
-    with pytest.raises(DatabaseFailed, match="Valkey did not come up"):
+    with pytest.raises(DatabaseFailed, match="Valkey did not start"):
         with_server(tmp_path, story, **{"no-such-setting": "1"})

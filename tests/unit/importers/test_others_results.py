@@ -162,7 +162,7 @@ def test_perfkit_samples_of_one_name_are_left_out_and_times_are_better_low(tmp_p
     (trial,) = study.trials
     assert (trial.machine.name, trial.cpus, trial.started_unix_ms) == ("gcp-n2-standard-8", 8, 1700000000500)
     assert {one.metric for one in trial.measurements} == {"Coremark Score", "Latency"}
-    assert study.left_out == ["coremark a1: part: 2 samples of one name with other labels"]
+    assert study.left_out == ["coremark a1: part: 2 samples with one name but different labels"]
     directions = {one.name: one.direction for one in study.benchmarks[0].metrics}
     assert directions == {"Coremark Score": Direction.HIGHER, "Latency": Direction.LOWER}
 

@@ -53,7 +53,7 @@ def test_a_missing_tool_has_a_hint() -> None:
 def test_a_tool_that_hangs_is_killed_with_all_it_started() -> None:
     marker = f"nephoscope-test-{os.getpid()}-hang"
     started = time.monotonic()
-    with pytest.raises(ToolTimedOut, match="did not end within"):
+    with pytest.raises(ToolTimedOut, match="did not finish within"):
         asyncio.run(
             LocalRemote([0]).execute(Command(["bash", "-c", f"exec -a {marker} sleep 60 & sleep 60"], timeout_s=0.5))
         )

@@ -106,10 +106,10 @@ def test_a_missing_tool_a_missing_file_and_a_tool_that_hangs(server: Server, tmp
         remote = remote_to(server.address, tmp_path / "there")
         with pytest.raises(ToolMissing, match="no-such-tool is not installed on host"):
             await remote.execute(Command(["no-such-tool"], timeout_s=5))
-        with pytest.raises(OutputUnreadable, match="is not there"):
+        with pytest.raises(OutputUnreadable, match="does not exist"):
             await remote.download(str(tmp_path / "nothing"), tmp_path / "here")
         hanging = ["bash", "-c", f"echo said >&2; exec -a {marker} sleep 60 & sleep 60"]
-        with pytest.raises(ToolTimedOut, match="did not end within 1 s and was killed; it said: said"):
+        with pytest.raises(ToolTimedOut, match="did not finish within 1 s and was killed; it said: said"):
             await remote.execute(Command(hanging, timeout_s=0.6))
         assert processes_with(marker) == []
         left = await remote.execute(Command(["bash", "-c", f"exec -a {marker} sleep 60 &"], timeout_s=20))
@@ -338,7 +338,7 @@ def test_a_host_that_stays_away_is_lost(server: Server, tmp_path: Path) -> None:
         running = asyncio.create_task(remote.execute(Command(["sleep", "30"], timeout_s=40), save_as=tmp_path / "lost"))
         await _until((tmp_path / "there/jobs/t1-1.lost/pid").exists)
         wire.cut()
-        with pytest.raises(MachineLost, match=r"has been away for 0 s|has been away for 1 s"):
+        with pytest.raises(MachineLost, match=r"was unreachable for 0 s|was unreachable for 1 s"):
             await running
         remote._link._patience_s = 60.0  # a lost host is not waited for again
         started = time.monotonic()
@@ -368,7 +368,7 @@ def test_a_host_that_lets_us_in_and_answers_nothing_is_lost(tmp_path: Path, monk
         hung.touch()
         for asked in (remote.end_all(), remote.start(["true"], log=tmp_path / "log")):
             started = time.monotonic()
-            with pytest.raises(MachineLost, match="lets us in, and no command comes to an end"):
+            with pytest.raises(MachineLost, match="connected, but commands hang"):
                 await asked
             assert time.monotonic() - started < 3
         await remote.close()
@@ -401,7 +401,7 @@ def test_a_host_that_cannot_be_entered_says_why(server: Server, tmp_path: Path) 
     of_another_host = (tmp_path / "stranger.pub").read_text()
     nobody = replace(server.address, port=free_port())
     cases: list[tuple[SshAddress, type[Exception], str]] = [
-        (replace(server.address, key_file=stranger), AccessDenied, "lets us not in"),
+        (replace(server.address, key_file=stranger), AccessDenied, "rejected the login"),
         (replace(server.address, host_key=of_another_host), HostKeyRefused, "another host key"),
         (nobody, MachineUnreachable, "cannot be reached"),
         (replace(server.address, jump=nobody), MachineUnreachable, "cannot be reached"),

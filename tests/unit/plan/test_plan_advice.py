@@ -17,9 +17,9 @@ def test_a_sound_study_has_no_warning() -> None:
 @pytest.mark.parametrize(
     ("replicates", "expected"),
     [
-        (5, "5 replicates give intervals of the median with 93.75% coverage, not 95 %; 6 are needed, 1 more"),
-        (4, "4 replicates give intervals of the median with 87.50% coverage, not 95 %; 6 are needed, 2 more"),
-        (1, "1 replicate has no interval at all; 6 are needed, 5 more"),
+        (5, "5 replicates give intervals of the median with 93.75% coverage, not 95 %; 6 are needed: add 1"),
+        (4, "4 replicates give intervals of the median with 87.50% coverage, not 95 %; 6 are needed: add 2"),
+        (1, "1 replicate gives no interval at all; 6 are needed: add 5"),
     ],
 )
 def test_few_replicates(replicates: int, expected: str) -> None:
@@ -29,7 +29,7 @@ def test_few_replicates(replicates: int, expected: str) -> None:
 def test_an_edition_with_fewer_runs_than_published() -> None:
     entry = BenchmarkEntry(uses="tpcc", name="as-2022", parameters={"edition": "cr2022"})
     few, enough = (warnings_for(study(replicates=n, benchmarks=[entry]), 1) for n in (3, 4))
-    assert "as-2022: cr2022 took 4 runs of each point, and 3 are planned" in few
+    assert "as-2022: cr2022 ran each point 4 times; this plan runs it 3 times" in few
     assert not [warning for warning in enough if "cr2022" in warning]
 
 
@@ -50,7 +50,8 @@ def test_many_claims() -> None:
     beyond = study(configurations=configurations("a", "b", "c", "d", "e", "f"))
     assert expand(beyond, BENCHMARKS).warnings == [
         (
-            "30 comparisons (15 pairs of configurations x 2 headline metrics), but 6 against 6 replicates decide at "
+            "30 comparisons (15 pairs of configurations x 2 headline metrics), but 6 against 6 replicates can decide "
+            "at "
             "most 23 at once (Holm, 5 %); 7 replicates are needed"
         )
     ]
@@ -59,5 +60,5 @@ def test_many_claims() -> None:
 def test_equal_configurations_are_called_an_a_a_comparison() -> None:
     twins = [Configuration(name="a"), Configuration(name="b", price_usd_per_hour=1), *configurations("c")]
     assert expand(study(configurations=twins), BENCHMARKS).warnings == [
-        "configurations a, b differ in name or price alone: an A/A comparison: differences are noise"
+        "configurations a, b differ only in name or price: an A/A comparison, whose differences are noise"
     ]

@@ -15,10 +15,10 @@ def configuration(name: str = "a", provider: str = "aws", **database: Any) -> Co
     return Configuration.model_validate({"name": name, "provider": provider, "database": database})
 
 
-def test_a_fresh_cluster_loads_anew_unless_a_bucket_outlives_it() -> None:
+def test_a_fresh_cluster_loads_again_unless_a_bucket_outlives_it() -> None:
     before = Before("fresh")
     assert [before.of(configuration(), SIZE) for _ in range(2)] == [MAKE_S + LOAD_S + RESTORE_S] * 2
-    assert any(note.startswith("aws: every trial loads its data set anew") for note in before.notes())
+    assert any(note.startswith("aws: every trial loads its data set again") for note in before.notes())
     kept = Before("fresh")
     stored = {"system": "cockroachdb", "fixtures": "s3://bucket/sets"}
     assert kept.of(configuration(**stored), SIZE) == MAKE_S + LOAD_S + RESTORE_S

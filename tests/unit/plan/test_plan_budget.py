@@ -35,7 +35,9 @@ def test_too_long_and_too_dear() -> None:
 
 def test_a_limit_that_cannot_be_checked_is_not_kept() -> None:
     with pytest.raises(
-        InputError, match=r"\$5\.00 are allowed, but .* not known \(here: local machine: no price given\)"
+        InputError,
+        match=r"the budget is \$5\.00, but the plan's price is not known \(here: local machine: no price "
+        r"given\)",
     ):
         check_budget(HALF_PRICED, Budget(max_usd=5))
 

@@ -172,5 +172,5 @@ def test_one_missing_price_leaves_the_total_unknown_and_not_too_small() -> None:
 def test_an_unknown_benchmark_and_parameters_that_do_not_fit() -> None:
     with pytest.raises(InputError, match=r"no benchmark 'net'; hint: there are: cpu, disk"):
         expand(study(benchmarks=[BenchmarkEntry(uses="net")]), BENCHMARKS)
-    with pytest.raises(InputError, match="parameters of benchmark 'cpu' do not fit"):
+    with pytest.raises(InputError, match="parameters of benchmark 'cpu' are not valid"):
         expand(study(benchmarks=[BenchmarkEntry(uses="cpu", parameters={"duration_s": -1})]), BENCHMARKS)

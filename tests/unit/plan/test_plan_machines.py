@@ -18,10 +18,10 @@ def test_a_configuration_with_too_few_machines_is_left_out_and_said() -> None:
     assert {(one.intent.configuration_name, one.intent.benchmark.name) for one in plan.trials} == {
         ("alone", "cpu"), ("pair", "cpu"), ("pair", "wire"), ("three", "cpu"), ("three", "wire"),
     }  # fmt: skip
-    assert "wire needs 2 machines, and alone has 1: it is left out there" in plan.warnings
+    assert "wire needs 2 machines, but alone has 1: skipped there" in plan.warnings
     assert [one.intent.position for one in plan.trials] == [1, 2, 3, 4, 5]
 
 
 def test_a_benchmark_that_fits_nowhere_is_refused() -> None:
-    with pytest.raises(InputError, match="'wire' needs 2 machines, and no configuration has so many"):
+    with pytest.raises(InputError, match="'wire' needs 2 machines, but no configuration has that many"):
         expand(study(configurations=[Configuration(name="alone")], benchmarks=BOTH), BENCHMARKS)

@@ -39,7 +39,8 @@ def test_the_log_of_postgresql_does_not_fit_on_one_gib() -> None:
         planned(1)
     assert caught.value.exit_code == 2
     assert caught.value.message == (
-        "tpcc needs 5.25 GiB on each database machine of quorum, as postgres keeps it with its log, and its disk has "
+        "tpcc needs 5.25 GiB on each database machine of quorum (as postgres stores it, with its log), but its disk "
+        "has "
         "1 GiB"
     )
     assert "`max_wal_size`" in caught.value.hint
@@ -54,7 +55,7 @@ def test_one_server_keeps_no_log_for_others() -> None:
 
 
 def test_data_alone_may_be_too_large() -> None:
-    with pytest.raises(InputError, match=r"fio needs 2.00 GiB on each database machine of quorum, and its disk has 1 "):
+    with pytest.raises(InputError, match=r"fio needs 2.00 GiB on each database machine of quorum, but its disk has 1 "):
         planned(1, uses="fio", parameters="file_size_mib = 2048")
     assert planned(2, uses="fio", parameters="file_size_mib = 2048") == 2
 

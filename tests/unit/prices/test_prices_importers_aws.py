@@ -27,8 +27,8 @@ def test_aws_bulk_file(tmp_path: Path) -> None:
     assert {row.date for row in found.rows} == {"2026-02-03"}
     assert found.rows[1].note == "876 USD upfront over 8760 h, and 0.01 USD/h"
     assert found.skipped == {
-        "machine with another operatingSystem than Linux": 1,
-        "place The Moon, whose region code is not known": 1,
+        "machine whose operatingSystem is not Linux": 1,
+        "place The Moon, with an unknown region code": 1,
         "product family Dedicated Host": 1,
         "place of type AWS Outposts": 1,
     }

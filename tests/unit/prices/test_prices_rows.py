@@ -88,7 +88,7 @@ def test_columns_are_checked_first(header: str, words: str) -> None:
 
 
 def test_a_tier_has_a_width() -> None:
-    with pytest.raises(InputError, match=r"a\.csv:2: Value error, the tier ends at 5, before it begins at 10"):
+    with pytest.raises(InputError, match=r"a\.csv:2: Value error, the tier ends at 5, before it starts at 10"):
         parse_csv(f"{HEADER},above,up_to\n{GOOD},10,5\n", "a.csv")
 
 

@@ -124,7 +124,7 @@ def test_disks_that_are_apart_have_a_filesystem_and_a_folder_each(root: Path) ->
 def test_a_disk_that_does_not_come_is_said_and_not_replaced_by_another(root: Path) -> None:
     (root / "disks").write_text(DISKS)
     said, done = booted(root, BootPlan("nephoscope", KEY, None, local_ssds=3))
-    assert "3 disks (local) were asked for, there are 2" in said
+    assert "3 disks (local) were requested, but 2 exist" in said
     assert "mkfs" not in done
 
 

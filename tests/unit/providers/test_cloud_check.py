@@ -46,7 +46,7 @@ def test_what_can_be_asked_for_is_planned_and_what_says_too_little_is_not(reques
     [
         (request_of().configuration, {"database_machine": {"type": "m6i.large", "volumes": TOO_MANY}}, "12 volumes"),
         (request_to_azure().configuration, {"other_zones": ["4"]}, "no zone '4'"),
-        (request_to_azure(cloud={"placement_group": "spread"}).configuration, {}, "spreads no machines"),
+        (request_to_azure(cloud={"placement_group": "spread"}).configuration, {}, "cannot spread machines"),
         (request_to_azure(cloud={"image": "a:b:c:latest"}).configuration, {}, "no image"),
     ],
 )
@@ -56,5 +56,5 @@ def test_what_a_cloud_has_not_is_refused(configuration: Configuration, more: dic
 
 
 def test_a_plan_is_refused_before_any_trial_is() -> None:
-    with pytest.raises(InputError, match="configuration 'm6i' does not say how aws makes its machines"):
+    with pytest.raises(InputError, match="configuration 'm6i' does not say how aws should create its machines"):
         planning.plan(planning.load(STUDY, "on-aws.toml"))

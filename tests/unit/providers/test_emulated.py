@@ -94,14 +94,14 @@ def test_who_is_not_root_or_asks_for_too_much_is_told(tmp_path: Path, monkeypatc
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(EnvironmentProblem, match="only root can emulate machines"):
         asyncio.run(EmulatedProvider().create(request))
-    with pytest.raises(InputError, match="asks for machines of 4096 CPUs"):
+    with pytest.raises(InputError, match="requests machines with 4096 CPUs"):
         emulated._plan("c0ffee", request, emulated._types(request.configuration), set(), "")
 
 
 def test_what_does_not_end_on_this_machine_is_no_defect(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emulated, "_SCRIPT_TIMEOUT_S", 0.2)
     began = time.monotonic()
-    with pytest.raises(EnvironmentProblem, match="did not come or go within 0 s"):
+    with pytest.raises(EnvironmentProblem, match="did not start or stop within 0 s"):
         asyncio.run(emulated._run("sleep 60; true"))
     assert time.monotonic() - began < 5  # also what the script waits for is ended
 

@@ -175,7 +175,7 @@ def test_where_hosts_are() -> None:
     assert parse_destination("me@10.0.0.1:2222", Ssh(), None) == SshAddress("10.0.0.1", 2222, "me")
     assert parse_destination("2001:db8::1", Ssh(), None) == SshAddress("2001:db8::1")
     for wrong in ("", "me@", "host:port"):
-        with pytest.raises(InputError, match="is no host"):
+        with pytest.raises(InputError, match="is not a host"):
             parse_destination(wrong, Ssh(), None)
     with pytest.raises(InputError, match="'a' stands twice"):
         hosts_of(["a", "b", "a"], Ssh())

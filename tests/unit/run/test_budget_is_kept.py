@@ -25,7 +25,7 @@ from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import CapacityLacking, MachineLost
 from nephoscope.plan.before import GIVE_BACK_S, MAKE_S
 from nephoscope.providers.base import Cluster, ClusterRequest
-from nephoscope.providers.fake import FakeProvider, idle_looks
+from nephoscope.providers.fake import FakeProvider, idle_answers
 from nephoscope.run.clock import FakeClock
 from nephoscope.run.conductor import Conductor, Rules
 from nephoscope.run.ledger import Limits, OwnLedger
@@ -115,7 +115,7 @@ class Billing(FakeProvider):
             answer = fake_program(argv, stdin)
             return answer if argv[1:] == ["--version"] else replace(answer, takes_s=self.draws.uniform(0, self.run_s))
 
-        remote = Working({**idle_looks(8), PROGRAM: program}, FakeClock())  # type: ignore[dict-item]
+        remote = Working({**idle_answers(8), PROGRAM: program}, FakeClock())  # type: ignore[dict-item]
         return MachineHandle(name, remote, "192.0.2.1", tuple(range(8)), "/fake")
 
 
@@ -203,7 +203,7 @@ def test_machines_end_themselves_with_their_money(tmp_path: Path) -> None:
 
 
 class Outliving(Billing):
-    """Its machines go on when the controller dies."""
+    """Its machines live on when the controller dies."""
 
     detached = True
 

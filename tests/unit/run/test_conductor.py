@@ -198,7 +198,7 @@ def test_a_cluster_may_serve_all_trials_of_a_configuration(tmp_path: Path) -> No
 
 
 def test_kept_clusters_need_room_for_all_configurations(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="keeps 2 clusters at once, and 1 are allowed"):
+    with pytest.raises(InputError, match="keeps 2 clusters at once, but only 1 are allowed"):
         conducted(fleet(tmp_path / "r", placement="per-configuration"))
     study = fleet(tmp_path / "s", placement="per-configuration")
     world = replace(study.world, providers={"fake": One({PROGRAM: fake_program}, study.clock)})

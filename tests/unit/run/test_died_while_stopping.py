@@ -44,7 +44,7 @@ class DiesWhileStopping(FakeDatabase):
 
 class Stopped(FakeDatabase):
     async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        raise TargetLost("it is not up any more")
+        raise TargetLost("it is no longer running")
 
 
 def test_a_database_that_was_stopped_by_a_controller_that_died_is_not_missed(tmp_path: Path) -> None:

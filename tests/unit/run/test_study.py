@@ -199,7 +199,7 @@ def test_a_plan_may_grow_freely_and_loses_trials_only_with_replan(tmp_path: Path
     adopt_plan(study.folder, text, plan(load(text, "s.toml")), replan=False)
     assert states(study.folder).count("finished") == TRIALS
     assert states(study.folder).count("planned") == 4
-    with pytest.raises(InputError, match="28 trials, of which 4 are not in this one") as caught:
+    with pytest.raises(InputError, match="28 trials, of which 4 are missing from this one") as caught:
         adopt_plan(study.folder, STUDY, plan(load(STUDY, "s.toml")), replan=False)
     assert "--replan" in caught.value.hint
     assert study.folder.study_text() == text

@@ -15,8 +15,8 @@ from tests.unit.study.study_example import LAPTOP, MINIMAL, MODELS, ROOT
 DATA = ROOT / "tests" / "data" / "studies"
 CASES = tomllib.loads((DATA / "problems.toml").read_text(encoding="utf-8"))
 NAME_WANTED = (
-    "wanted: text in quotes: lower-case letters, digits, dots and dashes, at most 63, the first one a letter or a "
-    "digit (becomes the name of the results folder)"
+    "expected: text in quotes: lower-case letters, digits, dots and dashes, at most 63, the first one a letter or a "
+    "digit (also the name of the results folder)"
 )
 JOB = '{ name = "r", mode = "randread", block_size_kib = 4 }'
 
@@ -100,21 +100,21 @@ def test_a_wrong_unit_in_a_list_of_inline_tables_is_found_on_its_own_line_and_is
 def test_a_list_whose_elements_are_all_wrong_is_not_too_short_as_well() -> None:
     wrong = JOB.replace("randread", "read")
     assert problems(with_benchmark(f'uses = "fio"\nparameters.jobs = [{wrong}]')) == [
-        's.toml:5: benchmarks[0].parameters.jobs[0].mode: "read" is not allowed; wanted: "randread" or "randwrite"'
+        's.toml:5: benchmarks[0].parameters.jobs[0].mode: "read" is not allowed; expected: "randread" or "randwrite"'
     ]
     assert problems(with_benchmark('uses = "fio"\nparameters.jobs = []')) == [
-        "s.toml:5: benchmarks[0].parameters.jobs: [] is not allowed; wanted: a list of at least 1, each a table"
+        "s.toml:5: benchmarks[0].parameters.jobs: [] is not allowed; expected: a list of at least 1, each a table"
     ]
 
 
 def test_missing_keys_are_reported_at_their_table() -> None:
     assert problems(with_benchmark('uses = "fio"\n\n[benchmarks.parameters]')) == [
-        "s.toml:6: benchmarks[0].parameters.jobs: missing; wanted: a list of at least 1, each a table"
+        "s.toml:6: benchmarks[0].parameters.jobs: missing; expected: a list of at least 1, each a table"
     ]
     assert problems("") == [
         f"s.toml:1: name: missing; {NAME_WANTED}",
-        "s.toml:1: configurations: missing; wanted: a list of at least 1, each a table (what is compared)",
-        "s.toml:1: benchmarks: missing; wanted: a list of at least 1, each a table (how it is measured)",
+        "s.toml:1: configurations: missing; expected: a list of at least 1, each a table (what to compare)",
+        "s.toml:1: benchmarks: missing; expected: a list of at least 1, each a table (how to measure it)",
     ]
 
 
@@ -127,21 +127,21 @@ def test_a_rule_of_the_benchmark_itself_keeps_its_words() -> None:
 def test_names_that_stand_twice_show_both_lines() -> None:
     text = MINIMAL.replace("[[benchmarks]]", '[[configurations]]\nname = "a"\n[[benchmarks]]')
     assert problems(text + '[[benchmarks]]\nuses = "tpcc"\n') == [
-        's.toml:5: configurations[1].name: "a" stands twice, first at line 3; names must be unique',
-        's.toml:9: benchmarks[1].uses: "tpcc" stands twice, first at line 7; give one of them a `name` of its own',
+        's.toml:5: configurations[1].name: "a" appears twice, first at line 3; names must be unique',
+        's.toml:9: benchmarks[1].uses: "tpcc" appears twice, first at line 7; give one of them a `name` of its own',
     ]
 
 
 def test_a_name_of_one_benchmark_and_a_use_of_another_clash() -> None:
     text = MINIMAL + '[[benchmarks]]\nuses = "stress-ng"\nname = "tpcc"\n'
     assert problems(text) == [
-        's.toml:8: benchmarks[1].name: "tpcc" stands twice, first at line 5; names must be unique'
+        's.toml:8: benchmarks[1].name: "tpcc" appears twice, first at line 5; names must be unique'
     ]
 
 
 def test_a_unit_of_the_same_kind_is_converted_and_a_share_has_its_sign_taken_off() -> None:
     lines = problems('equivalence_margin_percent = "2 %"\n' + MINIMAL + "[budget]\nmax_minutes = 90\n")
-    assert lines[0].endswith("; without quotes and unit: equivalence_margin_percent = 2")
+    assert lines[0].endswith("; write it without quotes and unit: equivalence_margin_percent = 2")
     assert (
         lines[1]
         == 's.toml:8: budget.max_minutes: unknown key; did you mean "max_hours"? It is in hours: max_hours = 1.5'
@@ -150,7 +150,7 @@ def test_a_unit_of_the_same_kind_is_converted_and_a_share_has_its_sign_taken_off
 
 def test_a_benchmark_runs_on_configurations_of_its_study() -> None:
     said = problems(with_benchmark('uses = "tpcc"\nconfigurations = ["a", "other"]'))
-    assert said == ['s.toml:5: benchmarks[0].configurations[1]: no configuration "other"; there are: a']
+    assert said == ['s.toml:5: benchmarks[0].configurations[1]: unknown configuration "other"; there are: a']
 
 
 def test_a_study_of_a_newer_format() -> None:
@@ -159,9 +159,9 @@ def test_a_study_of_a_newer_format() -> None:
 
 
 def test_zero_replicates_and_a_bad_name() -> None:
-    least = "(6 is the least with a 95 % interval of the median)"
+    least = "(6 is the minimum for a 95 % interval of the median)"
     assert problems("replicates = 0\n" + MINIMAL.replace('"s"', '"My Study"')) == [
-        f"s.toml:1: replicates: 0 is not allowed; wanted: a whole number from 1 to 1000 {least}",
+        f"s.toml:1: replicates: 0 is not allowed; expected: a whole number from 1 to 1000 {least}",
         f's.toml:2: name: "My Study" is not allowed; {NAME_WANTED}',
     ]
 
@@ -239,21 +239,21 @@ def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
 def test_a_dsn_that_is_no_address_of_one_server_is_refused(dsn: str) -> None:
     (line,) = problems(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'))
     assert line.startswith("s.toml:5: configurations[0].database.dsn: is not the address of one server")
-    assert "wanted: postgresql://user@host:port/database" in line
+    assert "expected: postgresql://user@host:port/database" in line
 
 
 @pytest.mark.parametrize(
     ("text", "line", "hint"),
     [
-        ('name = "s"\nreplicates = 3 s\n', 2, "a number has no unit behind it"),
+        ('name = "s"\nreplicates = 3 s\n', 2, "a number must not be followed by a unit"),
         ("name = s\n", 1, "text needs quotes"),
-        ('name = "s"\nname = "t"\n', 2, "a key may stand only once"),
+        ('name = "s"\nname = "t"\n', 2, "a key may appear only once"),
         ('\nname = "s\n', 2, "a closing quote is missing"),
-        ("[budget\n", 1, "a table is written [name]"),
-        ("[budget]\n[budget]\n", 2, "a table may stand only once"),
+        ("[budget\n", 1, "write a table as [name]"),
+        ("[budget]\n[budget]\n", 2, "a table may appear only once"),
         ("x = [1, 2", 1, "a closing bracket"),
         ("just words\n", 1, "write `key = value`"),
-        ("x = {\n a = 1 }", 1, "stands on one line"),
+        ("x = {\n a = 1 }", 1, "must be on one line"),
     ],
 )
 def test_text_that_is_not_toml(text: str, line: int, hint: str) -> None:
@@ -267,7 +267,7 @@ def test_text_that_is_not_toml(text: str, line: int, hint: str) -> None:
     ["a = " + "[" * 3000 + "]" * 3000, "a = " + "[" * 300 + "]" * 300, "a = 0x" + "f" * 9000, "a = " + "9" * 5000],
 )
 def test_what_no_study_holds_is_refused_shortly(text: str) -> None:
-    assert problems(text) == ["s.toml:1: no study: nested too deeply, or a number too long to be one"]
+    assert problems(text) == ["s.toml:1: not a study: nested too deeply, or a number is too long"]
 
 
 def test_text_that_is_not_unicode() -> None:
@@ -292,7 +292,7 @@ def test_everything_wrong_at_once() -> None:
 )
 def test_a_fake_machine_with_a_real_database_is_refused(database: str, place: str) -> None:
     (line,) = problems(with_configuration(f'name = "a"\nprovider = "fake"\n{database}'))
-    assert line == f's.toml:{place}: provider "fake" has no machine for a real server; give `database.system = "fake"`'
+    assert line == f's.toml:{place}: provider "fake" has no machine for a real server; set `database.system = "fake"`'
 
 
 def test_a_fake_machine_needs_no_database_for_what_drives_none() -> None:
@@ -331,27 +331,30 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
 @pytest.mark.parametrize(
     ("configuration", "problem"),
     [
-        ('name = "a"\ncloud = { image = "i", ingress = "10.0.0.0/16" }', "has a meaning with aws, azure, gcp alone"),
-        ('name = "a"\ndatabase_machine.volumes = [{ kind = "gp3", size = 1 }]', "has a meaning with aws, azure, gcp"),
-        ('name = "a"\ndatabase_machine.disks = "apart"', "has a meaning with aws, azure, gcp alone"),
+        ('name = "a"\ncloud = { image = "i", ingress = "10.0.0.0/16" }', "only providers aws, azure, gcp support this"),
+        (
+            'name = "a"\ndatabase_machine.volumes = [{ kind = "gp3", size = 1 }]',
+            "only providers aws, azure, gcp support this",
+        ),
+        ('name = "a"\ndatabase_machine.disks = "apart"', "only providers aws, azure, gcp support this"),
         (
             f'{AWS}database_machine = {{ type = "i", local_ssds = 2, disks = "apart" }}',
             '"postgres" has one data folder',
         ),
-        (f'{AWS}database_machine.cpu_platform = "x"', 'has a meaning with provider "gcp" alone'),
-        (f'{AWS}database_machine.local_ssd_interface = "scsi"', "elsewhere the type of the machine decides it"),
+        (f'{AWS}database_machine.cpu_platform = "x"', 'only provider "gcp" supports this'),
+        (f'{AWS}database_machine.local_ssd_interface = "scsi"', "elsewhere the machine type decides it"),
         (
             f'{AWS}database_machine.volumes = [{{ kind = "gp3", size = 1, interface = "nvme" }}]',
-            "volumes[0].interface: has a meaning with provider",
+            'volumes[0].interface: only provider "gcp" supports this',
         ),
         ('name = "a"\nprovider = "gcp"\ndatabase_machine.local_ssd_interface = "scsi"', "there are no `local_ssds`"),
-        (f'{AWS}cloud = {{ image = "i", ingress = "0.0.0.0/0" }}', "lets in more than 65,536 addresses"),
-        (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is no IPv4 network"),
-        (f'{AZURE}zone = "eastus-1"', 'zone: "eastus-1" is no zone of azure'),
-        (f'{AZURE}zone = "1"\nother_zones = ["2", "4"]', 'other_zones[1]: "4" is no zone of azure'),
+        (f'{AWS}cloud = {{ image = "i", ingress = "0.0.0.0/0" }}', "allows more than 65,536 addresses"),
+        (f'{AWS}cloud = {{ image = "i", ingress = "here" }}', "is not an IPv4 network"),
+        (f'{AZURE}zone = "eastus-1"', 'zone: "eastus-1" is not a zone of azure'),
+        (f'{AZURE}zone = "1"\nother_zones = ["2", "4"]', 'other_zones[1]: "4" is not a zone of azure'),
         (
             f'{AWS}database_machine = {{ local_ssds = 1, volumes = [{{ kind = "gp3", size = 1 }}] }}',
-            "the data folder is on `volumes` or on local SSDs",
+            "the data folder is either on `volumes` or on local SSDs",
         ),
     ],
 )
@@ -375,13 +378,13 @@ def test_cockroachdb_is_driven_in_its_own_dialect() -> None:
         load_study(text, "s.toml", models)
     where = "s.toml:6: configurations[0].database.system"
     assert str(caught.value) == (
-        f'{where}: benchmark "tpcc" speaks postgres: give it `parameters.dialect = "cockroachdb"`'
+        f'{where}: benchmark "tpcc" uses the SQL dialect postgres: set `parameters.dialect = "cockroachdb"`'
     )
     spoken = text.replace('uses = "tpcc"', 'uses = "tpcc", parameters = { dialect = "cockroachdb" }')
     assert load_study(spoken, "s.toml", models).configurations[0].database.secure is None
-    with pytest.raises(StudyError, match="speaks cockroachdb"):
+    with pytest.raises(StudyError, match="uses the SQL dialect cockroachdb"):
         load_study(spoken.replace('system = "cockroachdb"', "connections = 3"), "s.toml", models)
-    with pytest.raises(StudyError, match="leave `dsn` out"):
+    with pytest.raises(StudyError, match="remove `dsn`"):
         load_study(f'{spoken}dsn = "postgresql://me@db/x"\n', "s.toml", models)
 
 

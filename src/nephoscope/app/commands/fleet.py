@@ -93,9 +93,9 @@ def clean(folder: Folder) -> None:
             f"these clusters could not be deleted: {', '.join(found.left)}",
             hint="delete them in the provider's console: they may cost money",
         )
-    if found.not_asked:
+    if found.unreachable:
         raise CleanupFailed(
-            f"these machines did not answer, and a load may still run there: {'; '.join(found.not_asked)}",
+            f"these machines did not answer, and a load may still run there: {'; '.join(found.unreachable)}",
             hint="run `nephoscope clean` again once they answer; the load ends at its deadline, or when the next study "
             "starts there",
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from nephoscope.checks.registry import overall
 from nephoscope.model.records import PlannedTrial, VerdictKind
-from nephoscope.run.cleaning import Cleaned, clean, find
+from nephoscope.run.cleaning import CleanupResult, clean, find
 from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import ENDS, STOPS, State
 from nephoscope.run.study import study_key
@@ -74,7 +74,7 @@ def _left_s(rows: list[tuple[PlannedTrial, Trial]], states: dict[str, State]) ->
     return left * (took / expected if expected > 0 else 1.0)
 
 
-async def clean_up(folder: ResultsFolder, world: World) -> Cleaned:
+async def clean_up(folder: ResultsFolder, world: World) -> CleanupResult:
     """Gives back every cluster of the folder's study that any provider of its plan still lists.
 
     Raises:
@@ -83,8 +83,8 @@ async def clean_up(folder: ResultsFolder, world: World) -> Cleaned:
     rows, key = [planned for planned, _ in folder.planned()], study_key(folder)
     names = sorted({str(planned.intent.configuration["provider"]) for planned in rows})
     providers = [world.providers[name] for name in names if name in world.providers]
-    not_asked = await find(providers, key, rows)
-    return replace(await clean(providers, key, world.clock), not_asked=not_asked)
+    unreachable = await find(providers, key, rows)
+    return replace(await clean(providers, key, world.clock), unreachable=unreachable)
 
 
 def created(folder: ResultsFolder) -> int:

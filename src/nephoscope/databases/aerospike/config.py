@@ -12,14 +12,14 @@ from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.model import Database as DatabaseSettings
 
 PORT, FABRIC_PORT, HEARTBEAT_PORT = 22_300, 22_301, 22_302
-"""Not 3000 to 3002: a server of the machine's own must not be disturbed. Below the ports that a kernel hands out."""
+"""Not 3000 to 3002: the machine's own server must not be disturbed. Below the kernel's ephemeral ports."""
 OLDEST, NEWEST = (6, 0), (8, 1)
 """Versions whose configuration is known."""
 COMMUNITY_SERVERS = 8
-"""The most that the Community Edition makes a cluster of."""
+"""The largest cluster of the Community Edition."""
 _MIN_CONNECTIONS = 1024
 _MORE_CONNECTIONS = 512
-"""Beside the load generator's: of the other servers, of looks."""
+"""Connections besides the load generator's: from other servers and for inspection."""
 _SAID = re.compile(r"Aerospike (\w+) Edition build ((\d+)\.(\d+)(\.\d+)*\S*)")
 
 Tree = dict[str, "str | list[str] | Tree"]
@@ -35,7 +35,7 @@ class Build:
 
     @property
     def community(self) -> bool:
-        """Without what is the Enterprise Edition's alone."""
+        """True if features of the Enterprise Edition are missing."""
         return self.edition == "Community"
 
     def __str__(self) -> str:
@@ -50,40 +50,42 @@ def build_of(said: str) -> Build:
     """
     match = _SAID.search(said)
     if match is None:
-        raise DatabaseFailed(f"`asd --version` says {said.strip()[:100]!r}, and that is no version of Aerospike")
+        raise DatabaseFailed(
+            f"unexpected format: `asd --version` printed {said.strip()[:100]!r}, which is not a version of Aerospike"
+        )
     build = Build(match[1], match[2], (int(match[3]), int(match[4])))
     if not OLDEST <= build.version <= NEWEST:
         known = " to ".join(".".join(map(str, version)) for version in (OLDEST, NEWEST))
         raise DatabaseFailed(
-            f"{build} is not known: its configuration file may have other keys",
-            hint=f"give `database.binary` of a version from {known}",
+            f"{build} is not supported: its configuration file may have other keys",
+            hint=f"set `database.binary` to a version from {known}",
         )
     return build
 
 
 def require_fit(build: Build, own: Aerospike, servers: int) -> None:
-    """What a program cannot do must not be found out by a server that ends.
+    """Finds out what a program cannot do before a server fails on it.
 
     Raises:
         InputError: it is asked for.
     """
     if build.community and own.commit_to_device:
         raise InputError(
-            f"`aerospike.commit_to_device` is of the Enterprise Edition, and the program is {build}",
-            hint="leave it out: the copies on other machines and the flush of each second are what this edition has",
+            f"`aerospike.commit_to_device` needs the Enterprise Edition, but the program is {build}",
+            hint="remove it: this edition offers only the copies on other machines and a flush every second",
         )
     if build.version == (7, 0) and own.memory_gib is not None:
         raise InputError(
             f"{build} has no limit for a namespace's index: neither `memory-size` nor `indexes-memory-budget`",
-            hint="leave `aerospike.memory_gib` out, or give a program of 6 or of 7.1 and later",
+            hint="remove `aerospike.memory_gib`, or use a program of version 6, or of 7.1 or later",
         )
     if build.community and servers > COMMUNITY_SERVERS:
-        raise InputError(f"{build} makes clusters of {COMMUNITY_SERVERS} servers at most, and not of {servers}")
+        raise InputError(f"{build} supports clusters of at most {COMMUNITY_SERVERS} servers, not {servers}")
 
 
 @dataclass(frozen=True)
-class Place:
-    """Of one server: its machine and where its data are."""
+class ServerLayout:
+    """The layout of one server: its machine and where its data are."""
 
     root: str
     address: str
@@ -110,31 +112,31 @@ class Place:
         return f"{self.root}/fixtures"
 
 
-def namespace_of(build: Build, place: Place, servers: int, settings: DatabaseSettings) -> Tree:
+def namespace_of(build: Build, layout: ServerLayout, servers: int, settings: DatabaseSettings) -> Tree:
     """The namespace's part of the file."""
     own = own_of(settings)
-    storage: Tree = {"file": place.file, "filesize": str(place.file_bytes), "direct-files": "true"}
-    if place.device is not None:
-        storage = {"device": place.device}
+    storage: Tree = {"file": layout.file, "filesize": str(layout.file_bytes), "direct-files": "true"}
+    if layout.device is not None:
+        storage = {"device": layout.device}
     storage["flush-size" if build.version >= (7, 1) else "write-block-size"] = str(own.write_block_kib * KIB)
     if own.commit_to_device:
         storage["commit-to-device"] = "true"
     memory: Tree = {}
     if build.version < (7, 0):
-        memory = {"memory-size": str(place.memory_bytes)}
+        memory = {"memory-size": str(layout.memory_bytes)}
     elif build.version >= (7, 1):
-        memory = {"indexes-memory-budget": str(place.memory_bytes)}
+        memory = {"indexes-memory-budget": str(layout.memory_bytes)}
     return {"replication-factor": str(min(own.replication_factor, servers)), **memory, "storage-engine device": storage}
 
 
-def configuration(build: Build, place: Place, addresses: Sequence[str], settings: DatabaseSettings) -> str:
-    """The file of one server of a cluster of these addresses, with the study's settings in their places.
+def configuration(build: Build, layout: ServerLayout, addresses: Sequence[str], settings: DatabaseSettings) -> str:
+    """The file of one server of a cluster with these addresses, with the study's settings in their places.
 
     Raises:
-        InputError: the data folder's name has a space, and the file's form knows no quotes.
+        InputError: the data folder's name has a space, and the file's format has no quotes.
     """
-    if re.search(r"[\s#{}]", place.root):
-        raise InputError(f"Aerospike cannot use the data folder {place.root!r}: its name has a space or a brace")
+    if re.search(r"[\s#{}]", layout.root):
+        raise InputError(f"Aerospike cannot use the data folder {layout.root!r}: its name contains a space or a brace")
     heartbeat: Tree = {
         "mode": "mesh",
         "port": str(HEARTBEAT_PORT),
@@ -143,23 +145,23 @@ def configuration(build: Build, place: Place, addresses: Sequence[str], settings
         "timeout": "10",
     }
     if build.version < (8, 1):  # later ones take fabric's
-        heartbeat["address"] = place.address
+        heartbeat["address"] = layout.address
     tree: Tree = {
         "service": {
             "cluster-name": "nephoscope",
-            "node-id": f"a{place.number:x}",
-            "min-cluster-size": str(len(addresses)),  # a part of it must not begin to move partitions
+            "node-id": f"a{layout.number:x}",
+            "min-cluster-size": str(len(addresses)),  # a part of it must not start to move partitions
             "proto-fd-max": str(max(_MIN_CONNECTIONS, settings.connections + _MORE_CONNECTIONS)),
-            "work-directory": place.root,
+            "work-directory": layout.root,
         },
         "logging": {"console": {"context": "any info"}},
-        "mod-lua": {"user-path": f"{place.root}/lua"},
+        "mod-lua": {"user-path": f"{layout.root}/lua"},
         "network": {
-            "service": {"address": place.address, "port": str(PORT), "disable-localhost": "true"},
-            "fabric": {"address": place.address, "port": str(FABRIC_PORT)},
+            "service": {"address": layout.address, "port": str(PORT), "disable-localhost": "true"},
+            "fabric": {"address": layout.address, "port": str(FABRIC_PORT)},
             "heartbeat": heartbeat,
         },
-        "namespace": namespace_of(build, place, len(addresses), settings),
+        "namespace": namespace_of(build, layout, len(addresses), settings),
     }
     for name, value in settings.settings.items():
         _put(tree, name.replace("namespace.storage-engine.", "namespace.storage-engine device."), value)
@@ -167,11 +169,11 @@ def configuration(build: Build, place: Place, addresses: Sequence[str], settings
     return "\n".join(_lines(tree, 0)) + "\n"
 
 
-def identity(build: Build, places: Sequence[Place], settings: DatabaseSettings) -> str:
-    """Of clusters whose files of data can stand for each other: connections and networks do not enter."""
+def identity(build: Build, layouts: Sequence[ServerLayout], settings: DatabaseSettings) -> str:
+    """An id shared by clusters whose data files are interchangeable: connections and networks do not enter."""
     own = {name: value for name, value in settings.settings.items() if name.startswith("namespace.")}
-    namespaces = [namespace_of(build, place, len(places), settings) for place in places]
-    said = [str(build), own_of(settings).namespace, [place.address for place in places], namespaces, own]
+    namespaces = [namespace_of(build, layout, len(layouts), settings) for layout in layouts]
+    said = [str(build), own_of(settings).namespace, [layout.address for layout in layouts], namespaces, own]
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:12]
 
 
@@ -181,7 +183,7 @@ def own_of(settings: DatabaseSettings) -> Aerospike:
 
 
 def dsn(addresses: Sequence[str], namespace: str) -> str:
-    """Of all servers: any of them knows the others."""
+    """Addresses of all servers: any of them knows the others."""
     hosts = (f"[{address}]:{PORT}" if ":" in address else f"{address}:{PORT}" for address in addresses)
     return f"aerospike://{','.join(hosts)}/{namespace}"
 
@@ -199,13 +201,13 @@ def _put(tree: Tree, name: str, value: str) -> None:
     for section in sections:
         inner = tree.setdefault(section, {})
         if not isinstance(inner, dict):
-            raise InputError(f"the setting {name} has no place in Aerospike's configuration file")
+            raise InputError(f"the setting {name} does not exist in Aerospike's configuration file")
         tree = inner
     tree[key] = value
 
 
 def _lines(tree: Mapping[str, "str | list[str] | Tree"], depth: int) -> list[str]:
-    """A value is words behind its key; a table stands in braces; what may be repeated has a line each time."""
+    """A value is the words after its key; a table is in braces; a repeatable key has one line per value."""
     indent, lines = "\t" * depth, []
     for key, value in tree.items():
         if isinstance(value, dict):

@@ -1,6 +1,6 @@
-"""Aerospike: a server of ours on every database machine, of a program or package that the user names.
+"""Aerospike: nephoscope's own server on every database machine, from a program or package given by the user.
 
-Written from its documentation and public sources: no server was at hand, and nothing here was run against a real one.
+Written from its documentation and public sources: no server was available, and nothing here was run against a real one.
 The servers make one cluster, a mesh of their private addresses, in AP mode; nobody has to authenticate, as in the
 Community Edition. A loaded data set is kept as copies of the servers' files, and every trial begins with them. On a
 raw device nothing can be kept: it is loaded for every trial.
@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from nephoscope.databases import upkeep
 from nephoscope.databases.aerospike import config, info, machines
-from nephoscope.databases.aerospike.config import Build, Place
+from nephoscope.databases.aerospike.config import Build, ServerLayout
 from nephoscope.databases.base import Endpoint, Upkeep
 from nephoscope.databases.programs import find_program
 from nephoscope.machines.remote import Background, MachineHandle
@@ -32,17 +32,17 @@ from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 
 START_TIMEOUT_S = 180.0
-"""Until an empty server answers."""
+"""Limit for an empty server to answer."""
 LOADING_TIMEOUT_S = 4 * 3600.0
-"""Until one answers that reads its data first, all of them, to make the index."""
+"""Limit for a server to answer that first reads all of its data to build the index."""
 MIGRATION_TIMEOUT_S = 3600.0
-"""Until they are one cluster, with no partition left to move."""
+"""Limit for them to form one cluster with no partition left to move."""
 STOP_TIMEOUT_S = 600.0
 _LOOK_EVERY_S = 1.0
 _GONE = (ToolFailed, ToolTimedOut, OutputUnreadable)
-"""How a question ends that a server does not answer."""
+"""Errors of a query that a server does not answer."""
 _CAUSES = ("CRITICAL", "FATAL", "FAILED ASSERTION")
-"""Words of the line by which a server says why it ends."""
+"""Words of the line in which a server says why it exits."""
 _MORE_ROOM = "give it more memory or disk, or load fewer records; its limits are in the recorded settings"
 
 Found = TypeVar("Found")
@@ -50,10 +50,10 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class _Server:
-    """A server of ours, and what it is started with."""
+    """A server started by nephoscope, with its start parameters."""
 
     machine: MachineHandle
-    place: Place
+    layout: ServerLayout
     program: str
     process: Background | None = None
     log: Path | None = None
@@ -82,12 +82,12 @@ class _Servers:
 
     @property
     def keeps_data(self) -> bool:
-        """On files, which can be copied."""
+        """True if the data are in files, which can be copied."""
         return config.own_of(self.settings).device is None
 
     def fixture(self, server: _Server, name: str) -> str:
         """A server's part of a sealed data set."""
-        return f"{server.place.fixtures}/{self.identity}/{name}.dat"
+        return f"{server.layout.fixtures}/{self.identity}/{name}.dat"
 
 
 class AerospikeDatabase:
@@ -109,8 +109,8 @@ class AerospikeDatabase:
         """
         if settings.dsn is not None:
             raise InputError(
-                f"configuration {cluster.key} names a server of yours, and a trial would empty it",
-                hint="leave `dsn` out: nephoscope then starts an Aerospike of its own",
+                f"configuration {cluster.key} names your own server, but a trial would empty it",
+                hint="remove `dsn`: nephoscope then starts its own Aerospike",
             )
         hosts = cluster.database
         found = await asyncio.gather(*(machines.installed(machine, settings) for machine in hosts))
@@ -120,23 +120,23 @@ class AerospikeDatabase:
             raise DatabaseFailed(f"Aerospike differs between the machines: {', '.join(said)}")
         (build,) = builds
         config.require_fit(build, config.own_of(settings), len(hosts))
-        places = await asyncio.gather(
+        layouts = await asyncio.gather(
             *(machines.place_of(one, number, settings, self._require_unused) for number, one in enumerate(hosts, 1))
         )
         servers = _Servers(
             build,
             settings,
-            config.identity(build, places, settings),
+            config.identity(build, layouts, settings),
             log,
             tuple(
-                _Server(machine, place, program)
-                for machine, place, (program, _) in zip(hosts, places, found, strict=True)
+                _Server(machine, layout, program)
+                for machine, layout, (program, _) in zip(hosts, layouts, found, strict=True)
             ),
         )
         addresses = [machine.address for machine in hosts]
         for server in servers.each:
-            text = config.configuration(build, server.place, addresses, settings)
-            await machines.write_config(server.machine, server.place, text, servers.identity)
+            text = config.configuration(build, server.layout, addresses, settings)
+            await machines.write_config(server.machine, server.layout, text, servers.identity)
         self._running[cluster.key] = servers
         await self._begin_anew(cluster, START_TIMEOUT_S)
         origin = "user" if settings.binary else "system"
@@ -186,7 +186,7 @@ class AerospikeDatabase:
         if servers.keeps_data:
             await self._pause(cluster)
             await _of_each(
-                servers, lambda one: machines.copy(one.machine, one.place.file, servers.fixture(one, fixture))
+                servers, lambda one: machines.copy(one.machine, one.layout.file, servers.fixture(one, fixture))
             )
 
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
@@ -206,7 +206,7 @@ class AerospikeDatabase:
     # HasSettings
 
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:  # noqa: ARG002
-        """See `HasSettings.settings`: of the first server, but secrets and places; servers, copies, durability."""
+        """See `HasSettings.settings`: of the first server, without secrets and paths; servers, copies, durability."""
         servers = self._running[cluster.key]
         answered = await machines.ask(servers.each[0].machine, info.config_commands(servers.namespace))
         own, count = config.own_of(servers.settings), len(servers.each)
@@ -236,18 +236,18 @@ class AerospikeDatabase:
     # how
 
     async def _begin_anew(self, cluster: Cluster, allowed_s: float, fixture: str | None = None) -> None:
-        """Stopped servers, started with a sealed data set or with nothing; what fails takes all of them down."""
+        """Starts stopped servers with a sealed data set or empty; a failure stops all of them."""
         servers = self._running[cluster.key]
         try:
-            await _of_each(servers, lambda one: machines.empty(one.machine, one.place))
+            await _of_each(servers, lambda one: machines.empty(one.machine, one.layout))
             if fixture is not None:
                 await _of_each(
-                    servers, lambda one: machines.copy(one.machine, servers.fixture(one, fixture), one.place.file)
+                    servers, lambda one: machines.copy(one.machine, servers.fixture(one, fixture), one.layout.file)
                 )
             servers = replace(servers, starts=servers.starts + 1)
             for index, one in enumerate(servers.each):
                 log = servers.log.with_name(f"{servers.log.stem}-{one.machine.name}-{servers.starts}.log")
-                process = await machines.launch(one.machine, one.place, one.program, log)
+                process = await machines.launch(one.machine, one.layout, one.program, log)
                 started = replace(one, process=process, log=log)
                 servers = replace(servers, each=(*servers.each[:index], started, *servers.each[index + 1 :]))
                 self._running[cluster.key] = servers
@@ -277,10 +277,10 @@ class AerospikeDatabase:
                 await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _until_whole(self, cluster: Cluster) -> None:
-        """Until all are one cluster with nothing to migrate.
+        """Waits until all form one cluster with nothing to migrate.
 
         Raises:
-            DatabaseFailed: one ended, that does not come, or a server takes no writes.
+            DatabaseFailed: one stopped, the cluster does not form, or a server rejects writes.
         """
         servers = self._running[cluster.key]
         clock = asyncio.get_running_loop().time
@@ -302,15 +302,15 @@ class AerospikeDatabase:
                     f"{one.machine.name}: {said or 'no answer'}" for one, said in zip(servers.each, states, strict=True)
                 )
                 raise DatabaseFailed(
-                    f"the {count} servers of Aerospike are no cluster at rest after {MIGRATION_TIMEOUT_S:.0f} s: "
-                    + "; ".join(told),
-                    hint=f"ports {config.PORT} to {config.HEARTBEAT_PORT} must be open between the machines; its logs "
-                    f"stand beside {servers.log}",
+                    f"the {count} servers of Aerospike did not form a stable cluster within {MIGRATION_TIMEOUT_S:.0f} "
+                    "s: " + "; ".join(told),
+                    hint=f"open ports {config.PORT} to {config.HEARTBEAT_PORT} between the machines; its logs are "
+                    f"next to {servers.log}",
                 )
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _pause(self, cluster: Cluster) -> None:
-        """Takes the servers down, and remembers what they are started with."""
+        """Stops the servers, and remembers their start parameters."""
         servers = self._running[cluster.key]
         await _end(servers)
         self._running[cluster.key] = replace(
@@ -319,7 +319,7 @@ class AerospikeDatabase:
 
 
 async def _end(servers: _Servers) -> None:
-    """All at once; each writes what it holds to its storage first."""
+    """Stops all at once; each first writes its data to its storage."""
     processes = [one.process for one in servers.each if one.process is not None]
     stops = (process.stop(signal=signal.SIGTERM, timeout_s=STOP_TIMEOUT_S) for process in processes)
     ended = await asyncio.gather(*stops, return_exceptions=True)
@@ -340,7 +340,7 @@ async def _of_each(servers: _Servers, act: Callable[[_Server], Awaitable[Found]]
 
 
 async def best_effort(asked: Awaitable[Found]) -> Found | None:
-    """None when the server does not answer."""
+    """None if the server does not answer."""
     try:
         return await asked
     except _GONE:
@@ -348,19 +348,19 @@ async def best_effort(asked: Awaitable[Found]) -> Found | None:
 
 
 def _require_alive(server: _Server) -> None:
-    """An end that nobody asked for.
+    """Detects a server that stopped unexpectedly.
 
     Raises:
         DatabaseFailed: with its last word.
     """
     if not server.alive:
         raise DatabaseFailed(
-            f"Aerospike on {server.machine.name} ended: {_last_word(server.log)}", hint=f"its log is {server.log}"
+            f"Aerospike on {server.machine.name} stopped: {_last_word(server.log)}", hint=f"its log is {server.log}"
         )
 
 
 def _last_word(log: Path | None) -> str:
-    """The line that says why, else the last one."""
+    """The line that gives the reason, else the last one."""
     lines: list[str] = []
     with suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").split("\n") if log is not None else []

@@ -1,4 +1,4 @@
-"""Aerospike's info protocol, and what its servers say of themselves over it; pure.
+"""Aerospike's info protocol, and what its servers report through it; pure.
 
 A message is a header of eight bytes (version 2, type 1, length in 48 bits, the highest byte first) and text. A command
 is a line; its answer is a line that repeats the command, a tab, and the value, often as `name=value;name=value`.
@@ -16,50 +16,52 @@ from nephoscope.model.units import MIB
 HEADER_BYTES = 8
 _VERSION, _TYPE = 2, 1
 _REFUSAL = re.compile(r"(error|fail)(:|$)", re.IGNORECASE)
-"""And not `failed_best_practices=`, with which statistics may begin."""
+"""And not `failed_best_practices=`, which statistics may start with."""
 _BLOCK_BYTES = 8 * MIB
 """Of a write block from 7.1 on, which has no setting of its size."""
 _NOT_STORED = re.compile(
     r"password|secret|vault|key-file|cert|path|directory|address|pidfile|\.(file|device|stripe|shadow)\["
 )
-"""Names of settings that may be secret, or are places of the machine."""
+"""Names of settings that may be secret, or are paths of the machine."""
 _QUEUES = re.compile(r"storage-engine\.(?:file|device)\[\d+\]\.(defrag_q|write_q|free_wblocks)")
 
 
 def request(commands: Sequence[str]) -> bytes:
-    """The message that asks for all of them."""
+    """The message that sends all of these commands."""
     body = "".join(f"{command}\n" for command in commands).encode()
     return bytes((_VERSION, _TYPE)) + len(body).to_bytes(HEADER_BYTES - 2, "big") + body
 
 
 def answers(message: bytes, commands: Sequence[str]) -> list[str]:
-    """What a server answered to each command, in their order; a refusal is an answer as well.
+    """A server's answer to each command, in their order; a rejection is an answer as well.
 
     Raises:
-        OutputUnreadable: it is not the whole answer to these commands.
+        OutputUnreadable: it is not the complete answer to these commands.
     """
     header, body = message[:HEADER_BYTES], message[HEADER_BYTES:]
     if header[:2] != bytes((_VERSION, _TYPE)) or len(header) < HEADER_BYTES:
-        raise OutputUnreadable(f"the answer is no info message of Aerospike: it begins with {message[:16]!r}")
+        raise OutputUnreadable(
+            f"unexpected format: the answer is not an info message of Aerospike; it starts with {message[:16]!r}"
+        )
     if int.from_bytes(header[2:], "big") != len(body):
         raise OutputUnreadable(f"the answer is cut off: {len(body)} bytes of {int.from_bytes(header[2:], 'big')}")
     lines = body.decode(errors="replace").rstrip("\0").removesuffix("\n").split("\n")
     pairs = [line.partition("\t")[::2] for line in lines]
     if [asked for asked, _ in pairs] != list(commands):
-        raise OutputUnreadable(f"the answer is to other commands than {', '.join(commands)}: {body[:200]!r}")
+        raise OutputUnreadable(f"the answer does not match the commands {', '.join(commands)}: {body[:200]!r}")
     return [value for _, value in pairs]
 
 
 def refused(answer: str) -> bool:
-    """The server understood a command and says that it cannot."""
+    """The server understood a command but rejected it."""
     return _REFUSAL.match(answer) is not None
 
 
 def values(answer: str) -> dict[str, str]:
-    """Name -> value of an answer in that form.
+    """Name -> value of an answer in this format.
 
     Raises:
-        ToolFailed: it is a refusal.
+        ToolFailed: it is a rejection.
     """
     if refused(answer):
         raise ToolFailed(f"Aerospike answered {answer[:300]}")
@@ -68,10 +70,10 @@ def values(answer: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ServerState:
-    """What one server says of its cluster and of a namespace."""
+    """What one server reports about its cluster and a namespace."""
 
     cluster_key: str
-    """Of the cluster as it is now: another one whenever a server came or went."""
+    """Identifies the cluster's current membership; changes whenever a server joins or leaves."""
     cluster_size: int
     to_migrate: int
     """Partitions."""
@@ -79,23 +81,23 @@ class ServerState:
     unavailable: int
     evicted: int
     stop_writes: bool
-    """Memory or storage is too full: it takes no writes."""
+    """Memory or storage is too full: it rejects writes."""
     clock_skew_stop_writes: bool
     high_water_breached: bool
 
     @property
     def trouble(self) -> str:
-        """Why a trial on it would be none; empty when nothing is wrong."""
+        """Why a trial on it would not be valid; empty if nothing is wrong."""
         reasons = {
-            "it takes no writes: memory or storage is too full": self.stop_writes,
-            "it takes no writes: the servers' clocks differ": self.clock_skew_stop_writes,
+            "it rejects writes: memory or storage is too full": self.stop_writes,
+            "it rejects writes: the servers' clocks differ": self.clock_skew_stop_writes,
             f"{self.dead} of its partitions are dead": self.dead > 0,
             f"{self.evicted} records were evicted": self.evicted > 0,
         }
         return "; ".join(reason for reason, holds in reasons.items() if holds)
 
     def whole(self, servers: int) -> bool:
-        """Its cluster has so many servers and all copies of all partitions."""
+        """True if its cluster has this many servers and all copies of all partitions."""
         return self.cluster_size == servers and not self.to_migrate and not self.unavailable and not self.dead
 
     def __str__(self) -> str:
@@ -109,7 +111,7 @@ class ServerState:
 
 
 def state_commands(namespace: str) -> tuple[str, ...]:
-    """What `state` reads the answers of."""
+    """The commands whose answers `state` reads."""
     return ("statistics", f"namespace/{namespace}")
 
 
@@ -118,7 +120,7 @@ def state(answered: Sequence[str]) -> ServerState:
 
     Raises:
         OutputUnreadable: a number is not there: an unknown version, or another namespace.
-        ToolFailed: the server refused.
+        ToolFailed: the server rejected a command.
     """
     cluster, namespace = (values(answer) for answer in answered)
     try:
@@ -134,24 +136,26 @@ def state(answered: Sequence[str]) -> ServerState:
             high_water_breached=_truth(namespace, "hwm_breached"),
         )
     except (KeyError, ValueError) as error:
-        raise OutputUnreadable(f"Aerospike's statistics are not what is known of 6.0 to 8.1: {error}") from error
+        raise OutputUnreadable(
+            f"unexpected format of Aerospike's statistics, which differ from those of 6.0 to 8.1: {error}"
+        ) from error
 
 
 def stable_command(servers: int, namespace: str) -> str:
-    """Answered with the cluster's key when so many servers are there and nothing is left to migrate."""
+    """Its answer is the cluster's key once this many servers are present and nothing is left to migrate."""
     return f"cluster-stable:size={servers};ignore-migrations=false;namespace={namespace}"
 
 
 def config_commands(namespace: str) -> tuple[str, ...]:
-    """What `settings` reads the answers of. `id` is what every version understands."""
+    """The commands whose answers `settings` reads. Every version understands `id`."""
     return ("get-config:context=service", "get-config:context=network", f"get-config:context=namespace;id={namespace}")
 
 
 def settings(answered: Sequence[str]) -> dict[str, str]:
-    """Those in force, by their places in the configuration file, but secrets and places of the machine.
+    """Settings in force, by their names in the configuration file, without secrets and paths of the machine.
 
     Raises:
-        ToolFailed: the server refused.
+        ToolFailed: the server rejected a command.
     """
     sections = ("service", "network", "namespace")
     found = {
@@ -163,19 +167,19 @@ def settings(answered: Sequence[str]) -> dict[str, str]:
 
 
 def upkeep_commands(namespace: str) -> tuple[str, ...]:
-    """What `upkeep` reads the answers of."""
+    """The commands whose answers `upkeep` reads."""
     return (*state_commands(namespace), config_commands(namespace)[-1])
 
 
 def upkeep(answered: Sequence[str]) -> Upkeep:
-    """Of one server: what it may still write; what waits to be written or defragmented.
+    """For one server: how much it may still write, and how much waits to be written or defragmented.
 
-    It stops writes when too few write blocks are free, and when too much of the room is used (70 % by default; 6.0 has
-    no such limit): the nearer of both counts.
+    It stops writes if too few write blocks are free, or if too much space is used (70 % by default; 6.0 has no such
+    limit): the closer limit applies.
 
     Raises:
         OutputUnreadable: a number is not there.
-        ToolFailed: the server refused.
+        ToolFailed: the server rejected a command.
     """
     trouble = state(answered[:-1]).trouble
     said, config = (values(answer) for answer in answered[1:])
@@ -190,9 +194,11 @@ def upkeep(answered: Sequence[str]) -> Upkeep:
         for name, count in found:
             counts[name] += count
     except (KeyError, ValueError) as error:
-        raise OutputUnreadable(f"Aerospike's storage is not what is known of 6.0 to 8.1: {error}") from error
+        raise OutputUnreadable(
+            f"unexpected format of Aerospike's storage statistics, which differ from those of 6.0 to 8.1: {error}"
+        ) from error
     if {name for name, _ in found} != counts.keys():
-        raise OutputUnreadable("Aerospike does not say how many write blocks are free, to write and to defragment")
+        raise OutputUnreadable("Aerospike does not report how many write blocks are free, to write and to defragment")
     free = min(counts["free_wblocks"] * block - total * least // 100, total * most // 100 - used)
     return Upkeep(
         free_bytes=max(0, free),
@@ -202,7 +208,7 @@ def upkeep(answered: Sequence[str]) -> Upkeep:
 
 
 def _first(config: Mapping[str, str], *names: str) -> int:
-    """The first setting of the storage that is there."""
+    """The first of these storage settings that exists."""
     return next((int(config[f"storage-engine.{name}"]) for name in names if f"storage-engine.{name}" in config), 0)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from nephoscope.databases.aerospike import info
-from nephoscope.databases.aerospike.config import PORT, Build, Place, build_of, own_of
+from nephoscope.databases.aerospike.config import PORT, Build, ServerLayout, build_of, own_of
 from nephoscope.databases.programs import taken_along
 from nephoscope.machines.facts import gather_facts
 from nephoscope.machines.remote import Background, Command, MachineHandle
@@ -53,7 +53,7 @@ done
 echo "it is not on PATH" >&2
 exit 1
 """
-"""The program of a package that was taken along, else the machine's own."""
+"""The program of a copied package, else the machine's own."""
 
 _START = 'ulimit -n "$(ulimit -Hn)" 2>/dev/null; exec "$@"'
 """A server does not start with fewer files than its proto-fd-max; shells over SSH begin with 1,024."""
@@ -73,15 +73,15 @@ rm -rf "$root/smd" "$root/data/namespace.dat"
 mkdir -p "$root/smd"
 [ -z "$device" ] || dd if=/dev/zero of="$device" bs=1M count=8 conv=fsync,notrunc status=none
 """
-"""A device whose first 8 MiB are zero is a fresh one to Aerospike; any other foreign content it refuses."""
+"""A device whose first 8 MiB are zero is a fresh one to Aerospike; it rejects any other foreign content."""
 
 
 async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple[str, Build]:
-    """Path and version of the program on a machine: taken there from `binary` (also of its package), else its own.
+    """Path and version of the program on a machine: copied from `binary` (or from its package), else the machine's own.
 
     Raises:
         InputError: there is no such file here.
-        DatabaseFailed: the machine has none, it does not start, or it is of another version than asked for.
+        DatabaseFailed: the machine has none, it does not start, or its version is not the requested one.
     """
     root, package = root_of(machine), ""
     if settings.binary is not None and not settings.binary.endswith(".deb"):
@@ -94,33 +94,33 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
         if found.exit_code != 0:
             raise DatabaseFailed(
                 f"no Aerospike on {machine.name}: {_end_of(found.stderr)}",
-                hint="give `database.binary`: the program `asd`, or a Debian package of the server",
+                hint="set `database.binary` to the program `asd`, or to a Debian package of the server",
             )
         program = found.stdout.decode().strip()
     said = await machine.remote.execute(Command([program, "--version"], timeout_s=_LOOK_TIMEOUT_S, pinned=False))
     if said.exit_code != 0:
         raise DatabaseFailed(
             f"{program} does not start on {machine.name}: {_end_of(said.stderr)}",
-            hint="libraries that are missing there come with the server's package",
+            hint="install the server's package, which brings the missing libraries",
         )
     build = build_of(said.stdout.decode(errors="replace"))
     if settings.version is not None and not f"{build.text}.".startswith(f"{settings.version}."):
         raise DatabaseFailed(
-            f"the study asks for Aerospike {settings.version}, and the one on {machine.name} is {build.text}",
-            hint="change `version` in the study, or give `binary` of such a one",
+            f"the study requires Aerospike {settings.version}, but the one on {machine.name} is {build.text}",
+            hint="change `version` in the study, or set `binary` to a program of that version",
         )
     return program, build
 
 
 async def place_of(
     machine: MachineHandle, number: int, settings: DatabaseSettings, require_unused: RequireUnused
-) -> Place:
-    """Where a server's data are, and how much room they have.
+) -> ServerLayout:
+    """Where a server's data are, and how much space they have.
 
     Raises:
         InputError: something uses the device.
         DatabaseFailed: the disk is too small.
-        OutputUnreadable: the machine does not tell its sizes.
+        OutputUnreadable: the machine does not report its sizes.
     """
     own, size = own_of(settings), 0
     if own.device is not None:
@@ -130,30 +130,30 @@ async def place_of(
         size = min(size - size % MIB, MAX_FILE_BYTES)
         if size < MIN_FILE_BYTES:
             raise DatabaseFailed(
-                f"the disk of {machine.name} has room for a file of {size // MIB} MiB, and Aerospike takes none below "
+                f"the disk of {machine.name} has room for a file of {size // MIB} MiB, but Aerospike needs at least "
                 f"{MIN_FILE_BYTES // MIB} MiB",
                 hint="give the machine a larger disk",
             )
     memory = int(own.memory_gib * GIB) if own.memory_gib is not None else await _memory_bytes(machine)
-    return Place(root_of(machine), machine.address, number, memory - memory % MIB, own.device, size)
+    return ServerLayout(root_of(machine), machine.address, number, memory - memory % MIB, own.device, size)
 
 
-async def write_config(machine: MachineHandle, place: Place, text: str, identity: str) -> None:
-    """Folders and the configuration file; data sets sealed under other settings go."""
-    await _script(machine, _PREPARE, place.root, identity)
+async def write_config(machine: MachineHandle, layout: ServerLayout, text: str, identity: str) -> None:
+    """Writes folders and the configuration file; deletes data sets sealed under other settings."""
+    await _script(machine, _PREPARE, layout.root, identity)
     with tempfile.TemporaryDirectory() as folder:
         local = Path(folder) / "aerospike.conf"
         local.write_text(text, encoding="utf-8")
-        await machine.remote.upload(local, place.config)
+        await machine.remote.upload(local, layout.config)
 
 
-async def empty(machine: MachineHandle, place: Place) -> None:
-    """Nothing of what its server stored."""
-    await _script(machine, _EMPTY, place.root, place.device or "")
+async def empty(machine: MachineHandle, layout: ServerLayout) -> None:
+    """Deletes everything that its server stored."""
+    await _script(machine, _EMPTY, layout.root, layout.device or "")
 
 
 async def copy(machine: MachineHandle, source: str, to: str) -> None:
-    """A file of data beside another one; its name commits it."""
+    """Copies a data file next to another one; the final name commits the copy."""
     argv = ["cp", "--sparse=always", "--", source, f"{to}.part"]
     (await machine.remote.execute(Command(argv, timeout_s=_COPY_TIMEOUT_S, pinned=False))).require()
     (
@@ -162,23 +162,23 @@ async def copy(machine: MachineHandle, source: str, to: str) -> None:
 
 
 async def exists(machine: MachineHandle, path: str) -> bool:
-    """A file is there."""
+    """True if a file exists."""
     return (
         await machine.remote.execute(Command(["test", "-e", path], timeout_s=_LOOK_TIMEOUT_S, pinned=False))
     ).exit_code == 0
 
 
-async def launch(machine: MachineHandle, place: Place, program: str, log: Path) -> Background:
-    """A server that does not go to the background; what it says goes to `log`.
+async def launch(machine: MachineHandle, layout: ServerLayout, program: str, log: Path) -> Background:
+    """Starts a server in the foreground; its output goes to `log`.
 
     Cold: the Enterprise Edition would take its index from shared memory again, and the files below it are others now.
     """
-    argv = ["sh", "-c", _START, "start", program, "--foreground", "--cold-start", "--config-file", place.config]
+    argv = ["sh", "-c", _START, "start", program, "--foreground", "--cold-start", "--config-file", layout.config]
     return await machine.remote.start(argv, log=log)
 
 
 async def ask(machine: MachineHandle, commands: Sequence[str]) -> list[str]:
-    """What the machine's server answers to each command.
+    """The answers of the machine's server to each command.
 
     Raises:
         ToolFailed, ToolTimedOut: it does not answer.
@@ -197,20 +197,20 @@ def root_of(machine: MachineHandle) -> str:
 
 
 async def _disk_bytes(machine: MachineHandle) -> int:
-    """Of the file system of the data folder: always the same, whatever lies on it."""
+    """Size of the data folder's file system, independent of its contents."""
     argv = ["df", "--output=size", "-B1", machine.data_dir]
     said = (
         (await machine.remote.execute(Command(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False))).require().stdout.split()
     )
     if len(said) != 2 or not said[1].isdigit():
-        raise OutputUnreadable(f"df on {machine.name} says {said!r}")
+        raise OutputUnreadable(f"unexpected format: df on {machine.name} printed {said!r}")
     return int(said[1])
 
 
 async def _memory_bytes(machine: MachineHandle) -> int:
     facts, _ = await gather_facts(machine)
     if facts.memory_bytes is None:
-        raise OutputUnreadable(f"{machine.name} does not say how much memory it has")
+        raise OutputUnreadable(f"{machine.name} does not report its memory")
     return int(facts.memory_bytes * MEMORY_SHARE)
 
 

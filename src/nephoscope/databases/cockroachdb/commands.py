@@ -1,7 +1,7 @@
-"""What the program `cockroach` is told, and what it answers, by the documentation of 22.1 and later; pure.
+"""Commands of the program `cockroach` and its answers, according to the documentation of 22.1 and later; pure.
 
-Start flags and cluster settings of the published methods are those of the public repositories and reports; what an
-edition does not say is CockroachDB's own default.
+Start flags and cluster settings of the published methods are those of the public repositories and reports; whatever an
+edition does not set is CockroachDB's default.
 """
 
 import csv
@@ -14,9 +14,9 @@ from nephoscope.model.errors import DatabaseFailed
 from nephoscope.study.model import Database as DatabaseSettings
 
 PORT = 26357
-"""Not 26257: a server of the machine's own must not be disturbed, nor measured."""
+"""Not 26257: the machine's own server must not be disturbed or measured."""
 CONSOLE_PORT = 8357
-"""On the loopback: nobody needs it from outside."""
+"""On the loopback interface: nobody needs it from outside."""
 OLDEST_VERSION = (22, 1)
 """RESTORE of one database by another name, and SQL as the load generator's dialect has it."""
 _NOT_STORED = ("secret", "license", "password", "credential", "key", "organization")
@@ -54,7 +54,7 @@ MANNERS: Mapping[str, Manner] = MappingProxyType(
     }
 )
 USUAL = Manner({"cache": ".25", "max-sql-memory": ".25"})
-"""What its production checklist asks for; its defaults are 128 MiB, for a laptop."""
+"""What its production checklist requires; its defaults of 128 MiB are for a laptop."""
 
 
 def manner_of(settings: DatabaseSettings) -> Manner:
@@ -70,7 +70,7 @@ def is_secure(settings: DatabaseSettings) -> bool:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things are on a database machine."""
+    """Paths on a database machine."""
 
     root: str
     program: str
@@ -85,11 +85,11 @@ class Layout:
 
     @property
     def security(self) -> str:
-        """The flag of every command that meets a server."""
+        """The flag of every command that contacts a server."""
         return f"--certs-dir={self.certificates}" if self.secure else "--insecure"
 
     def start(self, address: str, addresses: Sequence[str], flags: Mapping[str, str]) -> list[str]:
-        """Argv of a server; one alone is a cluster of its own and keeps one copy."""
+        """Argv of a server; a single one forms its own cluster and keeps one copy."""
         joined = [f"--join={','.join(map(endpoint, addresses))}"] if len(addresses) > 1 else []
         return [
             self.program,
@@ -104,7 +104,7 @@ class Layout:
         ]
 
     def init(self, address: str) -> list[str]:
-        """Argv that makes a cluster of servers that wait for each other."""
+        """Argv that forms a cluster from servers that wait for each other."""
         return [self.program, "init", self.security, f"--host={endpoint(address)}"]
 
     def sql(self, address: str, statement: str) -> list[str]:
@@ -115,12 +115,12 @@ class Layout:
         ]
 
     def status(self, address: str) -> list[str]:
-        """Argv of what each server says of its replicas."""
+        """Argv of the status of each server's replicas."""
         return [*(self.program, "node", "status", "--ranges"), self.security, f"--host={endpoint(address)}",
                 "--format=tsv"]  # fmt: skip
 
     def dsn(self, addresses: Sequence[str], certificates: str) -> str:
-        """Of all servers: the load generator spreads its connections over them.
+        """Address of all servers: the load generator distributes its connections over them.
 
         Args:
             addresses: of the database machines.
@@ -150,12 +150,12 @@ def quoted(text: str) -> str:
 
 
 def rows(said: str) -> list[dict[str, str]]:
-    """Tab-separated values below a line of names; no rows when nothing was said."""
+    """Tab-separated values below a line of names; no rows if the text is empty."""
     return list(csv.DictReader(io.StringIO(said), delimiter="\t"))
 
 
 def settings_in_force(said: str) -> dict[str, str]:
-    """Every cluster setting of SHOW ALL CLUSTER SETTINGS, but secrets."""
+    """Every cluster setting of SHOW ALL CLUSTER SETTINGS, without secrets."""
     return {
         row["variable"]: row["value"]
         for row in rows(said)
@@ -165,7 +165,7 @@ def settings_in_force(said: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Replication:
-    """What one server says of its replicas."""
+    """What one server reports about its replicas."""
 
     node: str
     live: bool
@@ -187,7 +187,7 @@ def replication(said: str) -> list[Replication]:
     """What `node status --ranges` says, by server.
 
     Raises:
-        DatabaseFailed: it says something else.
+        DatabaseFailed: unexpected format.
     """
     try:
         return [
@@ -201,21 +201,23 @@ def replication(said: str) -> list[Replication]:
             for row in rows(said)
         ]
     except (KeyError, ValueError) as error:
-        raise DatabaseFailed(f"`cockroach node status --ranges` says what nobody expects: {error!r}") from error
+        raise DatabaseFailed(f"unexpected format of `cockroach node status --ranges`: {error!r}") from error
 
 
 def version_of(build_tag: str) -> tuple[int, int]:
     """Major and minor version of 'v22.1.6'.
 
     Raises:
-        DatabaseFailed: it is none, or too old.
+        DatabaseFailed: it is not a version, or too old.
     """
     parts = build_tag.strip().removeprefix("v").split(".")
     try:
         found = (int(parts[0]), int(parts[1]))
     except (IndexError, ValueError) as error:
-        raise DatabaseFailed(f"`cockroach version --build-tag` says {build_tag[:100]!r}, and that is none") from error
+        raise DatabaseFailed(
+            f"unexpected format: `cockroach version --build-tag` printed {build_tag[:100]!r}, which is not a version"
+        ) from error
     if found < OLDEST_VERSION:
         oldest = ".".join(map(str, OLDEST_VERSION))
-        raise DatabaseFailed(f"CockroachDB {build_tag.strip()} is too old: {oldest} is the oldest that can be measured")
+        raise DatabaseFailed(f"CockroachDB {build_tag.strip()} is too old: nephoscope needs {oldest} or later")
     return found

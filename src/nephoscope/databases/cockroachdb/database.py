@@ -1,6 +1,6 @@
-"""CockroachDB: a server of ours on every database machine, of a program that the user names.
+"""CockroachDB: nephoscope's own server on every database machine, from a program given by the user.
 
-Written from its documentation: no server was at hand, and nothing here was run against a real one. One machine is
+Written from its documentation: no server was available, and nothing here was run against a real one. One machine is
 started as a cluster of its own with one copy; several join, are initialised once, and keep three copies. Disks that are
 apart have a store each. Loaded data sets are backups; every trial gets a restored one, so that each starts from the
 same state.
@@ -41,18 +41,18 @@ from nephoscope.study.model import Database as DatabaseSettings
 TRIAL_DATABASE = "nephoscope_trial"
 START_TIMEOUT_S = 120.0
 REPLICATION_TIMEOUT_S = 1800.0
-"""Until every range has its copies: after a restore it moves data."""
+"""Limit for every range to have its copies: after a restore the cluster moves data."""
 COPY_TIMEOUT_S = 6 * 3600.0
-"""For backup and restore of a whole data set."""
+"""Limit for backup and restore of a whole data set."""
 STOP_TIMEOUT_S = 30.0
 DEFAULT_FIXTURES = "nodelocal://1/nephoscope"
-"""On the first machine's store: gone with the cluster."""
+"""On the first machine's store: deleted with the cluster."""
 GC_TTL_S = 600
-"""After so long the space of a dropped copy is free again; by default it takes hours, and trials follow each other."""
+"""Time after which a dropped copy's space is free; the default takes hours, too long between trials."""
 DISK_SHARE = 0.35
 """In 2022 10,000 warehouses of TPC-C lay on three volumes of 1,000 GB: compressed, and the backup in a bucket."""
 COPIES = 3
-"""Of every range, where there are so many machines."""
+"""Copies of every range, if there are enough machines."""
 _STATEMENT_TIMEOUT_S = 120.0
 _LOOK_EVERY_S = 0.5
 _QUIET = {"COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING": "true"}
@@ -63,10 +63,10 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class _Servers:
-    """Servers of ours that were started, the first machine's first."""
+    """Servers that nephoscope started, the first machine's first."""
 
     layout: Layout
-    """On the first machine, from which they are asked."""
+    """On the first machine, from which they are queried."""
     manner: Manner
     fixtures: str
     log: Path
@@ -103,7 +103,7 @@ class CockroachDatabase:
         except (ToolFailed, ToolTimedOut) as error:
             await self.stop(cluster)
             raise DatabaseFailed(
-                f"CockroachDB did not come up: {error.message}", hint=f"its logs stand beside {log}"
+                f"CockroachDB did not start: {error.message}", hint=f"its logs are next to {log}"
             ) from error
         except BaseException:
             await self.stop(cluster)
@@ -132,11 +132,11 @@ class CockroachDatabase:
             layouts, tag = await _layouts(cluster, settings, found_again)
             await require_ours(cluster, _identity(cluster, layouts, tag))
             self._running[cluster.key] = _Servers(layouts[0], commands.manner_of(settings), _fixtures(settings), log)
-            await self._launch(cluster, layouts)  # each is begun once in an attempt: this finds what goes on
+            await self._launch(cluster, layouts)  # each starts only once in an attempt, so this finds the running ones
             for machine in cluster.database:
                 await _ask(cluster.database[0], layouts[0].sql(machine.address, "SELECT 1"))
         except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
-            raise TargetLost(f"CockroachDB of {cluster.key} is not up any more: {error.message}") from error
+            raise TargetLost(f"CockroachDB of {cluster.key} is no longer running: {error.message}") from error
         return _endpoint(cluster, settings, layouts[0], tag)
 
     async def stop(self, cluster: Cluster) -> None:
@@ -227,7 +227,7 @@ class CockroachDatabase:
     # how
 
     async def replication(self, cluster: Cluster) -> dict[str, str]:
-        """What each server says of its replicas, by its name and in words; empty when there is one copy."""
+        """What each server reports about its replicas, by name and in words; empty if there is only one copy."""
         if len(cluster.database) == 1:
             return {}
         return {f"node {row.node}": str(row) for row in await self._replication(cluster)}
@@ -247,7 +247,7 @@ class CockroachDatabase:
         return servers
 
     async def _come_up(self, cluster: Cluster, servers: _Servers) -> None:
-        """Makes a cluster of them unless they are one, and waits until each answers.
+        """Forms a cluster from them unless they are one, and waits until each answers.
 
         Raises:
             DatabaseFailed: one ended.
@@ -281,10 +281,10 @@ class CockroachDatabase:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _until_whole(self, cluster: Cluster) -> None:
-        """Until every server is there and every range has all its copies.
+        """Waits until every server is live and every range has all its copies.
 
         Raises:
-            DatabaseFailed: that does not come.
+            DatabaseFailed: this does not happen in time.
         """
         clock = asyncio.get_running_loop().time
         started = clock()
@@ -294,9 +294,9 @@ class CockroachDatabase:
                 return
             if clock() - started > REPLICATION_TIMEOUT_S:
                 raise DatabaseFailed(
-                    f"after {REPLICATION_TIMEOUT_S:.0f} s not every range has its copies: "
+                    f"some ranges still lack copies after {REPLICATION_TIMEOUT_S:.0f} s: "
                     + "; ".join(f"{row.node} {row}" for row in said),
-                    hint="look for a full disk or a lost machine in the servers' logs",
+                    hint="check the servers' logs for a full disk or a lost machine",
                 )
             await asyncio.sleep(_LOOK_EVERY_S)
 
@@ -322,7 +322,7 @@ async def _layouts(
     settings: DatabaseSettings,
     find: Callable[[MachineHandle, DatabaseSettings], Awaitable[tuple[str, str]]],
 ) -> tuple[list[Layout], str]:
-    """How each machine has the program that `find` finds there, and its build tag.
+    """Path and build tag of the program that `find` finds on each machine.
 
     Raises:
         DatabaseFailed: they differ in version.
@@ -353,16 +353,16 @@ def _fixtures(settings: DatabaseSettings) -> str:
 
 
 def _identity(cluster: Cluster, layouts: Sequence[Layout], tag: str) -> str:
-    """Of a cluster whose data can be gone on with."""
+    """Servers of a cluster whose data can still be used."""
     inputs = [_addresses(cluster), layouts[0].secure, tag, [len(layout.stores) for layout in layouts]]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()[:12]
 
 
 async def _ask(machine: MachineHandle, argv: list[str], timeout_s: float = _STATEMENT_TIMEOUT_S) -> str:
-    """One command of `cockroach` as a client; what it says.
+    """Runs one command of `cockroach` as a client; returns its output.
 
     Raises:
-        ToolFailed: it failed, with what it said.
+        ToolFailed: it failed, with its output.
     """
     completed = await machine.remote.execute(Command(argv, timeout_s=timeout_s, environment=_QUIET, pinned=False))
     return completed.require().stdout.decode(errors="replace")
@@ -373,7 +373,7 @@ def _beside(log: Path, name: str, suffix: str = ".log") -> Path:
 
 
 def _keep(file: Path, text: str) -> None:
-    """For people who look for a cause; a trial does not fail by it."""
+    """Kept for people who look for a cause; its failure does not fail a trial."""
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")

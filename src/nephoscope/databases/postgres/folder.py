@@ -1,4 +1,4 @@
-"""The folder of a PostgreSQL server of ours: made from nothing, and freed of what a killed controller left there."""
+"""The folder of nephoscope's PostgreSQL server: created, and cleared of what a killed controller left there."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from nephoscope.model.errors import DatabaseFailed, StorageFailed
 
 USER = "nephoscope"
 STOP_TIMEOUT_S = 600.0
-"""For an orderly end: it writes every dirty page of the shared buffers first."""
+"""Limit for an orderly stop: it first writes every dirty page of the shared buffers."""
 
 _INITDB_TIMEOUT_S = 300.0
 _NOTICE_S = 2.0
@@ -24,12 +24,12 @@ _LOOK_EVERY_S = 0.05
 
 _INITDB_HINT = (
     "run as an ordinary user, or allow user namespaces (sysctl user.max_user_namespaces), "
-    "or give `dsn` of a server of your own in the study"
+    "or set `dsn` in the study to a server of your own"
 )
 
 
 class ServerFolder:
-    """Where a server of ours lives on the database machine."""
+    """Where nephoscope's server lives on the database machine."""
 
     def __init__(self, data_dir: str) -> None:
         self.root = Path(data_dir).resolve() / "postgres"
@@ -49,7 +49,7 @@ class ServerFolder:
         return None
 
     def _holds(self, process: Path) -> bool:
-        """A zombie has no working directory any more, and a shell of a person's in the folder is not PostgreSQL."""
+        """A zombie no longer has a working directory, and a user's shell in the folder is not PostgreSQL."""
         try:
             return (process / "cwd").readlink() == self.data and "postgres" in (process / "comm").read_text()
         except OSError:
@@ -61,7 +61,7 @@ async def prepare(machine: MachineHandle, binaries: Binaries, folder: ServerFold
 
     Raises:
         DatabaseFailed: a predecessor cannot be ended, or initdb failed.
-        StorageFailed: the folder cannot be made.
+        StorageFailed: the folder cannot be created.
     """
     await end_predecessors(folder)
     if folder.marker.exists():
@@ -73,7 +73,7 @@ async def prepare(machine: MachineHandle, binaries: Binaries, folder: ServerFold
 
 
 async def _create(machine: MachineHandle, binaries: Binaries, folder: ServerFolder) -> None:
-    """initdb, from nothing, whatever an interrupted one left behind; the marker commits it."""
+    """Runs initdb from scratch, whatever an interrupted one left behind; the marker commits it."""
     shutil.rmtree(folder.root, ignore_errors=True)
     folder.root.mkdir(parents=True, mode=0o700)
     folder.password.touch(mode=0o600)
@@ -83,16 +83,16 @@ async def _create(machine: MachineHandle, binaries: Binaries, folder: ServerFold
     completed = await machine.remote.execute(Command(as_server_user(initdb), timeout_s=_INITDB_TIMEOUT_S))
     if completed.exit_code != 0:
         said = completed.stderr.decode(errors="replace").strip()[-600:]
-        raise DatabaseFailed(f"initdb ended with exit code {completed.exit_code}: {said}", hint=_INITDB_HINT)
+        raise DatabaseFailed(f"initdb failed with exit code {completed.exit_code}: {said}", hint=_INITDB_HINT)
     folder.marker.touch()
 
 
 async def end_predecessors(folder: ServerFolder) -> None:
     """Ends every server process that a killed controller left in the folder, then removes their pid file.
 
-    The lock of the results folder says that nobody else works here. A postmaster dies with its controller, but its
-    children have sessions of their own and outlive it for as long as they are busy: none may write while the next
-    server recovers. PostgreSQL takes a zombie for alive and would refuse to start, hence the pid file.
+    The lock of the results folder guarantees that no other process works here. A postmaster dies with its controller,
+    but its children have sessions of their own and outlive it for as long as they are busy: none may write while the
+    next server recovers. PostgreSQL takes a zombie for alive and would refuse to start, hence the pid file.
 
     Raises:
         DatabaseFailed: a process cannot be ended.
@@ -101,14 +101,14 @@ async def end_predecessors(folder: ServerFolder) -> None:
     if postmaster in folder.processes():
         _send(postmaster, signal.SIGINT)  # "fast": the postmaster ends its children in order
         await _all_gone(folder, STOP_TIMEOUT_S, until_without=postmaster)
-    # A child alone is never asked: SIGINT means "cancel" to one and "write the last checkpoint" to another.
+    # A child is never signalled by itself: SIGINT means "cancel" to one and "write the last checkpoint" to another.
     if not await _all_gone(folder, _NOTICE_S):
         for process in folder.processes():
             _send(process, signal.SIGKILL)
         if not await _all_gone(folder, _KILL_S):
             left = " ".join(map(str, sorted(folder.processes())))
             raise DatabaseFailed(
-                f"processes {left} of an earlier PostgreSQL server still work on {folder.data}",
+                f"processes {left} of an earlier PostgreSQL server still use {folder.data}",
                 hint=f"stop them: kill -9 {left}, then run again",
             )
     folder.pid_file.unlink(missing_ok=True)
@@ -120,7 +120,7 @@ def _send(process: int, number: int) -> None:
 
 
 async def _all_gone(folder: ServerFolder, timeout_s: float, until_without: int | None = None) -> bool:
-    """Waits until no process is left (or not that one) for at most `timeout_s`; True when it came to that."""
+    """Waits until no process is left (or not that one) for at most `timeout_s`; True if this happened."""
     deadline = asyncio.get_running_loop().time() + timeout_s
     while True:
         left = folder.processes()

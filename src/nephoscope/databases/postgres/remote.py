@@ -25,7 +25,7 @@ from nephoscope.model.errors import DatabaseFailed, MachineLost
 from nephoscope.providers.base import Cluster
 
 PORT = 54329
-"""Not 5432: a server of the machine's own must not be disturbed, nor measured."""
+"""Not 5432: the machine's own server must not be disturbed or measured."""
 STANDBYS_TIMEOUT_S = 120.0
 _COPY_TIMEOUT_S = 7200.0
 _LOOK_TIMEOUT_S = 30.0
@@ -192,7 +192,7 @@ async def find_again(cluster: Cluster, embedded: str, settings: Mapping[str, str
         Command(["cat", f"{_root(primary)}/password"], timeout_s=_LOOK_TIMEOUT_S, pinned=False)
     )
     if read.exit_code != 0:
-        raise DatabaseFailed(f"{primary.name} holds no PostgreSQL of ours")
+        raise DatabaseFailed(f"{primary.name} has no PostgreSQL started by nephoscope")
     logs = [log, *(_beside(log, machine) for machine in cluster.database[1:])]
     rows = zip(cluster.database, programs, logs, strict=True)
     processes = [await _launched(machine, own, settings, its_log) for machine, own, its_log in rows]

@@ -35,7 +35,7 @@ def _bytes(name: str, value: str) -> int:
     found = _SIZE.fullmatch(value.strip())
     if found is None:
         raise InputError(
-            f"the setting {name} = {value!r} is no size", hint="a whole number with kB, MB, GB or TB: '4GB'"
+            f"the setting {name} = {value!r} is not a size", hint="write a whole number with kB, MB, GB or TB: '4GB'"
         )
     return int(found["number"]) * _UNITS[found["unit"]]
 
@@ -44,7 +44,7 @@ ALWAYS = (
     *("data_checksums", "default_transaction_isolation", "fsync", "full_page_writes", "io_method", "jit"),
     *("server_version", "shared_buffers", "synchronous_commit", "wal_level", "wal_sync_method"),
 )
-"""What durability and speed depend on, told even at its default."""
+"""Settings on which durability and speed depend, reported even at their defaults."""
 
 _OF_USERS_SERVER = re.compile(
     r"""^(
@@ -61,11 +61,11 @@ _OF_USERS_SERVER = re.compile(
     )$""",
     re.VERBOSE,
 )
-"""A server of the user's may hold anything in its other settings, and a results folder is shared."""
+"""The user's own server may hold secrets in its other settings, and a results folder is shared."""
 
 _MAY_BE_SECRET = re.compile("conninfo|command|passphrase|password|secret|key|token|credential", re.IGNORECASE)
 _PATHS = frozenset({"config_file", "data_directory", "hba_file", "ident_file"})
-"""Paths of the machine: not the reader's business."""
+"""Paths of the machine, which are of no use to the reader."""
 
 STATEMENT = (
     "SELECT coalesce(json_object_agg(name, current_setting(name)), '{}') FROM pg_settings "  # noqa: S608 - constants

@@ -8,9 +8,9 @@ from itertools import pairwise
 from nephoscope.model.errors import DatabaseFailed
 
 SLOTS = 16_384
-"""A cluster cuts its keys into so many parts."""
+"""Number of slots into which a cluster divides its keys."""
 NODES_FILE = "nodes.conf"
-"""Beside the data: who has which slots. A server that is started anew reads it."""
+"""Next to the data: which server has which slots. A restarted server reads it."""
 JOIN_TIMEOUT_S = 120.0
 _LOOK_EVERY_S = 0.1
 
@@ -74,7 +74,9 @@ async def wait_until_whole(members: Sequence[Member]) -> None:
                 f"{member.address}: knows {known}, {state}"
                 for member, (known, state) in zip(members, states, strict=True)
             )
-            raise DatabaseFailed(f"the {len(members)} masters are no cluster after {JOIN_TIMEOUT_S:.0f} s: {told}")
+            raise DatabaseFailed(
+                f"the {len(members)} masters did not form a cluster within {JOIN_TIMEOUT_S:.0f} s: {told}"
+            )
         await asyncio.sleep(_LOOK_EVERY_S)
 
 

@@ -1,4 +1,4 @@
-"""Valkey (or Redis): a server of ours on every database machine. One of the user's is refused: a trial empties it.
+"""Valkey (or Redis): nephoscope's own server on every database machine. A user's own is rejected: a trial empties it.
 
 Several database machines make a cluster: each is a master of its part of the keys, without replicas.
 
@@ -31,7 +31,7 @@ from nephoscope.study.model import Database as DatabaseSettings
 PASSWORD_VARIABLE = "REDISCLI_AUTH"  # noqa: S105 - the name of a variable
 DEFAULT_SETTINGS: Mapping[str, str] = {"save": "", "appendonly": "yes", "appendfsync": "everysec"}
 PORT, BUS_PORT = 22_121, 32_121
-"""On machines that are not this one: below the ports that a kernel hands out by itself."""
+"""Port on other machines: below the kernel's ephemeral ports."""
 START_TIMEOUT_S = 60.0
 LOADING_TIMEOUT_S = 3600.0
 """For a server that says it is loading its data."""
@@ -45,7 +45,7 @@ _NOT_STORED = ("pass", "auth", "user", "key", "secret", "file", "dir", "tls", "s
 
 @dataclass(frozen=True)
 class _Server:
-    """A server of ours."""
+    """A server started by nephoscope."""
 
     machine: MachineHandle
     program: str
@@ -81,8 +81,8 @@ class ValkeyDatabase:
         """See `Database.start`."""
         if settings.dsn is not None:
             raise InputError(
-                f"configuration {cluster.key} names a server of yours, and a trial would empty it",
-                hint="leave `dsn` out: nephoscope then starts a Valkey or Redis of its own",
+                f"configuration {cluster.key} names your own server, but a trial would empty it",
+                hint="remove `dsn`: nephoscope then starts its own Valkey or Redis",
             )
         self._clients[cluster.key] = (await binaries_on(cluster.load, self._find)).client
         self._running[cluster.key] = []
@@ -193,7 +193,7 @@ class ValkeyDatabase:
         machine = server.machine
         await _execute(machine, ["rm", "-rf", f"{server.folder}/appendonlydir"])
         await _execute(machine, ["cp", "--", server.fixture(fixture), f"{server.folder}/dump.rdb"])
-        # A server that is told to append reads its append-only files alone, and there are none yet.
+        # A server started with append-only files reads only those, and there are none yet.
         (appends,) = (await _words(server, "appendonly")) or ("no",)
         more = ("--appendonly", "no")
         started = await self._launch(cluster, machine, server.program, server.endpoint, server.log, more)
@@ -230,12 +230,12 @@ class ValkeyDatabase:
                 if clock() - started > allowed_s or not server.process.running():
                     await self.stop(cluster)
                     raise DatabaseFailed(
-                        f"Valkey did not come up: {error.message}", hint=f"its log is {server.log}"
+                        f"Valkey did not start: {error.message}", hint=f"its log is {server.log}"
                     ) from error
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _until_rewritten(self, cluster: Cluster, endpoint: Endpoint) -> None:
-        """A trial must not begin beside the first rewrite of its append-only file."""
+        """A trial must not start during the first rewrite of its append-only file."""
         while True:
             said = await self._command(cluster, endpoint, "INFO", "persistence")
             busy = ("aof_rewrite_in_progress:1", "aof_rewrite_scheduled:1")
@@ -288,12 +288,12 @@ def _folder(machine: MachineHandle) -> str:
 
 
 def _version(info: str) -> str:
-    """'Valkey 8.1.8', 'Redis 7.0.15' from INFO server. Valkey tells a version of Redis beside its own."""
+    """'Valkey 8.1.8', 'Redis 7.0.15' from INFO server. Valkey reports a version of Redis besides its own."""
     lines = dict(line.partition(":")[::2] for line in info.split())
     for name, key in (("Valkey", "valkey_version"), ("Redis", "redis_version")):
         if lines.get(key):
             return f"{name} {lines[key]}"
-    raise ToolFailed("the server does not tell its version")
+    raise ToolFailed("the server does not report its version")
 
 
 async def _execute(machine: MachineHandle, argv: Sequence[str]) -> None:

@@ -53,9 +53,9 @@ T = TypeVar("T")
 SOURCE = "https://github.com/cockroachlabs/cloud-report, branch add-results-logs-dir"
 LICENCE = "Apache-2.0"
 NOT_KNOWN = [
-    "argv of the tools: not stored; what each log says of its own options is all there is",
+    "argv of the tools: not stored; only the options that a log mentions are known",
     "versions of stress-ng, ping and iperf; kernel, image, zone, kind and size of the disk, mount options",
-    "whether several runs were made on one machine: then they are no replicates",
+    "whether several runs used one machine: if so, they are not replicates",
     "time of day, and what else ran on the machine; exit codes",
     "the machine at the other end of ping and iperf",
 ]
@@ -66,14 +66,14 @@ _LOGS = (_CPU, _PING, _IPERF, _LOAD, _READ, _WRITE)
 _CLAIM = "run-data.csv"
 _LABEL_PARTS = 4
 _MAX_BYTES = 64 * MIB
-"""Of an unpacked log; real ones have some KiB."""
+"""Size limit of an unpacked log; real ones have a few KiB."""
 
 
 class Label(Frozen):
     """What a path claims."""
 
     provider: str
-    machine_type: str = Field(description="as written, also where it names the disks: 'c5.4xlarge-ebs'")
+    machine_type: str = Field(description="as written, even if it names the disks: 'c5.4xlarge-ebs'")
     date: str
     number: str
 
@@ -82,14 +82,14 @@ class ImportedRun(Frozen):
     """One folder of logs."""
 
     run: str = Field(description="first 12 hexadecimal digits of the SHA-256 of its logs")
-    folder: str = Field(description="below the imported one")
+    folder: str = Field(description="folder, relative to the imported one")
     label: Label = Field(description="claimed by the path")
     verdict: VerdictKind
     verdicts: list[Verdict]
-    shown: LogFacts | None = Field(description="what the logs show of the machine; None: no readable CPU log")
-    unreadable: list[str] = Field(description="'file: why' of each log that was refused; its numbers are missing")
+    shown: LogFacts | None = Field(description="what the logs show about the machine; None: no readable CPU log")
+    unreadable: list[str] = Field(description="'file: reason' for each rejected log; its numbers are missing")
     notes: list[str]
-    measurements: int = Field(description="how many numbers were read")
+    measurements: int = Field(description="number of values read")
 
     @property
     def refused(self) -> list[Verdict]:
@@ -106,7 +106,9 @@ class TypeCounts(Frozen):
     valid: int
     invalid: int
     unknown: int
-    reasons: dict[str, int] = Field(description="check -> runs that it did not find valid; a run may have several")
+    reasons: dict[str, int] = Field(
+        description="check -> runs that it found not valid; a run may be listed under several"
+    )
 
 
 class ImportRecord(Frozen):
@@ -115,7 +117,7 @@ class ImportRecord(Frozen):
     schema_: Literal["nephoscope/import/1"] = Field(default="nephoscope/import/1", alias="schema")
     source: str
     licence: str
-    not_known: list[str] = Field(description="what the logs do not say, so that nobody reads it into the numbers")
+    not_known: list[str] = Field(description="what the logs do not say, so that nobody assumes it")
     counts: list[TypeCounts]
     runs: list[ImportedRun]
 
@@ -150,7 +152,9 @@ def measured_runs(tree: Path) -> list[tuple[ImportedRun, list[ImportedMeasuremen
         found = sorted(_folders(tree), key=lambda item: item[0])
         read = [_read(folder.relative_to(tree), logs) for folder, logs in found]
     except OSError as error:
-        raise InputError(f"cannot read {tree}: {error}", hint="name the folder that holds PROVIDER folders") from error
+        raise InputError(
+            f"cannot read {tree}: {error}", hint="give the folder that contains PROVIDER folders"
+        ) from error
     if not read:
         raise InputError(
             f"no logs below {tree}", hint=f"expected PROVIDER/TYPE/DATE/RUN/ with one of {', '.join(_LOGS)}"
@@ -328,7 +332,7 @@ def _judged(text: str) -> StressNgLog:
     """Of several runs in a log the one with the least CPU time for its length; of a short one only where all are."""
     runs = parse_stress_ng_runs(text)
     if any(len(run.rows) > 1 for run in runs):
-        raise OutputUnreadable("several stressors at once: their CPU time says nothing about the machine")
+        raise OutputUnreadable("several stressors at once: their CPU time shows nothing about the machine")
     long = [run for run in runs if run.rows[0].real_s >= STRESS_LENGTH.value]
     return min(long or runs, key=lambda run: run.rows[0].user_s / run.rows[0].real_s)
 

@@ -1,4 +1,4 @@
-"""The table of machine types that labels are held against: `types.csv` beside this file.
+"""The table of machine types that labels are checked against: `types.csv` next to this file.
 
 Of a type that is not in the table its name tells the vCPUs, by the rule of its provider, and nothing else is known.
 """
@@ -26,7 +26,7 @@ _VCPUS_OF_A_LARGE, _VCPUS_OF_AN_XLARGE = 2, 4
 _PROVIDERS = {"amazon": "aws", "ec2": "aws", "gce": "gcp", "google": "gcp", "az": "azure", "microsoft": "azure"}
 """Other names of the three -> ours."""
 _ENDS = re.compile(r"[-_ ]|$")
-"""Behind a type's name a label may tell of disks."""
+"""After a type's name, a label may describe disks."""
 
 
 @cache

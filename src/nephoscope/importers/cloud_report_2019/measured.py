@@ -20,9 +20,11 @@ class ImportedMeasurement(Frozen):
     unit: str
     direction: Direction
     threads: int | None = None
-    at_s: float | None = Field(default=None, description="end of the interval; None: of the whole")
+    at_s: float | None = Field(default=None, description="end of the interval; None: the whole run")
     value: float
-    own_verdict: Verdict | None = Field(default=None, description="of this number alone, on top of its run's")
+    own_verdict: Verdict | None = Field(
+        default=None, description="verdict of this number only, in addition to its run's"
+    )
 
 
 def cpu_measurements(log: StressNgLog) -> list[ImportedMeasurement]:

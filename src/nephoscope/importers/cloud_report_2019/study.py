@@ -36,7 +36,7 @@ _HEADLINES = {
     "written_bytes_per_s_16_threads",
     "read_bytes_per_s_16_threads",
 }
-"""Of file tests the 16 threads count that match the 16 vCPUs of every type."""
+"""File tests use the result with 16 threads, which match the 16 vCPUs of every type."""
 _LOG_OF = {
     "stress-ng": ("cpu",),
     "ping": ("network-ping",),
@@ -59,7 +59,7 @@ def study_of(tree: Path) -> tuple[ImportRecord, ImportedStudy]:
         format=FORMAT,
         name="cloud-report-2019",
         title="Pilot runs of the Cloud Report, August and September 2019",
-        description="Raw logs of pilot runs by Cockroach Labs, judged by what the logs show and imported here. "
+        description="Raw logs of pilot runs by Cockroach Labs, imported here and judged by their contents. "
         "nephoscope measured none of it. Configurations are labels of folders: what the runs claim to be.",
         source=SOURCE,
         licence=LICENCE,

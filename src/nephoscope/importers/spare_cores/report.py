@@ -35,15 +35,15 @@ from nephoscope.parsers.text import whole_lines
 
 SOURCE = "https://github.com/SpareCores/sc-inspector-data"
 CHECKS = {
-    "exit-code": "Refuses a task whose exit code is not 0; unknown where none was stored.",
-    "cpu-lines": "Refuses a series over another number of CPUs than lscpu saw on the type; unknown without lscpu.",
+    "exit-code": "Rejects a task whose exit code is not 0; unknown if none was stored.",
+    "cpu-lines": "Rejects a series whose number of CPUs differs from lscpu's for the type; unknown without lscpu.",
 }
 _LSCPU, _STRESS, _REDIS = "lscpu", "stressngfull", "redis"
 _KNOWN = {_LSCPU, _STRESS, _REDIS}
 _STDOUT, _META = "stdout", "meta.json"
 _DEEP_ENOUGH = 2
 _BUILD = re.compile(r" build=[0-9a-f]+")
-"""Of Redis: one version has several builds."""
+"""For Redis: one version has several builds."""
 
 
 def read(path: Path) -> ImportedStudy:
@@ -63,7 +63,7 @@ def read(path: Path) -> ImportedStudy:
         format=FORMAT,
         name="spare-cores-inspector",
         title="Machine types measured by Spare Cores",
-        description="CPU and Redis rates of cloud machine types, one run of each, measured and published by Spare "
+        description="CPU and Redis rates of cloud machine types, one run each, measured and published by Spare "
         "Cores and imported here. nephoscope measured none of it.",
         source=SOURCE,
         licence=LICENCE,
@@ -199,9 +199,9 @@ def _exit_code(code: Any) -> Verdict:
 def _cpu_lines(workers: int, facts: Facts | None) -> Verdict:
     seen = facts.cpus_online if facts else None
     if seen is None:
-        return Verdict(check="cpu-lines", verdict=VerdictKind.UNKNOWN, reason="lscpu of the type does not say")
+        return Verdict(check="cpu-lines", verdict=VerdictKind.UNKNOWN, reason="lscpu of the type does not report it")
     kind = VerdictKind.VALID if seen == workers else VerdictKind.INVALID
-    return Verdict(check="cpu-lines", verdict=kind, reason=f"up to {workers} workers, and lscpu saw {seen} CPUs")
+    return Verdict(check="cpu-lines", verdict=kind, reason=f"up to {workers} workers, but lscpu saw {seen} CPUs")
 
 
 def _meta(folder: Path) -> dict[str, Any]:

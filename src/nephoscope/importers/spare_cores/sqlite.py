@@ -51,7 +51,7 @@ def read(path: Path) -> ImportedStudy:
         if key is None or point is None:
             continue
         if point[0] in series[key]:
-            raise InputError(f"{path}: two scores of {'/'.join(key)} at {point[0]}", hint="one score each was expected")
+            raise InputError(f"{path}: two scores of {'/'.join(key)} at {point[0]}", hint="expected one score each")
         series[key][point[0]] = point[1]
         seen[key] = max(seen.get(key, ""), str(row.get("observed_at") or ""))
     trials = [
@@ -63,7 +63,7 @@ def read(path: Path) -> ImportedStudy:
         format=FORMAT,
         name="spare-cores-sqlite",
         title="Machine types measured by Spare Cores",
-        description="CPU and Redis rates of cloud machine types, one run of each, measured and published by Spare "
+        description="CPU and Redis rates of cloud machine types, one run each, measured and published by Spare "
         "Cores and imported here. nephoscope measured none of it.",
         source=SOURCE,
         licence=LICENCE,

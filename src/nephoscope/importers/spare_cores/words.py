@@ -8,14 +8,14 @@ from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, 
 FORMAT = "spare-cores"
 LICENCE = "CC BY-SA 4.0, Spare Cores"
 PRICED_IN = {"aws": "us-east-1", "azure": "eastus", "gcp": "us-east4"}
-"""The data name no region. These are the ones of the 2022 report, so that prices can be looked up."""
+"""The data do not name a region. These are the regions of the 2022 report, so that prices can be looked up."""
 UNKNOWN = [
     "each benchmark ran once on one machine of a type: nothing shows how much another run or machine would differ",
     "region and zone; prices are those of us-east-1 (AWS), eastus (Azure) and us-east4 (Google)",
-    "argv of the tools: not stored beside the output; Spare Cores publishes the stress-ng series as its method div16",
+    "argv of the tools: not stored with the output; Spare Cores publishes the stress-ng series as its method div16",
     "kernel, memory, clock source, steal, and what else ran on the machine",
-    "lscpu is of another start of the same type than the benchmarks: the CPU below them may have been another",
-    "Redis: servers and clients share the machine (a pair of them on every vCPU, as Spare Cores says)",
+    "lscpu ran on a different instance of the type than the benchmarks, whose CPU may differ",
+    "Redis: servers and clients share the machine (a pair of them on every vCPU, according to Spare Cores)",
     "time zone of the times: taken as UTC",
 ]
 CORES, REDIS = "stress-ng-cores", "redis-set"
@@ -23,7 +23,7 @@ _UP = Direction.HIGHER
 
 CORES_BENCHMARK = ImportedBenchmark(
     name=CORES,
-    title="stress-ng by number of workers (integer divisions, as Spare Cores says)",
+    title="stress-ng by number of workers (integer divisions, according to Spare Cores)",
     metrics=[
         Metric(
             name="bogo_ops_per_s",

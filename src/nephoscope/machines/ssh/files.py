@@ -1,4 +1,4 @@
-"""What crosses the wire: files by SFTP, lines as they come, and what becomes of them here."""
+"""Transfers over SSH: files by SFTP, lines as they arrive, and how both are stored here."""
 
 import hashlib
 import shlex
@@ -13,19 +13,19 @@ _LOOK_TIMEOUT_S = 30.0
 
 
 async def copied(link: Link, name: str, copy: Callable[..., object], local: Path, remote: str) -> bool:
-    """Copies a file over SFTP by `copy`; False when the link was cut before its end.
+    """Copies a file over SFTP by `copy`; False if the link broke before it finished.
 
     Raises:
-        OutputUnreadable: the host has no such file or folder, or refuses it.
+        OutputUnreadable: the host has no such file or folder, or denies access.
         NoSpaceOnMachine: the host's disk is full.
-        StorageFailed: it is the local file that cannot be read or written.
+        StorageFailed: the local file cannot be read or written.
     """
     import asyncssh
 
     try:
         return await link.copy(copy, timeout_s=_COPY_TIMEOUT_S)
     except (asyncssh.SFTPNoSuchFile, asyncssh.SFTPNoSuchPath) as error:
-        raise OutputUnreadable(f"{remote} is not there on {name}, or its folder is not") from error
+        raise OutputUnreadable(f"{remote} does not exist on {name}, or its folder does not") from error
     except asyncssh.SFTPError as error:
         full = isinstance(error, asyncssh.SFTPNoSpaceOnFilesystem) or await _is_full(link, remote)
         kind = NoSpaceOnMachine if full else OutputUnreadable
@@ -35,7 +35,7 @@ async def copied(link: Link, name: str, copy: Callable[..., object], local: Path
 
 
 async def _is_full(link: Link, remote: str) -> bool:
-    """SFTP version 3 knows no word for a full disk."""
+    """SFTP version 3 has no error code for a full disk."""
     folder = shlex.quote(str(PurePosixPath(remote).parent))
     answer = await link.ask(f"df -Pk {folder} | tail -n 1", timeout_s=_LOOK_TIMEOUT_S)
     words = answer[1].split() if answer else []
@@ -43,13 +43,13 @@ async def _is_full(link: Link, remote: str) -> bool:
 
 
 class Lines:
-    """Cuts a stream into lines for a listener; each line once, whichever way it came."""
+    """Cuts a stream into lines for a listener; each line once, no matter how it arrived."""
 
     def __init__(self, on_line: Callable[[str], None] | None) -> None:
         self._on_line = on_line
         self._partial = b""
         self.seen_bytes = 0
-        """Where in the stream the next piece begins."""
+        """Position in the stream where the next piece starts."""
 
     def feed(self, chunk: bytes) -> None:
         """The next piece of the stream."""
@@ -60,7 +60,7 @@ class Lines:
                 self._on_line(line.decode(errors="replace"))
 
     def rest(self, whole: bytes) -> None:
-        """What of the whole output was not seen yet."""
+        """The part of the whole output that was not passed on yet."""
         self.feed(whole[self.seen_bytes :])
 
 
@@ -79,7 +79,7 @@ def store(path: Path, content: bytes, *, append: bool = False) -> None:
 
 
 def sha256_of(file: Path) -> str:
-    """Of a local file, in hexadecimal.
+    """Digest of a local file, in hexadecimal.
 
     Raises:
         StorageFailed: it cannot be read.
@@ -92,11 +92,11 @@ def sha256_of(file: Path) -> str:
 
 
 def text(said: bytes) -> str:
-    """The end of what a tool said, for a message."""
+    """The end of a tool's output, for a message."""
     return said.decode(errors="replace").strip()[-300:]
 
 
 def without_libraries(program: Path) -> Path:
-    """The build of a program that needs no library of the host, where `make static` put one beside it."""
+    """The statically linked build of a program, if `make static` put one next to it."""
     static = program.with_name(f"{program.name}-static")
     return static if static.exists() else program

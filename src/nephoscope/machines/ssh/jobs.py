@@ -1,8 +1,8 @@
-"""Jobs on a host as shell scripts and the answers they give; pure.
+"""Jobs on a host, as shell scripts and their answers; pure.
 
 A job is a folder on the host, made by one atomic `mkdir` before anything starts, so that it never starts twice:
 `in`, `out`, `err`, `rc` (exit code), `sid` (its session), `pid`, `late` (its deadline ended it) and `lock`, which is
-held for as long as the job lives. Who waits for a job waits for its lock, which costs the host nothing.
+held as long as the job lives. Waiting for a job means waiting for its lock, which costs the host nothing.
 
 POSIX sh with `setsid`, `flock` (util-linux), `pkill` (procps) and GNU `head`, `tail`.
 """
@@ -18,7 +18,7 @@ REQUIRED_TOOLS = ("setsid", "flock", "pkill", "taskset", "head", "tail", "sha256
 
 _MARK = "nephoscope"
 ENDED = f"{_MARK} ended".encode()
-"""Begins the answer of a job that was waited for."""
+"""Start of the answer of a job that was waited for."""
 _SAY = f"say() {{ printf '{_MARK} %s\\n' \"$*\"; exit 0; }}\n"
 
 _SUPERVISE = """
@@ -32,7 +32,7 @@ sh -c 'echo $$ >"$0"; exec "$@"' "$job/pid" "$@" <"$job/in" >"$job/out" 2>"$job/
 echo $? >"$job/rc.new" && mv "$job/rc.new" "$job/rc"
 exec pkill -KILL -s $$
 """
-"""In a session of its own, from which the last line takes whatever the job left behind."""
+"""In its own session, so that the last line can kill whatever the job left behind."""
 
 _LAUNCH = (
     _SAY
@@ -106,7 +106,7 @@ done
 rmdir "$1" 2>/dev/null
 echo "$ended"
 """
-"""Who waits for a job that is ended here may still touch its files while they are removed: hence the tries."""
+"""A process that waits for this job may still touch its files during the removal, hence the retries."""
 
 _PROBE = """
 PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
@@ -117,18 +117,18 @@ printf '%s\\n' "$(id -u)" "$HOME" "$(nproc)" "$(hostname)" "$missing"
 
 
 class Start(StrEnum):
-    """What a host says when a job is to be started."""
+    """A host's answers to starting a job."""
 
     STARTED = "started"
     EXISTS = "exists"
-    """A job of that name was started before, by us or by a controller before us."""
+    """A job of that name was started before, by this controller or an earlier one."""
     MISSING = "missing"
     UNWRITABLE = "unwritable"
 
 
 @dataclass(frozen=True)
 class JobSpec:
-    """A job before it is started. Input and environment travel by stdin: a command line is for everybody to see."""
+    """A job before it starts. Input and environment travel by stdin, because everybody can see a command line."""
 
     root: str
     folder: str
@@ -139,7 +139,7 @@ class JobSpec:
     environment: Mapping[str, str]
 
     def command(self, *, wait: bool) -> str:
-        """The shell line that starts it, and then waits for its end if wanted (see `wait_command`)."""
+        """The shell line that starts it, and optionally waits for its end (see `wait_command`)."""
         exports = self._exports()
         return _script(
             f"SUPERVISE={shlex.quote(_SUPERVISE)}\n{_LAUNCH}{_WAIT}",
@@ -148,7 +148,7 @@ class JobSpec:
         )
 
     def input(self) -> bytes:
-        """What that line reads."""
+        """The input of that line."""
         return self._exports() + self.stdin
 
     def _exports(self) -> bytes:
@@ -158,7 +158,7 @@ class JobSpec:
 
 @dataclass(frozen=True)
 class JobEnd:
-    """How a job ended. `exit_code` is None for one that was killed, with `late` by its own deadline."""
+    """How a job ended. `exit_code` is None if it was killed; `late`: by its own deadline."""
 
     exit_code: int | None
     late: bool
@@ -169,7 +169,7 @@ class JobEnd:
 
 @dataclass(frozen=True)
 class HostLook:
-    """What a host says of itself when it is first met."""
+    """What a host reports about itself at the first contact."""
 
     user_id: int
     home: str
@@ -199,35 +199,35 @@ def kill_command(folder: str) -> str:
 
 
 def end_all_command(jobs: str, keep: str) -> str:
-    """Kills every job in a folder of jobs but those of one session, forgets them, and prints how many still ran."""
+    """Kills and removes all jobs in a folder except those of one session, and prints how many were still running."""
     return _script(_END_ALL, jobs, keep)
 
 
 def probe_command() -> str:
-    """Asks for what `parse_look` reads."""
+    """Queries what `parse_look` reads."""
     return _script(_PROBE, *REQUIRED_TOOLS)
 
 
 def question(script: str, *arguments: str) -> str:
-    """A short script that is no job: it may be asked twice."""
+    """A short script that is not a job: it may run twice."""
     return _script(script, *arguments)
 
 
 def parse_start(answer: bytes) -> tuple[Start, str] | None:
-    """What the host answered to `JobSpec.command`, with its reason; None for an answer that was cut off."""
+    """The host's answer to `JobSpec.command`, with its reason; None if it was cut off."""
     words = _header(answer)
     return (Start(words[0]), " ".join(words[1:])) if words and words[0] in set(Start) else None
 
 
 def parse_end(answer: bytes) -> JobEnd | None:
-    """What the host answered to `wait_command`; None for an answer that was cut off.
+    """The host's answer to `wait_command`; None if it was cut off.
 
     Raises:
         OutputUnreadable: the job was never started.
     """
     words = _header(answer)
     if words == ["absent"]:
-        raise OutputUnreadable("the job is not on the host: it never began there, or its folder was removed")
+        raise OutputUnreadable("the job is not on the host: it never started there, or its folder was removed")
     if not words or words[0] != "ended" or len(words) < 4:
         return None
     body = answer.split(b"\n", 1)[1]
@@ -245,16 +245,16 @@ def parse_end(answer: bytes) -> JobEnd | None:
 
 
 def parse_look(answer: bytes) -> HostLook:
-    """What the host answered to `probe_command`.
+    """The host's answer to `probe_command`.
 
     Raises:
-        OutputUnreadable: it answered something else: its login shell prints, or is none.
+        OutputUnreadable: unexpected answer: its login shell prints text, or is not a shell.
     """
     lines = answer.decode(errors="replace").splitlines()
     if len(lines) != 5 or not lines[0].isdigit() or not lines[2].isdigit():
         raise OutputUnreadable(
-            f"the host answers {lines[:3]!r} where it should say who we are there",
-            hint="the user needs a POSIX login shell that prints nothing by itself",
+            f"unexpected format: the host answered {lines[:3]!r} instead of the user's identity",
+            hint="give the user a POSIX login shell that prints nothing by itself",
         )
     return HostLook(int(lines[0]), lines[1], int(lines[2]), lines[3], tuple(lines[4].split()))
 

@@ -1,7 +1,7 @@
-"""The way to one host over SSH, which comes back when it was cut: keys, pins, jump hosts, typed failures.
+"""An SSH link to one host that reconnects after a cut: keys, pinned host keys, jump hosts, typed failures.
 
 A command takes a channel of a connection for as long as it runs, and sshd allows ten on one (`MaxSessions`). So there
-are as many connections as the commands that run at once need.
+are as many connections as the concurrent commands need.
 """
 
 import asyncio
@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from nephoscope.model.errors import AccessDenied, HostKeyRefused, MachineLost, MachineUnreachable, NephoscopeError
 
-if TYPE_CHECKING:  # it takes a quarter of a second, which `status` and `local` need not wait for
+if TYPE_CHECKING:  # importing it takes a quarter of a second, which `status` and `local` need not wait for
     import asyncssh
 
 CONNECT_TIMEOUT_S = 10.0
 KEEPALIVE_INTERVAL_S = 4.0
 KEEPALIVE_MISSED = 2
-"""A link that is cut without a word is noticed after three intervals; a keepalive costs a host some 0.1 ms of CPU."""
+"""A silently broken link is noticed after three intervals; a keepalive costs a host some 0.1 ms of CPU."""
 PATIENCE_S = 60.0
-"""How long a host may stay away before it counts as lost."""
+"""How long a host may be unreachable before it counts as lost."""
 _FIRST_PAUSE_S = 0.25
 _LONGEST_PAUSE_S = 5.0
 _CHUNK_BYTES = 1 << 16
 CHANNELS = 8
-"""On one connection; sshd allows 10 by default, and counts a command that we left until it ends there."""
+"""Channels on one connection; sshd allows 10 by default, and counts an abandoned command until it ends there."""
 _CLOSED = "SSH connection closed"
-"""asyncssh's reason for a channel that a cut link did not open; any other is the host's."""
+"""asyncssh's reason if a broken link could not open a channel; any other reason is the host's."""
 
 Result = TypeVar("Result")
 
@@ -42,9 +42,9 @@ class SshAddress:
     port: int | None = None
     user: str | None = None
     key_file: Path | None = None
-    """The only key that is offered; None: the user's own keys and agent."""
+    """The only key to offer; None: the user's own keys and agent."""
     host_key: str | None = None
-    """As `ssh-keyscan` prints it, without the host; None: pinned at the first contact."""
+    """As `ssh-keyscan` prints it, without the host; None: pin the first key seen."""
     jump: "SshAddress | None" = None
     user_config: bool = True
     """Whether ~/.ssh/config is read."""
@@ -61,11 +61,11 @@ class _Line:
     connection: "asyncssh.SSHClientConnection"
     carries: int = 0
     most: int = CHANNELS
-    """Fewer when the host has refused that many."""
+    """Fewer if the host has rejected that many."""
 
 
 class Link:
-    """Connections that are made when they are first needed, and made again after a cut."""
+    """Connections that open when first needed, and reopen after a cut."""
 
     def __init__(self, address: SshAddress, *, patience_s: float = PATIENCE_S) -> None:
         self._address = address
@@ -78,16 +78,16 @@ class Link:
         self._lost = False
 
     async def ask(self, command: str, stdin: bytes = b"", *, timeout_s: float) -> tuple[int, bytes, bytes] | None:
-        """Exit code, stdout and stderr of a shell line; None when the link was cut before it ended.
+        """Exit code, stdout and stderr of a shell line; None if the link broke before it ended.
 
         Raises:
-            MachineUnreachable, AccessDenied, HostKeyRefused, MachineLost: there is no connection to be had.
+            MachineUnreachable, AccessDenied, HostKeyRefused, MachineLost: no connection is possible.
         """
 
         async def answer(connection: "asyncssh.SSHClientConnection") -> tuple[int, bytes, bytes]:
             process = await connection.create_process(command, encoding=None)
             try:
-                # A command that has ended reads no more: the link, and what else it carries, are well.
+                # A command that has ended reads no more: the link and its other channels are fine.
                 with suppress(BrokenPipeError):
                     process.stdin.write(stdin)
                     process.stdin.write_eof()
@@ -95,14 +95,15 @@ class Link:
                 await process.wait_closed()
             finally:
                 process.close()  # and no waiting: sshd closes its side when the command ends
-            if process.returncode is None or connection.is_closed():  # a cut may take output whose exit code was here
-                raise ConnectionError("the link was cut")
+            # a cut may lose output although the exit code has arrived
+            if process.returncode is None or connection.is_closed():
+                raise ConnectionError("the link broke")
             return process.returncode, out, err
 
         return await self._on_a_line(answer, timeout_s)
 
     async def follow(self, command: str, on_bytes: Callable[[bytes], None]) -> None:
-        """Hands on what a shell line prints, as it comes, until it or the link ends; cancel it to end it."""
+        """Passes on what a shell line prints, as it arrives, until it or the link ends; cancel it to end it."""
 
         async def hand_on(connection: "asyncssh.SSHClientConnection") -> None:
             process = await connection.create_process(command, encoding=None)
@@ -115,15 +116,15 @@ class Link:
         await self._on_a_line(hand_on, None)
 
     async def copy(self, copy: Callable[["asyncssh.SFTPClient"], Any], *, timeout_s: float) -> bool:
-        """Does something over SFTP; False when the link was cut before it ended.
+        """Does something over SFTP; False when the link broke before it ended.
 
         Raises:
-            asyncssh.SFTPError: the host refused it.
+            asyncssh.SFTPError: the host rejected it.
         """
         import asyncssh
 
         async def refused(connection: "asyncssh.SSHClientConnection") -> Exception | bool:
-            """What is not the link's fault; False: nothing."""
+            """An error that is not the link's fault; False: none."""
             try:
                 async with connection.start_sftp_client() as client:
                     await copy(client)
@@ -152,15 +153,15 @@ class Link:
 
     @property
     def host_key(self) -> str | None:
-        """The key that the host is pinned to; None: it was not met yet."""
+        """The host's pinned key; None: there was no contact yet."""
         return self._address.host_key or self._pins.get(self._address)
 
     async def _on_a_line(
         self, action: Callable[["asyncssh.SSHClientConnection"], Awaitable[Result]], timeout_s: float | None
     ) -> Result | None:
-        """What `action` makes of a connection that carries one channel more; None, after a pause, when it was cut.
+        """The result of `action` on a connection with one more channel; None, after a pause, if the link broke.
 
-        A host that refuses a channel beside others keeps its connection: what runs there goes on.
+        If a host rejects one channel among others, the connection stays open, and so does what runs on it.
         """
         import asyncssh
 
@@ -176,12 +177,12 @@ class Link:
                     self._drop(line)
                 except (OSError, asyncssh.Error):
                     self._drop(line)
-            await asyncio.sleep(_FIRST_PAUSE_S)  # whoever asks again does not do so at once
+            await asyncio.sleep(_FIRST_PAUSE_S)  # a retry does not follow at once
             return None
 
     @asynccontextmanager
     async def _line(self) -> AsyncIterator[_Line]:
-        """A connection with room, for one command."""
+        """A connection with room for one more command."""
         async with self._making:
             self._lines = [line for line in self._lines if not line.connection.is_closed()]
             found = next((line for line in self._lines if line.carries < line.most), None)
@@ -196,7 +197,7 @@ class Link:
             found.carries -= 1
 
     async def _connect_patiently(self) -> "asyncssh.SSHClientConnection":
-        """A host never met must answer at once; one that was there may be away for a while, once."""
+        """A new host must answer at once; a known one may be unreachable for a while, once."""
         until, pause_s = time.monotonic() + (0.0 if self._lost else self._patience_s), _FIRST_PAUSE_S
         while True:
             try:
@@ -207,8 +208,8 @@ class Link:
                 if time.monotonic() + pause_s > until:
                     self._lost = True
                     raise MachineLost(
-                        f"{self._address} has been away for {self._patience_s:.0f} s: {error.message}",
-                        hint="look at the host and its network; the study goes on with the next trial",
+                        f"{self._address} was unreachable for {self._patience_s:.0f} s: {error.message}",
+                        hint="check the host and its network; the study continues with the next trial",
                     ) from error
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
@@ -263,20 +264,21 @@ def _keys(pin: str) -> list[Any]:
 
 
 def _typed(address: SshAddress, error: Exception) -> NephoscopeError:
-    """What a failed connection means for a person."""
+    """The typed error for a failed connection."""
     import asyncssh
 
     if isinstance(error, asyncssh.HostKeyNotVerifiable):
         return HostKeyRefused(
-            f"{address} shows another host key than the pinned one",
-            hint="it is another machine, was installed anew, or somebody sits between: compare with ssh-keyscan",
+            f"the host key of {address} is not the pinned one",
+            hint="it is another machine, was reinstalled, or somebody intercepts the connection: compare with "
+            "ssh-keyscan",
         )
     if isinstance(error, asyncssh.PermissionDenied):
         return AccessDenied(
-            f"{address} lets us not in: {error.reason}",
-            hint=f"try `ssh {address}`; name the right `user` and `key_file` in the study",
+            f"{address} rejected the login: {error.reason}",
+            hint=f"try `ssh {address}`; set the right `user` and `key_file` in the study",
         )
     said = str(error) or type(error).__name__
     return MachineUnreachable(
-        f"{address} cannot be reached: {said}", hint=f"try `ssh {address}`; is the host up, is its port open?"
+        f"{address} cannot be reached: {said}", hint=f"try `ssh {address}`: is the host up, is its port open?"
     )

@@ -1,9 +1,9 @@
 """A machine over SSH as a `Remote`: agentless, with jobs that live on the host and not in the connection.
 
 Every command is a job (see `ssh_jobs`): a folder made by an atomic `mkdir`, a session of its own, a deadline on the
-host. A connection that is cut does not disturb it: we come back and wait on. In a session (a trial's attempt) a command
-that is saved under a name begins once; by that name the next controller finds it again. What is left when a host is
-given back is ended by `end_all`.
+host. A broken connection does not disturb it: the controller reconnects and waits. In a session (a trial's attempt) a
+command saved under a name starts only once; the next controller finds it by that name. `end_all` ends whatever is left
+when a host is released.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from nephoscope.model.errors import (
 )
 
 SERVER_DEADLINE_S = 24 * 3600.0
-"""Ends a server on the host whose controller never came back."""
+"""Deadline for a server on the host whose controller never came back."""
 _ASK_TIMEOUT_S = 30.0
 _KILL_WAIT_S = 10.0
 _COPY_TIMEOUT_S = 3600.0
@@ -39,7 +39,7 @@ _NO_SPACE = "No space left on device"
 
 
 class SshRemote:
-    """One host. `cpus` are those of the affinity mask; empty until `look` for a host that gives all it has."""
+    """One host. `cpus` are those of the affinity mask; empty until `look` if the host offers all of its CPUs."""
 
     def __init__(
         self,
@@ -58,10 +58,10 @@ class SshRemote:
             name: of the machine, for messages.
             address: where it is.
             cpus: ids of the CPUs of the affinity mask; none: no mask.
-            folder: of ours on the host, for jobs and programs; default: ~/.nephoscope.
-            carried: programs of this machine that are taken along: by path, when they are first run there.
-            session: of a trial's attempt; in it a command that is saved under a name begins once, whoever asks.
-            patience_s: how long the host may stay away during a job.
+            folder: nephoscope's folder on the host, for jobs and programs; default: ~/.nephoscope.
+            carried: programs of this machine, by path, that are copied to the host when they first run there.
+            session: of a trial's attempt; in it a command saved under a name starts only once.
+            patience_s: how long the host may be unreachable during a job.
         """
         self.name = name
         self.cpus = tuple(cpus)
@@ -146,7 +146,7 @@ class SshRemote:
             if await self._sha256_there(part) == wanted:
                 await self._require(["mv", "-f", part, remote])
                 return
-        raise MachineLost(f"{local.name} did not arrive whole on {self.name} in three tries")
+        raise MachineLost(f"{local.name} was not copied completely to {self.name} in three tries")
 
     async def download(self, remote: str, local: Path) -> None:
         """See `Remote.download`.
@@ -158,16 +158,16 @@ class SshRemote:
         until = time.monotonic() + _COPY_TIMEOUT_S
         while not await copied(self._link, self.name, lambda client: client.get(remote, str(local)), local, remote):
             if time.monotonic() > until:
-                raise MachineLost(f"{remote} did not come whole from {self.name}")
+                raise MachineLost(f"{remote} was not copied completely from {self.name}")
 
-    # more than a Remote
+    # beyond the port `Remote`
 
     async def look(self) -> jobs.HostLook:
-        """What the host says of itself: asked once.
+        """What the host reports about itself; queried once.
 
         Raises:
-            ToolMissing: it has not what every job needs.
-            OutputUnreadable: its login shell says something else.
+            ToolMissing: it lacks a tool that every job needs.
+            OutputUnreadable: its login shell prints something else.
         """
         if self._look is None:
             answer = await self._answer(jobs.probe_command())
@@ -180,18 +180,18 @@ class SshRemote:
         return self._look
 
     async def ask(self, script: str, *arguments: str) -> str:
-        """What a short shell script prints; it is no job and leaves nothing there, so it may be asked twice."""
+        """What a short shell script prints; it is not a job and leaves nothing there, so it may run twice."""
         return (await self._answer(jobs.question(script, *arguments))).decode(errors="replace")
 
     async def end_all(self, *, keep: str = "") -> int:
-        """Ends every job of ours on the host but those of the session `keep`, and forgets them; how many still ran."""
+        """Ends and removes our jobs on the host except those of the session `keep`; returns how many still ran."""
         return int(await self._answer(jobs.end_all_command(f"{await self._root()}/jobs", keep)) or b"0")
 
     async def carry(self, program: Path) -> str:
-        """Path on the host of a program that was taken there; it is copied when the host has not the same bytes.
+        """Path of a program on the host; it is copied unless the host has the same bytes.
 
         Raises:
-            EnvironmentProblem: it is there and does not run.
+            EnvironmentProblem: it was copied but does not run.
         """
         digest = await asyncio.to_thread(sha256_of, program)
         there = f"{await self._root()}/programs/{digest[:16]}/{program.name}"
@@ -203,7 +203,7 @@ class SshRemote:
         if said.exit_code != 0:
             raise EnvironmentProblem(
                 f"{program.name} does not run on {self.name}: {said.stderr.decode(errors='replace').strip()[-300:]}",
-                hint="`make static` builds one that needs no library of the host",
+                hint="`make static` builds one that needs no libraries of the host",
             )
         return there
 
@@ -233,7 +233,7 @@ class SshRemote:
         )
 
     async def _program(self, name: str) -> str:
-        """Its name there: a carried program has another one, and is taken along when it is first needed."""
+        """Its name on the host: a copied program has another name, and is copied when first needed."""
         if name in self._carried:
             async with self._carrying:
                 if name not in self._there:
@@ -241,9 +241,9 @@ class SshRemote:
         return self._there.get(name, name)
 
     async def _begin(self, spec: jobs.JobSpec, *, wait: bool) -> jobs.JobEnd | None:
-        """Starts a job, or finds the one of its name; how it ended, when that was waited for and the link held.
+        """Starts a job, or finds the one with its name; returns how it ended, if it was awaited and the link held.
 
-        A second asking after a cut finds the job that the first one started.
+        A retry after a cut finds the job that the first call started.
         """
         timeout_s = _ASK_TIMEOUT_S + (spec.deadline_s if wait else 0)
         answer = await self._asked(spec.command(wait=wait), spec.input(), timeout_s=timeout_s)
@@ -256,16 +256,18 @@ class SshRemote:
         if word is jobs.Start.MISSING:
             raise ToolMissing(f"{spec.tool} is not installed on {self.name}", hint=install_hint(spec.tool))
         if word is jobs.Start.UNWRITABLE and _NO_SPACE in why:
-            raise NoSpaceOnMachine(f"the disk of {self.name} is full: {why}", hint=f"free some space at {spec.root}")
+            raise NoSpaceOnMachine(f"the disk of {self.name} is full: {why}", hint=f"free some space below {spec.root}")
         if word is jobs.Start.UNWRITABLE:
-            raise EnvironmentProblem(f"{self.name} cannot hold a job: {why}", hint=f"{spec.root} must be ours to write")
+            raise EnvironmentProblem(
+                f"{self.name} cannot store a job: {why}", hint=f"make {spec.root} writable for the user"
+            )
         return None
 
     async def _end_of(self, folder: str, timeout_s: float) -> jobs.JobEnd:
         """Waits for a job over as many connections as it takes.
 
         Raises:
-            MachineLost: the job is gone, or the host says nothing long after the job's deadline.
+            MachineLost: the job is gone, or the host does not answer long after the job's deadline.
         """
         until = time.monotonic() + timeout_s + self._patience_s
         while (left_s := until - time.monotonic()) > 0:
@@ -275,13 +277,15 @@ class SshRemote:
             try:
                 end = jobs.parse_end(answer[1])
             except OutputUnreadable as error:
-                raise MachineLost(f"{self.name}: {error.message}", hint="was the host restarted?") from error
+                raise MachineLost(
+                    f"{self.name}: {error.message}", hint="was the host restarted? check its uptime"
+                ) from error
             if end is not None:
                 return end
-        raise MachineLost(f"{self.name} says nothing of a job that should have ended")
+        raise MachineLost(f"{self.name} does not answer about a job that should have ended")
 
     async def _live(self, folder: str, lines: "Lines") -> None:
-        """Lines as they are printed, as far as the link allows: what is missed comes with the end."""
+        """Lines as they are printed, as far as the link allows; missed ones come at the end."""
         with suppress(NephoscopeError):
             while True:
                 await self._link.follow(jobs.tail_command(folder, lines.seen_bytes), lines.feed)
@@ -294,25 +298,28 @@ class SshRemote:
         if end.late:
             said = text(end.stderr)
             raise ToolTimedOut(
-                f"{tool} did not end within {timeout_s:.0f} s and was killed{f'; it said: {said}' if said else ''}",
-                hint="look at its raw output; give it more time in the study if the machine is just slow",
+                f"{tool} did not finish within {timeout_s:.0f} s and was killed{f'; it said: {said}' if said else ''}",
+                hint="check its raw output; if the machine is just slow, give it more time in the study",
             )
         if end.free_bytes == 0:
             raise NoSpaceOnMachine(f"the disk of {self.name} is full", hint="free some space there")
-        raise MachineLost(f"{tool} on {self.name} was killed by somebody else", hint="out of memory? look at dmesg")
+        raise MachineLost(
+            f"{tool} on {self.name} was killed by another process",
+            hint="check dmesg: did the machine run out of memory?",
+        )
 
     async def _kill(self, folder: str) -> None:
         await self._link.ask(jobs.kill_command(folder), timeout_s=_KILL_WAIT_S)
 
     async def _answer(self, command: str) -> bytes:
-        """Stdout of a command that may be asked twice."""
+        """Stdout of a command that may run twice."""
         return (await self._asked(command, timeout_s=_ASK_TIMEOUT_S))[1]
 
     async def _asked(self, command: str, stdin: bytes = b"", *, timeout_s: float) -> tuple[int, bytes, bytes]:
-        """Exit code, stdout and stderr of a command that may be asked twice, over as many connections as it takes.
+        """Exit code, stdout and stderr of a command that may run twice, over as many connections as it takes.
 
         Raises:
-            MachineLost: the host lets us in, and answers nothing in that time and our patience.
+            MachineLost: the host accepts the connection but does not answer within that time and our patience.
         """
         until = time.monotonic() + timeout_s + self._patience_s
         while (left_s := until - time.monotonic()) > 0:
@@ -320,8 +327,8 @@ class SshRemote:
             if answer is not None:
                 return answer
         raise MachineLost(
-            f"{self.name} lets us in, and no command comes to an end there",
-            hint="its disk or its memory may hang: look at dmesg there",
+            f"{self.name}: connected, but commands hang",
+            hint="check dmesg on the host: its disk or its memory may be failing",
         )
 
     async def _require(self, argv: Sequence[str]) -> None:
@@ -333,7 +340,7 @@ class SshRemote:
 
 
 class _SshBackground:
-    """A job that goes on. It is watched by its lock, and its output comes at its end."""
+    """A background job. It is watched through its lock, and its output arrives at its end."""
 
     def __init__(self, remote: SshRemote, folder: str, log: Path, errors: Path, *, append: bool) -> None:
         self._append = append
@@ -342,7 +349,8 @@ class _SshBackground:
         self._log = log
         self._errors = errors
         self._end = asyncio.create_task(self._watch())
-        self._end.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # told by `stop`, if asked
+        # reported by `stop`, if called
+        self._end.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
 
     def running(self) -> bool:
         return not self._end.done()
@@ -364,7 +372,7 @@ class _SshBackground:
             await asyncio.wait([self._end], timeout=_KILL_WAIT_S)
         if self.running():
             self._end.cancel()
-            raise MachineLost(f"{remote.name} does not say that a job it was to kill has ended")
+            raise MachineLost(f"{remote.name} did not confirm that a killed job has ended")
         return self._end.result().exit_code
 
     async def _watch(self) -> jobs.JobEnd:

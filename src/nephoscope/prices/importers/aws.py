@@ -46,7 +46,7 @@ _REGIONS = {
     "Middle East (Bahrain)": "me-south-1",
     "Africa (Cape Town)": "af-south-1",
 }
-"""Names of places in lists that are older than the attribute `regionCode`."""
+"""Names of locations in lists older than the attribute `regionCode`."""
 
 _MIB_PER_GIB = 1024
 _EBS_UNITS = {
@@ -112,7 +112,7 @@ def _product(found: Imported, origin: Origin, product: Mapping[str, Any], terms:
     if family.startswith("Compute Instance"):
         other = [key for key, wanted in _LINUX.items() if attributes.get(key, wanted) != wanted]
         if other:
-            found.skip(f"machine with another {other[0]} than {_LINUX[other[0]]}")
+            found.skip(f"machine whose {other[0]} is not {_LINUX[other[0]]}")
             return
         values |= {"kind": Kind.MACHINE, "item": attributes["instanceType"], "unit": Unit.HOUR}
     elif "volumeApiName" in attributes:
@@ -128,7 +128,7 @@ def _product(found: Imported, origin: Origin, product: Mapping[str, Any], terms:
     location = attributes.get("fromLocation" if family == "Data Transfer" else "location", "")
     region = attributes.get("fromRegionCode" if family == "Data Transfer" else "regionCode") or _REGIONS.get(location)
     if region is None:
-        found.skip(f"place {location or 'not named'}, whose region code is not known")
+        found.skip(f"place {location or 'not named'}, with an unknown region code")
         return
     values["region"] = region
     for term in terms.get("OnDemand", {}).values():
@@ -152,13 +152,13 @@ def _way(attributes: Mapping[str, Any]) -> str:
 def _on_demand(found: Imported, origin: Origin, term: Mapping[str, Any], values: dict[str, Any]) -> None:
     for dimension in term["priceDimensions"].values():
         if "USD" not in dimension["pricePerUnit"]:
-            found.skip("price in another currency than USD")
+            found.skip("price in a currency other than USD")
             continue
         usd, row = float(dimension["pricePerUnit"]["USD"]), dict(values)
         if values["kind"] is Kind.STORAGE:
             unit, divisor = _EBS_UNITS.get(dimension["unit"].lower(), (None, 1))
             if unit is None:
-                found.skip(f"storage by the {dimension['unit']}")
+                found.skip(f"storage billed by the {dimension['unit']}")
                 continue
             row["unit"], usd = unit, usd / divisor
         elif dimension["unit"] != ("Hrs" if values["kind"] is Kind.MACHINE else "GB"):
@@ -177,7 +177,9 @@ def _reserved(found: Imported, origin: Origin, term: Mapping[str, Any], values: 
     years = int(attributes["LeaseContractLength"].strip().removesuffix("yr"))
     basis = reserved(years)
     if basis is None or values["kind"] is not Kind.MACHINE:
-        found.skip(f"reservation of {years} years" if basis is None else "reservation of no machine")
+        found.skip(
+            f"reservation of {years} years" if basis is None else "reservation of something other than a machine"
+        )
         return
     hourly = upfront = 0.0
     for dimension in term["priceDimensions"].values():
@@ -207,9 +209,9 @@ def _savings_plans(found: Imported, origin: Origin, content: Mapping[str, Any]) 
         if basis is None:
             found.skip(f"savings plan of {years['duration']} {years['unit']}")
         elif rate["discountedOperation"] != "RunInstances" or not usage.startswith("BoxUsage:"):
-            found.skip("savings plan for another use than Linux machines of shared tenancy")
+            found.skip("savings plan for something other than Linux machines with shared tenancy")
         elif rate["unit"] != "Hrs" or price["currency"] != "USD":
-            found.skip("savings plan in another unit or currency than USD/h")
+            found.skip("savings plan in a unit or currency other than USD/h")
         else:
             plan = plans[term["sku"]]
             found.add(

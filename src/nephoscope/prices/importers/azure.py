@@ -51,7 +51,7 @@ def read(path: Path, origin: Origin) -> Imported:
 def _item(found: Imported, origin: Origin, item: Mapping[str, Any]) -> None:
     service, usd = item["serviceName"], float(item["retailPrice"])
     if item["currencyCode"] != "USD":
-        found.skip("price in another currency than USD")
+        found.skip("price in a currency other than USD")
     elif usd == 0:
         found.skip("price 0, which this list uses for 'not sold'")
     elif service == "Virtual Machines":
@@ -82,7 +82,7 @@ def _machine(found: Imported, origin: Origin, item: Mapping[str, Any], usd: floa
         found.skip(other)
         return
     if not item["armSkuName"] or item["unitOfMeasure"] != "1 Hour":
-        found.skip("machine without a type, or by another unit than the hour")
+        found.skip("machine without a type, or billed by a unit other than the hour")
         return
     values = _common(origin, item) | {"kind": Kind.MACHINE, "item": item["armSkuName"], "unit": Unit.HOUR}
     if item["type"] == "Reservation":
@@ -125,7 +125,7 @@ def _disk(found: Imported, origin: Origin, item: Mapping[str, Any], usd: float) 
     if measure in {"1/Hour", "1 GiB/Hour"}:
         unit = next((unit for words, unit in _PROVISIONED if words in meter), None)
         if unit is None:
-            found.skip(f"storage meter by the {measure} that is neither capacity, IOPS nor throughput")
+            found.skip(f"storage meter with unit {measure} for something other than capacity, IOPS or throughput")
             return
         name = "Ultra Disk" if product.startswith("Ultra") else product.removeprefix("Azure ")
         found.add(origin, **values, item=name, unit=unit, basis=Basis.ON_DEMAND, usd=usd)
@@ -136,4 +136,4 @@ def _disk(found: Imported, origin: Origin, item: Mapping[str, Any], usd: float) 
             return
         found.add(origin, **values, item=name, unit=Unit.DISK_MONTH, basis=Basis.ON_DEMAND, usd=usd)
     else:
-        found.skip("storage that is no managed disk")
+        found.skip("storage that is not a managed disk")

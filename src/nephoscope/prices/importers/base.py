@@ -1,4 +1,4 @@
-"""What importers share: where a list comes from, what they give back, and reading damaged files with plain words."""
+"""What importers share: a list's origin, their results, and clear errors for damaged files."""
 
 import json
 from collections import Counter
@@ -15,7 +15,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.prices.rows import Basis, Price, first_day
 
 HOURS_PER_YEAR = 8760
-"""365 days: what AWS and Azure divide a year's price by."""
+"""365 days: the divisor of AWS and Azure for a year's price."""
 HOURS_PER_MONTH = 730
 
 
@@ -73,7 +73,7 @@ def read_json(path: Path) -> Any:
         return json.loads(read_bytes(path).decode("utf-8-sig"))
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{path}:{error.lineno}: not JSON: {error.msg}", hint="the download may have been cut: get it again"
+            f"{path}:{error.lineno}: not JSON: {error.msg}", hint="the download may be incomplete: download it again"
         ) from error
     except (UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from error
@@ -97,7 +97,7 @@ def shape_of(path: Path, what: str) -> Iterator[None]:
     except KeyError as error:
         raise InputError(f"{path}: no key {error}", hint=f"expected {what}") from error
     except (TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
-        raise InputError(f"{path}: another shape than expected: {error}", hint=f"expected {what}") from error
+        raise InputError(f"{path}: unexpected format: {error}", hint=f"expected {what}") from error
 
 
 def day_of(origin: Origin, stated: object) -> str:
@@ -113,8 +113,8 @@ def day_of(origin: Origin, stated: object) -> str:
         first_day(day)
     except ValueError:
         raise InputError(
-            f"{origin.source}: the list does not say of which day it is (found {stated!r})",
-            hint="give the day of the download with --date",
+            f"{origin.source}: the list does not state its date (found {stated!r})",
+            hint="give the date of the download with --date",
         ) from None
     return day
 

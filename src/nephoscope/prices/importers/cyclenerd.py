@@ -39,7 +39,8 @@ def read(path: Path, origin: Origin) -> Imported:
         InputError: it is damaged or of another shape.
     """
     try:
-        content = yaml.load(read_bytes(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # both are safe
+        # both are safe
+        content = yaml.load(read_bytes(path), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f":{mark.line + 1}" if mark else ""

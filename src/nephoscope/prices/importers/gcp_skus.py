@@ -54,7 +54,7 @@ def _sku(found: Imported, origin: Origin, sku: Mapping[str, Any]) -> None:
     if kind is None or basis is None or unit is None:
         found.skip(f"{category['resourceFamily']}, {category['usageType']}, by the {expression['usageUnit']}")
     elif unit is Unit.VCPU_HOUR and not re.search(r"\b(?:Core|Cpu|CPU|VCPU)\b", description):
-        found.skip("sold by the hour, and no vCPU")
+        found.skip("sold by the hour, but not a vCPU")
     else:
         values = {
             "provider": "gcp",

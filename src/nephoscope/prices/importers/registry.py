@@ -16,11 +16,11 @@ class Importer:
     what: str
     read: "Callable[[Path, Origin], Imported]"
     licence: str = "not stated"
-    """Of the list, where it has one and always the same."""
+    """Provider of the list, if it is always the same."""
     takes: frozenset[str] = frozenset({"source", "licence", "date"})
-    """What an origin may say for it."""
+    """Options that replace it."""
     states_its_day: bool = False
-    """Its lists say on which day they were published; others say since when a price holds, which may be long ago."""
+    """Its lists state their publication date; others state since when a price is valid, which may be long ago."""
 
 
 def _own(path: Path, _origin: "Origin") -> "Imported":

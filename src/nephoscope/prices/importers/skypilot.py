@@ -41,7 +41,9 @@ def _row(found: Imported, origin: Origin, row: dict[str, str | None], day: str, 
     for column, basis in (("Price", Basis.ON_DEMAND), ("SpotPrice", Basis.SPOT)):
         cell = row[column]
         if cell is None:
-            raise InputError(f"{place}: fewer cells than columns", hint="the download may have been cut: get it again")
+            raise InputError(
+                f"{place}: fewer cells than columns", hint="the download may be incomplete: download it again"
+            )
         if not cell:
             found.skip(f"no {basis} price")
             continue

@@ -72,7 +72,7 @@ def _row(found: Imported, origin: Origin, kind: Kind, row: Mapping[str, Any]) ->
     if str(row["status"]).lower() != "active":
         found.skip(f"{kind} that is {str(row['status']).lower()}")
     elif row["currency"] != "USD":
-        found.skip("price in another currency than USD")
+        found.skip("price in a currency other than USD")
     elif system != "linux":
         found.skip(f"machine with {system}")
     elif allocation not in _BASES:
@@ -80,7 +80,7 @@ def _row(found: Imported, origin: Origin, kind: Kind, row: Mapping[str, Any]) ->
     elif unit is None:
         found.skip(f"{kind} by the {row['unit']}")
     elif row["price_upfront"]:
-        found.skip(f"{kind} with an upfront price over a time not stated")
+        found.skip(f"{kind} with an upfront price for an unstated term")
     else:
         spot = _BASES[allocation] is Basis.SPOT
         for tier in _tiers(row):

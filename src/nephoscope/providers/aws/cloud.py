@@ -25,10 +25,10 @@ from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, RoleO
 from nephoscope.providers.cloud.provider import Clock, CloudMachine, MadeOnce, patiently
 
 ClientOf = Callable[[str | None], Any]
-"""The EC2 client of a region; `None`: of the environment's region."""
+"""The EC2 client of a region; `None`: the environment's region."""
 
 UNMAKE_TIMEOUT_S = 900.0
-"""Bare metal takes minutes to end."""
+"""Bare metal takes minutes to terminate."""
 _LOOK_EVERY_S = 5.0
 _INSTALL = "pip install 'nephoscope[aws]'"
 _ALIVE = ["pending", "running", "stopping", "stopped"]
@@ -40,12 +40,12 @@ class AwsCloud:
     name = "aws"
 
     def __init__(self, clock: Clock, client_of: ClientOf | None = None, regions: Sequence[str] | None = None) -> None:
-        """Asks nobody yet.
+        """Calls no API yet.
 
         Args:
             clock: for waits.
             client_of: makes clients; default: boto3's, without its own retries.
-            regions: where to look for what there is; default: all that the account has switched on.
+            regions: where to look for existing resources; default: all regions enabled for the account.
         """
         self._clock = clock
         self._client: MadeOnce[str | None, Any] = MadeOnce(client_of or boto3_client)
@@ -76,7 +76,9 @@ class AwsCloud:
         made = await self._send(region, group_call(order, await self._vpc(order)), fine=THERE)
         found = [made] if made else await self._groups(region, CLUSTER, order.key)
         if not found:
-            raise InfrastructureFailure(f"AWS does not find the security group of {order.key} that it says is there")
+            raise InfrastructureFailure(
+                f"AWS reports that the security group of {order.key} exists, but does not find it"
+            )
         group = str(found[0]["GroupId"])
         await self._send(region, ingress_call(order, group), fine=THERE)
         placement = placement_call(order)
@@ -100,8 +102,10 @@ class AwsCloud:
             calls = ending_calls(left)
             if self._clock.monotonic_s() > until_s:
                 what = ", ".join([*left.instances, *left.volumes, *left.groups])
-                raise InfrastructureFailure(f"AWS still has of {key}: {what}", hint="nephoscope clean tries again")
-            if calls == before:  # nothing new since: they end
+                raise InfrastructureFailure(
+                    f"AWS has not deleted all of {key}: {what} left", hint="run `nephoscope clean` to try again"
+                )
+            if calls == before:  # nothing new since then: they are being deleted
                 await self._clock.sleep(_LOOK_EVERY_S)
             for call in calls:
                 await self._send(region, call, fine=GONE | IN_USE)
@@ -151,7 +155,7 @@ class AwsCloud:
         return await patiently(read, typed, self._clock)
 
     async def _send(self, region: str | None, call: Call, *, fine: frozenset[str] = frozenset()) -> dict[str, Any]:
-        """The answer; empty for an error code that is fine."""
+        """The answer; empty if the error code is acceptable."""
 
         def send() -> dict[str, Any]:
             try:
@@ -165,10 +169,10 @@ class AwsCloud:
         return await patiently(send, typed, self._clock)
 
     async def _everywhere(self, look: Callable[[str], Awaitable[Any]]) -> list[Any]:
-        """What a look finds in each region; one that these credentials may not enter holds nothing of ours.
+        """What exists in each region; a region closed to these credentials holds nothing of ours.
 
         Raises:
-            NotAllowed: they may enter none.
+            NotAllowed: all regions are closed to them.
         """
         regions = self._regions
         if regions is None:
@@ -190,7 +194,7 @@ class AwsCloud:
 
 
 def boto3_client(region: str | None) -> Any:
-    """EC2 of a region as your environment configures it; what is tried again, we decide.
+    """EC2 of a region as your environment configures it; retries are nephoscope's own.
 
     Raises:
         ToolMissing: boto3 is not installed.
@@ -199,30 +203,30 @@ def boto3_client(region: str | None) -> Any:
         import boto3
         from botocore.config import Config
     except ImportError as error:
-        raise ToolMissing("boto3 is not installed, and provider 'aws' needs it", hint=_INSTALL) from error
+        raise ToolMissing("boto3 is not installed, but provider 'aws' needs it", hint=_INSTALL) from error
     session = boto3.session.Session()
     where = region or session.region_name or "us-east-1"
     return session.client("ec2", region_name=where, config=Config(retries={"total_max_attempts": 1}))
 
 
 def code_of(error: Exception) -> str | None:
-    """EC2's error code; None: no answer of EC2."""
+    """EC2's error code; None: not an answer of EC2."""
     response = getattr(error, "response", None)
     return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else None
 
 
 def typed(error: Exception) -> NephoscopeError | None:
-    """What an error of the SDK means; None: it is none of the SDK's."""
+    """The typed error for an error of the SDK; None: it is not one of the SDK's."""
     from botocore import exceptions as sdk
 
     if isinstance(error, sdk.ClientError):
         return of_code(code_of(error) or "", str(error.response.get("Error", {}).get("Message", "")))
     if isinstance(error, sdk.ParamValidationError):
-        return InputError(f"AWS cannot be asked so: {error}")
+        return InputError(f"AWS does not accept the request: {error}")
     if isinstance(error, sdk.HTTPClientError | sdk.ConnectionError):
         return InfrastructureFailure(f"AWS does not answer: {error}")
     if isinstance(error, sdk.BotoCoreError):
         return EnvironmentProblem(
-            f"AWS cannot be asked: {error}", hint="`aws sts get-caller-identity` must work in this terminal"
+            f"no access to AWS: {error}", hint="make `aws sts get-caller-identity` work in this terminal"
         )
     return None

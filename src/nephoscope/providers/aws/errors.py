@@ -14,7 +14,7 @@ from nephoscope.model.errors import (
 
 
 class NotAllowed(EnvironmentProblem):
-    """These credentials may not do that there."""
+    """These credentials lack the permission there."""
 
 
 GONE = frozenset(
@@ -26,11 +26,11 @@ GONE = frozenset(
         "InvalidPlacementGroup.Unknown",
     }
 )
-"""What was to be deleted is deleted. Where it was to be used, EC2 does not know yet of what it has just made."""
+"""For a deletion: already deleted. For a use: EC2 does not know yet what it has just created."""
 IN_USE = frozenset({"DependencyViolation", "VolumeInUse", "InvalidPlacementGroup.InUse", "IncorrectState"})
 """It cannot be deleted yet."""
 THERE = frozenset({"InvalidGroup.Duplicate", "InvalidPermission.Duplicate", "InvalidPlacementGroup.Duplicate"})
-"""What was to be made is there: an earlier call did it, whose answer was lost."""
+"""It already exists: an earlier call created it, and its answer was lost."""
 
 _CAPACITY = frozenset(
     {
@@ -88,27 +88,31 @@ _ASKED_WRONGLY = ("Invalid", "Missing", "Malformed", "UnknownParameter", "NoDefa
 
 _MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
     (_CAPACITY, CapacityLacking, ""),
-    (_QUOTA, QuotaReached, "ask for more in Service Quotas, or keep fewer clusters: --max-clusters"),
+    (_QUOTA, QuotaReached, "request more in Service Quotas, or use fewer clusters: --max-clusters"),
     (_THROTTLE, Throttled, ""),
-    (_UNSUPPORTED, MachineUnsupported, "is there such a machine type in this zone?"),
+    (_UNSUPPORTED, MachineUnsupported, "check that the zone offers this machine type"),
     (_FAULTS | GONE, InfrastructureFailure, ""),
-    (_REFUSED, NotAllowed, "`aws sts get-caller-identity` says who you are; docs/how-to/run-on-aws.md what you need"),
+    (
+        _REFUSED,
+        NotAllowed,
+        "`aws sts get-caller-identity` shows who you are; docs/how-to/run-on-aws.md lists the permissions you need",
+    ),
 )
 
 
 def of_code(code: str, message: str) -> NephoscopeError:
-    """The error that an answer of EC2 means."""
-    said = f"AWS says {code}: {message}"
+    """The typed error for an answer of EC2."""
+    said = f"AWS answered {code}: {message}"
     for codes, meaning, hint in _MEANINGS:
         if code in codes:
             return meaning(said, hint=hint)
     if code.startswith(_ASKED_WRONGLY):
-        return InputError(said, hint="look at image, type, zone, subnet and volumes of the study")
+        return InputError(said, hint="check image, type, zone, subnet and volumes in the study")
     return EnvironmentProblem(said)
 
 
 def of_state_reason(code: str, message: str) -> NephoscopeError:
-    """Why a machine ended that nobody of ours had ended."""
+    """Why a machine ended that nephoscope did not end."""
     said = f"AWS ended the machine, {code}: {message}"
     kind, _, what = code.partition(".")
     if kind == "Server" and what in _CAPACITY:
@@ -116,5 +120,5 @@ def of_state_reason(code: str, message: str) -> NephoscopeError:
     if what in _QUOTA:
         return QuotaReached(said)
     if what.startswith("Spot"):
-        return MachineLost(said, hint="`spot = false` gives machines that are not taken back")
+        return MachineLost(said, hint="`spot = false` gives machines that are not preempted")
     return MachineLost(said)

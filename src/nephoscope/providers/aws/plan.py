@@ -1,7 +1,7 @@
-"""What is asked of EC2 for a cluster, and what its answers mean; pure.
+"""The requests to EC2 for a cluster, and the meaning of its answers; pure.
 
-Machines and their volumes are made by one call a role: all of them or none, with tags, with `DeleteOnTermination` and
-with `terminate` on shutdown from their first moment. Nothing is ever there that no net would catch.
+One call per role creates machines and their volumes: all of them or none, with tags, with `DeleteOnTermination` and
+with `terminate` on shutdown from the start. So nothing ever exists that no safety net would catch.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class Call:
 
 
 def group_call(order: ClusterOrder, vpc: str | None) -> Call:
-    """The security group: made first and deleted last, so that whatever there is of a cluster, its group is."""
+    """The security group: created first and deleted last, so that it exists as long as anything of the cluster does."""
     tags = dict(order.tags)
     if order.cloud.placement_group is not None:
         tags[PLACEMENT_GROUP] = name_of(order)
@@ -50,7 +50,7 @@ def group_call(order: ClusterOrder, vpc: str | None) -> Call:
 
 
 def ingress_call(order: ClusterOrder, group_id: str) -> Call:
-    """SSH from the controller alone; the machines of the cluster among themselves."""
+    """SSH only from the controller; everything between the machines of the cluster."""
     ssh = {
         "IpProtocol": "tcp",
         "FromPort": 22,
@@ -62,7 +62,7 @@ def ingress_call(order: ClusterOrder, group_id: str) -> Call:
 
 
 def placement_call(order: ClusterOrder) -> Call | None:
-    """The placement group, if one is asked for."""
+    """The placement group, if one is requested."""
     if order.cloud.placement_group is None:
         return None
     return Call(
@@ -76,7 +76,7 @@ def placement_call(order: ClusterOrder) -> Call | None:
 
 
 def machines_call(order: ClusterOrder, role: RoleOrder, group_id: str, cores: int | None) -> Call:
-    """All machines of a role with their volumes; `cores` of the type, where threads per core are asked for.
+    """All machines of a role with their volumes; `cores` of the type, if threads per core are requested.
 
     Raises:
         InputError: more volumes than there are device names.
@@ -117,7 +117,7 @@ def machines_call(order: ClusterOrder, role: RoleOrder, group_id: str, cores: in
 
 @dataclass(frozen=True)
 class Left:
-    """What there is of a cluster in a region."""
+    """What exists of a cluster in a region."""
 
     instances: Mapping[str, str]
     """Id -> state, without those that are terminated."""
@@ -128,12 +128,12 @@ class Left:
 
     @property
     def nothing(self) -> bool:
-        """All is gone."""
+        """True if nothing is left."""
         return not (self.instances or self.volumes or self.groups)
 
 
 def ending_calls(left: Left) -> list[Call]:
-    """What can be ended now: machines first, then volumes that outlive them, groups when nothing is in them."""
+    """What can be deleted now: machines first, then volumes that outlive them, groups once they are empty."""
     if left.instances:
         ids = sorted(one for one, state in left.instances.items() if state in _STARTS_OR_STOPS)
         return [Call("terminate_instances", {"InstanceIds": ids})] if ids else []
@@ -151,7 +151,7 @@ def ending_calls(left: Left) -> list[Call]:
 def left_of(
     instances: Sequence[Mapping[str, Any]], volumes: Sequence[Mapping[str, Any]], groups: Sequence[Mapping[str, Any]]
 ) -> Left:
-    """What the three lists say."""
+    """What exists according to the three lists."""
     return Left(
         instances={
             one["InstanceId"]: one["State"]["Name"] for one in instances if one["State"]["Name"] != "terminated"
@@ -167,7 +167,7 @@ def keys_of(resources: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def machine_of(instance: Mapping[str, Any]) -> CloudMachine:
-    """A machine as `DescribeInstances` tells of it."""
+    """A machine as described by `DescribeInstances`."""
     said = tags(instance)
     role, reason = said.get(ROLE, ""), instance.get("StateReason") or {}
     life = _LIVES.get(instance["State"]["Name"], Life.ENDED)
@@ -200,7 +200,7 @@ def _tagged(what: str, tags: Mapping[str, str]) -> dict[str, Any]:
 def _volumes(volumes: Sequence[Volume]) -> Iterator[dict[str, Any]]:
     one_by_one = [volume for volume in volumes for _ in range(volume.count)]
     if len(one_by_one) > len(_DEVICES):
-        raise InputError(f"{len(one_by_one)} volumes on a machine, and AWS has device names for {len(_DEVICES)}")
+        raise InputError(f"{len(one_by_one)} volumes on a machine, but AWS has device names for only {len(_DEVICES)}")
     for device, volume in zip(_DEVICES, one_by_one, strict=False):
         disk: dict[str, Any] = {
             "VolumeType": volume.kind,
@@ -215,6 +215,6 @@ def _volumes(volumes: Sequence[Volume]) -> Iterator[dict[str, Any]]:
 
 
 def _token(order: ClusterOrder, role: RoleOrder) -> str:
-    """Equal for a call that is made again, another one for a later cluster of the same key."""
+    """The same for a repeated call, but different for a later cluster with the same key."""
     what = f"{order.key} {role.role} {order.zone} {order.expires_unix_ms}"
     return hashlib.sha256(what.encode()).hexdigest()

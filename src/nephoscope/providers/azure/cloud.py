@@ -17,11 +17,11 @@ from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
 from nephoscope.providers.cloud.provider import Clock, CloudMachine, MadeOnce, patiently, together
 
 UNMAKE_TIMEOUT_S = 1800.0
-"""Groups take some minutes to go."""
+"""Deleting a group takes some minutes."""
 _LOOK_EVERY_S = 5.0
 _POLL_EVERY_S = 5
 _THREADS = 128
-"""The SDK waits in a thread for what takes long: for each machine a minute. They are begun as they are needed."""
+"""The SDK waits in a thread for long operations, a minute for each machine. Threads start as needed."""
 _INSTALL = "pip install 'nephoscope[azure]'"
 _LOGIN = "az login, and AZURE_SUBSCRIPTION_ID=<id> in this terminal"
 _FORCED = "Microsoft.Compute/virtualMachines"
@@ -30,7 +30,7 @@ _FORCED = "Microsoft.Compute/virtualMachines"
 
 @dataclass(frozen=True)
 class Api:
-    """Who is asked, and for whom."""
+    """The API and its account."""
 
     subscription: str
     client_of: Callable[[str], Any]
@@ -43,11 +43,11 @@ class AzureCloud:
     name = "azure"
 
     def __init__(self, clock: Clock, api: Callable[[], Api] | None = None) -> None:
-        """Asks nobody yet.
+        """Calls no API yet.
 
         Args:
             clock: for waits.
-            api: who is asked; default: Azure, as your environment says.
+            api: default: Azure, as configured by your environment.
         """
         self._clock = clock
         make = api or azure_api
@@ -97,7 +97,7 @@ class AzureCloud:
         while await self._send(Call("resource", "resource_groups", "get", (group,))) is not None:
             if self._clock.monotonic_s() > until_s:
                 raise InfrastructureFailure(
-                    f"Azure still has the group {group} of {key}", hint="nephoscope clean tries again"
+                    f"Azure has not deleted the group {group} of {key}", hint="run `nephoscope clean` to try again"
                 )
             await self._send(
                 Call("resource", "resource_groups", "begin_delete", (group,)), force_deletion_types=_FORCED
@@ -105,7 +105,7 @@ class AzureCloud:
             await self._clock.sleep(_LOOK_EVERY_S)
 
     async def _send(self, call: Call, *, gone_is_fine: bool = True, **options: str) -> dict[str, Any] | None:
-        """The answer, of a call that takes long its end; None: there is no such thing."""
+        """The answer, of a long operation its final one; None: no such resource."""
 
         def send() -> dict[str, Any] | None:
             try:
@@ -119,7 +119,7 @@ class AzureCloud:
         return await patiently(send, typed, self._clock, self._threads)
 
     async def _list(self, call: Call, **options: str) -> list[dict[str, Any]]:
-        """All pages; of a group that is not there, nothing."""
+        """All pages; none if the group does not exist."""
 
         def read() -> list[dict[str, Any]]:
             try:
@@ -146,7 +146,7 @@ def as_json(model: Any) -> dict[str, Any]:
 
 
 def clients(subscription: str, credential: Any, **options: Any) -> Callable[[str], Any]:
-    """Makes management clients; what is tried again, we decide."""
+    """Creates management clients; retries are nephoscope's own."""
     from azure.mgmt.compute import ComputeManagementClient
     from azure.mgmt.network import NetworkManagementClient
     from azure.mgmt.resource.resources import ResourceManagementClient
@@ -161,7 +161,7 @@ def clients(subscription: str, credential: Any, **options: Any) -> Callable[[str
 
 
 def azure_api() -> Api:
-    """Azure Resource Manager as your environment says.
+    """Azure Resource Manager as configured by your environment.
 
     Raises:
         ToolMissing: an SDK is not installed.
@@ -172,19 +172,19 @@ def azure_api() -> Api:
         from azure.identity import DefaultAzureCredential
 
         if not subscription:
-            raise EnvironmentProblem("Azure cannot be asked: no subscription is named", hint=_LOGIN)
+            raise EnvironmentProblem("no access to Azure: no subscription is set", hint=_LOGIN)
         return Api(subscription, clients(subscription, DefaultAzureCredential()))
     except ImportError as error:
-        raise ToolMissing("Azure's SDKs are not installed, and provider 'azure' needs them", hint=_INSTALL) from error
+        raise ToolMissing("Azure's SDKs are not installed, but provider 'azure' needs them", hint=_INSTALL) from error
 
 
 def code_of(error: Exception) -> str:
-    """Azure's own word for an error; empty: it says none."""
+    """Azure's own error code; empty: it gives none."""
     return str(getattr(getattr(error, "error", None), "code", None) or "")
 
 
 def typed(error: Exception) -> NephoscopeError | None:
-    """What an error of the SDK means; None: it is none of the SDK's."""
+    """The typed error for an error of the SDK; None: it is not one of the SDK's."""
     from azure.core.exceptions import AzureError, HttpResponseError
 
     if isinstance(error, HttpResponseError) and (error.response is not None or code_of(error)):
@@ -193,8 +193,8 @@ def typed(error: Exception) -> NephoscopeError | None:
         said = getattr(error.error, "message", None) or error.message
         return of_code(code_of(error), error.status_code, str(said), inner)
     if isinstance(error, HttpResponseError):
-        said = str(error.message).partition("\n")[0]  # then come all the ways to log in
-        return EnvironmentProblem(f"Azure cannot be asked: {said}", hint=_LOGIN)
+        said = str(error.message).partition("\n")[0]  # then follow all the ways to log in
+        return EnvironmentProblem(f"no access to Azure: {said}", hint=_LOGIN)
     if isinstance(error, AzureError):
         return InfrastructureFailure(f"Azure does not answer: {error.message}")
     return None

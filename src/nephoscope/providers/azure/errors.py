@@ -1,7 +1,7 @@
 """What Azure's error codes mean for a study; pure.
 
 Codes: "Troubleshoot common Azure deployment errors" and "Resource Manager throttling" of its documentation. The code of
-an answer may say little (`Conflict`); those of its details are looked at, too.
+an answer may be vague (`Conflict`), so the codes in its details matter, too.
 """
 
 from nephoscope.model.errors import (
@@ -17,7 +17,7 @@ from nephoscope.model.errors import (
 )
 
 GONE = frozenset({"ResourceGroupNotFound", "ResourceNotFound", "NotFound", "ParentResourceNotFound"})
-"""What was to be looked at or deleted is not there."""
+"""The resource to read or delete does not exist."""
 
 _CAPACITY = frozenset(
     {
@@ -79,23 +79,23 @@ _REFUSED = frozenset(
         "SubscriptionNotFound",
     }
 )
-_MORE = "ask for more in the subscription's quotas, or keep fewer clusters: --max-clusters"
-_HINT = "`az account show` says who you are; docs/how-to/run-on-azure.md what you need"
+_MORE = "request more in the subscription's quotas, or use fewer clusters: --max-clusters"
+_HINT = "`az account show` shows who you are; docs/how-to/run-on-azure.md lists the permissions you need"
 
 _MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
     (_CAPACITY, CapacityLacking, ""),
     (_QUOTA, QuotaReached, _MORE),
     (_THROTTLE, Throttled, ""),
-    (_UNSUPPORTED, MachineUnsupported, "is there such a size in this zone?"),
-    (_EVICTED, MachineLost, "`spot = false` gives machines that are not taken back"),
+    (_UNSUPPORTED, MachineUnsupported, "check that the zone offers this size"),
+    (_EVICTED, MachineLost, "`spot = false` gives machines that are not preempted"),
     (_FAULTS, InfrastructureFailure, ""),
     (_REFUSED, EnvironmentProblem, _HINT),
 )
 
 
 def of_code(code: str, status: int | None, message: str, details: tuple[str, ...] = ()) -> NephoscopeError:
-    """The error that an answer means; `details` are the codes inside it, `status` the HTTP one, if there is one."""
-    said = f"Azure says {code or status}: {message}"
+    """The typed error for an answer; `details` are the codes inside it, `status` the HTTP one, if there is one."""
+    said = f"Azure answered {code or status}: {message}"
     if status == 429:
         return Throttled(said)
     if code == "OperationNotAllowed" and "quota" in message.lower():
@@ -108,11 +108,11 @@ def of_code(code: str, status: int | None, message: str, details: tuple[str, ...
 
 def _of_status(code: str, status: int | None, said: str, message: str) -> NephoscopeError:
     if code == "InvalidParameter" and "vmsize" in message.lower():
-        return MachineUnsupported(said, hint="is there such a size in this region?")
+        return MachineUnsupported(said, hint="check that the region offers this size")
     if status in {401, 403}:
         return EnvironmentProblem(said, hint=_HINT)
     if status is not None and status >= 500:
         return InfrastructureFailure(said)
     if status is not None and status in {400, 404, 409}:
-        return InputError(said, hint="look at image, type, zone, subnet and volumes of the study")
+        return InputError(said, hint="check image, type, zone, subnet and volumes in the study")
     return EnvironmentProblem(said)

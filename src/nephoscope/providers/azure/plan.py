@@ -1,7 +1,7 @@
-"""What is asked of Azure Resource Manager for a cluster, and what its answers mean; pure, in its reference's words.
+"""The requests to Azure Resource Manager for a cluster, and the meaning of its answers; pure, in its reference's terms.
 
-A cluster is a resource group: its tags are the cluster's, and who deletes the group deletes the cluster. Data disks are
-resources of their own, as IOPS and throughput of a disk that is made with its machine are not taken.
+A cluster is a resource group: its tags are the cluster's, and deleting the group deletes the cluster. Data disks are
+separate resources, because Azure ignores IOPS and throughput of a disk that is created with its machine.
 """
 
 import base64
@@ -31,7 +31,7 @@ class Call:
     """A group of operations of the client, as the SDK names it."""
     method: str
     arguments: tuple[Any, ...]
-    """The last one of a call that makes something is its body, with the names of the REST reference."""
+    """The last argument of a call that creates something is its body, with the names of the REST reference."""
 
 
 class Names:
@@ -58,10 +58,10 @@ def group_call(order: ClusterOrder) -> Call:
 
 
 def making_steps(order: ClusterOrder, subscription: str) -> list[list[Call]]:
-    """Everything in the group; the calls of a step need those of the steps before it, and not each other.
+    """Everything in the group; the calls of a step depend on earlier steps, but not on each other.
 
     Raises:
-        InputError: something is asked for that Azure has not.
+        InputError: the order contains something that Azure does not offer.
     """
     _require_possible(order)
     names = Names(order.key, subscription)
@@ -79,7 +79,7 @@ def _require_possible(order: ClusterOrder) -> None:
         raise InputError(f"Azure has no zone {order.zone!r}", hint='`zone` and `other_zones` are "1", "2" or "3"')
     if order.cloud.placement_group == "spread":
         raise InputError(
-            "Azure spreads no machines inside a zone", hint='leave `placement_group` out, or say "cluster"'
+            "Azure cannot spread machines within a zone", hint='remove `placement_group`, or set it to "cluster"'
         )
     if order.cloud.identity is not None and not order.cloud.identity.startswith("/subscriptions/"):
         raise InputError(
@@ -87,7 +87,9 @@ def _require_possible(order: ClusterOrder) -> None:
             hint="'/subscriptions/…/providers/Microsoft.ManagedIdentity/userAssignedIdentities/…'",
         )
     if order.cloud.reach == "private" and order.cloud.subnet is None:
-        raise InputError("a network that is made for a cluster is entered from outside", hint="name your `subnet`")
+        raise InputError(
+            "a network created for a cluster can only be reached from outside", hint="set `subnet` to one of yours"
+        )
 
 
 def _machines_group(order: ClusterOrder, names: Names) -> Call:
@@ -112,7 +114,7 @@ def _placement(order: ClusterOrder, names: Names) -> list[Call]:
 
 
 def _rules(order: ClusterOrder, names: Names) -> Call:
-    """SSH from the controller alone, the cluster's machines among themselves, nothing else."""
+    """SSH only from the controller, everything between the cluster's machines, nothing else."""
     ours = [{"id": names.id("Microsoft.Network/applicationSecurityGroups", "machines")}]
     anywhere = {"sourceAddressPrefix": "*", "destinationAddressPrefix": "*", "destinationPortRange": "*"}
     among = {
@@ -311,7 +313,7 @@ def machine_of(
     interfaces: Sequence[Mapping[str, Any]],
     addresses: Sequence[Mapping[str, Any]],
 ) -> CloudMachine:
-    """A machine as ARM tells of it; interface and address have its name."""
+    """A machine as described by ARM; interface and address have its name."""
     name, properties = str(machine["name"]), machine.get("properties", {})
     private = [one for found in interfaces if found["name"] == name for one in found["properties"]["ipConfigurations"]]
     public = [found["properties"].get("ipAddress") for found in addresses if found["name"] == name]
@@ -343,6 +345,6 @@ def life_of(name: str, view: Mapping[str, Any], *, spot: bool) -> tuple[Life, Ne
         return Life.RUNNING, None
     if power in _STARTING or (not power and made in {"", *_STARTING}):
         return Life.STARTING, None
-    hint = "`spot = false` gives machines that are not taken back" if spot else ""
+    hint = "`spot = false` gives machines that are not preempted" if spot else ""
     said = f"Azure says {power or made} of {name}"
     return Life.ENDED, MachineLost(f"{said}: {told}" if told else said, hint=hint)

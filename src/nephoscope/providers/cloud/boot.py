@@ -1,7 +1,7 @@
-"""The script that a cloud's machine runs as root when it comes up first; pure.
+"""The script that a cloud's machine runs as root at its first boot; pure.
 
 It first sets the timer that ends the machine, as whatever follows may fail. Then a user with our key, the packages, the
-disks, which may need some. How it went stands in `DONE`: `ready`, or what failed.
+disks, which may need some. `DONE` holds its outcome: `ready`, or what failed.
 """
 
 import shlex
@@ -62,7 +62,7 @@ def _disks(plan: BootPlan, wanted: int, kind: str) -> str:
 
 
 def _packages(plan: BootPlan, wanted: int) -> str:
-    """Those of the study, and what the disks need and the image has not."""
+    """The study's packages, and those that the disks need but the image lacks."""
     tools = {"mdadm": "mdadm"} if wanted > 1 and not plan.apart else {}
     tools |= {"mkfs.xfs": "xfsprogs"} if wanted and plan.filesystem == "xfs" else {}
     if not (plan.packages or tools):
@@ -143,7 +143,7 @@ if ! mountpoint -q /mnt/data; then
     while [ "$(empty | wc -l)" -lt {wanted} ] && [ $tries -lt 120 ]; do tries=$((tries + 1)); sleep 1; done
     disks=$(empty)
     set -- $disks
-    [ $# -eq {wanted} ] || {{ echo "{wanted} disks ({kind}) were asked for, there are $#: $*"; exit 1; }}
+    [ $# -eq {wanted} ] || {{ echo "{wanted} disks ({kind}) were requested, but $# exist: $*"; exit 1; }}
 {use}fi
 """
 _STRIPED = """\

@@ -1,6 +1,6 @@
-"""Whether a cloud can be asked for what a configuration says, as far as is known without asking it. Pure.
+"""Checks whether a cloud offers what a configuration requests, as far as is known without calling it. Pure.
 
-The modules of a cloud load when a study uses it.
+The modules of a cloud are imported when a study uses it.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,10 +35,10 @@ _ASKED: Mapping[str, Callable[[ClusterOrder], None]] = MappingProxyType({"aws": 
 
 
 def require_possible(configuration: Configuration) -> None:
-    """Builds every request that its cluster takes, in each of its zones; nothing to do for what no cloud makes.
+    """Builds every request that its cluster needs, in each of its zones; does nothing if no cloud creates its machines.
 
     Raises:
-        InputError: what the provider would say of it when the first trial asks for its machines.
+        InputError: what the provider would answer when the first trial requests its machines.
     """
     asked = _ASKED.get(configuration.provider)
     if asked is None:

@@ -1,4 +1,4 @@
-"""What is asked of a cloud, as values: machines by role, tags, the moment at which they end themselves. Pure."""
+"""An order to a cloud, as values: machines by role, tags, the moment at which they end themselves. Pure."""
 
 import hashlib
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ PREFIX = "nephoscope-"
 STUDY, CLUSTER, ROLE = f"{PREFIX}study", f"{PREFIX}cluster", f"{PREFIX}role"
 EXPIRES = f"{PREFIX}expires"
 AS_THE_MACHINE = "AUTH=implicit"
-"""In an address of CockroachDB's: it is entered as who the machine is."""
+"""In an address of CockroachDB: log in with the machine's own identity."""
 
 
 @dataclass(frozen=True)
@@ -90,15 +90,17 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
     name = configuration.name
     if cloud is None:
         raise InputError(
-            f"configuration {name!r} does not say how {configuration.provider} makes its machines",
+            f"configuration {name!r} does not say how {configuration.provider} should create its machines",
             hint='cloud = { image = "…", ingress = "203.0.113.7/32" }',
         )
     if region is None or zone is None:
-        raise InputError(f"configuration {name!r} needs a `region` and a `zone`: prices and numbers differ by them")
+        raise InputError(
+            f"configuration {name!r} needs a `region` and a `zone`, because prices and results depend on them"
+        )
     if AS_THE_MACHINE in (configuration.database.fixtures or "") and cloud.identity is None:
         raise InputError(
-            f"configuration {name!r} has `fixtures` with {AS_THE_MACHINE}, and its machines are nobody there",
-            hint="`identity` of `cloud` names who they are: it needs the right to read and write that place",
+            f"configuration {name!r} has `fixtures` with {AS_THE_MACHINE}, but its machines have no identity there",
+            hint="set `identity` in `cloud`, and give it permission to read and write that bucket",
         )
     machines = {"database": configuration.database_machine, "load": configuration.load_machine}
     roles = []
@@ -108,7 +110,10 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
         if machine.type is None:
             raise InputError(f"configuration {name!r} does not say the `type` of its {role} machine")
         if machine.region not in {None, region}:
-            raise InputError(f"configuration {name!r} asks for a load machine elsewhere, and all are made in one zone")
+            raise InputError(
+                f"configuration {name!r} requests a load machine in another zone, but all machines are "
+                "created in one zone"
+            )
         plan = BootPlan(
             user=cloud.user,
             public_key=public_key,
@@ -135,7 +140,7 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
 
 
 def tags_of(request: ClusterRequest, owner: str) -> Mapping[str, str]:
-    """Who may find a resource again, and when nobody needs it any more."""
+    """Tags by which a resource is found again, and when it expires."""
     expires = request.expires_unix_ms
     found = {
         STUDY: request.study,

@@ -1,7 +1,7 @@
-"""What is the same in all clouds: ensure by tags, all machines or none, back-off, waiting until machines can be used.
+"""What all clouds have in common: create or find by tags, all machines or none, back-off, waiting for usable machines.
 
-A cloud itself (`Cloud`) only makes, finds and unmakes what carries a cluster's tags. Nothing is remembered: who comes
-after a controller that died finds everything by tags.
+A cloud itself (`Cloud`) only creates, finds and deletes what carries a cluster's tags. Nothing is remembered: the
+successor of a dead controller finds everything by tags.
 """
 
 import asyncio
@@ -32,11 +32,11 @@ LOOK_EVERY_S = 2.0
 RUNNING_TIMEOUT_S = 300.0
 """Machines run within a minute, those of bare metal within several."""
 VISIBLE_TIMEOUT_S = 60.0
-"""A cloud's list may not tell at once of what it has just made."""
+"""A cloud's list may not immediately show what it has just created."""
 
 
 class MadeOnce(Generic[Name, Made]):
-    """Makes a thing when it is first asked for, and once: SDKs make sessions and clients for one thread at a time."""
+    """Creates a thing once, when it is first needed: SDKs make sessions and clients for one thread at a time."""
 
     def __init__(self, make: Callable[[Name], Made]) -> None:
         self._make = make
@@ -73,7 +73,7 @@ class CloudMachine:
     public_address: str | None
     private_address: str | None
     why: NephoscopeError | None = None
-    """Of an ended one: taken back, no capacity after all; None: the provider does not say."""
+    """For an ended one: preempted, no capacity after all; None: the provider does not say."""
 
 
 class Cloud(Protocol):
@@ -122,11 +122,11 @@ class Connect(Protocol):
     """Makes of a machine that runs one that can be used; the real one is `cloud_ssh.SshConnect`."""
 
     async def key(self, scratch: Path) -> str:
-        """The public key of the study, made when it is first asked for."""
+        """The public key of the study, created when first needed."""
         ...
 
     async def __call__(self, machine: CloudMachine, asked: Machine, request: ClusterRequest) -> MachineHandle:
-        """Waits until the machine lets us in and its boot script has ended.
+        """Waits until the machine accepts a login and its boot script has ended.
 
         Raises:
             MachineLost: it does not answer in time.
@@ -165,7 +165,7 @@ class CloudProvider:
             if request.key not in self._held:
                 self._held[request.key] = await self._connected(machines, request)
         except BaseException:
-            with suppress(NephoscopeError):  # the first error is told; what is left is found by its tags
+            with suppress(NephoscopeError):  # the first error is reported; what is left is found by its tags
                 await to_its_end(self.delete(request.key))
             raise
         cluster = self._held[request.key]
@@ -195,7 +195,7 @@ class CloudProvider:
         """All machines of the order, once they run.
 
         Args:
-            order: what was asked for.
+            order: what was requested.
             gone: ids of an earlier cluster of the same key, of one that was just made; None: it was there before.
 
         Raises:
@@ -215,7 +215,7 @@ class CloudProvider:
             elif all(machine.life is Life.RUNNING for machine in living.values()):
                 return [living[name] for name in order.names]
             if waited_s > RUNNING_TIMEOUT_S:
-                raise MachineLost(f"machines of {order.key} do not run after {RUNNING_TIMEOUT_S:.0f} s")
+                raise MachineLost(f"machines of {order.key} are not running after {RUNNING_TIMEOUT_S:.0f} s")
             await self._clock.sleep(LOOK_EVERY_S)
 
     async def _connected(self, machines: Sequence[CloudMachine], request: ClusterRequest) -> Cluster:
@@ -237,7 +237,7 @@ class CloudProvider:
 def _lost(order: ClusterOrder, missing: Sequence[str], ended: Sequence[CloudMachine]) -> NephoscopeError:
     """Why machines are missing, as far as the cloud says."""
     said = next((machine.why for machine in ended if machine.why is not None), None)
-    return said or MachineLost(f"{', '.join(missing)} of {order.key} went away, or was never made")
+    return said or MachineLost(f"{', '.join(missing)} of {order.key} disappeared or was never created")
 
 
 async def _end_what_was_left(cluster: Cluster) -> None:
@@ -259,7 +259,7 @@ async def patiently(
 
     Args:
         call: may be made again.
-        typed: of what the SDK raised; None: it is none of the cloud's, and goes on as it is.
+        typed: of what the SDK raised; None: it is not the cloud's, and passes unchanged.
         clock: for the waits between tries.
         threads: where it runs; default: asyncio's few, for calls that are answered at once.
     """
@@ -294,13 +294,13 @@ async def together(*actions: Awaitable[Result]) -> list[Result]:
 
 
 async def to_its_end(action: Awaitable[Result]) -> Result:
-    """Awaits `action`; a cancellation waits for its end, and only then goes on."""
+    """Awaits `action`; a cancellation waits for its end before it propagates."""
     task: asyncio.Future[Any] = asyncio.ensure_future(action)
     try:
         found: Result = await asyncio.shield(task)
     except asyncio.CancelledError:
         await asyncio.wait([task])
         if not task.cancelled():
-            task.exception()  # looked at: it was stopped anyway
+            task.exception()  # retrieved and ignored: it was stopped anyway
         raise
     return found

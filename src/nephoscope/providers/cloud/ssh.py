@@ -1,4 +1,4 @@
-"""How a machine that a cloud has just made is entered: one key a study, host keys pinned, the boot script's end."""
+"""Connects to a machine that a cloud has just created: one key per study, pinned host keys, the boot script's end."""
 
 import asyncio
 import secrets
@@ -58,12 +58,14 @@ class SshConnect:
         """See `Connect`."""
         cloud = request.configuration.cloud
         if cloud is None:
-            raise InputError(f"configuration {request.configuration.name!r} does not say how its machines are entered")
+            raise InputError(
+                f"configuration {request.configuration.name!r} does not say how to connect to its machines"
+            )
         host = machine.public_address if cloud.reach == "public" else machine.private_address
         if host is None:
             raise EnvironmentProblem(
                 f"{machine.name} has no {cloud.reach} address",
-                hint='name a `subnet` that gives public addresses, or `reach = "private"` from inside the network',
+                hint='set `subnet` to one with public addresses, or `reach = "private"` from inside the network',
             )
         key_file = _key_file(request.scratch)
         address = SshAddress(host, self._port, cloud.user, key_file=key_file, user_config=False)
@@ -77,7 +79,7 @@ class SshConnect:
         look = await remote.look()
         if asked.cpus != "all" and asked.cpus > look.cpus:
             await remote.close()
-            raise InputError(f"{machine.name} has {look.cpus} CPUs, and {asked.cpus} are asked for")
+            raise InputError(f"{machine.name} has {look.cpus} CPUs, but {asked.cpus} are requested")
         remote.cpus = tuple(range(look.cpus if asked.cpus == "all" else asked.cpus))
         inside = machine.private_address or host
         return MachineHandle(
@@ -108,7 +110,7 @@ class SshConnect:
             await self._keep_log(link, log_dir, name)  # of a script that does not end
         finally:
             await link.close()
-        raise MachineLost(f"{name} cannot be used after {BOOT_TIMEOUT_S:.0f} s: {why}")
+        raise MachineLost(f"{name} is not usable after {BOOT_TIMEOUT_S:.0f} s: {why}")
 
     async def _keep_log(self, link: Link, log_dir: Path | None, name: str) -> None:
         """What the boot script said, however it ended; a machine that does not tell is measured all the same."""
@@ -130,8 +132,8 @@ def _more_data_dirs(asked: Machine) -> tuple[str, ...]:
 def _require_ready(name: str, said: str) -> None:
     if said != "ready":
         raise EnvironmentProblem(
-            f"{name} could not be prepared; its boot script said last: {said[-400:]}",
-            hint="a package or a disk that the image does not know? Try the image by hand",
+            f"{name} could not be prepared; its boot script ended with: {said[-400:]}",
+            hint="check packages and disks of the study, or try the image by hand",
         )
 
 

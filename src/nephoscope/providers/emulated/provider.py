@@ -1,7 +1,8 @@
-"""Several hosts made of this one machine, by root: namespaces, control groups, loop devices, an sshd in each.
+"""Several hosts emulated on this one machine, as root: namespaces, control groups, loop devices, an sshd in each.
 
-For rehearsals: they share CPUs, memory bandwidth, disk and file system with this machine, and no report of them is of
-real machines. They outlive the controller, as a cloud's do; what is there of them stands in /run/nephoscope/emulated.
+For rehearsals: they share CPUs, memory bandwidth, disk and file system with this machine, and a report about them
+describes no real machines. They outlive the controller, as a cloud's do; /run/nephoscope/emulated lists what exists of
+them.
 """
 
 import asyncio
@@ -124,17 +125,19 @@ class EmulatedProvider:
                 try:
                     await _run(down_script(identity, stored.images, _cgroup_version()))
                 except EnvironmentProblem as error:
-                    raise MachineLost(f"the emulated cluster {key} is not gone: {error.message}") from error
+                    raise MachineLost(f"the emulated cluster {key} was not deleted: {error.message}") from error
 
 
 def _require_root_and_tools(configuration: Configuration) -> None:
     if os.geteuid() != 0:
-        raise EnvironmentProblem("only root can emulate machines", hint="sudo nephoscope run …, or provider 'ssh'")
+        raise EnvironmentProblem(
+            "only root can emulate machines", hint="use `sudo nephoscope run …`, or provider 'ssh'"
+        )
     machines = (configuration.database_machine, configuration.load_machine)
     more = [_MKFS_XFS] if any(one is not None and one.filesystem == "xfs" for one in machines) else []
     for tool in (*_TOOLS, *more):
         if shutil.which(tool.name, path=_PATH) is None:
-            raise ToolMissing(f"{tool.name} is not installed, and emulated machines need it", hint=tool.install_hint)
+            raise ToolMissing(f"{tool.name} is not installed, but emulated machines need it", hint=tool.install_hint)
 
 
 def _types(configuration: Configuration) -> list[tuple[str, str, MachineType]]:
@@ -150,7 +153,7 @@ def _types(configuration: Configuration) -> list[tuple[str, str, MachineType]]:
         if machine.emulated is not None and (zones := machine.zones or [_ZONE])
     ]
     if len(found) < len(named):
-        raise InputError(f"configuration {configuration.name!r} does not say what its emulated machines are")
+        raise InputError(f"configuration {configuration.name!r} does not specify its emulated machines")
     return found
 
 
@@ -166,9 +169,9 @@ def _plan(
     most = max(machine.vcpus for _, _, machine in types)
     if most > len(cpus):
         raise InputError(
-            f"configuration {request.configuration.name!r} asks for machines of {most} CPUs, and this one lets us use "
-            f"{len(cpus)}",
-            hint="lower `vcpus`: emulated machines may share CPUs, but one cannot have more than there are",
+            f"configuration {request.configuration.name!r} requests machines with {most} CPUs, but only {len(cpus)} "
+            "may be used here",
+            hint="lower `vcpus`: emulated machines may share CPUs, but none can have more than exist",
         )
     first = int(identity, 16) % _SUBNETS
     free = (subnet for offset in range(_SUBNETS) if (subnet := (first + offset) % _SUBNETS) not in taken)
@@ -196,7 +199,7 @@ def _cgroup_version() -> int:
 
 
 async def _run(script: str) -> None:
-    """Runs a script that dies with us; what it starts in sessions of its own goes on.
+    """Runs a script that dies with the controller; whatever it starts in its own sessions lives on.
 
     Raises:
         EnvironmentProblem: it failed, with what it said last, or did not end.
@@ -220,15 +223,15 @@ async def _run(script: str) -> None:
                 await process.wait()
         if isinstance(error, TimeoutError):
             raise EnvironmentProblem(
-                f"emulated machines did not come or go within {_SCRIPT_TIMEOUT_S:.0f} s",
-                hint="this machine's disk may be far too slow for that, or hang; run again, or nephoscope clean",
+                f"emulated machines did not start or stop within {_SCRIPT_TIMEOUT_S:.0f} s",
+                hint="this machine's disk may be too slow or failing; run again, or run `nephoscope clean`",
             ) from error
         raise
     if process.returncode != 0:
         last = said.decode(errors="replace").strip()[-400:]
         raise EnvironmentProblem(
-            f"this machine does not emulate others: {last or f'exit code {process.returncode}'}",
-            hint="it takes root with all capabilities, network namespaces, loop devices and control groups",
+            f"this machine cannot emulate others: {last or f'exit code {process.returncode}'}",
+            hint="emulation needs root with all capabilities, network namespaces, loop devices and control groups",
         )
 
 
@@ -269,7 +272,7 @@ async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -
 def _remote(machine: MachineHandle) -> SshRemote:
     remote = machine.remote
     if not isinstance(remote, SshRemote):
-        raise TypeError(f"{machine.name} is not reached over SSH")
+        raise TypeError(f"{machine.name} cannot be reached over SSH")
     return remote
 
 

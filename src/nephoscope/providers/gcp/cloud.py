@@ -41,7 +41,7 @@ _LOGIN = "gcloud auth application-default login, and GOOGLE_CLOUD_PROJECT=<proje
 
 @dataclass(frozen=True)
 class Api:
-    """Who is asked, and for whom."""
+    """The API and its account."""
 
     project: str
     client_of: Callable[[str], Any]
@@ -54,11 +54,11 @@ class GcpCloud:
     name = "gcp"
 
     def __init__(self, clock: Clock, api: Callable[[], Api] | None = None) -> None:
-        """Asks nobody yet.
+        """Calls no API yet.
 
         Args:
             clock: for waits.
-            api: who is asked; default: Google, as your environment says.
+            api: default: Google, as configured by your environment.
         """
         self._clock = clock
         make = api or google_api
@@ -97,9 +97,10 @@ class GcpCloud:
             calls = ending_calls(left, self._api().project)
             if self._clock.monotonic_s() > until_s:
                 raise InfrastructureFailure(
-                    f"GCP still has of {key}: {', '.join(left.names)}", hint="nephoscope clean tries again"
+                    f"GCP has not deleted all of {key}: {', '.join(left.names)} left",
+                    hint="run `nephoscope clean` to try again",
                 )
-            if calls == before:  # nothing new since: they end
+            if calls == before:  # nothing new since then: they are being deleted
                 await self._clock.sleep(_LOOK_EVERY_S)
             for call in calls:
                 await self._send(call, fine=GONE | IN_USE)
@@ -122,7 +123,7 @@ class GcpCloud:
         return network_of(await self._send(subnet_call(order, project)), order.cloud.subnet)
 
     async def _done(self, calls: Iterable[Call]) -> None:
-        """Sends calls beside each other and waits until what they began has ended.
+        """Sends calls concurrently and waits until their operations have ended.
 
         Raises:
             NephoscopeError: one failed; the others have ended, too.
@@ -186,7 +187,7 @@ def as_json(message: Any) -> dict[str, Any]:
 
 
 def google_api() -> Api:
-    """Compute Engine as your environment says.
+    """Compute Engine as configured by your environment.
 
     Raises:
         ToolMissing: the SDK is not installed.
@@ -198,27 +199,27 @@ def google_api() -> Api:
         from google.cloud import compute_v1
     except ImportError as error:
         raise ToolMissing(
-            "google-cloud-compute is not installed, and provider 'gcp' needs it", hint=_INSTALL
+            "google-cloud-compute is not installed, but provider 'gcp' needs it", hint=_INSTALL
         ) from error
     try:
         credentials, found = google.auth.default(scopes=["https://www.googleapis.com/auth/compute"])
     except GoogleAuthError as error:
-        raise EnvironmentProblem(f"GCP cannot be asked: {error}", hint=_LOGIN) from error
+        raise EnvironmentProblem(f"no access to GCP: {error}", hint=_LOGIN) from error
     project = os.environ.get("GOOGLE_CLOUD_PROJECT") or found
     if not project:
-        raise EnvironmentProblem("GCP cannot be asked: no project is named", hint=_LOGIN)
+        raise EnvironmentProblem("no access to GCP: no project is set", hint=_LOGIN)
     return Api(str(project), lambda name: getattr(compute_v1, name)(credentials=credentials))
 
 
 def reason_of(error: Exception) -> str:
-    """Google's own word for an error; empty: it says none."""
+    """Google's own reason for an error; empty: it gives none."""
     errors = getattr(error, "errors", None) or [{}]
     first = errors[0] if isinstance(errors[0], dict) else {}
     return str(first.get("reason") or getattr(error, "reason", None) or "")
 
 
 def typed(error: Exception) -> NephoscopeError | None:
-    """What an error of the SDK means; None: it is none of the SDK's."""
+    """The typed error for an error of the SDK; None: it is not one of the SDK's."""
     from google.api_core.exceptions import GoogleAPICallError
     from google.auth.exceptions import GoogleAuthError, TransportError
     from requests.exceptions import RequestException
@@ -228,5 +229,5 @@ def typed(error: Exception) -> NephoscopeError | None:
     if isinstance(error, TransportError | RequestException):
         return InfrastructureFailure(f"GCP does not answer: {error}")
     if isinstance(error, GoogleAuthError):
-        return EnvironmentProblem(f"GCP cannot be asked: {error}", hint=_LOGIN)
+        return EnvironmentProblem(f"no access to GCP: {error}", hint=_LOGIN)
     return None

@@ -18,11 +18,11 @@ from nephoscope.model.errors import (
 )
 
 GONE = frozenset({"notfound"})
-"""What was to be deleted is deleted."""
+"""It is already deleted."""
 IN_USE = frozenset({"resourceinusebyanotherresource", "resourceinuse", "resourcenotready"})
 """It cannot be deleted yet."""
 THERE = frozenset({"alreadyexists", "resourcealreadyexists"})
-"""What was to be made is there: an earlier call did it, whose answer was lost."""
+"""It already exists: an earlier call created it, and its answer was lost."""
 
 _CAPACITY = frozenset(
     {
@@ -63,13 +63,13 @@ _UNSUPPORTED = frozenset({"unsupportedoperation"})
 _NO_SUCH_TYPE = re.compile(
     r"machine ?type.*(not found|does not exist|not available|not supported)", re.IGNORECASE | re.DOTALL
 )
-_HINT = "gcloud auth application-default login; docs/how-to/run-on-gcp.md says what you need"
+_HINT = "run `gcloud auth application-default login`; docs/how-to/run-on-gcp.md lists the permissions you need"
 
 _MEANINGS: tuple[tuple[frozenset[str], type[NephoscopeError], str], ...] = (
     (_CAPACITY, CapacityLacking, ""),
     (_THROTTLE, Throttled, ""),
-    (_QUOTA, QuotaReached, "ask for more in the project's quotas, or keep fewer clusters: --max-clusters"),
-    (_UNSUPPORTED, MachineUnsupported, "do this machine type, its disks and its options go together?"),
+    (_QUOTA, QuotaReached, "request more in the project's quotas, or use fewer clusters: --max-clusters"),
+    (_UNSUPPORTED, MachineUnsupported, "check that this machine type supports its disks and options"),
     (_FAULTS, InfrastructureFailure, ""),
     (_REFUSED, EnvironmentProblem, _HINT),
 )
@@ -88,15 +88,15 @@ def plain(reason: str) -> str:
 
 
 def of_reason(reason: str, status: int | None, message: str) -> NephoscopeError:
-    """The error that an answer or an ended operation means; `status` is the HTTP one, if there is one."""
-    said = f"GCP says {reason or status}: {message}"
+    """The typed error for an answer or an ended operation; `status` is the HTTP one, if there is one."""
+    said = f"GCP answered {reason or status}: {message}"
     for reasons, meaning, hint in _MEANINGS:
         if plain(reason) in reasons:
             return meaning(said, hint=hint)
     if _NO_SUCH_TYPE.search(message):
-        return MachineUnsupported(said, hint="is there such a machine type in this zone?")
+        return MachineUnsupported(said, hint="check that the zone offers this machine type")
     for statuses, meaning in _BY_STATUS:
         if status in statuses:
-            hint = "look at image, type, zone, subnet and volumes of the study" if meaning is InputError else ""
+            hint = "check image, type, zone, subnet and volumes in the study" if meaning is InputError else ""
             return meaning(said, hint=hint)
     return EnvironmentProblem(said)

@@ -1,8 +1,8 @@
-"""What is asked of Compute Engine for a cluster, and what its answers mean; pure, in the words of its REST reference.
+"""The requests to Compute Engine for a cluster, and the meaning of its answers; pure, in its REST terms.
 
-A machine and its disks are made by one call, with labels, with `autoDelete` and with a `terminationTime` at which
-Google deletes them: nothing is ever there that no net would catch. Labels hold no free text, so a study and a cluster
-are labelled by a hash of their keys; the keys themselves stand in the description.
+One call creates a machine and its disks, with labels, with `autoDelete` and with a `terminationTime` at which Google
+deletes them: nothing ever exists that no safety net would catch. Labels hold no free text, so a study and a cluster are
+labelled by a hash of their keys; the description holds the keys themselves.
 """
 
 import json
@@ -21,7 +21,7 @@ _LIVES: Mapping[str, Life] = MappingProxyType(
     {"PENDING": Life.STARTING, "PROVISIONING": Life.STARTING, "STAGING": Life.STARTING, "RUNNING": Life.RUNNING}
 )
 _ON_ITS_WAY = frozenset({"STOPPING", "SUSPENDING", "DEPROVISIONING"})
-"""States that pass by themselves: a machine in them is told once to go, at most."""
+"""Transient states: a machine in one of them is deleted at most once."""
 _OF_IOPS = re.compile(r"hyperdisk-(balanced|extreme).*|pd-extreme")
 _OF_THROUGHPUT = re.compile(r"hyperdisk-(balanced|throughput|ml).*")
 _GENERATION = re.compile(r"[a-z]+(\d+)")
@@ -41,7 +41,7 @@ class Call:
     client: str
     """The SDK's class that is asked."""
     method: str
-    """Of that class; one that makes or deletes (`…_unary`) returns an operation, which goes on."""
+    """Of that class; one that makes or deletes (`…_unary`) returns an operation, which continues in the background."""
     request: str
     """The SDK's type of the request."""
     arguments: Mapping[str, Any]
@@ -76,7 +76,7 @@ def operation_call(operation: Mapping[str, Any], begun_by: Call) -> Call:
 
 
 def firewall_calls(order: ClusterOrder, project: str, network: str) -> list[Call]:
-    """SSH from the controller alone, the cluster's machines among themselves, nothing else."""
+    """SSH only from the controller, everything between the cluster's machines, nothing else."""
     name = name_of(order.key)
     rules: list[dict[str, Any]] = [
         {
@@ -111,7 +111,7 @@ def firewall_calls(order: ClusterOrder, project: str, network: str) -> list[Call
 
 
 def placement_call(order: ClusterOrder, project: str) -> Call | None:
-    """The placement policy, if one is asked for."""
+    """The placement policy, if one is requested."""
     if order.cloud.placement_group is None:
         return None
     machines = len(order.names)
@@ -242,7 +242,7 @@ def _disks(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> Ite
     interface = (role.machine.local_ssd_interface or "nvme").upper()
     if _HAS_OWN_SSDS.fullmatch(role.type):
         if interface != "NVME":
-            raise InputError(f"{role.type} has its local SSDs by NVMe", hint="leave `local_ssd_interface` out")
+            raise InputError(f"{role.type} attaches its local SSDs only by NVMe", hint="remove `local_ssd_interface`")
         return
     for _ in range(role.machine.local_ssds or 0):
         scratch = {"diskType": f"{types}/local-ssd"}
@@ -250,7 +250,7 @@ def _disks(order: ClusterOrder, role: RoleOrder, name: str, project: str) -> Ite
 
 
 def boot_disk_of(machine_type: str) -> str:
-    """Kind of the image's disk: from the fourth generation on (n4, c4, h4d …) machines take Hyperdisk alone."""
+    """Kind of the image's disk: from the fourth generation on (n4, c4, h4d …) machines support only Hyperdisk."""
     found = _GENERATION.match(machine_type)
     return "hyperdisk-balanced" if found and int(found[1]) >= 4 else "pd-balanced"
 
@@ -266,7 +266,7 @@ class Left:
 
     @property
     def nothing(self) -> bool:
-        """All is gone."""
+        """True if nothing is left."""
         return not self.names
 
     @property
@@ -333,7 +333,7 @@ def machine_of(instance: Mapping[str, Any], key: str) -> CloudMachine:
 def _why_ended(instance: Mapping[str, Any]) -> NephoscopeError:
     said = f"GCP says {instance['status']} of {instance['name']}: {instance.get('statusMessage') or 'no reason'}"
     if instance.get("scheduling", {}).get("provisioningModel") == "SPOT":
-        return MachineLost(said, hint="`spot = false` gives machines that are not taken back")
+        return MachineLost(said, hint="`spot = false` gives machines that are not preempted")
     return MachineLost(said)
 
 
@@ -381,7 +381,7 @@ def network_of(subnetwork: Mapping[str, Any], name: str) -> str:
     """
     network = str(subnetwork.get("network", ""))
     if "projects/" not in network:
-        raise InputError(f"GCP says no network of the subnet {name!r}")
+        raise InputError(f"GCP does not report a network for the subnet {name!r}")
     return network[network.index("projects/") :]
 
 
@@ -391,5 +391,5 @@ def _last(url: str) -> str:
 
 
 def _request_id(order: ClusterOrder, what: str) -> str:
-    """Equal for a call that is made again, another one for a later cluster of the same key."""
+    """The same for a repeated call, but different for a later cluster with the same key."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"{order.key} {what} {order.zone} {order.expires_unix_ms}"))

@@ -197,7 +197,7 @@ def test_a_search_on_a_server_of_the_users_counts_and_says_that_its_disk_was_not
     verdict = Sustained()(evidence(operations=HighestLoad().operations(raw, PARAMETERS, client_cpus=1)))
     assert verdict is not None
     assert verdict.verdict is VerdictKind.VALID
-    assert verdict.reason.startswith("free space was not seen: the server is the user's own; log ")
+    assert verdict.reason.startswith("free space was not observed: the server is the user's own; log ")
 
 
 async def _upkeep(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
