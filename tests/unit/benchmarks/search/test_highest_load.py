@@ -319,7 +319,7 @@ def test_points_cut_short_are_refused(found: Found) -> None:
     ("given", "said"),
     [
         ({"benchmark": "tpcc"}, "`benchmark` is 'tpcc', but must be point-select"),
-        ({"parameters": {"rate_per_s": 1}}, "holds `rate_per_s`, which the search gives"),
+        ({"parameters": {"rate_per_s": 1}}, "contains `rate_per_s`, which the search sets"),
         ({"parameters": {"row": 1}}, "`parameters` of point-select: Extra inputs are not permitted"),
         ({"rule": "p99(read) < 5"}, "`rule`: `p99(read) < 5` has no unit"),
         ({"rule": "p99(write) < 5 ms"}, "names the operation 'write'; point-select has all, point_select, read"),

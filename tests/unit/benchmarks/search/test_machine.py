@@ -170,7 +170,7 @@ def test_what_held_although_the_machine_was_robbed_held() -> None:
 def test_a_machine_that_is_robbed_most_of_the_time_is_unstable() -> None:
     end = ended(searched(around(1e4), Robbed(np.random.default_rng(1), Cliff(5000), 0.9)))
     assert (end.outcome, end.level) == (Outcome.UNSTABLE, None)
-    assert end.reason == "13 points failed while the hypervisor gave the load generator's CPUs to others"
+    assert end.reason == "13 points failed while the hypervisor gave the load generator's CPUs to other machines"
 
 
 # where there is none

@@ -171,7 +171,7 @@ def test_points_of_another_search_are_refused(found: Found) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"parameters": {"wait": "none"}}, "holds `wait`, which the search gives"),
+        ({"parameters": {"wait": "none"}}, "contains `wait`, which the search sets"),
         ({"parameters": {"profil": "proc"}}, "`parameters` of tpcc: Extra inputs are not permitted"),
         ({"warehouses": 10, "first": 11}, "must not be above `warehouses` 10"),
         ({"rule": "mine"}, "Input should be"),
