@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import nephoscope
-from nephoscope.analysis.collect import collect, digest, stored_trials, trial_row
+from nephoscope.analysis.collect import collect, digest, stored_trials, subjects_of, trial_row
 from nephoscope.app.wiring import LOAD_PROGRAM, load_program, real_databases
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
@@ -43,6 +43,7 @@ from nephoscope.store.atomic import write_bytes, write_text
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.claims import load_claims
+from nephoscope.study.known import Stated
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
 
@@ -61,7 +62,7 @@ def read_text(file: Path) -> str:
 
 def load(text: str, name: str) -> Study:
     """A study from its text; see `load_study`."""
-    return load_study(text, name, {benchmark.name: benchmark.parameters for benchmark in BENCHMARKS.values()})
+    return load_study(text, name, BENCHMARKS)
 
 
 def read_study(file: Path) -> Study:
@@ -69,16 +70,15 @@ def read_study(file: Path) -> Study:
     return load(read_text(file), str(file))
 
 
-class _Stated(Frozen):
+class _NoParameters(Frozen):
     """Parameters of a benchmark that somebody else ran: a study file states none, `source.json` does."""
 
 
 def stored_study(folder: ResultsFolder) -> Study:
     """The study of a results folder; that of an import may use the benchmarks that its source names."""
     source = folder.source()
-    imported = {one.name: _Stated for one in source.benchmarks} if source else {}
-    known = {benchmark.name: benchmark.parameters for benchmark in BENCHMARKS.values()}
-    return load_study(folder.study_text(), str(folder.path / "study.toml"), known | imported)
+    imported = {one.name: Stated(_NoParameters, one.subject) for one in source.benchmarks} if source else {}
+    return load_study(folder.study_text(), str(folder.path / "study.toml"), {**BENCHMARKS, **imported})
 
 
 def plan(study: Study, *, scale: float | None = None) -> Plan:
@@ -210,7 +210,8 @@ def _unreadable(status: Status, error: NephoscopeError, clock: Clock) -> Status:
 
 def status(folder: ResultsFolder) -> list[TrialRow]:
     """Every planned trial as it stands."""
-    return [trial_row(folder, row, BENCHMARKS) for row in stored_trials(folder)]
+    subjects = subjects_of(folder.plan(), folder.source(), BENCHMARKS)
+    return [trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in stored_trials(folder)]
 
 
 def analyze(folder: ResultsFolder) -> AnalysedStudy:

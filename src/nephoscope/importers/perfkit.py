@@ -18,6 +18,7 @@ from nephoscope.importers.imported import (
 )
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
+from nephoscope.model.subjects import subject_by_name
 from nephoscope.parsers.text import whole_lines
 
 FORMAT = "perfkit"
@@ -25,6 +26,7 @@ UNKNOWN = [
     "direction of a metric: lower is better where the unit is a time or the name says latency, higher otherwise",
     "which metric matters: the first sample of a benchmark heads its chart",
     "units are PerfKitBenchmarker's own; nothing is converted",
+    "what a benchmark is about: as its name says, and CPU where that says nothing",
     "validity of a run: samples are published whatever happened beside them",
 ]
 _ABOUT = {"lscpu", "proccpu", "proccpu_mapping", "cpu_vuln", "gcc_version", "glibc_version", "os_metadata", "ulimit"}
@@ -157,6 +159,8 @@ def _benchmarks(trials: list[ImportedTrial]) -> list[ImportedBenchmark]:
                 ),
             )
     return [
-        ImportedBenchmark(name=name, title=f"PerfKitBenchmarker {name}", metrics=list(of.values()))
+        ImportedBenchmark(
+            name=name, subject=subject_by_name(name), title=f"PerfKitBenchmarker {name}", metrics=list(of.values())
+        )
         for name, of in sorted(metrics.items())
     ]

@@ -9,12 +9,14 @@ from nephoscope.importers.files import MAX_BYTES
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, read_whole, safe_name
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
+from nephoscope.model.subjects import subject_by_name
 
 FORMAT = "phoronix"
 UNKNOWN = [
     "the runs of an entry followed each other on one machine: they are repeats, and no replicates on fresh machines",
     "the suite repeats a run until its spread is small, up to a limit: the number of runs depends on the values",
     "hardware and software as the suite names them stand in the raw file; nothing of it was checked",
+    "what a test is about: as its name says, and CPU where that says nothing",
     "exit codes and what else ran",
 ]
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,20})?")
@@ -99,6 +101,7 @@ def _result(result: ElementTree.Element) -> tuple[ImportedBenchmark, list[Entry]
     parameters = {"arguments": said("Arguments"), "version": said("AppVersion"), "description": said("Description")}
     benchmark = ImportedBenchmark(
         name=name,
+        subject=subject_by_name(identifier),
         title=f"{said('Title')} {said('Description')}".strip(),
         parameters=parameters,
         metrics=[result_metric],

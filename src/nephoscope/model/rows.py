@@ -1,6 +1,7 @@
 """Rows of the tables that an analysis writes and a report prints. A report computes nothing: every number is a row's.
 
-On disk each table is one Parquet file in the results folder; `analysis.stored` names them.
+On disk each table is one Parquet file in the results folder; `analysis.stored` names them. A new field goes to the end
+of its table, as scripts read columns of CSV files by their place.
 """
 
 from enum import StrEnum
@@ -10,6 +11,7 @@ from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
+from nephoscope.model.subjects import Subject
 
 
 class ComparisonVerdict(StrEnum):
@@ -63,6 +65,7 @@ class FamilyComparison(Frozen):
     configurations: list[str]
     matched: list[str] = Field(description="'block side configuration' of each type: '1 left aws-m6a.2xlarge'")
     trials: list[str]
+    subject: Subject
 
 
 class GateRow(Frozen):
@@ -80,6 +83,7 @@ class GateRow(Frozen):
     change_percent: float | None
     reasons: list[str] = Field(description="'check count' of those kept out; a trial may have several")
     trials: list[str] = Field(description="kept out")
+    subject: Subject
 
 
 class GrowthRow(Frozen):
@@ -100,6 +104,7 @@ class GrowthRow(Frozen):
     coverage: float | None
     growth: Literal["linear", "sub-linear", "none", "not decided"]
     trials: list[str]
+    subject: Subject
 
 
 class PassRow(Frozen):
@@ -117,6 +122,7 @@ class PassRow(Frozen):
     passed: int = Field(ge=0, description="points at which the rule held and the load generator was not the limit")
     low: float = Field(description="of the interval of the pass probability, of 95 % or more")
     high: float
+    subject: Subject
 
     @property
     def share(self) -> float:
@@ -144,6 +150,7 @@ class BoundRow(Frozen):
     network_receive_bytes_per_s: float | None
     network_send_bytes_per_s: float | None
     trials: list[str]
+    subject: Subject
 
     @property
     def words(self) -> str:
@@ -183,6 +190,7 @@ class RankRow(Frozen):
     ties: list[str] = Field(
         description="configurations that are a tie with it: shown to differ by less than the margin"
     )
+    subject: Subject
 
 
 class CostRow(Frozen):
@@ -244,6 +252,7 @@ class NetworkRow(Frozen):
     received_bytes: float = Field(description="over every interface but loopback, whoever sent them")
     sent_bytes: float
     valid: bool = Field(description="the trial counts")
+    subject: Subject
 
 
 class TransferRow(Frozen):
@@ -270,6 +279,7 @@ class TransferRow(Frozen):
     source: str | None
     date: str | None
     trials: list[str]
+    subject: Subject
 
 
 class PricePerformance(Frozen):
@@ -306,6 +316,7 @@ class PricePerformance(Frozen):
     source: str | None
     date: str | None
     trials: list[str]
+    subject: Subject
 
 
 class EditionRow(Frozen):
@@ -333,6 +344,7 @@ class EditionRow(Frozen):
     dollar_high: float | None
     dollar_p_adjusted: float | None
     dollar_verdict: ComparisonVerdict | None
+    subject: Subject
 
 
 class EditionOverall(Frozen):
@@ -347,6 +359,7 @@ class EditionOverall(Frozen):
     low: float | None = Field(description="of its BCa bootstrap interval; None below six replicates")
     high: float | None
     coverage: float | None = Field(description="nominal: a bootstrap has no exact one")
+    subject: Subject
 
 
 class ClaimRow(Frozen):
@@ -376,6 +389,7 @@ class ClaimRow(Frozen):
     p_adjusted: float | None = Field(description="Holm over all claims of the file that could be decided")
     matched: list[str] = Field(description="'block side configuration' of each: '1 left aws-m6a.2xlarge'")
     trials: list[str]
+    subject: Subject | None = Field(description="None: no such benchmark was measured")
 
 
 class TrialRow(Frozen):
@@ -402,6 +416,7 @@ class TrialRow(Frozen):
     client_cpu_share: float | None
     conditions: list[str] = Field(description="stated conditions, for example 'co-located'")
     folder: str | None = Field(description="of the attempt, relative to the results folder")
+    subject: Subject
 
     @property
     def counts(self) -> bool:
@@ -425,6 +440,7 @@ class MeasurementRow(Frozen):
     block: int
     position: int
     valid: bool
+    subject: Subject
 
 
 class Statistic(Frozen):
@@ -454,6 +470,7 @@ class Statistic(Frozen):
     more_replicates_needed: int = Field(ge=0, description="until the interval reaches 95 %")
     outliers: list[str] = Field(description="trials with a modified z-score over 3.5: flagged, never dropped")
     trials: list[str] = Field(description="the valid replicates, by value")
+    subject: Subject
 
 
 class Comparison(Frozen):
@@ -479,6 +496,7 @@ class Comparison(Frozen):
     minimum_detectable_percent: float | None
     more_replicates_needed: int | None = Field(description="estimate, when unresolved; None: not known")
     trials: list[str]
+    subject: Subject
 
 
 class PriceComparison(Comparison):
@@ -516,6 +534,7 @@ class CommandRow(Frozen):
     argv: list[str]
     machine: str
     trial: str
+    subject: Subject
 
 
 class ErrorRow(Frozen):
@@ -528,6 +547,7 @@ class ErrorRow(Frozen):
     kind: Literal["retried", "failed"]
     count: int = Field(ge=1)
     trials: list[str]
+    subject: Subject
 
 
 class BenchmarkRow(Frozen):
@@ -540,6 +560,7 @@ class BenchmarkRow(Frozen):
     parameters: dict[str, Any]
     notes: list[str] = Field(default=[], description="what the benchmark tells of these parameters")
     metrics: list[Metric]
+    subject: Subject
 
 
 class CheckRow(Frozen):
@@ -571,3 +592,4 @@ class ImportedRow(Frozen):
     reasons: list[str] = Field(description="'check: reason' of everything that is not valid")
     source: str
     licence: str
+    subject: Subject

@@ -12,14 +12,16 @@ from statistics import fmean, pstdev
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
 from nephoscope.parsers.coremark import CoreMark as CoreMarkRun
 from nephoscope.parsers.coremark import parse_coremark
 
@@ -75,14 +77,16 @@ class CoreMarkParameters(EditionParameters):
         return range(1, self.scaled(self.repeats, least=1) + 1)
 
 
-class CoreMark:
+class CoreMark(Benchmark):
     """See the module's text."""
 
     name = "coremark"
     version = 1
+    subject = Subject.CPU
     title = "CPU throughput (EEMBC CoreMark)"
     parameters = CoreMarkParameters
 
+    @override
     def metrics(self, parameters: CoreMarkParameters) -> tuple[Metric, ...]:
         """Iterations a second of each kind (headline), and how far its runs lie apart."""
         rates = [
@@ -109,14 +113,17 @@ class CoreMark:
         ]
         return (*rates, *spreads, *FREQUENCIES)
 
+    @override
     def needs(self, parameters: CoreMarkParameters) -> Needs:
         """What builds it, and git for a clone."""
         return Needs(tools=("make", "cc") if parameters.checkout else ("make", "cc", "git"))
 
+    @override
     def expected_duration_s(self, parameters: CoreMarkParameters) -> float:
         """Builds and runs."""
         return len(parameters.kinds) * (3.0 + len(parameters.runs) * _USUAL_RUN_S)
 
+    @override
     async def prepare(self, site: Site, parameters: CoreMarkParameters) -> Endpoint | None:
         """A copy of the checkout (the user's own stays as it is), or a clone, whose core files are EEMBC's.
 
@@ -146,6 +153,7 @@ class CoreMark:
             )
         return None
 
+    @override
     async def run(self, site: Site, parameters: CoreMarkParameters) -> None:
         """Builds each kind as the editions did, and runs it.
 
@@ -167,6 +175,7 @@ class CoreMark:
                     done = await site.execute(machine, _raw(kind, number), argv, timeout_s=_RUN_S)
                     done.require()
 
+    @override
     def parse(self, raw: RawOutput, parameters: CoreMarkParameters) -> list[Measurement]:
         """The mean of the runs of each kind.
 
@@ -185,8 +194,9 @@ class CoreMark:
         ]
         return found + frequencies(raw)
 
+    @override
     def notes(self, parameters: CoreMarkParameters) -> list[str]:
-        """See `HasNotes.notes`: the edition, and how it is built."""
+        """The edition, and how it is built."""
         return [*preset_notes(parameters), "Built by the machine's own cc with EEMBC's flags (-O2); versions below."]
 
 

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from pydantic import Field
+from typing_extensions import override
 
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
@@ -45,12 +46,12 @@ class _Oltp(PacedLoadBenchmark):
 
     operation: ClassVar[str]
 
-    def drawn(self, parameters: Any) -> tuple[str, ...]:  # noqa: ARG002
-        """See `PacedLoadBenchmark.drawn`."""
+    @override
+    def drawn(self, parameters: Any) -> tuple[str, ...]:
         return (self.operation,)
 
+    @override
     def fixture_bytes(self, parameters: Any) -> int:
-        """See `LoadBenchmark.fixture_bytes`."""
         return int(parameters.tables) * int(parameters.rows) * ROW_BYTES
 
     def _tables_note(self, parameters: Any) -> str:
@@ -69,16 +70,18 @@ class OltpInsert(_Oltp):
     operation = "insert"
     main_rate = ended_per_s("inserts")
 
+    @override
     def data_set(self, parameters: Any) -> load_spec.OltpInsertWorkload:
-        """See `LoadBenchmark.data_set`: what is drawn later does not change it."""
+        """What is drawn later does not change it."""
         return load_spec.OltpInsertWorkload(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
 
-    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpInsertWorkload:  # noqa: ARG002
-        """See `LoadBenchmark.workload`."""
+    @override
+    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpInsertWorkload:
         return self.data_set(parameters).model_copy(update={"distribution": parameters.distribution})
 
+    @override
     def notes(self, parameters: Any) -> list[str]:
-        """See `HasNotes.notes`: the pace, and what is drawn."""
+        """The pace, and what is drawn."""
         return [parameters.pace_note("inserts"), self._tables_note(parameters)]
 
 
@@ -93,17 +96,19 @@ class OltpReadWrite(_Oltp):
     operation = "read_write"
     main_rate = ended_per_s("transactions")
 
+    @override
     def data_set(self, parameters: Any) -> load_spec.OltpReadWriteWorkload:
-        """See `LoadBenchmark.data_set`: what is drawn later does not change it."""
+        """What is drawn later does not change it."""
         return load_spec.OltpReadWriteWorkload(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
 
-    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpReadWriteWorkload:  # noqa: ARG002
-        """See `LoadBenchmark.workload`."""
+    @override
+    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpReadWriteWorkload:
         driven = {"distribution": parameters.distribution, "profile": parameters.profile}
         return self.data_set(parameters).model_copy(update=driven)
 
+    @override
     def notes(self, parameters: Any) -> list[str]:
-        """See `HasNotes.notes`: the pace, what is drawn, and how it is sent."""
+        """The pace, what is drawn, and how it is sent."""
         sent = {
             "chatty": "20 round trips a transaction, as sysbench's.",
             "pipelined": "1 round trip a transaction, where sysbench has 20: not comparable with its numbers.",

@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.memory_limit import MemoryGroup, memory_limited
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
+from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
 from nephoscope.parsers.sysbench_fileio import FileioSection, parse_fileio_intervals, parse_fileio_run
 
@@ -124,14 +126,16 @@ class _Test:
         return f"sysbench-{self.name}"
 
 
-class SysbenchFileio:
+class SysbenchFileio(Benchmark):
     """See the module's text."""
 
     name = "sysbench-fileio"
     version = 1
+    subject = Subject.STORAGE
     title = "Storage through the page cache (sysbench fileio)"
     parameters = SysbenchFileioParameters
 
+    @override
     def metrics(self, parameters: SysbenchFileioParameters) -> tuple[Metric, ...]:
         """Of every test: I/O rate, bandwidth, latency. Ranked by the most threads of each kind."""
         most = max(parameters.threads)
@@ -139,16 +143,19 @@ class SysbenchFileio:
             metric for test in _tests(parameters) for metric in _metrics_of(test, headline=test.threads == most)
         )
 
+    @override
     def needs(self, parameters: SysbenchFileioParameters) -> Needs:
         """sysbench, and room for the files."""
         return Needs(tools=("sysbench",), disk_bytes=parameters.size_bytes("read"))
 
+    @override
     def expected_duration_s(self, parameters: SysbenchFileioParameters) -> float:
         """Tests with their pauses; writing the files, once per disk, is counted for every trial."""
         tests = len(parameters.tests) * len(parameters.threads)
         layout_s = parameters.size_bytes("read") / _USUAL_DISK_BYTES_PER_S
         return layout_s + tests * (parameters.run_s + _pause_s(parameters) + 0.3)
 
+    @override
     async def prepare(self, site: Site, parameters: SysbenchFileioParameters) -> Endpoint | None:
         """Writes the files, unless an earlier trial did.
 
@@ -179,6 +186,7 @@ class SysbenchFileio:
             raise ToolFailed(f"{folder} holds less than {size} bytes on the disk after sysbench wrote them")
         return None
 
+    @override
     async def run(self, site: Site, parameters: SysbenchFileioParameters) -> None:
         """Each kind of test with each number of threads, on the first database machine.
 
@@ -197,6 +205,7 @@ class SysbenchFileio:
                 done.require()
                 await asyncio.sleep(_pause_s(parameters))
 
+    @override
     def parse(self, raw: RawOutput, parameters: SysbenchFileioParameters) -> list[Measurement]:
         """Numbers of every test, and its I/O rate of each second.
 
@@ -221,6 +230,7 @@ class SysbenchFileio:
             found += _each_second(raw, test, section)
         return found
 
+    @override
     def observations(self, raw: RawOutput, parameters: SysbenchFileioParameters) -> Observations:
         """What is known of the reads: through the page cache, which the limit bounds.
 
@@ -243,8 +253,9 @@ class SysbenchFileio:
             ]
         )
 
+    @override
     def notes(self, parameters: SysbenchFileioParameters) -> list[str]:
-        """See `HasNotes.notes`: the edition, and what differs from it."""
+        """The edition, and what differs from it."""
         return preset_notes(parameters)
 
 
