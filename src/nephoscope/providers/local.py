@@ -2,22 +2,25 @@
 
 import os
 
+from typing_extensions import override
+
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import EnvironmentProblem, InputError, StorageFailed
-from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.base import Cluster, ClusterRequest, Provider
 
 LOOPBACK = "127.0.0.1"
 
 
-class LocalProvider:
+class LocalProvider(Provider):
     """Nothing is created and nothing is deleted but folders of ours."""
 
     name = "local"
     at_once = 1
 
+    @override
     async def create(self, request: ClusterRequest) -> Cluster:
-        """See `Provider.create`.
+        """This machine, for both roles.
 
         Raises:
             InputError: more than one machine is asked for.
@@ -48,9 +51,11 @@ class LocalProvider:
         machine = MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(folder.resolve()))
         return Cluster(request.key, (machine,), machine)
 
-    async def list(self, study: str) -> list[str]:  # noqa: ARG002 - nothing is ever created
-        """See `Provider.list`: always empty."""
+    @override
+    async def list(self, study: str) -> list[str]:
+        """Always empty."""
         return []
 
+    @override
     async def delete(self, key: str) -> None:
-        """See `Provider.delete`: data folders stay until the study ends, as fixtures live there."""
+        """Data folders stay until the study ends, as fixtures live there."""

@@ -196,7 +196,6 @@ class CoreMark(Benchmark):
 
     @override
     def notes(self, parameters: CoreMarkParameters) -> list[str]:
-        """The edition, and how it is built."""
         return [*preset_notes(parameters), "Built by the machine's own cc with EEMBC's flags (-O2); versions below."]
 
 

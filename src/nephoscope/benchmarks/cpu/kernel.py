@@ -118,7 +118,6 @@ class CpuKernel(Benchmark):
 
     @override
     def notes(self, parameters: CpuKernelParameters) -> list[str]:
-        """What it is not."""
         return [f"{LABEL}: compare it with itself alone.", *scale_notes(parameters)]
 
 

@@ -177,7 +177,6 @@ class StressNg(Benchmark):
 
     @override
     def notes(self, parameters: StressNgParameters) -> list[str]:
-        """The edition, and what differs from it."""
         return preset_notes(parameters)
 
 

@@ -176,7 +176,7 @@ class HighestLoad(Benchmark):
 
     @override
     def expected_duration_s(self, parameters: HighestLoadParameters) -> float:
-        """Of a server with a sharp limit."""
+        """Assumes a server with a sharp limit."""
         confirmation_s = parameters.for_ask(Ask(_USUAL_PER_S, Purpose.CONFIRM)).duration_s
         points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * confirmation_s
         between_s = parameters.ramp_s + parameters.settle_s + _START_S
@@ -188,7 +188,7 @@ class HighestLoad(Benchmark):
 
     @override
     async def prepare(self, site: Site, parameters: HighestLoadParameters) -> Endpoint | None:
-        """As the workload's own benchmark."""
+        """Prepares what the workload's own benchmark prepares."""
         return await parameters.workload.prepare(site, parameters.closed())
 
     @override
@@ -214,7 +214,7 @@ class HighestLoad(Benchmark):
 
     @override
     def parse(self, raw: RawOutput, parameters: HighestLoadParameters) -> list[Measurement]:
-        """The search is made again from the points that were measured."""
+        """Repeats the search from the points that were measured."""
         search = read_search(raw, parameters)
         ended, workload, rule = search.ended, parameters.workload, parse_rule(parameters.rule)
         found = [
@@ -233,7 +233,7 @@ class HighestLoad(Benchmark):
     def operations(
         self, raw: RawOutput, parameters: HighestLoadParameters, client_cpus: int | None
     ) -> OperationEvidence:
-        """Of the points that the result rests on."""
+        """Counts the points that the result rests on."""
         search = read_search(raw, parameters)
         ended, workload = search.ended, parameters.workload
         calibration = trail.output_of(raw, CALIBRATION)
@@ -245,7 +245,6 @@ class HighestLoad(Benchmark):
 
     @override
     def notes(self, parameters: HighestLoadParameters) -> list[str]:
-        """The rule."""
         rule = parse_rule(parameters.rule).text
         pace = f"Levels are offered in an open pace ({parameters.pace})"
         return [

@@ -91,7 +91,6 @@ class Kv(PacedLoadBenchmark):
 
     @override
     def notes(self, parameters: Any) -> list[str]:
-        """The pace, and what the values are."""
         least, most = parameters.min_block_bytes, parameters.max_block_bytes
         length = f"{least}" if most in (None, least) else f"{least} to {most}"
         rows = "1 row" if parameters.batch == 1 else f"{parameters.batch} rows"

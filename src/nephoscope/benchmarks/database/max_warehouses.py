@@ -151,7 +151,7 @@ class MaxWarehouses(Benchmark):
 
     @override
     def expected_duration_s(self, parameters: MaxWarehousesParameters) -> float:
-        """Of a server with a sharp limit."""
+        """Assumes a server with a sharp limit."""
         points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * parameters.confirmation_s
         return float(points + (_USUAL_SHORT + _USUAL_LONG) * (parameters.ramp_s + parameters.settle_s))
 
@@ -161,7 +161,7 @@ class MaxWarehouses(Benchmark):
 
     @override
     async def prepare(self, site: Site, parameters: MaxWarehousesParameters) -> Endpoint | None:
-        """All warehouses, loaded once."""
+        """Loads all warehouses once."""
         return await self._tpcc.prepare(site, parameters.most)
 
     @override
@@ -185,7 +185,7 @@ class MaxWarehouses(Benchmark):
 
     @override
     def parse(self, raw: RawOutput, parameters: MaxWarehousesParameters) -> list[Measurement]:
-        """The search is made again from the points that were measured."""
+        """Repeats the search from the points that were measured."""
         search = read_search(raw, parameters)
         ended, rule = search.ended, RULES[parameters.rule]
         points = [warehouses.CurvePoint(one.ask, one.point.passed, one.tpmc, one.output) for one in search.points]
@@ -204,7 +204,7 @@ class MaxWarehouses(Benchmark):
     def operations(
         self, raw: RawOutput, parameters: MaxWarehousesParameters, client_cpus: int | None
     ) -> OperationEvidence:
-        """Of the points that the result rests on."""
+        """Counts the points that the result rests on."""
         search = read_search(raw, parameters)
         ended = search.ended
         joined = search.joined
@@ -215,7 +215,6 @@ class MaxWarehouses(Benchmark):
 
     @override
     def notes(self, parameters: MaxWarehousesParameters) -> list[str]:
-        """The rule."""
         rule = RULES[parameters.rule]
         held = f"A level holds when {rule.text()} ({rule.source}), at most {ERRORS.percent} of transactions fail, and"
         loaded = f"{parameters.warehouses:,} warehouses are loaded once; each level drives as many of them as it says"

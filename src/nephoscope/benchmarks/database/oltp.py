@@ -72,7 +72,7 @@ class OltpInsert(_Oltp):
 
     @override
     def data_set(self, parameters: Any) -> load_spec.OltpInsertWorkload:
-        """What is drawn later does not change it."""
+        """Does not depend on what is drawn later."""
         return load_spec.OltpInsertWorkload(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
 
     @override
@@ -81,7 +81,6 @@ class OltpInsert(_Oltp):
 
     @override
     def notes(self, parameters: Any) -> list[str]:
-        """The pace, and what is drawn."""
         return [parameters.pace_note("inserts"), self._tables_note(parameters)]
 
 
@@ -98,7 +97,7 @@ class OltpReadWrite(_Oltp):
 
     @override
     def data_set(self, parameters: Any) -> load_spec.OltpReadWriteWorkload:
-        """What is drawn later does not change it."""
+        """Does not depend on what is drawn later."""
         return load_spec.OltpReadWriteWorkload(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
 
     @override
@@ -108,7 +107,6 @@ class OltpReadWrite(_Oltp):
 
     @override
     def notes(self, parameters: Any) -> list[str]:
-        """The pace, what is drawn, and how it is sent."""
         sent = {
             "chatty": "20 round trips a transaction, as sysbench's.",
             "pipelined": "1 round trip a transaction, where sysbench has 20: not comparable with its numbers.",

@@ -49,5 +49,4 @@ class PointSelect(PacedLoadBenchmark):
 
     @override
     def notes(self, parameters: Any) -> list[str]:
-        """The pace."""
         return [parameters.pace_note("selects")]

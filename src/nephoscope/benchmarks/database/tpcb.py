@@ -56,7 +56,6 @@ class Tpcb(PacedLoadBenchmark):
 
     @override
     def notes(self, parameters: Any) -> list[str]:
-        """The pace, the size, and how it is sent."""
         sent = {
             "chatty": "7 round trips a transaction, as pgbench's.",
             "pipelined": "1 round trip a transaction, where pgbench has 7: not comparable with its numbers.",

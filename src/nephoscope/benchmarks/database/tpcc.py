@@ -162,7 +162,7 @@ class Tpcc(LoadBenchmark):
 
     @override
     def data_set(self, parameters: Any) -> load_spec.TpccWorkload:
-        """Profiles and waits share one."""
+        """Profiles and waits share one data set."""
         return load_spec.TpccWorkload(warehouses=parameters.warehouses)
 
     @override
@@ -178,7 +178,7 @@ class Tpcc(LoadBenchmark):
 
     @override
     def clients(self, site: Site, parameters: Any) -> Clients:
-        """By the edition's rules."""
+        """Follows the edition's rules."""
         machines = site.cluster.database
         return clients(
             parameters.edition,
@@ -257,7 +257,6 @@ class Tpcc(LoadBenchmark):
 
     @override
     def notes(self, parameters: Any) -> list[str]:
-        """How it was driven, what differs from its edition, why there is no efficiency."""
         waits = {"none": "no wait times", "spec": f"wait times of the specification x {parameters.wait_factor:g}"}
         found = [f"Profile {parameters.profile}; {waits[parameters.wait]}; Delivery {parameters.delivery}."]
         edition = EDITIONS.get(parameters.edition or "")

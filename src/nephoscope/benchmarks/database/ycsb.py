@@ -83,7 +83,6 @@ class Ycsb(PacedLoadBenchmark):
 
     @override
     def notes(self, parameters: Any) -> list[str]:
-        """The pace, and what the records are."""
         drawn = parameters.distribution or ("latest" if parameters.mix == "d" else "zipfian")
         fields = "1 field" if parameters.fields == 1 else f"{parameters.fields} fields"
         records = (

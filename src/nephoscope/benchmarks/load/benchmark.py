@@ -99,7 +99,7 @@ class LoadBenchmark(Benchmark):
 
     @override
     def needs(self, parameters: Any) -> Needs:
-        """The template and one copy of it."""
+        """Disk for the template and one copy of it."""
         return Needs(
             tools=("nephoscope-load",),
             users=lambda cluster: cluster.load_machines,

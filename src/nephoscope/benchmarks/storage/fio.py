@@ -155,7 +155,6 @@ class Fio(Benchmark):
 
     @override
     def notes(self, parameters: FioParameters) -> list[str]:
-        """The edition, what differs from it, and what was measured."""
         device = parameters.raw_device
         return preset_notes(parameters) + ([f"On the raw device {device}, which it filled first."] if device else [])
 

@@ -255,7 +255,6 @@ class SysbenchFileio(Benchmark):
 
     @override
     def notes(self, parameters: SysbenchFileioParameters) -> list[str]:
-        """The edition, and what differs from it."""
         return preset_notes(parameters)
 
 
