@@ -23,6 +23,7 @@ from nephoscope.app.memory import tune_gc
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Direction, Metric, Plan
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
+from nephoscope.model.subjects import Subject
 from nephoscope.report.files import report_files
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import measurement, trial
@@ -54,7 +55,9 @@ def inputs(trials: int, leaderboard: int) -> StudyInputs:
         level = 1000 * (1 + 0.002 * (cell % leaderboard))
         for replicate in range(1, REPLICATES + 1):
             name = f"{cell:08x}{replicate:04x}"
-            rows.append(trial(name, configuration, replicate, benchmark=benchmark, uses=benchmark, cpus=8))
+            rows.append(
+                trial(name, configuration, replicate, benchmark=benchmark, subject=Subject.CPU, uses=benchmark, cpus=8)
+            )
             for metric, value in zip(metrics, level * generator.lognormal(0, 0.01, METRICS), strict=True):
                 measurements.append(measurement(rows[-1], float(value), metric))
     boards = sorted({row.benchmark for row in rows})
@@ -79,7 +82,15 @@ def inputs(trials: int, leaderboard: int) -> StudyInputs:
         plan=Plan(study="bench", seed=1, trials=[], expected_duration_s=0, price_usd=None, unpriced=[], warnings=[]),
         nephoscope_version="0",
         benchmarks=[
-            BenchmarkRow(benchmark=name, uses=name, version=1, title=name, parameters={}, metrics=metrics)
+            BenchmarkRow(
+                benchmark=name,
+                subject=Subject.CPU,
+                uses=name,
+                version=1,
+                title=name,
+                parameters={},
+                metrics=metrics,
+            )
             for name in boards
         ],
         trials=rows,

@@ -24,6 +24,8 @@ DECORATORS = frozenset(
     }
 )
 """Who decorates with these hands the function over to a library."""
+REGISTERED = ("Benchmark",)
+"""Endings of base classes whose subclasses a registry finds by itself: benchmarks/registry.py."""
 ALLOWED: Mapping[str, str] = MappingProxyType(
     {
         "detached": "the protocol Detached is recognised by this name: isinstance looks for it",
@@ -78,7 +80,9 @@ class _Module(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         is_method, self._in_class = self._in_class, isinstance(node, ast.ClassDef)
         handed_over = DECORATORS & {_last_name(one) for one in node.decorator_list}
-        if not handed_over and not node.name.startswith("__"):
+        bases = [_last_name(one) for one in node.bases] if isinstance(node, ast.ClassDef) else []
+        registered = any(one.endswith(REGISTERED) for one in bases)
+        if not handed_over and not registered and not node.name.startswith("__"):
             self.defined.append((node.lineno, node.name, is_method))
         self._callable_here.append("" if is_method else node.name)
         self.generic_visit(node)

@@ -8,7 +8,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from nephoscope.app.cli import app
-from nephoscope.benchmarks.base import Benchmark, Needs
+from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
 from nephoscope.benchmarks.load import contract as load_contract
 from nephoscope.benchmarks.load.spec import LoadSpec
@@ -18,6 +18,7 @@ from nephoscope.benchmarks.storage.fio_jobs import FioParameters
 from nephoscope.importers.registry import IMPORTERS
 from nephoscope.model import errors
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.subjects import Subject
 from nephoscope.plan.advice import claims_decidable
 from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
@@ -226,7 +227,7 @@ def _benchmark(benchmark: Benchmark) -> str:
     needs = benchmark.needs(parameters)
     lines = [f"## `{benchmark.name}`", "", f"{benchmark.title}. Version {benchmark.version}.", ""]
     lines += [
-        f"Needs: {', '.join([f'`{tool.name}`' for tool in needs.tools] + _surroundings(needs))}. With its "
+        f"Needs: {', '.join([f'`{tool.name}`' for tool in needs.tools] + _surroundings(benchmark))}. With its "
         f"default parameters a trial is expected to take {benchmark.expected_duration_s(parameters):.0f} s"
         + (f" and needs {needs.disk_bytes / 1024**2:,.0f} MiB of disk." if needs.disk_bytes else "."),
         "",
@@ -236,15 +237,16 @@ def _benchmark(benchmark: Benchmark) -> str:
     rows: dict[str, str] = {}
     for metric in benchmark.metrics(parameters):
         _, dot, rest = metric.name.rpartition(".")
-        name = f"<{'operation' if needs.database else 'job'}>.{rest}" if dot else rest
+        name = f"<{'operation' if benchmark.subject is Subject.DATABASE else 'job'}>.{rest}" if dot else rest
         marks = " | ".join("yes" if mark else "" for mark in (metric.headline, metric.per_cpu))
         rows.setdefault(name, f"| `{name}` | {metric.unit} | {metric.direction} | {marks} | {metric.clock} |")
     return "\n".join([*lines, *rows.values(), "", _fields(benchmark.parameters, "Parameters")])
 
 
-def _surroundings(needs: Needs) -> list[str]:
-    machines = [f"{needs.machines} machines"] if needs.machines > 1 else []
-    return ["a database"] * needs.database + machines
+def _surroundings(benchmark: Benchmark) -> list[str]:
+    machines = benchmark.needs(benchmark.parameters()).machines
+    database = ["a database"] if benchmark.subject is Subject.DATABASE else []
+    return database + ([f"{machines} machines"] if machines > 1 else [])
 
 
 def _fields(model: type[Frozen], heading: str) -> str:

@@ -163,6 +163,7 @@ def commands_of(trials: Sequence[TrialRow], commands: Mapping[str, Sequence[Comm
         CommandRow(
             configuration=row.configuration,
             benchmark=row.benchmark,
+            subject=row.subject,
             argv=command.argv,
             machine=command.machine,
             trial=row.trial,
@@ -180,20 +181,21 @@ def errors_of(trials: Sequence[TrialRow], errors: Mapping[str, Sequence[Operatio
     Returns:
         Sorted by benchmark, configuration, operation, kind and SQLSTATE.
     """
-    groups: dict[tuple[str, str, str, str, str], list[tuple[str, OperationErrors]]] = defaultdict(list)
+    groups: dict[tuple[str, str, str, str, str], list[tuple[TrialRow, OperationErrors]]] = defaultdict(list)
     for trial in sorted(trials, key=lambda row: (row.position, row.trial)):
         for row in errors.get(trial.trial, []):
             key = (trial.benchmark, trial.configuration, row.operation, row.kind, row.sqlstate)
-            groups[key].append((trial.trial, row))
+            groups[key].append((trial, row))
     return [
         ErrorRow(
             benchmark=benchmark,
+            subject=found[0][0].subject,
             configuration=configuration,
             operation=operation,
             sqlstate=sqlstate,
             kind=found[0][1].kind,
             count=sum(row.count for _, row in found),
-            trials=[trial for trial, _ in found],
+            trials=[trial.trial for trial, _ in found],
         )
         for (benchmark, configuration, operation, _, sqlstate), found in sorted(groups.items(), key=itemgetter(0))
     ]

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from statistics import median
 from typing import Literal
 
@@ -31,12 +32,12 @@ def bounds_of(
     for seen in machines:
         if seen.role == "database":
             database[seen.trial].add(seen.machine)
-    groups: dict[tuple[str, str], list[tuple[str, list[ResourceUse]]]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[tuple[TrialRow, list[ResourceUse]]]] = defaultdict(list)
     for row in trials:
         used = [use for use in resources.get(row.trial, ()) if use.machine in database[row.trial]]
         if row.counts and used and len(used) == len(database[row.trial]):
-            groups[row.configuration, row.benchmark].append((row.trial, used))
-    return [_row(*place, found) for place, found in sorted(groups.items())]
+            groups[row.configuration, row.benchmark].append((row, used))
+    return [_row(found) for _, found in sorted(groups.items(), key=itemgetter(0))]
 
 
 def kind_of(machines: Sequence[ResourceUse]) -> Kind:
@@ -50,7 +51,8 @@ def kind_of(machines: Sequence[ResourceUse]) -> Kind:
     return "disk" if disk >= BUSY else "neither"
 
 
-def _row(configuration: str, benchmark: str, trials: Sequence[tuple[str, Sequence[ResourceUse]]]) -> BoundRow:
+def _row(trials: Sequence[tuple[TrialRow, Sequence[ResourceUse]]]) -> BoundRow:
+    first = trials[0][0]
     kinds = [kind_of(machines) for _, machines in trials]
 
     def of_busiest(value_of: Callable[[ResourceUse], float | None]) -> float | None:
@@ -58,8 +60,9 @@ def _row(configuration: str, benchmark: str, trials: Sequence[tuple[str, Sequenc
         return median(known) if known else None
 
     return BoundRow(
-        configuration=configuration,
-        benchmark=benchmark,
+        configuration=first.configuration,
+        benchmark=first.benchmark,
+        subject=first.subject,
         n=len(trials),
         cpu_bound=kinds.count("cpu"),
         disk_bound=kinds.count("disk"),
@@ -72,7 +75,7 @@ def _row(configuration: str, benchmark: str, trials: Sequence[tuple[str, Sequenc
         disk_write_bytes_per_s=of_busiest(lambda use: use.disk_write_bytes_per_s),
         network_receive_bytes_per_s=of_busiest(lambda use: use.network_receive_bytes_per_s),
         network_send_bytes_per_s=of_busiest(lambda use: use.network_send_bytes_per_s),
-        trials=[trial for trial, _ in trials],
+        trials=[trial.trial for trial, _ in trials],
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import MeasurementRow, TrialRow
+from nephoscope.model.subjects import Subject
 
 Metrics = Mapping[str, Sequence[Metric]]
 """The study's name of a benchmark -> the metrics it declares."""
@@ -17,6 +18,7 @@ class Cell:
 
     configuration: str
     benchmark: str
+    subject: Subject
     metric: str
     unit: str
     direction: Direction
@@ -89,6 +91,7 @@ def _cell(
     return Cell(
         configuration=trial.configuration,
         benchmark=trial.benchmark,
+        subject=trial.subject,
         metric=row.metric,
         unit=row.unit,
         direction=declaration.direction if declaration else row.direction,

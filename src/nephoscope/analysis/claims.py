@@ -16,6 +16,7 @@ from nephoscope.analysis.families import matched_words
 from nephoscope.analysis.ranks import View
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ClaimRow, ConfigurationRow, CostRow
+from nephoscope.model.subjects import Subject
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.decide import ALPHA, Relation, holm, relation
 from nephoscope.stats.ratio import RatioInterval, compare
@@ -41,6 +42,8 @@ class _Estimate:
 class _Asked:
     claim: Claim
     benchmark: str
+    subject: Subject | None
+    """None: no such benchmark was measured."""
     metric: str
     higher: bool
     estimate: _Estimate | None
@@ -89,9 +92,10 @@ def _asked(
     months = {row.configuration: row.month_usd for row in costs if row.basis == claim.basis and row.month_usd}
     if not found:
         reason = "no such headline metric was measured"
-        yield _Asked(claim, claim.benchmark, claim.metric, higher=True, estimate=None, reason=reason)
+        yield _Asked(claim, claim.benchmark, None, claim.metric, higher=True, estimate=None, reason=reason)
     for (benchmark, metric), by_name in sorted(found.items()):
-        higher = next(iter(by_name.values())).direction is Direction.HIGHER
+        one = next(iter(by_name.values()))
+        higher = one.direction is Direction.HIGHER
         known = [row for row in configurations if row.configuration in by_name]
         values = {row.configuration: by_name[row.configuration].values for row in known}
         if claim.per == "dollar":
@@ -104,7 +108,7 @@ def _asked(
             else [row for row in known if row not in left]
         )
         estimate, reason = _estimate(claim, left, right, values, by_name)
-        yield _Asked(claim, benchmark, metric, higher, estimate, reason)
+        yield _Asked(claim, benchmark, one.subject, metric, higher, estimate, reason)
 
 
 def _per_dollar(values: Sequence[float], month_usd: float, higher: bool) -> tuple[float, ...]:
@@ -197,6 +201,7 @@ def _row(asked: _Asked, p_adjusted: float, margin: float, alpha: float) -> Claim
         source=claim.source,
         kind=claim.kind,
         benchmark=asked.benchmark,
+        subject=asked.subject,
         metric=asked.metric,
         view=_VIEWS[claim.per],
         basis=claim.basis if claim.per == "dollar" else None,

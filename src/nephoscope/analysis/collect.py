@@ -11,13 +11,14 @@ from pydantic import ValidationError
 import nephoscope
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
-from nephoscope.benchmarks.base import Benchmark, HasNotes, HasOperations
+from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share
 from nephoscope.checks.base import Check
 from nephoscope.checks.registry import overall
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import BenchmarkUse, Metric, Plan, SourceRecord, StartedRecord, TrialIntent, VerdictKind
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
+from nephoscope.model.subjects import Subject, subject_by_name
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
 from nephoscope.store.attempt import Attempt
@@ -28,7 +29,7 @@ from nephoscope.study.model import Study
 NOT_RUN_CLASSES = frozenset({"tool_missing"})
 """Failures that mean that a benchmark could not even start on this machine."""
 
-TABLES_VERSION = 8
+TABLES_VERSION = 9
 """Rises when an analysis of the same trials would hold other tables."""
 
 Metrics = Mapping[str, Mapping[str, Metric]]
@@ -83,7 +84,8 @@ def collect(
     source = folder.source()
     used = imported_rows(plan, source) if source else _benchmark_rows(plan, benchmarks)
     metrics = {row.benchmark: {metric.name: metric for metric in row.metrics} for row in used}
-    trials = {row.intent.id: trial_row(folder, row, benchmarks) for row in rows}
+    subjects = {row.benchmark: row.subject for row in used}
+    trials = {row.intent.id: trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in rows}
     begun = [(row.intent, row.attempt) for row in rows if row.attempt is not None]
     return StudyInputs(
         study=study,
@@ -161,7 +163,22 @@ def _tool_versions(begun: Iterable[Attempt]) -> dict[str, set[str]]:
     return found
 
 
-def trial_row(folder: ResultsFolder, row: Stored, benchmarks: Mapping[str, Benchmark]) -> TrialRow:
+def subjects_of(plan: Plan, source: SourceRecord | None, benchmarks: Mapping[str, Benchmark]) -> dict[str, Subject]:
+    """The study's name of each benchmark -> its subject, also of benchmarks that this version cannot analyse."""
+    uses = {planned.intent.benchmark.name: planned.intent.benchmark for planned in plan.trials}
+    stated = {one.name: one.subject for one in source.benchmarks} if source else {}
+    return {name: stated.get(name) or _subject_of(use, benchmarks) for name, use in uses.items()}
+
+
+def _subject_of(use: BenchmarkUse, benchmarks: Mapping[str, Benchmark]) -> Subject:
+    try:
+        benchmark = benchmarks[use.uses]
+        return benchmark.subject_of(benchmark.parameters.model_validate(use.parameters))
+    except (KeyError, ValidationError):
+        return subject_by_name(use.uses)
+
+
+def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
     """One row of trials.parquet."""
     intent, attempt = row.intent, row.attempt
     status = attempt.status() if attempt else None
@@ -172,12 +189,13 @@ def trial_row(folder: ResultsFolder, row: Stored, benchmarks: Mapping[str, Bench
         trial=intent.id,
         configuration=intent.configuration_name,
         benchmark=intent.benchmark.name,
+        subject=subject,
         uses=intent.benchmark.uses,
         replicate=intent.replicate,
         block=intent.block,
         position=intent.position,
         position_in_block=intent.position_in_block,
-        cpus=cpus_of(started, benchmarks.get(intent.benchmark.uses)) if started else None,
+        cpus=cpus_of(started, subject) if started else None,
         state=state,
         verdict=overall(verdicts) if state == "finished" else None,
         reasons=_reasons(row),
@@ -185,20 +203,20 @@ def trial_row(folder: ResultsFolder, row: Stored, benchmarks: Mapping[str, Bench
         attempts=row.attempts,
         started_unix_ms=started.at_unix_ms if started else None,
         duration_s=status.duration_s if status else None,
-        client_cpu_share=_client_cpu_share(row, benchmarks) if state == "finished" else None,
+        client_cpu_share=_client_cpu_share(row) if state == "finished" else None,
         conditions=started.conditions if started else [],
         folder=folder.relative(attempt) if attempt else None,
     )
 
 
-def cpus_of(started: StartedRecord, benchmark: Benchmark | None) -> int | None:
+def cpus_of(started: StartedRecord, subject: Subject) -> int | None:
     """CPUs that gave a trial's numbers: of all machines of a database that is driven, else of the one that is measured.
 
     None: of one of them they are not known.
     """
     first, masks = started.machines.get("database", ""), started.measured_cpus
     others = [name for name in masks if name not in {first, *started.load_machines}]
-    measured = [first, *others] if isinstance(benchmark, HasOperations) else [first]
+    measured = [first, *others] if subject is Subject.DATABASE else [first]
     found = [len(masks.get(name, [])) for name in measured]
     return sum(found) if all(found) else None
 
@@ -225,12 +243,11 @@ def _reasons(row: Stored) -> list[str]:
     return [": ".join(filter(None, (said, status.message))) + (f"; hint: {status.hint}" if status.hint else "")]
 
 
-def _client_cpu_share(row: Stored, benchmarks: Mapping[str, Benchmark]) -> float | None:
+def _client_cpu_share(row: Stored) -> float | None:
     """As the checks judged it, from the same measurement."""
-    benchmark = benchmarks.get(row.intent.benchmark.uses)
     attempt = row.attempt
     started = attempt.started() if attempt else None
-    if attempt is None or started is None or not isinstance(benchmark, HasOperations):
+    if attempt is None or started is None:
         return None
     found = [said.value for said in attempt.measurements() if said.metric == "client_cpu" and said.at_s is None]
     return client_cpu_share(found[0], started.client_cpus) if found else None
@@ -256,11 +273,12 @@ def _benchmark_rows(plan: Plan, benchmarks: Mapping[str, Benchmark]) -> list[Ben
             raise _of_another_version(use, benchmark.version, f"{where}: {problem['msg']}") from error
         rows[use.name] = BenchmarkRow(
             benchmark=use.name,
+            subject=benchmark.subject_of(parameters),
             uses=use.uses,
             version=use.version,
             title=benchmark.title,
             parameters=use.parameters,
-            notes=benchmark.notes(parameters) if isinstance(benchmark, HasNotes) else [],
+            notes=benchmark.notes(parameters),
             metrics=list(benchmark.metrics(parameters)),
         )
     return list(rows.values())
@@ -297,6 +315,7 @@ def _measurement_rows(
             trial=intent.id,
             configuration=intent.configuration_name,
             benchmark=intent.benchmark.name,
+            subject=trial.subject,
             metric=found.metric,
             unit=found.unit,
             direction=metrics[intent.benchmark.name][found.metric].direction,
@@ -320,6 +339,7 @@ def _network_rows(intent: TrialIntent, attempt: Attempt, trial: TrialRow) -> lis
             trial=intent.id,
             configuration=intent.configuration_name,
             benchmark=intent.benchmark.name,
+            subject=trial.subject,
             role=roles.get(found.machine, "database"),
             valid=trial.counts,
             **dict(found),

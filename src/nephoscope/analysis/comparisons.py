@@ -119,6 +119,7 @@ def _row(make: Callable[..., Row], pair: _Pair, p_adjusted: float, margin_percen
         more = None if each is None else max(1, each - min(n_left, n_right))
     return make(
         benchmark=left.benchmark,
+        subject=left.subject,
         metric=left.metric,
         unit=left.unit,
         direction=left.direction,

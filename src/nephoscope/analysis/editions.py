@@ -54,6 +54,7 @@ def editions_of(
             EditionRow(
                 configuration=key[2],
                 benchmark=key[0],
+                subject=cell.subject,
                 metric=key[1],
                 unit=cell.unit,
                 direction=cell.direction,
@@ -157,6 +158,7 @@ def overall_of(before: AnalysedStudy, after: AnalysedStudy, rows: Sequence[Editi
         found.append(
             EditionOverall(
                 benchmark=benchmark,
+                subject=board[0].subject,
                 metric=metric,
                 direction=board[0].direction,
                 configurations=len(board),

@@ -123,6 +123,7 @@ def _row(
     return FamilyComparison(
         question=question.question,
         benchmark=one.benchmark,
+        subject=one.subject,
         metric=one.metric,
         per_cpu=one.per_cpu,
         unit=one.unit,

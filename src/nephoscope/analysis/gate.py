@@ -34,6 +34,7 @@ def _row(rows: Sequence[MeasurementRow], by_id: dict[str, TrialRow]) -> GateRow:
     return GateRow(
         configuration=rows[0].configuration,
         benchmark=rows[0].benchmark,
+        subject=rows[0].subject,
         metric=rows[0].metric,
         unit=rows[0].unit,
         direction=rows[0].direction,

@@ -45,6 +45,7 @@ def _row(points: Sequence[dict[str, MeasurementRow]]) -> PassRow:
     low, high = proportion_interval(passed, len(points))
     return PassRow(
         benchmark=level.benchmark,
+        subject=level.subject,
         configuration=level.configuration,
         trial=level.trial,
         replicate=level.replicate,

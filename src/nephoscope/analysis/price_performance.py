@@ -83,8 +83,16 @@ def price_performance_of(
         moved = {name: transfers_usd.get((name, benchmark)) for name in priced}
         rows += _board(of_board, priced, winners[benchmark, metric], moved)
         per_dollar = {name: row.median / (priced[name].month_usd or 1) for name, row in of_board.items()}
-        place = {"benchmark": benchmark, "metric": metric, "basis": basis}
-        ranks += ranks_of(per_dollar, of_boards[basis, benchmark, metric], Direction.HIGHER, view="per dollar", **place)
+        ranks += ranks_of(
+            per_dollar,
+            of_boards[basis, benchmark, metric],
+            Direction.HIGHER,
+            benchmark=benchmark,
+            subject=next(iter(of_board.values())).subject,
+            metric=metric,
+            view="per dollar",
+            basis=basis,
+        )
     return PricedBoards(rows, compared, ranks)
 
 
@@ -137,6 +145,7 @@ def _board(
             PricePerformance(
                 configuration=name,
                 benchmark=row.benchmark,
+                subject=row.subject,
                 metric=row.metric,
                 basis=cost.basis,
                 unit=row.unit,

@@ -7,6 +7,7 @@ from typing import Literal
 from nephoscope.analysis.cells import Metrics, declared
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Comparison, ComparisonVerdict, RankRow, Statistic
+from nephoscope.model.subjects import Subject
 
 View = Literal["plain", "per CPU", "per dollar"]
 
@@ -30,6 +31,7 @@ def performance_ranks(
             pairs[benchmark, metric, per_cpu],
             board[0].direction,
             benchmark=benchmark,
+            subject=board[0].subject,
             metric=metric,
             view="per CPU" if per_cpu else "plain",
         )
@@ -42,6 +44,7 @@ def ranks_of(
     direction: Direction,
     *,
     benchmark: str,
+    subject: Subject,
     metric: str,
     view: View,
     basis: str | None = None,
@@ -55,6 +58,7 @@ def ranks_of(
         comparisons: of these configurations; others are ignored.
         direction: of the metric.
         benchmark: as all below, what the rows say of themselves.
+        subject: of the benchmark.
         metric: its name.
         view: which leaderboard.
         basis: of the prices, of the view per dollar.
@@ -81,6 +85,7 @@ def ranks_of(
     return [
         RankRow(
             benchmark=benchmark,
+            subject=subject,
             metric=metric,
             view=view,
             basis=basis,

@@ -22,6 +22,7 @@ def _statistic(cell: Cell) -> Statistic:
     return Statistic(
         configuration=cell.configuration,
         benchmark=cell.benchmark,
+        subject=cell.subject,
         metric=cell.metric,
         unit=cell.unit,
         direction=cell.direction,

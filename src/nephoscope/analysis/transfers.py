@@ -13,6 +13,7 @@ from statistics import median
 from typing import Literal
 
 from nephoscope.model.rows import NetworkRow, TransferRow
+from nephoscope.model.subjects import Subject
 from nephoscope.prices.book import Pick, PriceBook
 from nephoscope.prices.cost import METHODS, Method
 from nephoscope.prices.offers import offer_of
@@ -27,6 +28,9 @@ LOAD = "load"
 @dataclass(frozen=True)
 class _Rates:
     """Bytes a second of one trial."""
+
+    subject: Subject
+    """Of its benchmark."""
 
     trial: str
     sent: float
@@ -87,6 +91,7 @@ def _by_trial(network: Sequence[NetworkRow]) -> dict[tuple[str, str, str], list[
 def _rates(trial: str, rows: Sequence[NetworkRow]) -> _Rates:
     load = [row for row in rows if row.role == LOAD]
     return _Rates(
+        subject=rows[0].subject,
         trial=trial,
         sent=math.fsum(row.sent_bytes / row.sampled_s for row in rows),
         received=math.fsum(row.received_bytes / row.sampled_s for row in rows),
@@ -112,6 +117,7 @@ def _rows(
         yield TransferRow(
             configuration=name,
             benchmark=benchmark,
+            subject=rates[0].subject,
             way=leg.way,
             here=leg.here,
             there=leg.there,

@@ -1,15 +1,17 @@
 """What a benchmark is: metrics, needs, prepare, run, and a pure parser of what it left behind."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from nephoscope.databases.base import Database, Endpoint
 from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Measurement, Metric, Observations, OperationEvidence
+from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import Cluster
 
 RawOutput = Mapping[str, bytes]
@@ -23,7 +25,6 @@ class Needs:
     tools: tuple[Tool, ...] = ()
     users: Callable[[Cluster], Sequence[MachineHandle]] = lambda cluster: cluster.database[:1]
     """The machines of a cluster on which the tools must be installed."""
-    database: bool = False
     disk_bytes: int = 0
     machines: int = 1
     """That a cluster must have: a plan leaves a configuration with fewer of them out."""
@@ -55,116 +56,98 @@ class Site:
     database: Database | None = None
     endpoint: Endpoint | None = None
     resumed: bool = False
-    """Whether a controller that died had already started `run`; see `Resumable`."""
+    """Whether a controller that died had already started `run`; see `Benchmark.resumable`."""
     progress: Callable[[str], None] = field(default=lambda _: None)
     """Takes a short text: the last value seen ('12,345 New-Orders/min')."""
 
 
-class Benchmark(Protocol):
+class Benchmark(ABC):
     """One benchmark; stateless, registered in `benchmarks.registry`."""
 
-    @property
-    def name(self) -> str:
-        """What a study's `uses` says."""
-        ...
-
-    @property
-    def version(self) -> int:
-        """Rises when the numbers of two versions must not be compared; part of the trial's id."""
-        ...
-
-    @property
-    def title(self) -> str:
-        """For people."""
-        ...
-
-    @property
-    def parameters(self) -> type[Frozen]:
-        """Model of its parameters."""
-        ...
-
-    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
-        """Everything `parse` may return, with units and directions."""
-        ...
-
-    def needs(self, parameters: Any) -> Needs:
-        """Tools, database, disk."""
-        ...
-
-    def expected_duration_s(self, parameters: Any) -> float:
-        """Of one trial, with its set-up; for plan and progress only."""
-        ...
-
-    async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:
-        """Makes the state each trial starts from; returns the endpoint to use when it made a new one."""
-        ...
-
-    async def run(self, site: Site, parameters: Any) -> None:
-        """Measures; leaves raw output in `site.raw_dir`."""
-        ...
-
-    def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:
-        """Reads the numbers out of raw output; pure.
-
-        Raises:
-            OutputUnreadable: the output is not what the tool writes; nothing ever becomes 0 silently.
-        """
-        ...
-
-
-@runtime_checkable
-class HasOperations(Protocol):
-    """A benchmark that counts operations and errors itself."""
-
-    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:
-        """Evidence for the checks; pure.
-
-        Raises:
-            OutputUnreadable: as `parse`.
-        """
-        ...
-
-
-@runtime_checkable
-class Resumable(Protocol):
-    """A benchmark whose `run` may be called again by another controller, with `site.resumed`.
+    resumable: bool = False
+    """`run` may be called again by another controller, with `site.resumed`.
 
     It then requests the same commands by the same names: those that are already running are waited for, and their
     effects must not be undone.
     """
 
     @property
-    def resumable(self) -> bool:
-        """True."""
-        ...
+    @abstractmethod
+    def name(self) -> str:
+        """What a study's `uses` says."""
 
+    @property
+    @abstractmethod
+    def version(self) -> int:
+        """Rises when the numbers of two versions must not be compared; part of the trial's id."""
 
-@runtime_checkable
-class HasObservations(Protocol):
-    """A benchmark whose output shows more than numbers."""
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """For people."""
 
-    def observations(self, raw: RawOutput, parameters: Any) -> Observations:
-        """Evidence for the checks; pure.
+    @property
+    @abstractmethod
+    def subject(self) -> Subject:
+        """What it measures. Reports compare and rank by it; a database is started for each trial that drives one."""
+
+    @property
+    @abstractmethod
+    def parameters(self) -> type[Frozen]:
+        """Model of its parameters."""
+
+    def subject_of(self, parameters: Any) -> Subject:  # noqa: ARG002 - for subclasses
+        """Its subject with these parameters."""
+        return self.subject
+
+    @abstractmethod
+    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
+        """Everything `parse` may return, with units and directions."""
+
+    @abstractmethod
+    def needs(self, parameters: Any) -> Needs:
+        """Tools, disk and machines."""
+
+    @abstractmethod
+    def expected_duration_s(self, parameters: Any) -> float:
+        """Of one trial, with its set-up; for plan and progress only."""
+
+    def connections(self, site: Site, parameters: Any) -> int:  # noqa: ARG002 - for subclasses
+        """Of the load generator to the database; may be more than the configuration names."""
+        return site.connections
+
+    async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:  # noqa: ARG002 - for subclasses
+        """Makes the state each trial starts from; returns the endpoint to use when it made a new one."""
+        return None
+
+    @abstractmethod
+    async def run(self, site: Site, parameters: Any) -> None:
+        """Measures; leaves raw output in `site.raw_dir`."""
+
+    @abstractmethod
+    def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:
+        """Reads the numbers out of raw output; pure.
+
+        Raises:
+            OutputUnreadable: the output is not what the tool writes; nothing ever becomes 0 silently.
+        """
+
+    def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence | None:  # noqa: ARG002
+        """Evidence for the checks, of a benchmark that counts operations and errors itself; pure.
 
         Raises:
             OutputUnreadable: as `parse`.
         """
-        ...
+        return None
 
+    def observations(self, raw: RawOutput, parameters: Any) -> Observations:  # noqa: ARG002 - for subclasses
+        """What the output shows besides numbers, as evidence for the checks; pure.
 
-@runtime_checkable
-class HasNotes(Protocol):
-    """A benchmark that explains its parameters in the report, because numbers do not show them."""
+        Raises:
+            OutputUnreadable: as `parse`.
+        """
+        return Observations()
 
-    def notes(self, parameters: Any) -> list[str]:
-        """Sentences for the report."""
-        ...
-
-
-@runtime_checkable
-class HasConnections(Protocol):
-    """A benchmark that may need more connections than the configuration names."""
-
-    def connections(self, site: Site, parameters: Any) -> int:
-        """To the database, of the load generator."""
-        ...
+    def notes(self, parameters: Any) -> list[str]:  # noqa: ARG002 - for subclasses
+        """Sentences for the report about these parameters, of what no number shows."""
+        return []

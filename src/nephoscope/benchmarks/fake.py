@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field, ValidationError
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
-from nephoscope.databases.base import Endpoint
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.machines.fake import Answer
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
 
 PROGRAM = "fake-benchmark"
 _TOOL = Tool(PROGRAM)
@@ -45,40 +46,42 @@ class _Output(Frozen):
     rate: float = Field(gt=0)
 
 
-class Fake:
+class Fake(Benchmark):
     """See the module's text."""
 
     name = "fake"
     version = 1
+    subject = Subject.CPU
     resumable = True
     title = "Fake benchmark (computed numbers)"
     parameters = FakeParameters
 
-    def metrics(self, parameters: Any) -> tuple[Metric, ...]:  # noqa: ARG002 - always the same
-        """See `Benchmark.metrics`."""
+    @override
+    def subject_of(self, parameters: Any) -> Subject:
+        """A database when it starts one: numbers that stand for a workload rather than for a machine."""
+        return Subject.DATABASE if parameters.database else self.subject
+
+    @override
+    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
         return (RATE,)
 
+    @override
     def needs(self, parameters: Any) -> Needs:
-        """See `Benchmark.needs`."""
-        return Needs(tools=(_TOOL,), database=bool(parameters.database))
+        return Needs(tools=(_TOOL,))
 
+    @override
     def expected_duration_s(self, parameters: Any) -> float:
-        """See `Benchmark.expected_duration_s`."""
         return float(parameters.duration_s)
 
-    async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:  # noqa: ARG002 - nothing to make
-        """See `Benchmark.prepare`."""
-        return None
-
+    @override
     async def run(self, site: Site, parameters: Any) -> None:
-        """See `Benchmark.run`."""
         machine = site.cluster.database[0]
         argv = [PROGRAM, str(len(machine.cpus)), str(site.seed), parameters.model_dump_json()]
         completed = await site.execute(machine, "fake", Command(argv, timeout_s=600))
         completed.require()
 
-    def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:  # noqa: ARG002 - the output says it all
-        """See `Benchmark.parse`."""
+    @override
+    def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:
         try:
             output = _Output.model_validate_json(raw.get("fake.stdout", b""))
         except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Every benchmark by the name a study uses, and every tool they may run: what the modules of this package define.
+"""Every benchmark by the name a study uses, and every tool that they may run: all that this package defines.
 
 To add a benchmark, add its module: nothing here changes.
 """
@@ -8,15 +8,15 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from types import MappingProxyType, ModuleType
-from typing import Any
+from typing import TypeGuard
 
 import nephoscope.benchmarks
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.machines.tools import Tool
+from nephoscope.model.subjects import Subject
 
-_FOLDERS = ("cpu", "memory", "storage", "network", "database")
-"""The order in which benchmarks are listed; what stands in no such folder comes last."""
-_MEMBERS = ("name", "version", "title", "parameters", "metrics", "needs", "run", "parse")
+_FOLDERS = tuple(Subject)
+"""The order in which benchmarks are listed; those outside these folders come last."""
 
 
 def _modules() -> Iterator[ModuleType]:
@@ -26,23 +26,24 @@ def _modules() -> Iterator[ModuleType]:
 
 
 def _benchmarks(modules: list[ModuleType]) -> Iterator[Benchmark]:
-    """Of each class that is defined there, bears a name and is complete: one, in the order of the folders."""
-    kinds: list[type[Any]] = [
+    """One of each complete benchmark class that these modules define, in the order of the folders."""
+    kinds: list[type[Benchmark]] = [
         kind
         for module in modules
         for kind in vars(module).values()
-        if inspect.isclass(kind) and kind.__module__ == module.__name__ and _is_benchmark(kind)
+        if inspect.isclass(kind) and kind.__module__ == module.__name__ and _is_complete(kind)
     ]
-    yield from (kind() for kind in sorted(kinds, key=_place))
+    yield from sorted((kind() for kind in kinds), key=_rank)
 
 
-def _is_benchmark(kind: type[Any]) -> bool:
-    return isinstance(getattr(kind, "name", None), str) and all(hasattr(kind, member) for member in _MEMBERS)
+def _is_complete(kind: type) -> TypeGuard[type[Benchmark]]:
+    return issubclass(kind, Benchmark) and not inspect.isabstract(kind)
 
 
-def _place(kind: type[Any]) -> tuple[int, str]:
-    folder = kind.__module__.removeprefix(f"{nephoscope.benchmarks.__name__}.").partition(".")[0]
-    return (_FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS), kind.name)
+def _rank(benchmark: Benchmark) -> tuple[int, str]:
+    module = type(benchmark).__module__
+    folder = module.removeprefix(f"{nephoscope.benchmarks.__name__}.").partition(".")[0]
+    return (_FOLDERS.index(Subject(folder)) if folder in _FOLDERS else len(_FOLDERS), benchmark.name)
 
 
 def _by_name(benchmarks: Iterator[Benchmark]) -> Mapping[str, Benchmark]:

@@ -5,14 +5,16 @@ from dataclasses import dataclass, field, replace
 from itertools import repeat
 from pathlib import Path
 
-from nephoscope.databases.base import Endpoint
+from typing_extensions import override
+
+from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFixtures, HasSettings
 from nephoscope.model.errors import NephoscopeError
 from nephoscope.providers.base import Cluster
 from nephoscope.study.model import Database as DatabaseSettings
 
 
 @dataclass
-class FakeDatabase:
+class FakeDatabase(Database, HasFixtures, CanAttach, HasSettings):
     """`failures` yields an error to raise, or None, for each `start`."""
 
     failures: Iterator[NephoscopeError | None] = field(default_factory=lambda: repeat(None))
@@ -20,8 +22,8 @@ class FakeDatabase:
     running: set[str] = field(default_factory=set)
     fixtures: set[str] = field(default_factory=set)
 
+    @override
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        """See `Database.start`."""
         log.parent.mkdir(parents=True, exist_ok=True)
         log.write_text("fake database starting\n", encoding="utf-8")
         failure = next(self.failures)
@@ -30,31 +32,31 @@ class FakeDatabase:
         self.running.add(cluster.key)
         return Endpoint("fake://database", {}, settings.version or "1", "fake")
 
-    async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:  # noqa: ARG002
-        """See `CanAttach.attach`."""
+    @override
+    async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
         self.running.add(cluster.key)
         return Endpoint("fake://database", {}, settings.version or "1", "fake")
 
+    @override
     async def stop(self, cluster: Cluster) -> None:
-        """See `Database.stop`."""
         self.running.discard(cluster.key)
 
-    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:  # noqa: ARG002
-        """See `HasFixtures.has_fixture`."""
+    @override
+    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         return fixture in self.fixtures
 
-    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:  # noqa: ARG002
-        """See `HasFixtures.create_fixture`."""
+    @override
+    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         return replace(endpoint, dsn=f"fake://{fixture}")
 
-    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:  # noqa: ARG002
-        """See `HasFixtures.seal_fixture`."""
+    @override
+    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
         self.fixtures.add(fixture)
 
-    async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:  # noqa: ARG002
-        """See `HasFixtures.clone_fixture`."""
+    @override
+    async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         return replace(endpoint, dsn=f"fake://trial-of-{fixture}")
 
-    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:  # noqa: ARG002
-        """See `HasSettings.settings`."""
+    @override
+    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
         return {"fsync": "fake"}

@@ -24,6 +24,7 @@ from nephoscope.importers.imported import (
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, ImportedBenchmark, Measurement, Metric, Verdict
+from nephoscope.model.subjects import Subject
 
 MAX_BYTES = 64 * 1024 * 1024
 """Size limit of a file: larger ones are raw series, not results."""
@@ -43,6 +44,7 @@ class Parsed(Frozen):
     """What a file says."""
 
     benchmark: str
+    subject: Subject
     title: str
     values: list[Value] = Field(min_length=1)
     verdicts: list[Verdict] = []
@@ -188,7 +190,7 @@ def _merged(known: ImportedBenchmark | None, one: Parsed) -> ImportedBenchmark:
     metrics = {found.name: found for found in known.metrics} if known else {}
     for found in one.values:
         metrics.setdefault(found.metric.name, found.metric)
-    return ImportedBenchmark(name=one.benchmark, title=one.title, metrics=list(metrics.values()))
+    return ImportedBenchmark(name=one.benchmark, subject=one.subject, title=one.title, metrics=list(metrics.values()))
 
 
 def once(values: Iterable[Value]) -> list[Value]:

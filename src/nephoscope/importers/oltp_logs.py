@@ -8,6 +8,7 @@ from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metri
 from nephoscope.importers.imported import safe_name
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Verdict
+from nephoscope.model.subjects import Subject
 from nephoscope.parsers.text import DECIMAL, INTEGER, exactly_one, whole_lines
 
 MAX_ERRORS = 0.01
@@ -56,7 +57,8 @@ def parse_cockroach_workload(text: str) -> list[Parsed]:
         raise OutputUnreadable("cockroach workload log: no final result, or no operation in it: the run was aborted")
     name = "tpcc-cockroach-workload" if tpcc else "cockroach-workload"
     title = "TPC-C of cockroach workload" if tpcc else "cockroach workload"
-    return [Parsed(benchmark=name, title=title, values=once(values), verdicts=[_errors(errors, done)])]
+    verdicts = [_errors(errors, done)]
+    return [Parsed(benchmark=name, subject=Subject.DATABASE, title=title, values=once(values), verdicts=verdicts)]
 
 
 def _per_second(row: re.Match[str]) -> float:
@@ -140,7 +142,10 @@ def parse_go_tpc(text: str) -> list[Parsed]:
     if done == 0:
         raise OutputUnreadable("go-tpc log: no summary of a transaction")
     verdicts = [_errors(errors, errors + done)]
-    return [Parsed(benchmark="tpcc-go-tpc", title="TPC-C of go-tpc", values=once(values), verdicts=verdicts)]
+    title = "TPC-C of go-tpc"
+    return [
+        Parsed(benchmark="tpcc-go-tpc", subject=Subject.DATABASE, title=title, values=once(values), verdicts=verdicts)
+    ]
 
 
 _HAMMERDB_END = re.compile(
@@ -173,6 +178,7 @@ def parse_hammerdb(text: str) -> list[Parsed]:
     return [
         Parsed(
             benchmark="hammerdb-tproc-c",
+            subject=Subject.DATABASE,
             title=f"HammerDB TPROC-C on {end['of']}",
             values=values,
             verdicts=[verdict],
@@ -216,7 +222,7 @@ def parse_ycsb(text: str) -> list[Parsed]:
     if not any(one.value > 0 for one in values if one.metric.headline):
         raise OutputUnreadable("YCSB output: a throughput of 0")
     verdicts = [_errors(bad, good + bad)] if good + bad else []
-    return [Parsed(benchmark="ycsb", title="YCSB", values=once(values), verdicts=verdicts)]
+    return [Parsed(benchmark="ycsb", subject=Subject.DATABASE, title="YCSB", values=once(values), verdicts=verdicts)]
 
 
 def _errors(failed: int, all_of_them: int) -> Verdict:

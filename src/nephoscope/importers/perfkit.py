@@ -18,6 +18,7 @@ from nephoscope.importers.imported import (
 )
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
+from nephoscope.model.subjects import subject_by_name
 from nephoscope.parsers.text import whole_lines
 
 FORMAT = "perfkit"
@@ -26,6 +27,7 @@ UNKNOWN = [
     "which metric matters: the first sample of a benchmark heads its chart",
     "units are PerfKitBenchmarker's own; nothing is converted",
     "validity of a run: samples are published whatever else happened",
+    "subject of a benchmark: derived from its name, or CPU if the name does not tell",
 ]
 _ABOUT = {"lscpu", "proccpu", "proccpu_mapping", "cpu_vuln", "gcc_version", "glibc_version", "os_metadata", "ulimit"}
 """Samples that hold facts in their labels, and the number 0."""
@@ -159,6 +161,8 @@ def _benchmarks(trials: list[ImportedTrial]) -> list[ImportedBenchmark]:
                 ),
             )
     return [
-        ImportedBenchmark(name=name, title=f"PerfKitBenchmarker {name}", metrics=list(of.values()))
+        ImportedBenchmark(
+            name=name, subject=subject_by_name(name), title=f"PerfKitBenchmarker {name}", metrics=list(of.values())
+        )
         for name, of in sorted(metrics.items())
     ]

@@ -9,12 +9,14 @@ from nephoscope.importers.files import MAX_BYTES
 from nephoscope.importers.imported import ImportedMachine, ImportedStudy, ImportedTrial, read_whole, safe_name
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
+from nephoscope.model.subjects import subject_by_name
 
 FORMAT = "phoronix"
 UNKNOWN = [
     "the runs of an entry ran in sequence on one machine: they are repeats, not replicates on fresh machines",
     "the suite repeats a run until its spread is small, up to a limit: the number of runs depends on the values",
     "the raw file lists hardware and software as named by the suite; nothing was checked",
+    "subject of a test: derived from its name, or CPU if the name does not tell",
     "exit codes and what else ran",
 ]
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,20})?")
@@ -99,6 +101,7 @@ def _result(result: ElementTree.Element) -> tuple[ImportedBenchmark, list[Entry]
     parameters = {"arguments": said("Arguments"), "version": said("AppVersion"), "description": said("Description")}
     benchmark = ImportedBenchmark(
         name=name,
+        subject=subject_by_name(identifier),
         title=f"{said('Title')} {said('Description')}".strip(),
         parameters=parameters,
         metrics=[result_metric],

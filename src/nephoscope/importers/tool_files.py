@@ -4,6 +4,7 @@ from nephoscope.checks.verdicts import invalid, valid
 from nephoscope.importers.files import FileFormat, Parsed, Value, latency, metric
 from nephoscope.importers.imported import safe_name
 from nephoscope.model.errors import OutputUnreadable
+from nephoscope.model.subjects import Subject
 from nephoscope.parsers.coremark import parse_coremark
 from nephoscope.parsers.fio import FioJob, FioSide, parse_fio
 from nephoscope.parsers.netperf import parse_netperf
@@ -16,6 +17,7 @@ def parse_fio_file(text: str) -> list[Parsed]:
     return [
         Parsed(
             benchmark=safe_name(f"fio-{job.name}"),
+            subject=Subject.STORAGE,
             title=f"fio job {job.name}",
             values=values,
             verdicts=[(invalid if job.error else valid)("exit-code", f"fio reports error {job.error}")],
@@ -63,6 +65,7 @@ def parse_coremark_file(text: str) -> list[Parsed]:
     return [
         Parsed(
             benchmark=name,
+            subject=Subject.CPU,
             title=f"CoreMark, {'one context' if found.contexts == 1 else 'several contexts'}",
             values=[
                 Value(metric=score, value=found.iterations_per_s),
@@ -87,7 +90,8 @@ def parse_netperf_file(text: str) -> list[Parsed]:
     if not values:
         raise OutputUnreadable(f"netperf output: a throughput in {found.unit!r}, neither bits nor transactions")
     kind = "rr" if found.transactions_per_s is not None else "stream"
-    return [Parsed(benchmark=f"netperf-{kind}", title=f"netperf {found.test or kind}", values=values)]
+    title = f"netperf {found.test or kind}"
+    return [Parsed(benchmark=f"netperf-{kind}", subject=Subject.NETWORK, title=title, values=values)]
 
 
 FIO = FileFormat(

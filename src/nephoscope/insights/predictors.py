@@ -11,19 +11,17 @@ from nephoscope.insights.base import Findings
 from nephoscope.insights.words import plural, say
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Insight, Statistic
+from nephoscope.model.subjects import Subject
 from nephoscope.stats.correlation import MIN_N, RankCorrelation, rank_correlation
 
 NAME = "predictors"
-OLTP = ("tpcc", "hammerdb", "go-tpc", "point-select", "ycsb", "pgbench", "sysbench-oltp")
-"""A benchmark whose name begins so drives a database."""
 SHORTLIST = 3
 
 
 def predictors(findings: Findings) -> list[Insight]:
     """One sentence per database metric; where machine types were measured without a database, one that says so."""
-    benchmarks = sorted({benchmark for benchmark, _ in findings.headlines()})
-    uses = {row.benchmark: row.uses for row in findings.trials}
-    databases = {name for name in benchmarks if uses.get(name, name).startswith(OLTP)}
+    ranked = {benchmark for benchmark, _ in findings.headlines()}
+    databases = ranked & {row.benchmark for row in findings.trials if row.subject is Subject.DATABASE}
     types = {row.machine_type for row in findings.configurations if row.machine_type}
     micro = [
         (benchmark, metric.name)

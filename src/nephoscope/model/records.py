@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.subjects import Subject, subject_by_name
 
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
@@ -490,6 +491,10 @@ class ImportedBenchmark(Frozen):
     """A benchmark that somebody else ran: names of its numbers, which no benchmark of nephoscope declares."""
 
     name: str
+    subject: Subject = Field(
+        default_factory=lambda stored: subject_by_name(stored["name"]),
+        description="as its importer says; an import of nephoscope 0.1 has none, and goes by its name",
+    )
     title: str = Field(description="for people")
     parameters: dict[str, Any] = Field(default={}, description="as far as the source says")
     metrics: list[Metric]

@@ -1,6 +1,7 @@
 """Rows of the tables that an analysis writes and a report prints. A report computes nothing: every number is a row's.
 
-On disk each table is one Parquet file in the results folder; `analysis.stored` names them.
+On disk each table is one Parquet file in the results folder; `analysis.stored` names them. A new field goes to the end
+of its table, as scripts read columns of CSV files by their place.
 """
 
 from enum import StrEnum
@@ -10,6 +11,7 @@ from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
+from nephoscope.model.subjects import Subject
 
 
 class ComparisonVerdict(StrEnum):
@@ -63,6 +65,7 @@ class FamilyComparison(Frozen):
     configurations: list[str]
     matched: list[str] = Field(description="'block side configuration' of each type: '1 left aws-m6a.2xlarge'")
     trials: list[str]
+    subject: Subject
 
 
 class GateRow(Frozen):
@@ -80,6 +83,7 @@ class GateRow(Frozen):
     change_percent: float | None
     reasons: list[str] = Field(description="'check count' of the rejected ones; a trial may have several")
     trials: list[str] = Field(description="rejected trials")
+    subject: Subject
 
 
 class GrowthRow(Frozen):
@@ -100,6 +104,7 @@ class GrowthRow(Frozen):
     coverage: float | None
     growth: Literal["linear", "sub-linear", "none", "not decided"]
     trials: list[str]
+    subject: Subject
 
 
 class PassRow(Frozen):
@@ -117,6 +122,7 @@ class PassRow(Frozen):
     passed: int = Field(ge=0, description="points at which the rule was met and the load generator was not the limit")
     low: float = Field(description="end of the interval of the pass probability, with coverage of 95 % or more")
     high: float
+    subject: Subject
 
     @property
     def share(self) -> float:
@@ -148,6 +154,7 @@ class BoundRow(Frozen):
     network_receive_bytes_per_s: float | None
     network_send_bytes_per_s: float | None
     trials: list[str]
+    subject: Subject
 
     @property
     def words(self) -> str:
@@ -185,6 +192,7 @@ class RankRow(Frozen):
     last: int = Field(description="all - the number of configurations that are certainly worse")
     of: int = Field(description="configurations on the leaderboard")
     ties: list[str] = Field(description="configurations tied with it: shown to differ by less than the margin")
+    subject: Subject
 
 
 class CostRow(Frozen):
@@ -253,6 +261,7 @@ class NetworkRow(Frozen):
     received_bytes: float = Field(description="on every interface except loopback, whoever sent them")
     sent_bytes: float
     valid: bool = Field(description="the trial is valid")
+    subject: Subject
 
 
 class TransferRow(Frozen):
@@ -279,6 +288,7 @@ class TransferRow(Frozen):
     source: str | None
     date: str | None
     trials: list[str]
+    subject: Subject
 
 
 class PricePerformance(Frozen):
@@ -317,6 +327,7 @@ class PricePerformance(Frozen):
     source: str | None
     date: str | None
     trials: list[str]
+    subject: Subject
 
 
 class EditionRow(Frozen):
@@ -344,6 +355,7 @@ class EditionRow(Frozen):
     dollar_high: float | None
     dollar_p_adjusted: float | None
     dollar_verdict: ComparisonVerdict | None
+    subject: Subject
 
 
 class EditionOverall(Frozen):
@@ -358,6 +370,7 @@ class EditionOverall(Frozen):
     low: float | None = Field(description="end of its BCa bootstrap interval; None below six replicates")
     high: float | None
     coverage: float | None = Field(description="nominal: a bootstrap has no exact coverage")
+    subject: Subject
 
 
 class ClaimRow(Frozen):
@@ -387,6 +400,7 @@ class ClaimRow(Frozen):
     p_adjusted: float | None = Field(description="p-value after Holm over all claims of the file that could be decided")
     matched: list[str] = Field(description="'block side configuration' of each: '1 left aws-m6a.2xlarge'")
     trials: list[str]
+    subject: Subject | None = Field(description="None: no such benchmark was measured")
 
 
 class TrialRow(Frozen):
@@ -414,6 +428,7 @@ class TrialRow(Frozen):
     client_cpu_share: float | None
     conditions: list[str] = Field(description="stated conditions, for example 'co-located'")
     folder: str | None = Field(description="of the attempt, relative to the results folder")
+    subject: Subject
 
     @property
     def counts(self) -> bool:
@@ -437,6 +452,7 @@ class MeasurementRow(Frozen):
     block: int
     position: int
     valid: bool
+    subject: Subject
 
 
 class Statistic(Frozen):
@@ -466,6 +482,7 @@ class Statistic(Frozen):
     more_replicates_needed: int = Field(ge=0, description="replicates missing until the interval reaches 95 %")
     outliers: list[str] = Field(description="trials with a modified z-score above 3.5: flagged, never dropped")
     trials: list[str] = Field(description="the valid replicates, by value")
+    subject: Subject
 
 
 class Comparison(Frozen):
@@ -493,6 +510,7 @@ class Comparison(Frozen):
     minimum_detectable_percent: float | None
     more_replicates_needed: int | None = Field(description="estimate, if unresolved; None: unknown")
     trials: list[str]
+    subject: Subject
 
 
 class PriceComparison(Comparison):
@@ -530,6 +548,7 @@ class CommandRow(Frozen):
     argv: list[str]
     machine: str
     trial: str
+    subject: Subject
 
 
 class ErrorRow(Frozen):
@@ -542,6 +561,7 @@ class ErrorRow(Frozen):
     kind: Literal["retried", "failed"]
     count: int = Field(ge=1)
     trials: list[str]
+    subject: Subject
 
 
 class BenchmarkRow(Frozen):
@@ -554,6 +574,7 @@ class BenchmarkRow(Frozen):
     parameters: dict[str, Any]
     notes: list[str] = Field(default=[], description="what the benchmark says about these parameters")
     metrics: list[Metric]
+    subject: Subject
 
 
 class CheckRow(Frozen):
@@ -585,3 +606,4 @@ class ImportedRow(Frozen):
     reasons: list[str] = Field(description="'check: reason' for everything that is not valid")
     source: str
     licence: str
+    subject: Subject

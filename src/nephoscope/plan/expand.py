@@ -15,6 +15,7 @@ from nephoscope.benchmarks.presets import scale_words
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, TrialIntent
+from nephoscope.model.subjects import Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.advice import warnings_for
 from nephoscope.plan.before import Before, HasDataSet
@@ -34,6 +35,10 @@ class Plannable(Protocol):
     @property
     def parameters(self) -> type[Frozen]:
         """Model of the parameters."""
+        ...
+
+    def subject_of(self, parameters: Any) -> Subject:
+        """What it measures."""
         ...
 
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:

@@ -5,6 +5,7 @@ from typing import Protocol
 
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan, TrialIntent
+from nephoscope.model.subjects import Subject
 from nephoscope.model.units import GIB
 from nephoscope.plan.expand import Plannable
 from nephoscope.study.model import Configuration, Database, Machine
@@ -53,9 +54,11 @@ def _problem(intent: TrialIntent, benchmark: Plannable, footprints: Mapping[str,
     there_gib = _disk_gib(machine)
     if there_gib is None:
         return ""
-    needs = benchmark.needs(benchmark.parameters.model_validate(intent.benchmark.parameters))
+    parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
+    needs = benchmark.needs(parameters)
     needed_bytes, what = needs.disk_bytes, ""
-    footprint = footprints.get(database.system) if needs.database else None
+    driven = benchmark.subject_of(parameters) is Subject.DATABASE
+    footprint = footprints.get(database.system) if driven else None
     if footprint is not None:
         needed_bytes = footprint(database, needs.disk_bytes, machine.count)
         what = f" (as {database.system} stores it, with its log)" if needed_bytes > needs.disk_bytes else ""

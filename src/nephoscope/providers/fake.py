@@ -5,18 +5,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
 
+from typing_extensions import override
+
 from nephoscope.machines.facts import AGAIN
 from nephoscope.machines.fake import Answer, AnswerTo, Elapses, FakeRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import NephoscopeError
-from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
+from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
 
 CPUS_OF_ALL = 8
 _TICKS_BETWEEN_LOOKS = 1000
 
 
 @dataclass
-class FakeProvider:
+class FakeProvider(Provider):
     """`programs` are what is installed on its machines; `failures` yields an error to raise, or None, per `create`."""
 
     programs: Mapping[str, AnswerTo]
@@ -25,8 +27,8 @@ class FakeProvider:
     name: str = "fake"
     existing: dict[str, Cluster] = field(default_factory=dict)
 
+    @override
     async def create(self, request: ClusterRequest) -> Cluster:
-        """See `Provider.create`."""
         failure = next(self.failures)
         if failure is not None:
             raise failure
@@ -40,12 +42,12 @@ class FakeProvider:
             self.existing[key] = cluster_of(key, machines, asked.count)
         return self.existing[key]
 
+    @override
     async def list(self, study: str) -> list[str]:
-        """See `Provider.list`."""
         return [key for key in self.existing if key.startswith(f"{study}/")]
 
+    @override
     async def delete(self, key: str) -> None:
-        """See `Provider.delete`."""
         self.existing.pop(key, None)
 
     def _machine(self, name: str, request: ClusterRequest, cpus: int | str) -> MachineHandle:

@@ -2,16 +2,18 @@
 
 import os
 
+from typing_extensions import override
+
 from nephoscope.machines.local import LocalRemote
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import FINDMNT, LSCPU, SETPRIV, TASKSET, UNSHARE
 from nephoscope.model.errors import EnvironmentProblem, InputError, StorageFailed
-from nephoscope.providers.base import Cluster, ClusterRequest
+from nephoscope.providers.base import Cluster, ClusterRequest, Provider
 
 LOOPBACK = "127.0.0.1"
 
 
-class LocalProvider:
+class LocalProvider(Provider):
     """Creates and deletes nothing except nephoscope's folders."""
 
     name = "local"
@@ -19,8 +21,9 @@ class LocalProvider:
     tools = (TASKSET, SETPRIV, UNSHARE, LSCPU, FINDMNT)
     needs_root = False
 
+    @override
     async def create(self, request: ClusterRequest) -> Cluster:
-        """See `Provider.create`.
+        """This machine, for both roles.
 
         Raises:
             InputError: more than one machine is requested.
@@ -51,9 +54,11 @@ class LocalProvider:
         machine = MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(folder.resolve()))
         return Cluster(request.key, (machine,), machine)
 
-    async def list(self, study: str) -> list[str]:  # noqa: ARG002 - nothing is ever created
-        """See `Provider.list`: always empty."""
+    @override
+    async def list(self, study: str) -> list[str]:
+        """Always empty."""
         return []
 
+    @override
     async def delete(self, key: str) -> None:
-        """See `Provider.delete`: data folders stay until the study ends, as fixtures live there."""
+        """Data folders stay until the study ends, as fixtures live there."""

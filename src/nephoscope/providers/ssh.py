@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from typing_extensions import override
+
 from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.ssh.link import PATIENCE_S, SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
@@ -26,7 +28,7 @@ from nephoscope.model.errors import (
     MachineUnreachable,
     NephoscopeError,
 )
-from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
+from nephoscope.providers.base import Cluster, ClusterRequest, FindsOnMachines, Provider, cluster_of
 from nephoscope.study.model import Configuration, Machine
 from nephoscope.study.places import Ssh
 
@@ -80,7 +82,7 @@ class _Held:
     renewing: asyncio.Task[None] | None = None
 
 
-class SshProvider:
+class SshProvider(Provider, FindsOnMachines):
     """See the module's text. `carried` are programs that are taken to the hosts; tools must be there.
 
     A host may stay away for `patience_s` seconds before it counts as lost.
@@ -95,8 +97,9 @@ class SshProvider:
         self._patience_s = patience_s
         self._held: dict[str, _Held] = {}
 
+    @override
     async def create(self, request: ClusterRequest) -> Cluster:
-        """See `Provider.create`: leases the hosts, and ends what an earlier attempt left running there.
+        """Leases the hosts, and ends what an earlier attempt left running there.
 
         Raises:
             InputError: the inventory is wrong, or a host appears twice.
@@ -142,8 +145,9 @@ class SshProvider:
         self._held[request.key] = _Held(remotes, ssh.folder, request.study, cluster, renewing)
         return cluster
 
+    @override
     async def find(self, study: str, configurations: Sequence[Configuration]) -> Sequence[str]:
-        """See `FindsOnMachines.find`: by the leases that stand there."""
+        """Found by their leases."""
         self._held = {key: held for key, held in self._held.items() if held.cluster is not None}
         silent: dict[str, None] = {}
         places: dict[tuple[SshAddress, str], SshRemote] = {}
@@ -167,12 +171,14 @@ class SshProvider:
                     held.remotes.append(remote)
         return list(silent)
 
+    @override
     async def list(self, study: str) -> list[str]:
-        """See `Provider.list`: those of this controller, and those that `find` found."""
+        """Clusters of this controller, and those that `find` found."""
         return [key for key in self._held if key.startswith(f"{study}/")]
 
+    @override
     async def delete(self, key: str) -> None:
-        """See `Provider.delete`: what runs there is ended, data folders stay for the next trial.
+        """Ends what runs there; data folders stay for the next trial.
 
         Every host is freed that can be. One that is away is none of ours any longer: its lease ends by itself, and what
         runs there is ended by the next holder, or by its deadline. Nor is one whose lease was taken by another study.

@@ -35,12 +35,15 @@ def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
 def _metrics(study: AnalysedStudy) -> bytes:
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["benchmark", "metric", "title", "unit", "direction", "headline", "per_cpu", "clock"])
+    writer.writerow(["benchmark", "metric", "title", "unit", "direction", "headline", "per_cpu", "clock", "subject"])
     for row in study.benchmarks:
         for metric in row.metrics:
             flags = [str(metric.headline).lower(), str(metric.per_cpu).lower()]
             writer.writerow(
-                [row.benchmark, metric.name, metric.title, metric.unit, metric.direction, *flags, metric.clock]
+                [
+                    *(row.benchmark, metric.name, metric.title, metric.unit, metric.direction),
+                    *(*flags, metric.clock, row.subject),
+                ]
             )
     return out.getvalue().encode()
 

@@ -4,6 +4,8 @@ import asyncio
 import time
 from typing import Protocol
 
+from typing_extensions import override
+
 
 class Clock(Protocol):
     """What a conductor needs to know about time."""
@@ -21,39 +23,40 @@ class Clock(Protocol):
         ...
 
 
-class SystemClock:
+class SystemClock(Clock):
     """The machine's clock."""
 
+    @override
     def unix_ms(self) -> int:
-        """See `Clock.unix_ms`."""
         return time.time_ns() // 1_000_000
 
+    @override
     def monotonic_s(self) -> float:
-        """See `Clock.monotonic_s`."""
         return time.monotonic()
 
+    @override
     async def sleep(self, seconds: float) -> None:
-        """See `Clock.sleep`."""
         await asyncio.sleep(seconds)
 
 
-class FakeClock:
+class FakeClock(Clock):
     """A clock that stands still until somebody moves it."""
 
     def __init__(self, unix_ms: int = 0) -> None:
         self._start_unix_ms = unix_ms
         self._elapsed_s = 0.0
 
+    @override
     def unix_ms(self) -> int:
-        """See `Clock.unix_ms`."""
         return self._start_unix_ms + int(self._elapsed_s * 1000)
 
+    @override
     def monotonic_s(self) -> float:
-        """See `Clock.monotonic_s`."""
         return self._elapsed_s
 
+    @override
     async def sleep(self, seconds: float) -> None:
-        """See `Clock.sleep`: it is over at once, and the others had a turn."""
+        """Returns at once, after other tasks had a turn."""
         self.elapse(seconds)
         await asyncio.sleep(0)
 

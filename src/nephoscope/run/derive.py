@@ -6,7 +6,7 @@ from math import fsum
 from statistics import median
 from typing import Any
 
-from nephoscope.benchmarks.base import Benchmark, HasObservations, HasOperations
+from nephoscope.benchmarks.base import Benchmark
 from nephoscope.checks.registry import overall, run_checks
 from nephoscope.machines.telemetry import parse_telemetry
 from nephoscope.model.errors import OutputUnreadable
@@ -19,8 +19,6 @@ from nephoscope.model.records import (
     Measurement,
     Metric,
     NetworkBytes,
-    Observations,
-    OperationEvidence,
     Series,
     StartedRecord,
     TelemetrySample,
@@ -75,10 +73,8 @@ def _evidence(
     facts = attempt.facts()
     started = attempt.started()
     machine = configuration.database_machine
-    operations: OperationEvidence | None = None
-    if isinstance(benchmark, HasOperations):
-        operations = benchmark.operations(raw, parameters, started.client_cpus if started else None)
-    observed = benchmark.observations(raw, parameters) if isinstance(benchmark, HasObservations) else Observations()
+    operations = benchmark.operations(raw, parameters, started.client_cpus if started else None)
+    observed = benchmark.observations(raw, parameters)
     telemetry, problems = _telemetry(raw)
     return Evidence(
         expected=_expected(machine, co_located=CO_LOCATED in (started.conditions if started else [])),

@@ -20,7 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from nephoscope.run.queue import Advance
+from typing_extensions import override
+
+from nephoscope.run.queue import Advance, Queue
 
 APPLICATION = "nephoscope"
 APPLICATION_VERSION = "1"
@@ -37,7 +39,7 @@ def sqlite_url(file: Path) -> str:
     return f"sqlite:///{file.resolve()}"
 
 
-class DurableQueue:
+class DurableQueue(Queue):
     """Use it as an asynchronous context manager, one at a time in a process."""
 
     def __init__(
@@ -89,8 +91,8 @@ class DurableQueue:
         # DBOS replaced the loop's thread pool with its own and has closed that; others still need threads
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(thread_name_prefix="asyncio"))
 
+    @override
     async def drain(self, trials: Sequence[str], advance: Advance) -> None:
-        """See `Queue.drain`."""
         if self._workflow is None:
             await self._launch(advance)
         if self._failed is None:

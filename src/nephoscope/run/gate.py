@@ -1,7 +1,7 @@
 """Before a trial starts: tools, versions, facts of every machine, a quiet moment, agreeing clocks, space."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -34,15 +34,22 @@ _EMULATED = "emulated"
 _Seen = TypeVar("_Seen")
 
 
-async def gate(configuration: Configuration, cluster: Cluster, needs: Needs, attempt: Attempt, world: World) -> None:
-    """Observes the machines and decides whether the benchmark can start on them.
+async def gate(
+    configuration: Configuration,
+    cluster: Cluster,
+    needs: Needs,
+    conditions: Sequence[str],
+    attempt: Attempt,
+    world: World,
+) -> None:
+    """Observes the machines and decides whether the benchmark can start on them; `conditions` are its database's.
 
     Raises:
         ToolMissing: a machine lacks a tool that it needs.
         NoSpaceOnMachine: a database machine has too little space for the data.
         ClockOff: load machines cannot start together.
     """
-    attempt.write_started(await _started(configuration, cluster, needs, world))
+    attempt.write_started(await _started(configuration, cluster, needs, conditions, world))
     before = await _on_all(configuration, cluster, lambda machine: _settle(machine, world))
     for record in before:
         attempt.write_facts(record)
@@ -84,7 +91,9 @@ def _busy_share(facts: Facts, machine: MachineHandle) -> float:
     return max(facts.busy_share or 0.0, sum(measured) / len(measured) if measured else 0.0)
 
 
-async def _started(configuration: Configuration, cluster: Cluster, needs: Needs, world: World) -> StartedRecord:
+async def _started(
+    configuration: Configuration, cluster: Cluster, needs: Needs, conditions: Sequence[str], world: World
+) -> StartedRecord:
     """What is actually started; a missing tool is found here, before anything is prepared."""
     more = {f"load {number}": machine.name for number, machine in enumerate(cluster.more_load, start=2)}
     return StartedRecord(
@@ -93,10 +102,7 @@ async def _started(configuration: Configuration, cluster: Cluster, needs: Needs,
         machines={"database": cluster.database[0].name, "load": cluster.load.name, **more},
         measured_cpus={handle.name: [f"cpu{cpu}" for cpu in handle.cpus] for handle in cluster.machines},
         tool_versions={"nephoscope": world.version, **await _versions(cluster, needs, world)},
-        conditions=[
-            *([EMULATED] if configuration.provider == _EMULATED else []),
-            *(stated_conditions(configuration.database, cluster) if needs.database else []),
-        ],
+        conditions=[*([EMULATED] if configuration.provider == _EMULATED else []), *conditions],
     )
 
 

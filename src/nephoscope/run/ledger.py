@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Protocol
 
+from typing_extensions import override
+
 from nephoscope.study.model import Configuration
 
 
@@ -154,7 +156,7 @@ class Ledger(Protocol):
         ...
 
 
-class OwnLedger:
+class OwnLedger(Ledger):
     """The ledger of one controller: the results folder holds what it needs to know about earlier ones."""
 
     def __init__(self, limits: Limits, spent_usd: float) -> None:
@@ -163,20 +165,20 @@ class OwnLedger:
         self._spent_usd = spent_usd
         self._vcpus: dict[Quota, int] = {}
 
+    @override
     async def hold(self, wanted: Wanted) -> Grant | Refusal:
-        """See `Ledger.hold`."""
         found = decide(self._books(), wanted, self._limits)
         if isinstance(found, Grant):
             self._held.setdefault(wanted.holder, held_as(wanted, found))
         return found
 
+    @override
     async def give_back(self, holder: str, spent_usd: float) -> None:
-        """See `Ledger.give_back`."""
         self._held.pop(holder, None)
         self._spent_usd += spent_usd
 
+    @override
     async def lower(self, quota: Quota) -> None:
-        """See `Ledger.lower`."""
         self._vcpus[quota] = self._books().in_use(quota)
 
     def _books(self) -> Books:

@@ -3,6 +3,7 @@
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.model.errors import EnvironmentProblem, InputError, TrialFailure
 from nephoscope.model.records import PlannedTrial
+from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.order import order_of
 from nephoscope.run.signals import to_its_end
@@ -33,7 +34,7 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
     left = [planned for planned, trial in folder.planned() if not trial.finished()]
     for row in left:
         _require_version(row, world)
-    needing = {row.intent.configuration_name for row in left if _needs_database(row, world)}
+    needing = {row.intent.configuration_name for row in left if _drives_a_database(row, world)}
     for configuration in study.configurations:
         if configuration.database.dsn is not None and configuration.name in needing:
             await _reach(folder, configuration, world)
@@ -51,9 +52,10 @@ def _require_version(row: PlannedTrial, world: World) -> None:
         )
 
 
-def _needs_database(row: PlannedTrial, world: World) -> bool:
+def _drives_a_database(row: PlannedTrial, world: World) -> bool:
     benchmark: Benchmark = world.benchmarks[row.intent.benchmark.uses]
-    return benchmark.needs(benchmark.parameters.model_validate(row.intent.benchmark.parameters)).database
+    parameters = benchmark.parameters.model_validate(row.intent.benchmark.parameters)
+    return benchmark.subject_of(parameters) is Subject.DATABASE
 
 
 async def _reach(folder: ResultsFolder, configuration: Configuration, world: World) -> None:

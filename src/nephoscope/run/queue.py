@@ -5,6 +5,8 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from typing_extensions import override
+
 from nephoscope.run.clock import Clock
 
 
@@ -33,15 +35,15 @@ class Queue(Protocol):
         ...
 
 
-class OwnQueue:
+class OwnQueue(Queue):
     """In memory, which is enough if machines die with their controller: the results folder shows what is left to do."""
 
     def __init__(self, at_once: int, clock: Clock) -> None:
         self._at_once = at_once
         self._clock = clock
 
+    @override
     async def drain(self, trials: Sequence[str], advance: Advance) -> None:
-        """See `Queue.drain`."""
         waiting = iter(trials)
         workers = [asyncio.ensure_future(self._work(waiting, advance)) for _ in trials[: self._at_once]]
         if not workers:

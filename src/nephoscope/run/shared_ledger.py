@@ -10,8 +10,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+from typing_extensions import override
+
 from nephoscope.model.errors import LeaseLost, TargetUnreachable
-from nephoscope.run.ledger import Books, Grant, Holding, Limits, Quota, Refusal, Wanted, decide, held_as
+from nephoscope.run.ledger import Books, Grant, Holding, Ledger, Limits, Quota, Refusal, Wanted, decide, held_as
 
 Result = TypeVar("Result")
 
@@ -35,7 +37,7 @@ create table if not exists nephoscope_quotas (
 """
 
 
-class SharedLedger:
+class SharedLedger(Ledger):
     """Use it as an asynchronous context manager."""
 
     def __init__(
@@ -96,9 +98,8 @@ class SharedLedger:
         finally:
             self._engine.dispose()
 
+    @override
     async def hold(self, wanted: Wanted) -> Grant | Refusal:
-        """See `Ledger.hold`."""
-
         def hold(run: "_Run") -> Grant | Refusal:
             found = decide(_books(run), wanted, self._limits)
             if isinstance(found, Grant):
@@ -115,9 +116,8 @@ class SharedLedger:
 
         return await self._transaction(hold)
 
+    @override
     async def give_back(self, holder: str, spent_usd: float) -> None:
-        """See `Ledger.give_back`."""
-
         def give_back(run: "_Run") -> None:
             run("delete from nephoscope_holdings where study = :study and holder = :holder", holder=holder)
             run(
@@ -128,9 +128,8 @@ class SharedLedger:
 
         await self._transaction(give_back)
 
+    @override
     async def lower(self, quota: Quota) -> None:
-        """See `Ledger.lower`."""
-
         def lower(run: "_Run") -> None:
             run(
                 "insert into nephoscope_quotas values (:study, :provider, :region, :family, :vcpus)"

@@ -10,16 +10,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from nephoscope.benchmarks.base import Benchmark, HasConnections, Needs, Resumable, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, Site
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import STORAGE_ERRNOS, BudgetReached, NephoscopeError, StorageFailed
 from nephoscope.model.records import Resumption, Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.model.seeds import derive_seed
+from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import Cluster, ClusterRequest
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.derive import TELEMETRY_PREFIX, TELEMETRY_SUFFIX, derive
-from nephoscope.run.gate import gate, observe
+from nephoscope.run.gate import gate, observe, stated_conditions
 from nephoscope.run.recorder import Recorder
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.states import State
@@ -146,9 +147,9 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
     """
     attempt, configuration = task.attempt, task.request.configuration
     parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
-    needs = benchmark.needs(parameters)
-    if needs.database:
-        needs = _as_kept(needs, world.databases[configuration.database.system], configuration)
+    needs, driven = benchmark.needs(parameters), _database_of(benchmark, parameters, configuration, world)
+    if driven is not None:
+        needs = _as_kept(needs, driven, configuration)
     provider = world.providers[configuration.provider]
     async with AsyncExitStack() as leave:
         task.enter(State.PROVISIONING)
@@ -159,12 +160,12 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
         resumption = attempt.resumption()
         if resumption is None:
             task.enter(State.PREPARING)
-            await gate(configuration, cluster, needs, attempt, world)
+            conditions = stated_conditions(configuration.database, cluster) if driven else []
+            await gate(configuration, cluster, needs, conditions, attempt, world)
             task.enter(State.VERIFIED)
-            if isinstance(benchmark, HasConnections):
-                configuration = _with_connections(configuration, benchmark.connections(site, parameters))
+            configuration = _with_connections(configuration, benchmark.connections(site, parameters))
         before = {record.machine: record for record in attempt.facts()}
-        async with _database_up(configuration, cluster, needs, task, world) as (database, endpoint):
+        async with _database_up(driven, configuration, cluster, task) as (database, endpoint):
             site = replace(site, database=database, endpoint=endpoint, resumed=resumption is not None)
             if resumption is None:
                 made = await benchmark.prepare(site, parameters)
@@ -213,8 +214,8 @@ async def _leave(task: AttemptTask, world: World) -> None:
 
 
 def _can_be_resumed(benchmark: Benchmark, database: Database | None) -> bool:
-    """Stores how another controller can wait for what starts now."""
-    return isinstance(benchmark, Resumable) and (database is None or isinstance(database, CanAttach))
+    """Whether another controller could wait for what starts now."""
+    return benchmark.resumable and (database is None or isinstance(database, CanAttach))
 
 
 def _resumption(endpoint: Endpoint | None) -> Resumption:
@@ -233,6 +234,12 @@ def _site(intent: TrialIntent, configuration: Configuration, cluster: Cluster, a
         load_program=world.load_program,
         progress=world.listener.value,
     )
+
+
+def _database_of(benchmark: Benchmark, parameters: Any, configuration: Configuration, world: World) -> Database | None:
+    """The one that the benchmark drives; None: it drives none."""
+    driven = benchmark.subject_of(parameters) is Subject.DATABASE
+    return world.databases[configuration.database.system] if driven else None
 
 
 def _as_kept(needs: Needs, database: Database, configuration: Configuration) -> Needs:
@@ -262,17 +269,16 @@ def _with_connections(configuration: Configuration, connections: int) -> Configu
 
 @asynccontextmanager
 async def _database_up(
-    configuration: Configuration, cluster: Cluster, needs: Needs, task: AttemptTask, world: World
+    database: Database | None, configuration: Configuration, cluster: Cluster, task: AttemptTask
 ) -> AsyncIterator[tuple[Database | None, Endpoint | None]]:
     """The database for the time of the block; its settings and log are kept, also after a failure.
 
     On machines about to be deleted for the budget there is no orderly stop, which may take many minutes.
     """
-    if not needs.database:
+    if database is None:
         yield None, None
         return
     attempt = task.attempt
-    database = world.databases[configuration.database.system]
     log = attempt.log_dir / f"{database.name}.log"
     resumption = attempt.resumption()
     try:

@@ -14,6 +14,7 @@ from nephoscope.model.errors import StudyError
 from nephoscope.model.frozen import Frozen
 from nephoscope.study import rules
 from nephoscope.study.explain import Problem, below, explain
+from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.locate import Path, line_of, locate, show
 from nephoscope.study.model import Configuration, Machine, Study
 from nephoscope.study.wanted import Schema
@@ -46,11 +47,11 @@ _NO_STUDY = "not a study: nested too deeply, or a number is too long"
 Model = TypeVar("Model", bound=Frozen)
 
 
-def load_study(text: str, file_name: str, parameter_models: Mapping[str, type[Frozen]]) -> Study:
+def load_study(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -> Study:
     """Reads a study file's text; pure.
 
-    `parameter_models` maps the values of `uses` to the model of that benchmark's parameters. The study returned holds
-    all parameters with their defaults filled in, as plain JSON values, and the specification of each emulated machine.
+    `known` maps the values of `uses` to benchmarks. The study returned holds all parameters with their defaults filled
+    in, as plain JSON values, and the specification of each emulated machine.
 
     Raises:
         StudyError: with one line `file:line: key: what is wrong and what to try` for each problem.
@@ -58,8 +59,8 @@ def load_study(text: str, file_name: str, parameter_models: Mapping[str, type[Fr
     text = text.removeprefix("\ufeff")
     data = _parse(text, file_name)
     lines = locate(text)
-    study, problems = _validate(data, parameter_models)
-    across = list(rules.across_keys(data, lines, parameter_models))
+    study, problems = _validate(data, known)
+    across = list(rules.across_keys(data, lines, known))
     told = {problem.path for problem in across}
     problems = across + [problem for problem in problems if problem.path not in told]
     if problems or study is None:
@@ -98,17 +99,17 @@ def _syntax(message: str, text: str, file_name: str) -> str:
     return f"{file_name}:{line}: not TOML: {what}{column}{hint}"
 
 
-def _validate(data: dict[str, Any], parameter_models: Mapping[str, type[Frozen]]) -> tuple[Study | None, list[Problem]]:
+def _validate(data: dict[str, Any], known: Mapping[str, KnownBenchmark]) -> tuple[Study | None, list[Problem]]:
     """The study, if it and all parameters of its benchmarks are valid, and every problem."""
     study, problems = _value(Study, data)
     filled = []
     entries = data.get("benchmarks")
     for index, entry in enumerate(entries if isinstance(entries, list) else []):
-        model = parameter_models.get(str(entry.get("uses"))) if isinstance(entry, dict) else None
-        given = entry.get("parameters", {}) if model else None
-        if model is None or not isinstance(given, dict):
+        benchmark = known.get(str(entry.get("uses"))) if isinstance(entry, dict) else None
+        given = entry.get("parameters", {}) if benchmark else None
+        if benchmark is None or not isinstance(given, dict):
             continue
-        parameters, wrong = _value(model, given)
+        parameters, wrong = _value(benchmark.parameters, given)
         problems += below(("benchmarks", index, "parameters"), wrong)
         if study is not None and parameters is not None:
             plain = parameters.model_dump(mode="json", by_alias=True)

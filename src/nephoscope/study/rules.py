@@ -5,9 +5,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from nephoscope.model.subjects import Subject
 from nephoscope.study.aerospike import against_setting
 from nephoscope.study.cloud import CLOUDS
 from nephoscope.study.explain import Problem
+from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.locate import Path, line_of
 from nephoscope.study.suggest import nearest, shown
 
@@ -17,13 +19,11 @@ _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _ONLY_CLOUDS = f"only providers {', '.join(sorted(CLOUDS))} support this"
 _TYPE_DECIDES = 'only provider "gcp" supports this (elsewhere the machine type decides it); remove it'
 _ROLES = ("database_machine", "load_machine")
-DRIVES_A_DATABASE = frozenset(
-    {"tpcc", "max-warehouses", "point-select", "oltp-insert", "oltp-read-write", "tpcb", "kv", "ycsb", "highest-load"}
-)
-"""Benchmarks that need a database; the fake one works without."""
 
 
-def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mapping[str, Any]) -> Iterator[Problem]:
+def across_keys(
+    data: Mapping[str, Any], lines: Mapping[Path, int], known: Mapping[str, KnownBenchmark]
+) -> Iterator[Problem]:
     """Every rule; `known` holds all benchmarks."""
     yield from _newer_schema(data)
     yield from _dates((), data)
@@ -46,7 +46,7 @@ def across_keys(data: Mapping[str, Any], lines: Mapping[Path, int], known: Mappi
         yield from _azure_zones(("configurations", index), configuration)
         yield from _mounted(("configurations", index), configuration)
         if configuration.get("provider") == "fake":
-            yield from _fake(("configurations", index), configuration, needed=_database_needed(data))
+            yield from _fake(("configurations", index), configuration, needed=_drives_a_database(data, known))
 
 
 def _run_on(data: Mapping[str, Any]) -> Iterator[Problem]:
@@ -207,12 +207,13 @@ def _mounted(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem((*path, role, "mount_options"), "xfs has no barrier options; remove them, or use ext4")
 
 
-def _database_needed(data: Mapping[str, Any]) -> bool:
+def _drives_a_database(data: Mapping[str, Any], known: Mapping[str, KnownBenchmark]) -> bool:
     for _, entry in _tables(data, "benchmarks"):
-        parameters = entry.get("parameters")
-        if entry.get("uses") in DRIVES_A_DATABASE:
-            return True
-        if entry.get("uses") == "fake" and isinstance(parameters, Mapping) and parameters.get("database") is True:
+        benchmark, given = known.get(str(entry.get("uses"))), entry.get("parameters", {})
+        if benchmark is None or not isinstance(given, Mapping):
+            continue
+        unchecked = benchmark.parameters.model_construct(**given)
+        if benchmark.subject_of(unchecked) is Subject.DATABASE:
             return True
     return False
 
@@ -259,9 +260,12 @@ _NO_DSN = {
 
 
 def _database_problems(
-    path: Path, configuration: Mapping[str, Any], benchmarks: Sequence[Mapping[str, Any]], known: Mapping[str, Any]
+    path: Path,
+    configuration: Mapping[str, Any],
+    benchmarks: Sequence[Mapping[str, Any]],
+    known: Mapping[str, KnownBenchmark],
 ) -> Iterator[Problem]:
-    """Problems of one configuration at `path`; `known` maps every benchmark to its parameters' model."""
+    """Problems of one configuration at `path`; `known` holds all benchmarks."""
     database = configuration.get("database", {})
     if not isinstance(database, Mapping):
         return
@@ -300,9 +304,10 @@ def _settings_of_aerospike(path: Path, settings: Any) -> Iterator[Problem]:
             yield Problem((*path, "database", "settings", str(name)), text)
 
 
-def _dialect(entry: Mapping[str, Any], known: Mapping[str, Any]) -> Any:
+def _dialect(entry: Mapping[str, Any], known: Mapping[str, KnownBenchmark]) -> Any:
     """The SQL dialect of a benchmark; None: it has none."""
-    field = getattr(known.get(str(entry.get("uses"))), "model_fields", {}).get("dialect")
+    benchmark = known.get(str(entry.get("uses")))
+    field = benchmark.parameters.model_fields.get("dialect") if benchmark else None
     parameters = entry.get("parameters", {})
     if field is None or not isinstance(parameters, Mapping):
         return None

@@ -9,6 +9,7 @@ from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.model.records import Direction, Facts, Metric, Plan, VerdictKind
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, TrialRow
+from nephoscope.model.subjects import Subject
 from nephoscope.study.model import Study
 
 TPMC = Metric(
@@ -29,6 +30,7 @@ def trial(name: str, configuration: str, replicate: int = 1, **changes: Any) -> 
         "trial": name,
         "configuration": configuration,
         "benchmark": "tpcc",
+        "subject": Subject.DATABASE,
         "uses": "tpcc",
         "replicate": replicate,
         "block": replicate,
@@ -55,6 +57,7 @@ def measurement(of: TrialRow, value: float, metric: Metric = TPMC, at_s: float |
         trial=of.trial,
         configuration=of.configuration,
         benchmark=of.benchmark,
+        subject=of.subject,
         metric=metric.name,
         unit=metric.unit,
         direction=metric.direction,
@@ -83,6 +86,7 @@ def rows(
     values: Mapping[str, Sequence[float]],
     *,
     benchmark: str = "tpcc",
+    subject: Subject = Subject.DATABASE,
     metric: Metric = TPMC,
     cpus: Mapping[str, int] | None = None,
 ) -> Rows:
@@ -96,6 +100,7 @@ def rows(
                 configuration,
                 replicate,
                 benchmark=benchmark,
+                subject=subject,
                 position=(replicate - 1) * len(values) + place,
                 position_in_block=place,
                 cpus=(cpus or {}).get(configuration, 1),
@@ -124,6 +129,7 @@ def inputs(
 ) -> StudyInputs:
     """A whole study around rows; `types` maps a configuration to its provider and machine type."""
     names = sorted({row.configuration for row in found[0]}) or ["none"]
+    subjects = {row.benchmark: row.subject for row in found[0]}
     machines = {
         name: {"provider": provider, "database_machine": {"type": machine_type}}
         for name, (provider, machine_type) in (types or {}).items()
@@ -140,7 +146,15 @@ def inputs(
         plan=Plan(study="example", seed=7, trials=[], expected_duration_s=0, price_usd=None, unpriced=[], warnings=[]),
         nephoscope_version="0",
         benchmarks=[
-            BenchmarkRow(benchmark=name, uses=name, version=1, title=name, parameters={}, metrics=list(many))
+            BenchmarkRow(
+                benchmark=name,
+                subject=subjects.get(name, Subject.DATABASE),
+                uses=name,
+                version=1,
+                title=name,
+                parameters={},
+                metrics=list(many),
+            )
             for name, many in metrics.items()
         ],
         trials=found[0],

@@ -10,6 +10,7 @@ from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import Facts, TelemetrySample, VerdictKind
 from nephoscope.model.rows import NetworkRow, TransferRow
+from nephoscope.model.subjects import Subject
 from nephoscope.run.derive import network_bytes
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import inputs, rows
@@ -35,6 +36,7 @@ def measured(
             trial=row.trial,
             configuration="c",
             benchmark="tpcc",
+            subject=Subject.DATABASE,
             machine=machine,
             role=role,
             sampled_s=10,

@@ -7,11 +7,16 @@ import numpy as np
 import pytest
 
 from nephoscope.analysis.analyse import analyse
+from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.insights import words
 from nephoscope.insights.registry import RULES
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ComparisonVerdict, Insight, NetworkRow
+from nephoscope.model.subjects import Subject
+from nephoscope.report.lookup import Lookup
+from nephoscope.report.parts import Book
+from nephoscope.report.sections.machine_numbers import machine_numbers
 from nephoscope.study.model import Study
 from tests.unit.analysis.study_builder import LATENCY, METRICS, TPMC, Rows, inputs, measurement, observed, rows, trial
 from tests.unit.analysis.test_growth import configuration, grown
@@ -79,8 +84,14 @@ CPU_TIME = TPMC.model_copy(update={"name": "bogo_ops_per_s", "title": "Bogo oper
 DESIGNS = {"m6a": ("AuthenticAMD", 25, 1, 1.3), "m6i": ("GenuineIntel", 6, 106, 1.0)}
 
 
-def clouds(*, database: bool) -> AnalysedStudy:
-    """Types of two CPU designs in three clouds and three sizes; half of the trials refused, with values far off."""
+def clouds(workload: str | None) -> AnalysedStudy:
+    """Types of two CPU designs in three clouds and three sizes; half of the trials refused, with values far off.
+
+    Measured by a microbenchmark of CPUs that is not registered, and by `workload` where one is given.
+    """
+    measured = {"micro": (Subject.CPU, CPU_TIME)}
+    if workload:
+        measured[workload] = (BENCHMARKS[workload].subject, TPMC)
     found: Rows = ([], [])
     types: dict[str, tuple[str, str]] = {}
     seen = []
@@ -90,11 +101,11 @@ def clouds(*, database: bool) -> AnalysedStudy:
             for family, (vendor, cpu_family, model, factor) in DESIGNS.items():
                 name = f"{provider}-{family}.{size}"
                 types[name] = (provider, f"{family}.{size}")
-                for benchmark, metric in (("micro", CPU_TIME), ("tpcc", TPMC))[: 2 if database else 1]:
+                for benchmark, (subject, metric) in measured.items():
                     draws = generator.lognormal(0, 0.0002 * vcpus, 3)
                     values = [float(100 * vcpus * factor * draw) for draw in draws]
                     doubted = {name: [*values, 9.0, 9.0, 9.0]}
-                    more = rows(doubted, benchmark=benchmark, metric=metric, cpus={name: vcpus})
+                    more = rows(doubted, benchmark=benchmark, subject=subject, metric=metric, cpus={name: vcpus})
                     refusal = {"verdict": VerdictKind.INVALID, "reasons": ["quiet: 12 % busy"]}
                     more[0][3:] = [row.model_copy(update=refusal) for row in more[0][3:]]
                     found[0].extend(row.model_copy(update={"uses": benchmark}) for row in more[0])
@@ -102,7 +113,7 @@ def clouds(*, database: bool) -> AnalysedStudy:
                     facts = {"cpu_vendor": vendor, "cpu_family": cpu_family, "cpu_model_number": model}
                     memory = {"memory_bytes": (64 - vcpus) * vcpus * 2**30, "cpus_online": vcpus}
                     seen += [observed(row, numa_nodes=1, threads_per_core=2, **facts, **memory) for row in more[0]]
-    metrics = {"micro": [CPU_TIME], **({"tpcc": [TPMC]} if database else {})}
+    metrics = {benchmark: [metric] for benchmark, (_, metric) in measured.items()}
     return analyse(inputs(found, metrics=metrics, machines=seen, types=types))
 
 
@@ -144,7 +155,14 @@ def far_apart() -> AnalysedStudy:
         benchmarks=[{"uses": "tpcc"}],
         costs={"date": "2026-11-21"},
     )
-    moved = {"configuration": "a", "benchmark": "tpcc", "machine": "here", "role": "load", "valid": True}
+    moved = {
+        "configuration": "a",
+        "benchmark": "tpcc",
+        "subject": "database",
+        "machine": "here",
+        "role": "load",
+        "valid": True,
+    }
     network = [
         NetworkRow(trial=row.trial, sampled_s=10, received_bytes=1e7, sent_bytes=1e7, **moved) for row in found[0]
     ]
@@ -179,8 +197,8 @@ def restless() -> AnalysedStudy:
 
 STUDIES: dict[str, AnalysedStudy] = {
     "on disks": on_disks(),
-    "clouds": clouds(database=True),
-    "clouds without a database": clouds(database=False),
+    "clouds": clouds("tpcc"),
+    "clouds without a database": clouds(None),
     "clear": analyse(inputs(with_latency(sharing(noisy({"local-4cpu": 2, "local-1cpu": 1}, cpus={"local-4cpu": 4}))))),
     "tie": analyse(inputs(noisy({"a": 1, "b": 1.0001}, 0.0005))),
     "open": analyse(inputs(noisy({"a": 1, "b": 1.01}, 0.03, cpus={"a": 2}))),
@@ -390,6 +408,21 @@ def test_a_microbenchmark_is_held_against_the_database_or_said_to_be_undecidable
     assert none.text.startswith("These data cannot show whether 1 microbenchmark metric predicts")
     assert none.text.endswith("of a database: no trial drove a database.")
     assert told("clear", "predictors") == []
+
+
+@pytest.mark.parametrize("workload", ["max-warehouses", "tpcb", "kv", "oltp-insert", "highest-load"])
+def test_a_workload_is_a_database_in_every_sentence_and_no_microbenchmark(workload: str) -> None:
+    study = clouds(workload)
+    texts = [insight.text for insight in study.insights]
+    assert not any("no trial drove a database" in text for text in texts)
+    (predicts,) = [insight for insight in study.insights if insight.rule == "predictors"]
+    assert predicts.numbers["tried"] == 1, "the workload is none of those that predict"
+    assert f"most like {TPMC.title} of {workload}: rank correlation" in predicts.text
+    ranked = [figure.title for figure in machine_numbers(Book(Lookup.of(study))).cpu]
+    assert ranked == ["micro: Bogo operations, per CPU, ranked"]
+    tables = (study.trials, study.measurements, study.statistics, study.comparisons, study.ranks, study.gate)
+    for table in tables:
+        assert {row.benchmark: row.subject for row in table} == {"micro": Subject.CPU, workload: Subject.DATABASE}
 
 
 def test_memory_against_consistency_is_told_with_its_interval() -> None:

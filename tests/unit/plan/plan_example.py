@@ -7,6 +7,7 @@ from pydantic import Field
 from nephoscope.benchmarks.base import Needs
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Metric
+from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import Plannable
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
@@ -24,6 +25,9 @@ class Standin:
     def __init__(self, version: int = 1, machines: int = 1) -> None:
         self.version = version
         self.machines = machines
+
+    def subject_of(self, parameters: Parameters) -> Subject:
+        return Subject.CPU
 
     def metrics(self, parameters: Parameters) -> tuple[Metric, ...]:
         first = Metric(name="ops", unit="1/s", direction=Direction.HIGHER, title="Operations", headline=True)

@@ -49,6 +49,7 @@ def numbers(replicates: int = 6) -> AnalysedStudy:
                     name,
                     replicate,
                     benchmark=benchmark,
+                    subject=found.subject,
                     uses=benchmark,
                     position=len(trials) + 1,
                     position_in_block=place,

@@ -135,6 +135,7 @@ def everything() -> AnalysedStudy:
             trial=row.trial,
             configuration=row.configuration,
             benchmark=row.benchmark,
+            subject=row.subject,
             machine=machine,
             role=role,
             sampled_s=9.9,

@@ -7,7 +7,7 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Disk, Facts, Plan
 from nephoscope.model.rows import BenchmarkRow, CheckRow, CommandRow, Comparison, Insight, MachineRow
 from tests.unit.report.report_example_statistics import comparisons_of, statistics_of
-from tests.unit.report.report_example_trials import CATALOGUE, HOSTILE, STARTED_UNIX_MS, Sketch, cpus_of, fill
+from tests.unit.report.report_example_trials import CATALOGUE, HOSTILE, STARTED_UNIX_MS, SUBJECTS, Sketch, cpus_of, fill
 
 Row = TypeVar("Row", bound=Frozen)
 
@@ -96,6 +96,7 @@ def benchmark_rows() -> list[BenchmarkRow]:
     return [
         BenchmarkRow(
             benchmark=name,
+            subject=SUBJECTS[name],
             uses=name,
             version=1,
             title=titles[name],
@@ -169,6 +170,7 @@ def build(sketch: Sketch) -> AnalysedStudy:
             CommandRow(
                 configuration=name,
                 benchmark=benchmark,
+                subject=SUBJECTS[benchmark],
                 argv=["taskset", "--cpu-list", "0", benchmark, "--time", "60", "--directory", "/mnt/data/with space"],
                 machine="local",
                 trial=next(t.trial for t in sketch.trials if (t.configuration, t.benchmark) == (name, benchmark)),

@@ -32,6 +32,7 @@ def statistic(sketch: Sketch, m: Metric, found: list[MeasurementRow], *, per_cpu
     return Statistic(
         configuration=found[0].configuration,
         benchmark=found[0].benchmark,
+        subject=found[0].subject,
         metric=m.name,
         unit=m.unit,
         direction=m.direction,
@@ -75,6 +76,7 @@ def comparison(left: Statistic, right: Statistic) -> Comparison:
         verdict = ComparisonVerdict.UNRESOLVED
     return Comparison(
         benchmark=left.benchmark,
+        subject=left.subject,
         metric=left.metric,
         unit=left.unit,
         direction=left.direction,

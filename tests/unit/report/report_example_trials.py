@@ -16,6 +16,7 @@ from nephoscope.model.rows import (
     MeasurementRow,
     TrialRow,
 )
+from nephoscope.model.subjects import Subject
 
 HOSTILE = "<script>alert('fio')</script> & \"quotes\" </script><img src=x onerror=alert(1)>"
 STARTED_UNIX_MS = 1_781_000_000_000
@@ -64,6 +65,12 @@ CATALOGUE = {
         *latencies("select", RESPONSE),
         metric("client_cpu_share", "share", DOWN, "Client CPU"),
     ],
+}
+SUBJECTS = {
+    "stress-ng-matrix": Subject.CPU,
+    "fio": Subject.STORAGE,
+    "tpcc": Subject.DATABASE,
+    "point-select": Subject.DATABASE,
 }
 LEVEL = {
     "bogo_ops_per_s": 1894.0,
@@ -163,6 +170,7 @@ def trial_row(sketch: Sketch, intent: TrialIntent) -> TrialRow:
             "trial": intent.id,
             "configuration": intent.configuration_name,
             "benchmark": intent.benchmark.name,
+            "subject": SUBJECTS[intent.benchmark.name],
             "uses": intent.benchmark.uses,
             "replicate": intent.replicate,
             "block": intent.block,
@@ -204,6 +212,7 @@ def measurement(row: TrialRow, m: Metric, value: float, at_s: float | None) -> M
         trial=row.trial,
         configuration=row.configuration,
         benchmark=row.benchmark,
+        subject=row.subject,
         metric=m.name,
         unit=m.unit,
         direction=m.direction,

@@ -1,6 +1,7 @@
 """The table of what bound a benchmark."""
 
 from nephoscope.model.rows import BoundRow
+from nephoscope.model.subjects import Subject
 from nephoscope.report.page import render_html
 from tests.unit.report.report_example import laptop
 
@@ -11,6 +12,7 @@ def test_each_configuration_says_what_bound_it() -> None:
     row = BoundRow(
         configuration="local-all",
         benchmark="tpcc",
+        subject=Subject.DATABASE,
         n=2,
         cpu_bound=1,
         disk_bound=1,

@@ -6,6 +6,7 @@ import pytest
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import GrowthRow
+from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.growth import growth_figures
 from nephoscope.report.figures.latency import latency_figures
 from nephoscope.report.figures.spec import unpacked
@@ -30,6 +31,7 @@ def study() -> AnalysedStudy:
         group="postgres on small",
         system="postgres",
         benchmark="tpcc",
+        subject=Subject.DATABASE,
         metric=metric.name,
         unit=metric.unit,
         configurations=[SMALL, LARGE],

@@ -8,6 +8,7 @@ import pytest
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.records import Direction, Facts, Metric
 from nephoscope.model.rows import MachineRow
+from nephoscope.model.subjects import Subject
 from nephoscope.report.figures.counted_metrics import curves_of
 from nephoscope.report.figures.network import BINS_PER_DECADE
 from nephoscope.report.figures.spec import unpacked
@@ -70,10 +71,9 @@ def test_the_ranking_is_by_what_a_cpu_gives(found: MachineNumbers) -> None:
 
 def test_what_a_cpu_of_a_database_gives_is_no_ranking_of_cpus() -> None:
     study = numbers(1)
-    renamed = [
-        row.model_copy(update={"uses": "redis-set"}) if row.uses == "stress-ng" else row for row in study.benchmarks
-    ]
-    found = machine_numbers(Book(Lookup.of(study.model_copy(update={"benchmarks": renamed}))))
+    database = {"subject": Subject.DATABASE}
+    driven = [row.model_copy(update=database) if row.uses == "stress-ng" else row for row in study.benchmarks]
+    found = machine_numbers(Book(Lookup.of(study.model_copy(update={"benchmarks": driven}))))
     assert found.cpu == []
     assert len(found.sizes) == 1
 

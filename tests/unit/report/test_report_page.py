@@ -11,6 +11,7 @@ import pytest
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ErrorRow
+from nephoscope.model.subjects import Subject
 from nephoscope.report import render_html
 from nephoscope.report.figures.spec import as_script, unpacked
 from nephoscope.report.pdf import with_rows
@@ -200,6 +201,7 @@ def test_notes_errors_and_round_trips_of_a_benchmark_are_printed(laptop: Analyse
     error = ErrorRow(
         configuration=first.configuration,
         benchmark="tpcc",
+        subject=Subject.DATABASE,
         operation="new_order",
         sqlstate="40001",
         kind="retried",

@@ -31,7 +31,7 @@ def test_connections_grow_with_the_cpus_of_all_database_machines(
 
 
 def test_a_database_may_take_less_disk_than_is_reckoned_with() -> None:
-    needs, configuration = Needs(database=True, disk_bytes=1000), Configuration(name="a")
+    needs, configuration = Needs(disk_bytes=1000), Configuration(name="a")
     assert _as_kept(needs, CockroachDatabase(), configuration).disk_bytes == 350
     sixteen = Configuration(name="a", database_machine=Machine(count=16))
     assert _as_kept(needs, CockroachDatabase(), sixteen).disk_bytes == 65  # three copies on all of them together
@@ -39,7 +39,7 @@ def test_a_database_may_take_less_disk_than_is_reckoned_with() -> None:
 
 
 def test_a_raw_device_takes_nothing_of_the_data_folders_disk() -> None:
-    needs, device = Needs(database=True, disk_bytes=1000), Aerospike(device="/dev/sdb", destroys_data_on="/dev/sdb")
+    needs, device = Needs(disk_bytes=1000), Aerospike(device="/dev/sdb", destroys_data_on="/dev/sdb")
     for own, disk_bytes in ((None, 1000), (device, 0)):
         configuration = Configuration(name="a", database=Database(system="aerospike", aerospike=own))
         assert _as_kept(needs, AerospikeDatabase(require_unused), configuration).disk_bytes == disk_bytes
@@ -56,7 +56,7 @@ def test_a_raw_device_takes_nothing_of_the_data_folders_disk() -> None:
     ],
 )
 def test_postgresql_keeps_its_log_beside_the_data(machines: int, database: Database, log_bytes: int) -> None:
-    needs = Needs(database=True, disk_bytes=1000)
+    needs = Needs(disk_bytes=1000)
     configuration = Configuration(name="a", database_machine=Machine(count=machines), database=database)
     postgres = PostgresDatabase(lambda: pytest.fail("no server is needed"), {})
     assert _as_kept(needs, postgres, configuration).disk_bytes == 1000 + log_bytes

@@ -6,6 +6,8 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.subjects import Subject
+from nephoscope.study.known import KnownBenchmark, Stated
 
 ROOT = Path(__file__).parents[3]
 LAPTOP = ROOT / "studies" / "laptop.toml"
@@ -48,7 +50,12 @@ class PointSelect(Frozen):
     duration_s: float = Field(default=60, gt=0)
 
 
-MODELS: dict[str, type[Frozen]] = {"stress-ng": StressNg, "fio": Fio, "tpcc": Tpcc, "point-select": PointSelect}
+KNOWN: dict[str, KnownBenchmark] = {
+    "stress-ng": Stated(StressNg, Subject.CPU),
+    "fio": Stated(Fio, Subject.STORAGE),
+    "tpcc": Stated(Tpcc, Subject.DATABASE),
+    "point-select": Stated(PointSelect, Subject.DATABASE),
+}
 
 MINIMAL = """\
 name = "s"

@@ -7,10 +7,12 @@ import pytest
 
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import StudyError
+from nephoscope.model.subjects import Subject
 from nephoscope.plan.expand import expand
+from nephoscope.study import rules
 from nephoscope.study.load import load_study
-from nephoscope.study.rules import DRIVES_A_DATABASE
-from tests.unit.study.study_example import LAPTOP, MINIMAL, MODELS, ROOT
+from nephoscope.study.locate import locate
+from tests.unit.study.study_example import KNOWN, LAPTOP, MINIMAL, ROOT
 
 DATA = ROOT / "tests" / "data" / "studies"
 CASES = tomllib.loads((DATA / "problems.toml").read_text(encoding="utf-8"))
@@ -23,7 +25,7 @@ JOB = '{ name = "r", mode = "randread", block_size_kib = 4 }'
 
 def problems(text: str) -> list[str]:
     with pytest.raises(StudyError) as caught:
-        load_study(text, "s.toml", MODELS)
+        load_study(text, "s.toml", KNOWN)
     return str(caught.value).splitlines()
 
 
@@ -41,7 +43,7 @@ def test_parameters_come_back_with_defaults_as_plain_values() -> None:
     study = load_study(
         with_benchmark('uses = "fio"\nparameters.jobs = [{ name = "r", mode = "randread", block_size_kib = 4 }]'),
         "",
-        MODELS,
+        KNOWN,
     )
     job = {"name": "r", "mode": "randread", "block_size_kib": 4, "queue_depth": 1, "fsync_every": 0, "duration_s": 60.0}
     assert study.benchmarks[0].parameters == {"file_size_mib": 1024, "jobs": [job]}
@@ -49,32 +51,30 @@ def test_parameters_come_back_with_defaults_as_plain_values() -> None:
 
 def test_whole_and_decimal_seconds_are_the_same_study() -> None:
     first, second = (
-        load_study(with_benchmark(f'uses = "tpcc"\nparameters.duration_s = {value}'), "", MODELS)
+        load_study(with_benchmark(f'uses = "tpcc"\nparameters.duration_s = {value}'), "", KNOWN)
         for value in ("3", "3.0")
     )
     assert first.model_dump_json() == second.model_dump_json()
 
 
 def test_laptop_study_loads() -> None:
-    study = load_study(LAPTOP.read_text(), LAPTOP.name, MODELS)
+    study = load_study(LAPTOP.read_text(), LAPTOP.name, KNOWN)
     assert [configuration.name for configuration in study.configurations] == ["local-1cpu", "local-all"]
     assert [entry.label for entry in study.benchmarks] == ["stress-ng-matrix", "fio", "tpcc", "point-select"]
     assert study.replicates == 6
 
 
 def test_laptop_study_loads_with_the_real_benchmarks() -> None:
-    registry = pytest.importorskip("nephoscope.benchmarks.registry", exc_type=ImportError)
-    models = {name: benchmark.parameters for name, benchmark in registry.BENCHMARKS.items()}
-    assert load_study(LAPTOP.read_text(), LAPTOP.name, models).name == "laptop"
+    assert load_study(LAPTOP.read_text(), LAPTOP.name, BENCHMARKS).name == "laptop"
 
 
 def test_same_configuration_under_two_names_is_allowed() -> None:
     text = MINIMAL.replace("[[benchmarks]]", '[[configurations]]\nname = "b"\n[[benchmarks]]')
-    assert len(load_study(text, "", MODELS).configurations) == 2
+    assert len(load_study(text, "", KNOWN).configurations) == 2
 
 
 def test_byte_order_mark_and_windows_line_ends_are_fine() -> None:
-    assert load_study("\ufeff" + MINIMAL.replace("\n", "\r\n"), "", MODELS).name == "s"
+    assert load_study("\ufeff" + MINIMAL.replace("\n", "\r\n"), "", KNOWN).name == "s"
 
 
 @pytest.mark.parametrize("case", CASES["benchmark"], ids=lambda case: case["text"])
@@ -217,7 +217,7 @@ def test_a_dsn_in_the_wrong_place_is_never_shown(text: str) -> None:
     ],
 )
 def test_a_dsn_without_a_password_is_taken(dsn: str) -> None:
-    study = load_study(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'), "", MODELS)
+    study = load_study(with_configuration(f'name = "a"\ndatabase.dsn = "{dsn}"'), "", KNOWN)
     assert study.configurations[0].database.dsn == dsn
 
 
@@ -277,7 +277,7 @@ def test_text_that_is_not_unicode() -> None:
 def test_everything_wrong_at_once() -> None:
     """One study with all kinds of problems; beside it stands what a person reads."""
     with pytest.raises(StudyError) as caught:
-        load_study((DATA / "everything-wrong.toml").read_text(), "everything-wrong.toml", MODELS)
+        load_study((DATA / "everything-wrong.toml").read_text(), "everything-wrong.toml", KNOWN)
     assert str(caught.value) + "\n" == (DATA / "everything-wrong.txt").read_text()
 
 
@@ -298,18 +298,28 @@ def test_a_fake_machine_with_a_real_database_is_refused(database: str, place: st
 def test_a_fake_machine_needs_no_database_for_what_drives_none() -> None:
     no_database = MINIMAL.replace('"tpcc"', '"stress-ng"').replace('"a"', '"a"\nprovider = "fake"')
     for text in (with_configuration('name = "a"\nprovider = "fake"\ndatabase.system = "fake"'), no_database):
-        assert load_study(text, "", MODELS).configurations[0].provider == "fake"
+        assert load_study(text, "", KNOWN).configurations[0].provider == "fake"
 
 
-def test_the_benchmarks_that_drive_a_database_are_known() -> None:
-    needing = {name for name, benchmark in BENCHMARKS.items() if benchmark.needs(benchmark.parameters()).database}
-    assert needing == DRIVES_A_DATABASE
+def on_a_fake_machine(benchmark: str) -> bool:
+    """Whether the rules let a benchmark with the database that a configuration has by default run there."""
+    text = f'configurations = [{{ name = "a", provider = "fake" }}]\n[[benchmarks]]\n{benchmark}\n'
+    said = rules.across_keys(tomllib.loads(text), locate(text), BENCHMARKS)
+    return not any("has no machine for a real server" in problem.text for problem in said)
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+def test_a_fake_machine_refuses_whatever_drives_a_real_database(name: str) -> None:
+    assert on_a_fake_machine(f'uses = "{name}"') == (BENCHMARKS[name].subject is not Subject.DATABASE)
+
+
+def test_a_fake_machine_refuses_the_fake_benchmark_only_when_it_drives_a_database() -> None:
+    assert on_a_fake_machine('uses = "fake"\nparameters = { database = false, value = "wrong" }')
+    assert not on_a_fake_machine('uses = "fake"\nparameters = { database = true, value = "wrong" }')
 
 
 def test_the_cluster_study_knows_what_its_machines_are() -> None:
-    registry = pytest.importorskip("nephoscope.benchmarks.registry", exc_type=ImportError)
-    models = {name: benchmark.parameters for name, benchmark in registry.BENCHMARKS.items()}
-    study = load_study((ROOT / "studies" / "cluster.toml").read_text(encoding="utf-8"), "cluster.toml", models)
+    study = load_study((ROOT / "studies" / "cluster.toml").read_text(encoding="utf-8"), "cluster.toml", BENCHMARKS)
     small, large = study.configurations
     assert small.database_machine.emulated is not None
     assert large.database_machine.emulated is not None
@@ -320,7 +330,7 @@ def test_the_cluster_study_knows_what_its_machines_are() -> None:
 
 def test_hosts_are_counted_for_ssh() -> None:
     text = with_configuration('name = "a"\nprovider = "ssh"\ndatabase_machine.hosts = ["x", "y"]')
-    (configuration,) = load_study(text, "", MODELS).configurations
+    (configuration,) = load_study(text, "", KNOWN).configurations
     assert configuration.database_machine.count == 2
 
 
@@ -360,32 +370,31 @@ AZURE = 'name = "a"\nprovider = "azure"\ncloud = { image = "i", ingress = "10.0.
 )
 def test_what_a_cloud_is_asked_for_is_asked_of_a_cloud_and_makes_sense(configuration: str, problem: str) -> None:
     with pytest.raises(StudyError, match=re.escape(problem)):
-        load_study(with_configuration(configuration), "", MODELS)
+        load_study(with_configuration(configuration), "", KNOWN)
 
 
 def test_by_which_way_a_machine_is_entered_is_no_part_of_a_trials_id() -> None:
     def ids(ingress: str) -> list[str]:
         text = with_configuration(f'{AWS}cloud = {{ image = "i", ingress = "{ingress}" }}')
-        return [trial.intent.id for trial in expand(load_study(text, "", MODELS), BENCHMARKS).trials]
+        return [trial.intent.id for trial in expand(load_study(text, "", KNOWN), BENCHMARKS).trials]
 
     assert ids("203.0.113.7/32") == ids("198.51.100.1/32")
 
 
 def test_cockroachdb_is_driven_in_its_own_dialect() -> None:
-    models = {name: benchmark.parameters for name, benchmark in BENCHMARKS.items()}
     text = with_configuration('name = "a"\n[configurations.database]\nsystem = "cockroachdb"')
     with pytest.raises(StudyError) as caught:
-        load_study(text, "s.toml", models)
+        load_study(text, "s.toml", BENCHMARKS)
     where = "s.toml:6: configurations[0].database.system"
     assert str(caught.value) == (
         f'{where}: benchmark "tpcc" uses the SQL dialect postgres: set `parameters.dialect = "cockroachdb"`'
     )
     spoken = text.replace('uses = "tpcc"', 'uses = "tpcc", parameters = { dialect = "cockroachdb" }')
-    assert load_study(spoken, "s.toml", models).configurations[0].database.secure is None
+    assert load_study(spoken, "s.toml", BENCHMARKS).configurations[0].database.secure is None
     with pytest.raises(StudyError, match="uses the SQL dialect cockroachdb"):
-        load_study(spoken.replace('system = "cockroachdb"', "connections = 3"), "s.toml", models)
+        load_study(spoken.replace('system = "cockroachdb"', "connections = 3"), "s.toml", BENCHMARKS)
     with pytest.raises(StudyError, match="remove `dsn`"):
-        load_study(f'{spoken}dsn = "postgresql://me@db/x"\n', "s.toml", models)
+        load_study(f'{spoken}dsn = "postgresql://me@db/x"\n', "s.toml", BENCHMARKS)
 
 
 def test_how_a_cloud_makes_machines_is_said_once_for_all() -> None:
@@ -400,5 +409,5 @@ configurations = [
 image = "ami-1"
 ingress = "203.0.113.7/32"
 """
-    clouds = [one.cloud for one in load_study(text, "", MODELS).configurations]
+    clouds = [one.cloud for one in load_study(text, "", KNOWN).configurations]
     assert [cloud and cloud.image for cloud in clouds] == ["ami-1", "ami-2", None]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from nephoscope.model.errors import StudyError
 from nephoscope.study.load import load_study
 from nephoscope.study.model import BenchmarkEntry, Budget, Configuration, Database, Machine, Study
-from tests.unit.study.study_example import LAPTOP, MODELS, StressNg, Tpcc
+from tests.unit.study.study_example import KNOWN, LAPTOP, StressNg, Tpcc
 
 NAMES = st.from_regex(r"[a-z0-9][a-z0-9.-]{0,8}", fullmatch=True)
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -80,7 +80,7 @@ def toml(value: Any) -> str:
 def test_any_study_comes_back_as_it_was(study: Study) -> None:
     plain = study.model_dump(mode="json", by_alias=True)
     text = "\n".join(f"{key} = {toml(value)}" for key, value in plain.items())
-    assert load_study(text, "s.toml", MODELS) == study
+    assert load_study(text, "s.toml", KNOWN) == study
 
 
 LAPTOP_TEXT = LAPTOP.read_text()
@@ -95,7 +95,7 @@ JUNK = (
 
 def load_or_refuse(text: str) -> None:
     with contextlib.suppress(StudyError):
-        load_study(text, "s.toml", MODELS)
+        load_study(text, "s.toml", KNOWN)
 
 
 @given(st.lists(st.tuples(st.integers(0, len(TOKENS) - 1), JUNK), min_size=1, max_size=4))
@@ -147,7 +147,7 @@ def toml_of_anything(value: Any) -> str:
 )
 @settings(max_examples=300, deadline=None)
 def test_wild_values_at_known_keys_raise_nothing_but_study_errors(changes: list[tuple[str, str, Any]]) -> None:
-    plain = load_study(LAPTOP_TEXT, "", MODELS).model_dump(mode="json", by_alias=True)
+    plain = load_study(LAPTOP_TEXT, "", KNOWN).model_dump(mode="json", by_alias=True)
     for place, key, value in changes:
         inside: Any = plain
         for part in place.split("."):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.model.errors import StudyError
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
@@ -13,7 +14,7 @@ from nephoscope.study.reference import main, study_reference
 from nephoscope.study.starter import starter_study
 from nephoscope.study.wanted import Schema
 from tests.support.generated import STALE
-from tests.unit.study.study_example import MODELS, ROOT
+from tests.unit.study.study_example import KNOWN, ROOT
 
 
 def keys_of_a_study() -> Iterator[str]:
@@ -23,7 +24,7 @@ def keys_of_a_study() -> Iterator[str]:
 
 
 def test_starter_loads() -> None:
-    study = load_study(starter_study("first-try"), "study.toml", MODELS)
+    study = load_study(starter_study("first-try"), "study.toml", KNOWN)
     assert study.name == "first-try"
     assert study.replicates == 6
 
@@ -36,9 +37,9 @@ def test_starter_explains_every_key(key: str) -> None:
 def test_starter_loads_with_its_optional_keys_switched_on() -> None:
     text = re.sub(r"^# (?=[a-z_]+ = |\[)", "", starter_study(), flags=re.MULTILINE)
     with pytest.raises(StudyError, match="is your own server, whose settings nephoscope does not change"):
-        load_study(text, "study.toml", MODELS)
+        load_study(text, "study.toml", KNOWN)
     text = re.sub(r"^dsn = .*$", "", text, flags=re.MULTILINE)
-    study = load_study(text, "study.toml", MODELS)
+    study = load_study(text, "study.toml", KNOWN)
     assert study.budget.max_usd == 20
     first = study.configurations[0]
     assert first.price_usd_per_hour == pytest.approx(0.34)
@@ -48,9 +49,7 @@ def test_starter_loads_with_its_optional_keys_switched_on() -> None:
 
 
 def test_starter_loads_with_the_real_benchmarks() -> None:
-    registry = pytest.importorskip("nephoscope.benchmarks.registry", exc_type=ImportError)
-    models = {name: benchmark.parameters for name, benchmark in registry.BENCHMARKS.items()}
-    assert load_study(starter_study(), "study.toml", models).name == "my-study"
+    assert load_study(starter_study(), "study.toml", BENCHMARKS).name == "my-study"
 
 
 def test_reference_is_up_to_date() -> None:

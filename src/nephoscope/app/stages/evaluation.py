@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import nephoscope
-from nephoscope.analysis.collect import collect, digest, stored_trials, trial_row
+from nephoscope.analysis.collect import collect, digest, stored_trials, subjects_of, trial_row
 from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
@@ -23,20 +23,20 @@ from nephoscope.store.atomic import write_text
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.claims import load_claims
+from nephoscope.study.known import Stated
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
 
 
-class _Stated(Frozen):
+class _NoParameters(Frozen):
     """Parameters of a benchmark that somebody else ran: a study file states none, `source.json` does."""
 
 
 def stored_study(folder: ResultsFolder) -> Study:
     """The study of a results folder; that of an import may use the benchmarks that its source names."""
     source = folder.source()
-    imported = {one.name: _Stated for one in source.benchmarks} if source else {}
-    known = {benchmark.name: benchmark.parameters for benchmark in BENCHMARKS.values()}
-    return load_study(folder.study_text(), str(folder.path / "study.toml"), known | imported)
+    imported = {one.name: Stated(_NoParameters, one.subject) for one in source.benchmarks} if source else {}
+    return load_study(folder.study_text(), str(folder.path / "study.toml"), {**BENCHMARKS, **imported})
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,8 @@ def _unreadable(status: Status, error: NephoscopeError, clock: Clock) -> Status:
 
 def status(folder: ResultsFolder) -> list[TrialRow]:
     """Every planned trial as it stands."""
-    return [trial_row(folder, row, BENCHMARKS) for row in stored_trials(folder)]
+    subjects = subjects_of(folder.plan(), folder.source(), BENCHMARKS)
+    return [trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in stored_trials(folder)]
 
 
 def analyze(folder: ResultsFolder) -> AnalysedStudy:

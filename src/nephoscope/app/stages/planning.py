@@ -17,7 +17,7 @@ from nephoscope.study.model import Study
 
 def load(text: str, name: str) -> Study:
     """A study from its text; see `load_study`."""
-    return load_study(text, name, {benchmark.name: benchmark.parameters for benchmark in BENCHMARKS.values()})
+    return load_study(text, name, BENCHMARKS)
 
 
 def read_study(file: Path) -> Study:

@@ -12,8 +12,9 @@ from statistics import fmean, pstdev
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
@@ -21,6 +22,7 @@ from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import EnvironmentProblem, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
 from nephoscope.parsers.coremark import CoreMark as CoreMarkRun
 from nephoscope.parsers.coremark import parse_coremark
 
@@ -80,14 +82,16 @@ class CoreMarkParameters(EditionParameters):
         return range(1, self.scaled(self.repeats, least=1) + 1)
 
 
-class CoreMark:
+class CoreMark(Benchmark):
     """See the module's text."""
 
     name = "coremark"
     version = 1
+    subject = Subject.CPU
     title = "CPU throughput (EEMBC CoreMark)"
     parameters = CoreMarkParameters
 
+    @override
     def metrics(self, parameters: CoreMarkParameters) -> tuple[Metric, ...]:
         """Iterations a second of each kind (headline), and how far its runs lie apart."""
         rates = [
@@ -114,14 +118,17 @@ class CoreMark:
         ]
         return (*rates, *spreads, *FREQUENCIES)
 
+    @override
     def needs(self, parameters: CoreMarkParameters) -> Needs:
         """What builds it, and git for a clone."""
         return Needs(tools=(_MAKE, _CC) if parameters.checkout else (_MAKE, _CC, _GIT))
 
+    @override
     def expected_duration_s(self, parameters: CoreMarkParameters) -> float:
         """Builds and runs."""
         return len(parameters.kinds) * (3.0 + len(parameters.runs) * _USUAL_RUN_S)
 
+    @override
     async def prepare(self, site: Site, parameters: CoreMarkParameters) -> Endpoint | None:
         """A copy of the checkout (the user's own stays as it is), or a clone, whose core files are EEMBC's.
 
@@ -153,6 +160,7 @@ class CoreMark:
             )
         return None
 
+    @override
     async def run(self, site: Site, parameters: CoreMarkParameters) -> None:
         """Builds each kind as the editions did, and runs it.
 
@@ -174,6 +182,7 @@ class CoreMark:
                     done = await site.execute(machine, _raw(kind, number), Command(argv, timeout_s=_RUN_S))
                     done.require()
 
+    @override
     def parse(self, raw: RawOutput, parameters: CoreMarkParameters) -> list[Measurement]:
         """The mean of the runs of each kind.
 
@@ -192,8 +201,8 @@ class CoreMark:
         ]
         return found + frequencies(raw)
 
+    @override
     def notes(self, parameters: CoreMarkParameters) -> list[str]:
-        """See `HasNotes.notes`: the edition, and how it is built."""
         return [
             *preset_notes(parameters),
             "Built with the machine's own cc and EEMBC's flags (-O2); for versions, see Methods.",

@@ -7,16 +7,17 @@ for EEMBC's own code. Its numbers are comparable only between machines that ran 
 from typing import Literal
 
 from pydantic import Field, ValidationError
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.benchmarks.presets import Scaled, scale_notes
-from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import LOAD
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
 
 LABEL = "CoreMark-like kernel (Rust port), not an EEMBC score"
 _GRACE_S = 60.0
@@ -49,14 +50,16 @@ class _Line(Frozen):
     flags: str
 
 
-class CpuKernel:
+class CpuKernel(Benchmark):
     """See the module's text."""
 
     name = "cpu-kernel"
     version = 1
+    subject = Subject.CPU
     title = LABEL
     parameters = CpuKernelParameters
 
+    @override
     def metrics(self, parameters: CpuKernelParameters) -> tuple[Metric, ...]:
         """Iterations a second by one thread and by one a CPU."""
         del parameters
@@ -74,20 +77,18 @@ class CpuKernel:
         ]
         return (*rates, *FREQUENCIES)
 
+    @override
     def needs(self, parameters: CpuKernelParameters) -> Needs:
         """The load generator, which carries it."""
         del parameters
         return Needs(tools=(LOAD,))
 
+    @override
     def expected_duration_s(self, parameters: CpuKernelParameters) -> float:
         """Both kinds."""
         return len(_KINDS) * (parameters.run_s + 0.5)
 
-    async def prepare(self, site: Site, parameters: CpuKernelParameters) -> Endpoint | None:
-        """Nothing."""
-        del site, parameters
-        return None
-
+    @override
     async def run(self, site: Site, parameters: CpuKernelParameters) -> None:
         """One thread, then one on each CPU of the affinity mask.
 
@@ -103,6 +104,7 @@ class CpuKernel:
                 )
                 done.require()
 
+    @override
     def parse(self, raw: RawOutput, parameters: CpuKernelParameters) -> list[Measurement]:
         """Both rates.
 
@@ -118,8 +120,8 @@ class CpuKernel:
             *frequencies(raw),
         ]
 
+    @override
     def notes(self, parameters: CpuKernelParameters) -> list[str]:
-        """See `HasNotes.notes`: what it is not."""
         return [f"{LABEL}: compare it only with itself.", *scale_notes(parameters)]
 
 

@@ -9,15 +9,16 @@ import re
 from typing import Annotated, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.benchmarks.presets import AS_TUPLE, Scaled, scale_notes
-from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
 from nephoscope.parsers.text import DECIMAL, INTEGER, whole_lines
 
 _OPENSSL = Tool("openssl", "openssl", version_argv=("version",))
@@ -61,14 +62,16 @@ class OpensslSpeedParameters(Scaled):
         return [(algorithm, kind) for algorithm in self.algorithms for kind in self.kinds]
 
 
-class OpensslSpeed:
-    """See the module's text."""
+class OpensslSpeed(Benchmark):
+    """AES-256-GCM and SHA-256, by one process and by one for each CPU."""
 
     name = "openssl-speed"
+    subject = Subject.CPU
     version = 1
     title = "CPU throughput of encryption (openssl speed)"
     parameters = OpensslSpeedParameters
 
+    @override
     def metrics(self, parameters: OpensslSpeedParameters) -> tuple[Metric, ...]:
         """A rate for each block size; blocks of 16 KiB are the headline."""
         rates = [
@@ -87,20 +90,18 @@ class OpensslSpeed:
         ]
         return (*rates, *FREQUENCIES)
 
+    @override
     def needs(self, parameters: OpensslSpeedParameters) -> Needs:
         """The program alone."""
         del parameters
         return Needs(tools=(_OPENSSL,))
 
+    @override
     def expected_duration_s(self, parameters: OpensslSpeedParameters) -> float:
         """Each block size of each run."""
         return len(parameters.runs) * (len(_BLOCKS_BYTES) * parameters.run_s + 0.5)
 
-    async def prepare(self, site: Site, parameters: OpensslSpeedParameters) -> Endpoint | None:
-        """Nothing."""
-        del site, parameters
-        return None
-
+    @override
     async def run(self, site: Site, parameters: OpensslSpeedParameters) -> None:
         """One run after the other; a single process is one child too, so that all outputs have one form.
 
@@ -118,6 +119,7 @@ class OpensslSpeed:
                 done = await site.execute(machine, _raw(algorithm, kind), Command(argv, timeout_s=timeout_s))
                 done.require()
 
+    @override
     def parse(self, raw: RawOutput, parameters: OpensslSpeedParameters) -> list[Measurement]:
         """The rates of all processes together.
 
@@ -131,8 +133,8 @@ class OpensslSpeed:
         ]
         return rates + frequencies(raw)
 
+    @override
     def notes(self, parameters: OpensslSpeedParameters) -> list[str]:
-        """See `HasNotes.notes`."""
         return ["Compare rates of the same version of OpenSSL only.", *scale_notes(parameters)]
 
 

@@ -8,15 +8,16 @@ from statistics import fmean
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.cpu.frequency import FREQUENCIES, frequencies, frequency_watched
 from nephoscope.benchmarks.presets import Defect, EditionParameters, Preset, Presets, preset_notes, presets
-from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import CpuPhase, Direction, Measurement, Metric, Observations
+from nephoscope.model.subjects import Subject
 from nephoscope.parsers.stress_ng_yaml import StressNgMetrics, parse_stress_ng_yaml
 
 _STRESS_NG = Tool("stress-ng", "stress-ng")
@@ -62,15 +63,17 @@ class StressNgParameters(EditionParameters):
         return self.scaled(self.duration_s, least=1)
 
 
-class StressNg:
+class StressNg(Benchmark):
     """One stressor, once or some times."""
 
     name = "stress-ng"
     version = 1
+    subject = Subject.CPU
     resumable = True
     title = "CPU throughput (stress-ng)"
     parameters = StressNgParameters
 
+    @override
     def metrics(self, parameters: StressNgParameters) -> tuple[Metric, ...]:
         """Both rates: where they part, something else had the CPUs."""
         higher, unit = Direction.HIGHER, "bogo-ops/s"
@@ -108,20 +111,18 @@ class StressNg:
             *FREQUENCIES,
         )
 
+    @override
     def needs(self, parameters: StressNgParameters) -> Needs:
         """The program alone."""
         del parameters
         return Needs(tools=(_STRESS_NG,))
 
+    @override
     def expected_duration_s(self, parameters: StressNgParameters) -> float:
         """The stressor's time and a start."""
         return parameters.repeats * (parameters.run_s + 0.5)
 
-    async def prepare(self, site: Site, parameters: StressNgParameters) -> Endpoint | None:
-        """Nothing: a stressor starts from nothing."""
-        del site, parameters
-        return None
-
+    @override
     async def run(self, site: Site, parameters: StressNgParameters) -> None:
         """Runs the stressor on the first database machine; leaves a YAML file of each run in the raw folder.
 
@@ -147,6 +148,7 @@ class StressNg:
             done.require()
             await machine.remote.download(remote_yaml, site.raw_dir / f"{name}.yaml")
 
+    @override
     def parse(self, raw: RawOutput, parameters: StressNgParameters) -> list[Measurement]:
         """Reads the metrics of each run's YAML file; with several runs, their means.
 
@@ -165,6 +167,7 @@ class StressNg:
             if metric.name in runs[0]
         ] + frequencies(raw)
 
+    @override
     def observations(self, raw: RawOutput, parameters: StressNgParameters) -> Observations:
         """The CPU time that the workers of each run got; both stressors only compute.
 
@@ -174,8 +177,8 @@ class StressNg:
         phases = [_phase(_row(raw, name), parameters) for name in _runs(parameters)]
         return Observations(cpu_phases=[phase for phase in phases if phase is not None])
 
+    @override
     def notes(self, parameters: StressNgParameters) -> list[str]:
-        """See `HasNotes.notes`: the edition, and what differs from it."""
         return preset_notes(parameters)
 
 

@@ -8,8 +8,9 @@ from math import ceil
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.database.kv import Kv
 from nephoscope.benchmarks.database.oltp import OltpInsert, OltpReadWrite
 from nephoscope.benchmarks.database.point_select import PointSelect
@@ -28,6 +29,7 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.model.errors import DatabaseFailed, OutputUnreadable
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
+from nephoscope.model.subjects import Subject
 
 WORKLOADS: dict[str, LoadBenchmark] = {
     one.name: one for one in (PointSelect(), OltpInsert(), OltpReadWrite(), Tpcb(), Kv(), Ycsb())
@@ -165,37 +167,42 @@ class HighestLoadParameters(Frozen):
         )
 
 
-class HighestLoad:
+class HighestLoad(Benchmark):
     """See the module's text."""
 
     name = "highest-load"
     version = 3
+    subject = Subject.DATABASE
     title = "Highest sustainable load"
     parameters = HighestLoadParameters
 
+    @override
     def metrics(self, parameters: HighestLoadParameters) -> tuple[Metric, ...]:
-        """See `Benchmark.metrics`: the level found, the curve, and what the workload's benchmark says at that level."""
+        """The level found, the curve, and what the workload's benchmark says at that level."""
         return measurements.metrics(parameters.workload.metrics(parameters.at(1.0, 1.0)), parse_rule(parameters.rule))
 
+    @override
     def needs(self, parameters: HighestLoadParameters) -> Needs:
-        """See `Benchmark.needs`."""
         return parameters.workload.needs(parameters.closed())
 
+    @override
     def expected_duration_s(self, parameters: HighestLoadParameters) -> float:
-        """See `Benchmark.expected_duration_s`: of a server with a sharp limit."""
+        """Assumes a server with a sharp limit."""
         confirmation_s = parameters.for_ask(Ask(_USUAL_PER_S, Purpose.CONFIRM)).duration_s
         points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * confirmation_s
         between_s = parameters.ramp_s + parameters.settle_s + _START_S
         return float(points + (_USUAL_SHORT + _USUAL_LONG) * between_s)
 
+    @override
     def connections(self, site: Site, parameters: HighestLoadParameters) -> int:
-        """See `HasConnections.connections`."""
         return parameters.workload.connections(site, parameters.closed())
 
+    @override
     async def prepare(self, site: Site, parameters: HighestLoadParameters) -> Endpoint | None:
-        """See `Benchmark.prepare`: as the workload's own benchmark."""
+        """Prepares what the workload's own benchmark prepares."""
         return await parameters.workload.prepare(site, parameters.closed())
 
+    @override
     async def run(self, site: Site, parameters: HighestLoadParameters) -> None:
         """Measures level after level; each leaves `point-<number>.stdout`."""
         if site.endpoint is None:
@@ -216,8 +223,9 @@ class HighestLoad:
         state = begin(parameters.settings(_per_s(probe)))
         await trail.searched(site, state, measure, settle_s=parameters.settle_s, unit=_UNIT)
 
+    @override
     def parse(self, raw: RawOutput, parameters: HighestLoadParameters) -> list[Measurement]:
-        """See `Benchmark.parse`: the search is made again from the points that were measured."""
+        """Repeats the search from the points that were measured."""
         search = read_search(raw, parameters)
         ended, workload, rule = search.ended, parameters.workload, parse_rule(parameters.rule)
         found = [
@@ -232,10 +240,11 @@ class HighestLoad:
             found += [row for row in at_level if row.at_s is None]
         return found
 
+    @override
     def operations(
         self, raw: RawOutput, parameters: HighestLoadParameters, client_cpus: int | None
     ) -> OperationEvidence:
-        """See `HasOperations.operations`: of the points that the result rests on."""
+        """Counts the points that the result rests on."""
         search = read_search(raw, parameters)
         ended, workload = search.ended, parameters.workload
         calibration = trail.output_of(raw, CALIBRATION)
@@ -245,8 +254,8 @@ class HighestLoad:
         more = {"search": found, "sustained": sustained.sustained(raw)}
         return evidence.model_copy(update={**more, "requirements": [*evidence.requirements, *asked]})
 
+    @override
     def notes(self, parameters: HighestLoadParameters) -> list[str]:
-        """See `HasNotes.notes`: the rule."""
         rule = parse_rule(parameters.rule).text
         pace = f"Load is offered in an open loop ({parameters.pace})"
         return [

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
@@ -60,8 +61,8 @@ class Kv(PacedLoadBenchmark):
     kinds = MappingProxyType({"read": ("read",), "write": ("write",)})
     main_rate = ended_per_s("operations", title="reads and writes per second")
 
+    @override
     def data_set(self, parameters: Any) -> load_spec.KvWorkload:
-        """See `LoadBenchmark.data_set`."""
         return load_spec.KvWorkload(
             rows=parameters.rows,
             min_block_bytes=parameters.min_block_bytes,
@@ -69,8 +70,8 @@ class Kv(PacedLoadBenchmark):
             order=parameters.order,
         )
 
-    def workload(self, parameters: Any, clients: Any) -> load_spec.KvWorkload:  # noqa: ARG002
-        """See `LoadBenchmark.workload`."""
+    @override
+    def workload(self, parameters: Any, clients: Any) -> load_spec.KvWorkload:
         return self.data_set(parameters).model_copy(
             update={
                 "read_percent": parameters.read_percent,
@@ -81,18 +82,18 @@ class Kv(PacedLoadBenchmark):
             }
         )
 
+    @override
     def drawn(self, parameters: Any) -> tuple[str, ...]:
-        """See `PacedLoadBenchmark.drawn`."""
         shares = (parameters.read_percent, 100 - parameters.read_percent)
         return tuple(name for name, share in zip(OPERATIONS, shares, strict=True) if share > 0)
 
+    @override
     def fixture_bytes(self, parameters: Any) -> int:
-        """See `LoadBenchmark.fixture_bytes`."""
         value_bytes = (parameters.min_block_bytes + (parameters.max_block_bytes or parameters.min_block_bytes)) / 2
         return int(parameters.rows * (ROW_BYTES + value_bytes))
 
+    @override
     def notes(self, parameters: Any) -> list[str]:
-        """See `HasNotes.notes`: the pace, and what the values are."""
         least, most = parameters.min_block_bytes, parameters.max_block_bytes
         length = f"{least}" if most in (None, least) else f"{least} to {most}"
         rows = "1 row" if parameters.batch == 1 else f"{parameters.batch} rows"

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.database.tpcc import Tpcc, TpccParameters, headline
 from nephoscope.benchmarks.database.tpcc_rules import CR2020, CR2021, SPEC, TPCCBENCH, PassRule, requirements
 from nephoscope.benchmarks.load import output as load_output
@@ -28,6 +29,7 @@ from nephoscope.databases.base import Endpoint
 from nephoscope.model.errors import DatabaseFailed
 from nephoscope.model.frozen import Frozen, conflict
 from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement, SearchEvidence
+from nephoscope.model.subjects import Subject
 from nephoscope.model.units import SECONDS_PER_MINUTE
 
 RuleName = Literal["tpc-c", "tpccbench", "cloud-report-2020", "cloud-report-2021"]
@@ -141,36 +143,41 @@ class Observed:
         return Point(self.ask.level, self.ask.purpose, self.held, bool(self.signs), self.ask.level, self.disturbed)
 
 
-class MaxWarehouses:
+class MaxWarehouses(Benchmark):
     """See the module's text."""
 
     name = "max-warehouses"
     version = 3
+    subject = Subject.DATABASE
     title = "Most warehouses of TPC-C"
     parameters = MaxWarehousesParameters
     _tpcc = Tpcc()
 
+    @override
     def metrics(self, parameters: MaxWarehousesParameters) -> tuple[Metric, ...]:
-        """See `Benchmark.metrics`: the level found, the curve, and what `tpcc` says at that level."""
+        """The level found, the curve, and what `tpcc` says at that level."""
         return warehouses.metrics(self._tpcc.metrics(parameters.most), RULES[parameters.rule])
 
+    @override
     def needs(self, parameters: MaxWarehousesParameters) -> Needs:
-        """See `Benchmark.needs`."""
         return self._tpcc.needs(parameters.most)
 
+    @override
     def expected_duration_s(self, parameters: MaxWarehousesParameters) -> float:
-        """See `Benchmark.expected_duration_s`: of a server with a sharp limit."""
+        """Assumes a server with a sharp limit."""
         points = _USUAL_SHORT * parameters.point_s + _USUAL_LONG * parameters.confirmation_s
         return float(points + (_USUAL_SHORT + _USUAL_LONG) * (parameters.ramp_s + parameters.settle_s))
 
+    @override
     def connections(self, site: Site, parameters: MaxWarehousesParameters) -> int:
-        """See `HasConnections.connections`."""
         return self._tpcc.connections(site, parameters.most)
 
+    @override
     async def prepare(self, site: Site, parameters: MaxWarehousesParameters) -> Endpoint | None:
-        """See `Benchmark.prepare`: all warehouses, loaded once."""
+        """Loads all warehouses once."""
         return await self._tpcc.prepare(site, parameters.most)
 
+    @override
     async def run(self, site: Site, parameters: MaxWarehousesParameters) -> None:
         """Measures level after level; each leaves `point-<number>.stdout`."""
         if site.endpoint is None:
@@ -189,8 +196,9 @@ class MaxWarehouses:
 
         await trail.searched(site, begin(parameters.settings), measure, settle_s=parameters.settle_s, unit=_UNIT)
 
+    @override
     def parse(self, raw: RawOutput, parameters: MaxWarehousesParameters) -> list[Measurement]:
-        """See `Benchmark.parse`: the search is made again from the points that were measured."""
+        """Repeats the search from the points that were measured."""
         search = read_search(raw, parameters)
         ended, rule = search.ended, RULES[parameters.rule]
         points = [warehouses.CurvePoint(one.ask, one.point.passed, one.tpmc, one.output) for one in search.points]
@@ -205,10 +213,11 @@ class MaxWarehouses:
             found += [row for row in at_level if row.at_s is None]
         return found
 
+    @override
     def operations(
         self, raw: RawOutput, parameters: MaxWarehousesParameters, client_cpus: int | None
     ) -> OperationEvidence:
-        """See `HasOperations.operations`: of the points that the result rests on."""
+        """Counts the points that the result rests on."""
         search = read_search(raw, parameters)
         ended = search.ended
         joined = search.joined
@@ -217,8 +226,8 @@ class MaxWarehouses:
         more = {"search": found, "sustained": sustained.sustained(raw)}
         return evidence.model_copy(update={**more, "requirements": _asked(joined, RULES[parameters.rule])})
 
+    @override
     def notes(self, parameters: MaxWarehousesParameters) -> list[str]:
-        """See `HasNotes.notes`: the rule."""
         rule = RULES[parameters.rule]
         held = f"A level passes if {rule.text()} ({rule.source}), at most {ERRORS.percent} of transactions fail, and"
         loaded = (

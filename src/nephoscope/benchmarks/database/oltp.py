@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar
 
 from pydantic import Field
+from typing_extensions import override
 
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
@@ -46,12 +47,12 @@ class _Oltp(PacedLoadBenchmark):
 
     operation: ClassVar[str]
 
-    def drawn(self, parameters: Any) -> tuple[str, ...]:  # noqa: ARG002
-        """See `PacedLoadBenchmark.drawn`."""
+    @override
+    def drawn(self, parameters: Any) -> tuple[str, ...]:
         return (self.operation,)
 
+    @override
     def fixture_bytes(self, parameters: Any) -> int:
-        """See `LoadBenchmark.fixture_bytes`."""
         return int(parameters.tables) * int(parameters.rows) * ROW_BYTES
 
     def _tables_note(self, parameters: Any) -> str:
@@ -72,16 +73,17 @@ class OltpInsert(_Oltp):
     operation = "insert"
     main_rate = ended_per_s("inserts")
 
+    @override
     def data_set(self, parameters: Any) -> load_spec.OltpInsertWorkload:
-        """See `LoadBenchmark.data_set`: what is drawn later does not change it."""
+        """Does not depend on what is drawn later."""
         return load_spec.OltpInsertWorkload(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
 
-    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpInsertWorkload:  # noqa: ARG002
-        """See `LoadBenchmark.workload`."""
+    @override
+    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpInsertWorkload:
         return self.data_set(parameters).model_copy(update={"distribution": parameters.distribution})
 
+    @override
     def notes(self, parameters: Any) -> list[str]:
-        """See `HasNotes.notes`: the pace, and what is drawn."""
         return [parameters.pace_note("inserts"), self._tables_note(parameters)]
 
 
@@ -96,17 +98,18 @@ class OltpReadWrite(_Oltp):
     operation = "read_write"
     main_rate = ended_per_s("transactions")
 
+    @override
     def data_set(self, parameters: Any) -> load_spec.OltpReadWriteWorkload:
-        """See `LoadBenchmark.data_set`: what is drawn later does not change it."""
+        """Does not depend on what is drawn later."""
         return load_spec.OltpReadWriteWorkload(tables=parameters.tables, rows=parameters.rows, distribution="uniform")
 
-    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpReadWriteWorkload:  # noqa: ARG002
-        """See `LoadBenchmark.workload`."""
+    @override
+    def workload(self, parameters: Any, clients: Any) -> load_spec.OltpReadWriteWorkload:
         driven = {"distribution": parameters.distribution, "profile": parameters.profile}
         return self.data_set(parameters).model_copy(update=driven)
 
+    @override
     def notes(self, parameters: Any) -> list[str]:
-        """See `HasNotes.notes`: the pace, what is drawn, and how it is sent."""
         sent = {
             "chatty": "20 round trips per transaction, like sysbench.",
             "pipelined": "1 round trip per transaction, while sysbench has 20: not comparable with its numbers.",

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field
+from typing_extensions import override
 
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
@@ -34,18 +35,18 @@ class PointSelect(PacedLoadBenchmark):
     kinds = MappingProxyType({"read": ("point_select",)})
     main_rate = ended_per_s("selects", title="point selects per second")
 
+    @override
     def data_set(self, parameters: Any) -> load_spec.PointSelectWorkload:
-        """See `LoadBenchmark.data_set`."""
         return load_spec.PointSelectWorkload(rows=parameters.rows)
 
-    def drawn(self, parameters: Any) -> tuple[str, ...]:  # noqa: ARG002
-        """See `PacedLoadBenchmark.drawn`."""
+    @override
+    def drawn(self, parameters: Any) -> tuple[str, ...]:
         return ("point_select",)
 
+    @override
     def fixture_bytes(self, parameters: Any) -> int:
-        """See `LoadBenchmark.fixture_bytes`."""
         return int(parameters.rows) * ROW_BYTES
 
+    @override
     def notes(self, parameters: Any) -> list[str]:
-        """See `HasNotes.notes`: the pace."""
         return [parameters.pace_note("selects")]

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field
+from typing_extensions import override
 
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
@@ -41,24 +42,24 @@ class Tpcb(PacedLoadBenchmark):
     kinds = MappingProxyType({"write": ("deposit",)})
     main_rate = ended_per_s("transactions")
 
+    @override
     def data_set(self, parameters: Any) -> load_spec.TpcbWorkload:
-        """See `LoadBenchmark.data_set`."""
         return load_spec.TpcbWorkload(scale=parameters.scale)
 
-    def workload(self, parameters: Any, clients: Any) -> load_spec.TpcbWorkload:  # noqa: ARG002
-        """See `LoadBenchmark.workload`."""
+    @override
+    def workload(self, parameters: Any, clients: Any) -> load_spec.TpcbWorkload:
         return self.data_set(parameters).model_copy(update={"profile": parameters.profile})
 
-    def drawn(self, parameters: Any) -> tuple[str, ...]:  # noqa: ARG002
-        """See `PacedLoadBenchmark.drawn`."""
+    @override
+    def drawn(self, parameters: Any) -> tuple[str, ...]:
         return ("deposit",)
 
+    @override
     def fixture_bytes(self, parameters: Any) -> int:
-        """See `LoadBenchmark.fixture_bytes`."""
         return int(parameters.scale) * BRANCH_BYTES
 
+    @override
     def notes(self, parameters: Any) -> list[str]:
-        """See `HasNotes.notes`: the pace, the size, and how it is sent."""
         sent = {
             "chatty": "7 round trips per transaction, like pgbench.",
             "pipelined": "1 round trip per transaction, while pgbench has 7: not comparable with its numbers.",

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from nephoscope.benchmarks.base import Site
 from nephoscope.benchmarks.database.tpcc_editions import (
@@ -165,12 +166,13 @@ class Tpcc(LoadBenchmark):
     title = "TPC-C"
     parameters = TpccParameters
 
+    @override
     def data_set(self, parameters: Any) -> load_spec.TpccWorkload:
-        """See `LoadBenchmark.data_set`: profiles and waits share one."""
+        """Profiles and waits share one data set."""
         return load_spec.TpccWorkload(warehouses=parameters.warehouses)
 
+    @override
     def workload(self, parameters: Any, clients: Clients) -> load_spec.TpccWorkload:
-        """See `LoadBenchmark.workload`."""
         return load_spec.TpccWorkload(
             warehouses=parameters.warehouses,
             active_warehouses=clients.active_warehouses,
@@ -180,8 +182,9 @@ class Tpcc(LoadBenchmark):
             delivery=parameters.delivery,
         )
 
+    @override
     def clients(self, site: Site, parameters: Any) -> Clients:
-        """See `LoadBenchmark.clients`: by the edition's rules."""
+        """Follows the edition's rules."""
         machines = site.cluster.database
         return clients(
             parameters.edition,
@@ -196,12 +199,12 @@ class Tpcc(LoadBenchmark):
             configured_connections=site.connections,
         )
 
+    @override
     def fixture_bytes(self, parameters: Any) -> int:
-        """See `LoadBenchmark.fixture_bytes`."""
         return int(parameters.warehouses) * WAREHOUSE_BYTES
 
+    @override
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:
-        """See `Benchmark.metrics`."""
         paced = parameters.wait == "spec"
         defers = parameters.delivery == "deferred"
         operations = (*OPERATIONS, DEFERRED_OPERATION) if defers else OPERATIONS
@@ -217,6 +220,7 @@ class Tpcc(LoadBenchmark):
             *generator_metrics(paced=paced),
         )
 
+    @override
     def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
         """New-Orders per minute (or tpmC with its efficiencies), transactions per second, round trips per transaction.
 
@@ -245,6 +249,7 @@ class Tpcc(LoadBenchmark):
             )
         return found
 
+    @override
     def requirements(self, output: load_output.LoadOutput, parameters: Any) -> list[Requirement]:
         """The pass rule of the edition, or that of the specification; none when the number is not tpmC."""
         if not parameters.is_tpmc:
@@ -256,8 +261,8 @@ class Tpcc(LoadBenchmark):
             rule, tpmc=tpmc.value, active_warehouses=_active(output), responses=load_output.responses(output)
         )
 
+    @override
     def notes(self, parameters: Any) -> list[str]:
-        """See `HasNotes.notes`: how it was driven, what differs from its edition, why there is no efficiency."""
         waits = {"none": "no wait times", "spec": f"wait times of the specification x {parameters.wait_factor:g}"}
         found = [f"Profile {parameters.profile}; {waits[parameters.wait]}; Delivery {parameters.delivery}."]
         edition = EDITIONS.get(parameters.edition or "")

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.paced import PacedLoadBenchmark, ended_per_s
@@ -59,28 +60,29 @@ class Ycsb(PacedLoadBenchmark):
     kinds = MappingProxyType({"read": ("read", "scan"), "write": ("update", "insert", "read_modify_write")})
     main_rate = ended_per_s("operations")
 
+    @override
     def data_set(self, parameters: Any) -> load_spec.YcsbWorkload:
-        """See `LoadBenchmark.data_set`: the mix does not change what is loaded."""
+        """The mix does not change what is loaded."""
         return load_spec.YcsbWorkload(
             rows=parameters.rows, mix="a", fields=parameters.fields, field_bytes=parameters.field_bytes
         )
 
-    def workload(self, parameters: Any, clients: Any) -> load_spec.YcsbWorkload:  # noqa: ARG002
-        """See `LoadBenchmark.workload`."""
+    @override
+    def workload(self, parameters: Any, clients: Any) -> load_spec.YcsbWorkload:
         driven = {"mix": parameters.mix, "distribution": parameters.distribution}
         return self.data_set(parameters).model_copy(update=driven)
 
+    @override
     def drawn(self, parameters: Any) -> tuple[str, ...]:
-        """See `PacedLoadBenchmark.drawn`."""
         operations: tuple[str, ...] = OPERATIONS[parameters.mix]
         return operations
 
+    @override
     def fixture_bytes(self, parameters: Any) -> int:
-        """See `LoadBenchmark.fixture_bytes`."""
         return int(parameters.rows * (RECORD_BYTES + parameters.fields * (FIELD_BYTES + parameters.field_bytes)))
 
+    @override
     def notes(self, parameters: Any) -> list[str]:
-        """See `HasNotes.notes`: the pace, and what the records are."""
         drawn = parameters.distribution or ("latest" if parameters.mix == "d" else "zipfian")
         fields = "1 field" if parameters.fields == 1 else f"{parameters.fields} fields"
         records = (

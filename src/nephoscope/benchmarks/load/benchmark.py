@@ -2,11 +2,13 @@
 
 import contextlib
 import hashlib
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from typing_extensions import override
+
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.database.tpcc_editions import Clients
 from nephoscope.benchmarks.load import contract, shards
 from nephoscope.benchmarks.load import output as load_output
@@ -26,8 +28,8 @@ from nephoscope.model.errors import (
     ToolFailed,
     tool_failed,
 )
-from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Measurement, Metric, OperationEvidence, Requirement
+from nephoscope.model.records import Measurement, OperationEvidence, Requirement
+from nephoscope.model.subjects import Subject
 from nephoscope.model.units import MIB
 
 RUN = "load-run"
@@ -53,13 +55,10 @@ _COMPLETE = (contract.EXIT_FINISHED, contract.EXIT_RATE_NOT_KEPT, contract.EXIT_
 """Exit codes with complete data; the checks decide whether it is valid."""
 
 
-class LoadBenchmark(ABC):
+class LoadBenchmark(Benchmark):
     """A workload of the load generator on a database; stateless."""
 
-    name: ClassVar[str]
-    version: ClassVar[int]
-    title: ClassVar[str]
-    parameters: ClassVar[type[Frozen]]
+    subject = Subject.DATABASE
     kinds: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Its operations by what they do (`read`, `write`), as a rule may call them."""
 
@@ -70,10 +69,6 @@ class LoadBenchmark(ABC):
     @abstractmethod
     def fixture_bytes(self, parameters: Any) -> int:
         """Disk that the loaded data set needs."""
-
-    @abstractmethod
-    def metrics(self, parameters: Any) -> tuple[Metric, ...]:
-        """See `Benchmark.metrics`."""
 
     @abstractmethod
     def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
@@ -95,27 +90,28 @@ class LoadBenchmark(ABC):
         """What a method requires before it accepts the number."""
         return []
 
+    @override
     def connections(self, site: Site, parameters: Any) -> int:
-        """See `HasConnections.connections`."""
         found = self.clients(site, parameters)
         connections, machines = found.connections or site.connections, len(site.cluster.load_machines)
         for whole, what in ((connections, "connections"), (found.workers or 0, "workers")):
             shards.share(whole, machines, what)  # told before data is loaded
         return connections
 
+    @override
     def needs(self, parameters: Any) -> Needs:
-        """See `Benchmark.needs`: the template and one copy of it."""
+        """Disk for the template and one copy of it."""
         return Needs(
             tools=(LOAD,),
             users=lambda cluster: cluster.load_machines,
-            database=True,
             disk_bytes=2 * self.fixture_bytes(parameters),
         )
 
+    @override
     def expected_duration_s(self, parameters: Any) -> float:
-        """See `Benchmark.expected_duration_s`."""
         return float(parameters.ramp_s + parameters.duration_s) + _SET_UP_S
 
+    @override
     async def prepare(self, site: Site, parameters: Any) -> Endpoint | None:
         """Loads the data set when this database has none like it, gives the trial a fresh copy, calibrates on it."""
         if site.database is None or site.endpoint is None or not isinstance(site.database, HasFixtures):
@@ -174,6 +170,7 @@ class LoadBenchmark(ABC):
             duration_s=parameters.duration_s,
         )
 
+    @override
     async def run(self, site: Site, parameters: Any) -> None:
         """Drives the workload; raw output is `load-run.stdout`."""
         if site.endpoint is None:
@@ -206,8 +203,8 @@ class LoadBenchmark(ABC):
             raise _failure(completed)
         return completed
 
+    @override
     def parse(self, raw: RawOutput, parameters: Any) -> list[Measurement]:
-        """See `Benchmark.parse`."""
         return self.numbers(_read(raw, RUN), parameters)
 
     def numbers(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
@@ -226,8 +223,8 @@ class LoadBenchmark(ABC):
             found.append(load_row(OFFERED, output.finished.offered / output.measured_s))
         return found + saturation_measurements(output)
 
+    @override
     def operations(self, raw: RawOutput, parameters: Any, client_cpus: int | None) -> OperationEvidence:
-        """See `HasOperations.operations`."""
         calibration = _read(raw, CALIBRATION) if f"{CALIBRATION}.stdout" in raw else None
         return self.evidence(_read(raw, RUN), calibration, parameters, client_cpus)
 

@@ -4,6 +4,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from typing_extensions import override
+
 from nephoscope.benchmarks.load import output as load_output
 from nephoscope.benchmarks.load import spec as load_spec
 from nephoscope.benchmarks.load.benchmark import LoadBenchmark
@@ -34,13 +36,13 @@ class PacedLoadBenchmark(LoadBenchmark):
     def drawn(self, parameters: Any) -> Sequence[str]:
         """Its operations. At a rate that is given, the response time of the first ranks configurations."""
 
+    @override
     def pace(self, parameters: Any) -> load_spec.AnyPace:
-        """See `LoadBenchmark.pace`."""
         pace: load_spec.AnyPace = parameters.spec_pace()
         return pace
 
+    @override
     def metrics(self, parameters: Any) -> tuple[Metric, ...]:
-        """See `Benchmark.metrics`."""
         paced, drawn = parameters.pace != "closed", self.drawn(parameters)
         ranked = f"{drawn[0]}.response_p99"
         latency = tuple(
@@ -50,6 +52,7 @@ class PacedLoadBenchmark(LoadBenchmark):
         )
         return (self.main_rate.model_copy(update={"headline": not paced}), *latency, *generator_metrics(paced=paced))
 
+    @override
     def rates(self, output: load_output.LoadOutput, parameters: Any) -> list[Measurement]:
         """Operations per second."""
         return rate(self.main_rate, output, 1, *self.drawn(parameters))

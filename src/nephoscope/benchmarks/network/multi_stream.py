@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.network.editions import MULTI_STREAM, TcpParameters
 from nephoscope.benchmarks.network.ends import Ends, ends, serving, together, users
 from nephoscope.benchmarks.network.rates import (
@@ -28,10 +29,10 @@ from nephoscope.benchmarks.network.stream_search import STREAMS_PER_CPU, Level, 
 from nephoscope.benchmarks.network.tcp_streams import Plan
 from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
-from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
 
 _GRACE_S = 60.0
 _USUAL_LEVELS = 5
@@ -122,14 +123,16 @@ class Times:
     around_s: int
 
 
-class MultiStream:
+class MultiStream(Benchmark):
     """The search, then the measurement."""
 
     name = "multi-stream"
     version = 1
+    subject = Subject.NETWORK
     title = "Network throughput (many TCP streams)"
     parameters = MultiStreamParameters
 
+    @override
     def metrics(self, parameters: MultiStreamParameters) -> tuple[Metric, ...]:
         """Of the final measurement, how it was chosen, and of each level of the search."""
         higher = Direction.HIGHER
@@ -163,21 +166,19 @@ class MultiStream:
             ),
         )
 
+    @override
     def needs(self, parameters: MultiStreamParameters) -> Needs:
         """The tool, and another machine."""
         return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between), machines=2)
 
+    @override
     def expected_duration_s(self, parameters: MultiStreamParameters) -> float:
         """A search of a few levels and the final measurement."""
         times = parameters.times
         each_s = 2 * times.around_s + times.settle_s + 1.5
         return _USUAL_LEVELS * (each_s + times.window_s) + each_s + times.final_s
 
-    async def prepare(self, site: Site, parameters: MultiStreamParameters) -> Endpoint | None:
-        """Nothing."""
-        del site, parameters
-        return None
-
+    @override
     async def run(self, site: Site, parameters: MultiStreamParameters) -> None:
         """Searches, then measures.
 
@@ -199,6 +200,7 @@ class MultiStream:
                 site.progress(f"{streams} streams: {_mean(seconds) / 1e9:.3g} Gbit/s")
             await driver.level(_plan(parameters, search.best.streams, final=True), parameters.times.final_s)
 
+    @override
     def parse(self, raw: RawOutput, parameters: MultiStreamParameters) -> list[Measurement]:
         """Searches again in what was stored, and reads the final measurement.
 
@@ -219,8 +221,8 @@ class MultiStream:
             *(_level(level) for level in search.levels if level.streams <= MAX_REPORTED_STREAMS),
         ]
 
+    @override
     def notes(self, parameters: MultiStreamParameters) -> list[str]:
-        """See `HasNotes.notes`."""
         return preset_notes(parameters)
 
 

@@ -7,18 +7,19 @@ import math
 from typing import ClassVar, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES
 from nephoscope.benchmarks.network.editions import PING, NetworkParameters
 from nephoscope.benchmarks.network.ends import ends, users
 from nephoscope.benchmarks.network.settings import Record, settings
 from nephoscope.benchmarks.presets import Presets, preset_notes
-from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
 from nephoscope.parsers.ping import parse_ping
 
 _TOOL = Tool("ping", "iputils-ping", version_argv=("-V",))
@@ -49,14 +50,16 @@ class PingParameters(NetworkParameters):
         return max(1, round(self.run_s / self.interval_s))
 
 
-class Ping:
+class Ping(Benchmark):
     """One ping from client to server."""
 
     name = "ping"
     version = 1
+    subject = Subject.NETWORK
     title = "Network latency (ping)"
     parameters = PingParameters
 
+    @override
     def metrics(self, parameters: PingParameters) -> tuple[Metric, ...]:
         """The mean (headline; of each reply by time), its surroundings, and what was lost."""
         del parameters
@@ -76,19 +79,17 @@ class Ping:
             Metric(name="lost_share", unit="1", direction=lower, title="requests without a reply"),
         )
 
+    @override
     def needs(self, parameters: PingParameters) -> Needs:
         """ping, and another machine."""
         return Needs(tools=(_TOOL,), users=users(parameters.between), machines=2)
 
+    @override
     def expected_duration_s(self, parameters: PingParameters) -> float:
         """The requests and a start."""
         return parameters.count * parameters.interval_s + 0.5
 
-    async def prepare(self, site: Site, parameters: PingParameters) -> Endpoint | None:
-        """Nothing."""
-        del site, parameters
-        return None
-
+    @override
     async def run(self, site: Site, parameters: PingParameters) -> None:
         """Pings the server from the client.
 
@@ -104,6 +105,7 @@ class Ping:
             timeout_s = parameters.count * max(parameters.interval_s, 1.0) + _GRACE_S
             (await site.execute(client, _RAW, Command(argv, timeout_s=timeout_s))).require()
 
+    @override
     def parse(self, raw: RawOutput, parameters: PingParameters) -> list[Measurement]:
         """The replies, and what the statistics at their end say.
 
@@ -135,8 +137,8 @@ class Ping:
             for index, value in enumerate(log.replies_s, 1)
         ]
 
+    @override
     def notes(self, parameters: PingParameters) -> list[str]:
-        """See `HasNotes.notes`."""
         return preset_notes(parameters)
 
 

@@ -7,18 +7,19 @@ reports half of a round trip, which is doubled here.
 from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.histograms import MIN_BEYOND, QUANTILES
 from nephoscope.benchmarks.network.editions import REQUEST_RESPONSE, TcpParameters
 from nephoscope.benchmarks.network.ends import Server, ends, serving, users
 from nephoscope.benchmarks.network.settings import Record, settings
 from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
-from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Direction, Measurement, Metric
+from nephoscope.model.subjects import Subject
 from nephoscope.parsers.netperf import parse_netperf
 from nephoscope.parsers.sockperf import SockperfLatency, parse_sockperf
 
@@ -56,14 +57,16 @@ class RequestResponseParameters(TcpParameters):
         return self
 
 
-class RequestResponse:
+class RequestResponse(Benchmark):
     """One client, one connection, one message on its way at any moment."""
 
     name = "request-response"
     version = 1
+    subject = Subject.NETWORK
     title = "Network latency (TCP request and response)"
     parameters = RequestResponseParameters
 
+    @override
     def metrics(self, parameters: RequestResponseParameters) -> tuple[Metric, ...]:
         """The mean (headline), its surroundings and the rate."""
         del parameters
@@ -89,19 +92,17 @@ class RequestResponse:
             ),
         )
 
+    @override
     def needs(self, parameters: RequestResponseParameters) -> Needs:
         """The tool, and another machine."""
         return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between), machines=2)
 
+    @override
     def expected_duration_s(self, parameters: RequestResponseParameters) -> float:
         """The round trips and a start."""
         return parameters.run_s + 1.5
 
-    async def prepare(self, site: Site, parameters: RequestResponseParameters) -> Endpoint | None:
-        """Nothing."""
-        del site, parameters
-        return None
-
+    @override
     async def run(self, site: Site, parameters: RequestResponseParameters) -> None:
         """One client against one server.
 
@@ -124,6 +125,7 @@ class RequestResponse:
             )
         done.require()
 
+    @override
     def parse(self, raw: RawOutput, parameters: RequestResponseParameters) -> list[Measurement]:
         """What the client says.
 
@@ -138,8 +140,8 @@ class RequestResponse:
             if (value := values.get(metric.name)) is not None
         ]
 
+    @override
     def notes(self, parameters: RequestResponseParameters) -> list[str]:
-        """See `HasNotes.notes`."""
         return preset_notes(parameters)
 
 

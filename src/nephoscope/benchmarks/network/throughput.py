@@ -5,8 +5,9 @@ import time
 from typing import ClassVar, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.network.editions import THROUGHPUT, TcpParameters
 from nephoscope.benchmarks.network.ends import ends, serving, together, users
 from nephoscope.benchmarks.network.rates import per_second, throughput_measurements, throughput_metrics
@@ -14,10 +15,10 @@ from nephoscope.benchmarks.network.settings import RECORD, Record, settings
 from nephoscope.benchmarks.network.tcp_streams import Figures, Plan, Tool
 from nephoscope.benchmarks.network.tools import BY_NAME
 from nephoscope.benchmarks.presets import Presets, preset_notes
-from nephoscope.databases.base import Endpoint
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.records import Measurement, Metric
+from nephoscope.model.subjects import Subject
 
 _RAW = "throughput"
 _GRACE_S = 60.0
@@ -66,14 +67,16 @@ class ThroughputParameters(TcpParameters):
         return Plan(self.tool, _RAW, self.clients, self.port, block, netperf_test="OMNI")
 
 
-class Throughput:
+class Throughput(Benchmark):
     """Streams from all clients at once."""
 
     name = "throughput"
     version = 1
+    subject = Subject.NETWORK
     title = "Network throughput (TCP)"
     parameters = ThroughputParameters
 
+    @override
     def metrics(self, parameters: ThroughputParameters) -> tuple[Metric, ...]:
         """The sum over all clients."""
         whose = "the server counted" if parameters.figures == "server" else "the clients counted"
@@ -81,20 +84,18 @@ class Throughput:
             return throughput_metrics(f"mean over the seconds in which all clients sent: bits that {whose}")
         return throughput_metrics(f"bits that {whose} / running time measured by the tool, all clients together")
 
+    @override
     def needs(self, parameters: ThroughputParameters) -> Needs:
         """The tool, and the machines."""
         clients = parameters.clients
         return Needs(tools=(BY_NAME[parameters.tool],), users=users(parameters.between, clients), machines=1 + clients)
 
+    @override
     def expected_duration_s(self, parameters: ThroughputParameters) -> float:
         """The streams and a start."""
         return parameters.run_s + 1.5
 
-    async def prepare(self, site: Site, parameters: ThroughputParameters) -> Endpoint | None:
-        """Nothing."""
-        del site, parameters
-        return None
-
+    @override
     async def run(self, site: Site, parameters: ThroughputParameters) -> None:
         """One stream from each client, all begun at once.
 
@@ -120,6 +121,7 @@ class Throughput:
 
             await together(stream(index, client) for index, client in enumerate(found.clients, 1))
 
+    @override
     def parse(self, raw: RawOutput, parameters: ThroughputParameters) -> list[Measurement]:
         """The sum of the tool's own figures, and that of each second.
 
@@ -140,8 +142,8 @@ class Throughput:
             seconds, None if parameters.means_of_seconds else sum(stream.bits_per_s for stream in streams)
         )
 
+    @override
     def notes(self, parameters: ThroughputParameters) -> list[str]:
-        """See `HasNotes.notes`."""
         return preset_notes(parameters)
 
 

@@ -8,7 +8,9 @@ the disk. Sizes are passed to fio in plain bytes, because by default fio interpr
 import math
 from dataclasses import dataclass
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from typing_extensions import override
+
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.presets import preset_notes
 from nephoscope.benchmarks.storage.fio_jobs import FioJob, FioParameters
 from nephoscope.benchmarks.storage.fio_output import FURTHER_PERCENTILES, PERCENTILES, sides_of, the_job, values_of
@@ -18,6 +20,7 @@ from nephoscope.machines.remote import Command, Completed, MachineHandle
 from nephoscope.machines.tools import LSBLK, Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
+from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
 from nephoscope.parsers.fio import parse_fio_log
 
@@ -40,25 +43,29 @@ class _Target:
     """Bytes from its beginning."""
 
 
-class Fio:
+class Fio(Benchmark):
     """The jobs of a storage profile."""
 
     name = "fio"
     version = 1
+    subject = Subject.STORAGE
     resumable = True
     title = "Storage (fio)"
     parameters = FioParameters
 
+    @override
     def metrics(self, parameters: FioParameters) -> tuple[Metric, ...]:
         """Of every job: I/O rate (headline), bandwidth, latency; fsync latency where it syncs."""
         return tuple(metric for job in parameters.jobs for metric in _metrics_of(job))
 
+    @override
     def needs(self, parameters: FioParameters) -> Needs:
         """fio, and room for the file."""
         if parameters.raw_device:
             return Needs(tools=(_FIO, LSBLK))
         return Needs(tools=(_FIO,), disk_bytes=parameters.file_bytes)
 
+    @override
     def expected_duration_s(self, parameters: FioParameters) -> float:
         """The jobs' times and starts; writing the file, once per disk, is counted for every trial.
 
@@ -67,6 +74,7 @@ class Fio:
         layout_s = parameters.file_bytes / _USUAL_DISK_BYTES_PER_S
         return layout_s + sum(job.ramp_s + job.duration_s + 0.7 for job in parameters.runs)
 
+    @override
     async def prepare(self, site: Site, parameters: FioParameters) -> Endpoint | None:
         """Writes the file in full, unless an earlier trial did; fills a device each time.
 
@@ -96,6 +104,7 @@ class Fio:
             raise ToolFailed(f"{target.path} is not {target.size} bytes on the disk after fio wrote it")
         return None
 
+    @override
     async def run(self, site: Site, parameters: FioParameters) -> None:
         """One fio process per job, in the study's order, on the first database machine.
 
@@ -117,6 +126,7 @@ class Fio:
             _require(await site.execute(machine, _raw_name(job), Command(argv, timeout_s=timeout_s)))
             await machine.remote.download(log, site.raw_dir / _log_name(job))
 
+    @override
     def parse(self, raw: RawOutput, parameters: FioParameters) -> list[Measurement]:
         """Numbers of every job; a percentile with fewer than ten I/Os beyond it is left out.
 
@@ -137,6 +147,7 @@ class Fio:
             measurements += _each_second(raw.get(_log_name(job)), job)
         return measurements
 
+    @override
     def observations(self, raw: RawOutput, parameters: FioParameters) -> Observations:
         """What jobs that read say of their reads.
 
@@ -145,8 +156,8 @@ class Fio:
         """
         return Observations(reads=[_reads(raw, job) for job in parameters.runs if job.reads])
 
+    @override
     def notes(self, parameters: FioParameters) -> list[str]:
-        """See `HasNotes.notes`: the edition, what differs from it, and what was measured."""
         device = parameters.raw_device
         return preset_notes(parameters) + (
             [f"Measured on the raw device {device}, which was filled first."] if device else []

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
+from typing_extensions import override
 
-from nephoscope.benchmarks.base import Needs, RawOutput, Site
+from nephoscope.benchmarks.base import Benchmark, Needs, RawOutput, Site
 from nephoscope.benchmarks.presets import AS_TUPLE, Defect, EditionParameters, Preset, Presets, preset_notes, presets
 from nephoscope.databases.base import Endpoint
 from nephoscope.machines.memory_limit import MemoryGroup, memory_limited
@@ -21,6 +22,7 @@ from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import NoSpaceOnMachine, OutputUnreadable, ToolFailed
 from nephoscope.model.records import Direction, Measurement, Metric, Observations, Reads
+from nephoscope.model.subjects import Subject
 from nephoscope.model.units import KIB, MIB, SECTOR_BYTES
 from nephoscope.parsers.sysbench_fileio import FileioSection, parse_fileio_intervals, parse_fileio_run
 
@@ -130,14 +132,16 @@ class _Test:
         return f"sysbench-{self.name}"
 
 
-class SysbenchFileio:
+class SysbenchFileio(Benchmark):
     """See the module's text."""
 
     name = "sysbench-fileio"
     version = 1
+    subject = Subject.STORAGE
     title = "Storage through the page cache (sysbench fileio)"
     parameters = SysbenchFileioParameters
 
+    @override
     def metrics(self, parameters: SysbenchFileioParameters) -> tuple[Metric, ...]:
         """Of every test: I/O rate, bandwidth, latency. Ranked by the most threads of each kind."""
         most = max(parameters.threads)
@@ -145,16 +149,19 @@ class SysbenchFileio:
             metric for test in _tests(parameters) for metric in _metrics_of(test, headline=test.threads == most)
         )
 
+    @override
     def needs(self, parameters: SysbenchFileioParameters) -> Needs:
         """sysbench, and room for the files."""
         return Needs(tools=(_SYSBENCH,), disk_bytes=parameters.size_bytes("read"))
 
+    @override
     def expected_duration_s(self, parameters: SysbenchFileioParameters) -> float:
         """Tests with their pauses; writing the files, once per disk, is counted for every trial."""
         tests = len(parameters.tests) * len(parameters.threads)
         layout_s = parameters.size_bytes("read") / _USUAL_DISK_BYTES_PER_S
         return layout_s + tests * (parameters.run_s + _pause_s(parameters) + 0.3)
 
+    @override
     async def prepare(self, site: Site, parameters: SysbenchFileioParameters) -> Endpoint | None:
         """Writes the files, unless an earlier trial did.
 
@@ -184,6 +191,7 @@ class SysbenchFileio:
             raise ToolFailed(f"{folder} holds less than {size} bytes on the disk after sysbench wrote them")
         return None
 
+    @override
     async def run(self, site: Site, parameters: SysbenchFileioParameters) -> None:
         """Each kind of test with each number of threads, on the first database machine.
 
@@ -202,6 +210,7 @@ class SysbenchFileio:
                 done.require()
                 await asyncio.sleep(_pause_s(parameters))
 
+    @override
     def parse(self, raw: RawOutput, parameters: SysbenchFileioParameters) -> list[Measurement]:
         """Numbers of every test, and its I/O rate of each second.
 
@@ -226,6 +235,7 @@ class SysbenchFileio:
             found += _each_second(raw, test, section)
         return found
 
+    @override
     def observations(self, raw: RawOutput, parameters: SysbenchFileioParameters) -> Observations:
         """What is known of the reads: through the page cache, which the limit bounds.
 
@@ -248,8 +258,8 @@ class SysbenchFileio:
             ]
         )
 
+    @override
     def notes(self, parameters: SysbenchFileioParameters) -> list[str]:
-        """See `HasNotes.notes`: the edition, and what differs from it."""
         return preset_notes(parameters)
 
 

@@ -14,10 +14,21 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from typing_extensions import override
+
 from nephoscope.databases import upkeep
 from nephoscope.databases.aerospike import config, info, machines
 from nephoscope.databases.aerospike.config import Build, ServerLayout
-from nephoscope.databases.base import Endpoint, Upkeep
+from nephoscope.databases.base import (
+    Database,
+    Endpoint,
+    HasFixtures,
+    HasFootprint,
+    HasReplication,
+    HasSettings,
+    HasUpkeep,
+    Upkeep,
+)
 from nephoscope.databases.programs import find_program
 from nephoscope.machines.remote import Background, MachineHandle
 from nephoscope.model.errors import (
@@ -90,7 +101,7 @@ class _Servers:
         return f"{server.layout.fixtures}/{self.identity}/{name}.dat"
 
 
-class AerospikeDatabase:
+class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFootprint, HasSettings):
     """See the module's text. One instance serves one study."""
 
     name = "aerospike"
@@ -101,8 +112,9 @@ class AerospikeDatabase:
 
     # Database
 
+    @override
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        """See `Database.start`: empty, one cluster, nothing to migrate.
+        """Starts empty servers and waits until they are one cluster with nothing to migrate.
 
         Raises:
             InputError: `binary` is no file, something uses the device, or the edition cannot do what is asked.
@@ -152,8 +164,9 @@ class AerospikeDatabase:
             )
         return found
 
+    @override
     async def stop(self, cluster: Cluster) -> None:
-        """See `Database.stop`.
+        """Takes every server down.
 
         Raises:
             DatabaseFailed: a server had to be killed.
@@ -165,22 +178,25 @@ class AerospikeDatabase:
 
     # HasFixtures
 
-    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:  # noqa: ARG002
-        """See `HasFixtures.has_fixture`; never on a device."""
+    @override
+    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
+        """Always false on a raw device."""
         servers = self._running[cluster.key]
         if not servers.keeps_data:
             return False
         there = [await machines.exists(one.machine, servers.fixture(one, fixture)) for one in servers.each]
         return all(there)
 
-    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:  # noqa: ARG002
-        """See `HasFixtures.create_fixture`: empty servers, started anew."""
+    @override
+    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
+        """Restarts the servers with no data."""
         await self._pause(cluster)
         await self._begin_anew(cluster, START_TIMEOUT_S)
         return endpoint
 
-    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:  # noqa: ARG002
-        """See `HasFixtures.seal_fixture`: copies of stopped servers' files; `clone_fixture` starts them again."""
+    @override
+    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
+        """Stops the servers and copies their files; `clone_fixture` starts them again."""
         await self._until_whole(cluster)
         servers = self._running[cluster.key]
         if servers.keeps_data:
@@ -189,8 +205,9 @@ class AerospikeDatabase:
                 servers, lambda one: machines.copy(one.machine, one.layout.file, servers.fixture(one, fixture))
             )
 
+    @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        """See `HasFixtures.clone_fixture`: the servers are started anew, each with its copy. On a device: as loaded."""
+        """Restarts each server with its copy; a raw device stays as it was loaded."""
         servers = self._running[cluster.key]
         if servers.keeps_data:
             await self._pause(cluster)
@@ -199,14 +216,16 @@ class AerospikeDatabase:
 
     # HasFootprint
 
-    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:  # noqa: ARG002
-        """See `HasFootprint.disk_bytes`: nothing beside a raw device."""
+    @override
+    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
+        """Nothing in the data folder when it has a raw device."""
         return data_bytes if config.own_of(settings).device is None else 0
 
     # HasSettings
 
-    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:  # noqa: ARG002
-        """See `HasSettings.settings`: of the first server, without secrets and paths; servers, copies, durability."""
+    @override
+    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+        """Those of the first server, without secrets and paths; also servers, copies and durability."""
         servers = self._running[cluster.key]
         answered = await machines.ask(servers.each[0].machine, info.config_commands(servers.namespace))
         own, count = config.own_of(servers.settings), len(servers.each)
@@ -215,8 +234,9 @@ class AerospikeDatabase:
 
     # HasReplication
 
+    @override
     async def replication(self, cluster: Cluster) -> dict[str, str]:
-        """See `HasReplication.replication`: of each server, what would make a trial none had it changed meanwhile."""
+        """Of each server, what would invalidate a trial if it changed."""
         servers = self._running.get(cluster.key)
         if servers is None:
             return {}
@@ -226,8 +246,9 @@ class AerospikeDatabase:
 
     # HasUpkeep
 
-    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:  # noqa: ARG002
-        """See `HasUpkeep.upkeep`: of all servers together, free space of the one that has least."""
+    @override
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
+        """Sums over all servers; free space of the one that has least."""
         servers = self._running[cluster.key]
         commands = info.upkeep_commands(servers.namespace)
         found = await _of_each(servers, lambda one: machines.ask(one.machine, commands))

@@ -17,8 +17,20 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
+from typing_extensions import override
+
 from nephoscope.databases import upkeep
-from nephoscope.databases.base import Endpoint, Upkeep
+from nephoscope.databases.base import (
+    CanAttach,
+    Database,
+    Endpoint,
+    HasFixtures,
+    HasFootprint,
+    HasReplication,
+    HasSettings,
+    HasUpkeep,
+    Upkeep,
+)
 from nephoscope.databases.cockroachdb import commands
 from nephoscope.databases.cockroachdb.commands import Layout, Manner, Replication
 from nephoscope.databases.cockroachdb.machines import (
@@ -73,7 +85,7 @@ class _Servers:
     processes: tuple[Background, ...] = ()
 
 
-class CockroachDatabase:
+class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplication, HasFootprint, HasSettings):
     """See the module's text. One instance serves one study."""
 
     name = "cockroachdb"
@@ -83,8 +95,9 @@ class CockroachDatabase:
 
     # Database
 
+    @override
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        """See `Database.start`: with its settings made, and every range in all its copies.
+        """Starts the servers, applies settings, and waits until every range has all its copies.
 
         Raises:
             InputError: `binary` is no file.
@@ -124,8 +137,9 @@ class CockroachDatabase:
 
     # CanAttach
 
+    @override
     async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        """See `CanAttach.attach`: servers on machines that outlived the controller."""
+        """Finds servers on machines that outlived the controller."""
         if isinstance(cluster.database[0].remote, LocalRemote):
             raise TargetLost("a server on this machine ends with its controller")
         try:
@@ -139,8 +153,9 @@ class CockroachDatabase:
             raise TargetLost(f"CockroachDB of {cluster.key} is no longer running: {error.message}") from error
         return _endpoint(cluster, settings, layouts[0], tag)
 
+    @override
     async def stop(self, cluster: Cluster) -> None:
-        """See `Database.stop`; their logs and their last word on replication come here first."""
+        """Fetches logs and the state of replication, then stops the servers."""
         servers = self._running.pop(cluster.key, None)
         if servers is None:
             return
@@ -161,14 +176,16 @@ class CockroachDatabase:
 
     # HasFootprint
 
-    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:  # noqa: ARG002
-        """See `HasFootprint.disk_bytes`: three copies on all machines together."""
+    @override
+    def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
+        """Three copies, spread over all machines."""
         return int(DISK_SHARE * data_bytes * min(1.0, COPIES / machines))
 
     # HasFixtures
 
-    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:  # noqa: ARG002
-        """See `HasFixtures.has_fixture`: a backup that was not finished is none."""
+    @override
+    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
+        """An unfinished backup does not count."""
         try:
             said = await self._sql(cluster, f"SHOW BACKUPS IN {self._place(cluster, fixture)}")
         except ToolFailed as error:
@@ -177,20 +194,22 @@ class CockroachDatabase:
             raise
         return bool(commands.rows(said))
 
+    @override
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        """See `HasFixtures.create_fixture`."""
         await self._drop(cluster, fixture)
         await self._sql(cluster, f"CREATE DATABASE {fixture}")
         return _with_database(endpoint, fixture)
 
-    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:  # noqa: ARG002
-        """See `HasFixtures.seal_fixture`: what was loaded is a backup now, and no database any more."""
+    @override
+    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
+        """Turns what was loaded into a backup and drops the database."""
         place = self._place(cluster, fixture)
         await self._sql(cluster, f"BACKUP DATABASE {fixture} INTO {place}", timeout_s=COPY_TIMEOUT_S)
         await self._drop(cluster, fixture)
 
+    @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        """See `HasFixtures.clone_fixture`: restored, with all its copies."""
+        """Restores the backup and waits for all its copies."""
         await self._drop(cluster, TRIAL_DATABASE)
         statement = (
             f"RESTORE DATABASE {fixture} FROM LATEST IN {self._place(cluster, fixture)} "
@@ -202,8 +221,9 @@ class CockroachDatabase:
 
     # HasSettings
 
-    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:  # noqa: ARG002
-        """See `HasSettings.settings`: those that somebody made, start flags, replication; a log has them all."""
+    @override
+    async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
+        """Changed settings, start flags and replication; the log has all settings."""
         servers = self._running[cluster.key]
         said = await self._sql(cluster, "SHOW ALL CLUSTER SETTINGS")
         in_force = commands.settings_in_force(said)
@@ -220,12 +240,14 @@ class CockroachDatabase:
 
     # HasUpkeep
 
-    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:  # noqa: ARG002
-        """See `HasUpkeep.upkeep`: free space alone; each server keeps log and cache to itself."""
+    @override
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
+        """Free space only: servers do not report log and cache."""
         return Upkeep(free_bytes=await upkeep.free_bytes(cluster))
 
     # how
 
+    @override
     async def replication(self, cluster: Cluster) -> dict[str, str]:
         """What each server reports about its replicas, by name and in words; empty if there is only one copy."""
         if len(cluster.database) == 1:

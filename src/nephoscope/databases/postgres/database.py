@@ -15,8 +15,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
+from typing_extensions import override
+
 from nephoscope.databases import upkeep
-from nephoscope.databases.base import Endpoint, Upkeep
+from nephoscope.databases.base import (
+    CanAttach,
+    Database,
+    Endpoint,
+    HasFixtures,
+    HasFootprint,
+    HasReplication,
+    HasSettings,
+    HasUpkeep,
+    Upkeep,
+)
 from nephoscope.databases.postgres import remote as postgres_remote
 from nephoscope.databases.postgres.binaries import Binaries, as_server_user, major_version
 from nephoscope.databases.postgres.folder import STOP_TIMEOUT_S, USER, ServerFolder, end_predecessors, prepare
@@ -60,7 +72,7 @@ DEFAULT_SETTINGS: Mapping[str, str] = {
 }
 
 
-class PostgresDatabase:
+class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplication, HasFootprint, HasSettings):
     """See the module's text. One instance serves one study."""
 
     name = "postgres"
@@ -78,8 +90,8 @@ class PostgresDatabase:
 
     # Database
 
+    @override
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        """See `Database.start`."""
         if settings.dsn is not None:
             return await self._reach_users_server(cluster, settings)
         machine = cluster.database[0]
@@ -109,8 +121,9 @@ class PostgresDatabase:
 
     # CanAttach
 
+    @override
     async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        """See `CanAttach.attach`: a server of the user's, or those of ours on machines that outlived the controller."""
+        """Finds the user's server, or ours on machines that outlived the controller."""
         if settings.dsn is not None:
             self._copies[cluster.key] = await self._reach_users_server(cluster, settings)
             return self._copies[cluster.key]
@@ -128,16 +141,18 @@ class PostgresDatabase:
 
     # HasReplication
 
+    @override
     async def replication(self, cluster: Cluster) -> dict[str, str]:
-        """See `HasReplication.replication`: standbys of ours, as the primary sees them."""
+        """Our standbys, as the primary sees them."""
         endpoint = self._primaries.get(cluster.key)
         if endpoint is None:
             return {}
         found: dict[str, str] = json.loads(await self._sql(cluster, endpoint, postgres_remote.REPLICATION))
         return {f"standby {name}": state for name, state in found.items()}
 
+    @override
     async def stop(self, cluster: Cluster) -> None:
-        """See `Database.stop`; on a server of the user's, drops the last trial's copy.
+        """Stops our servers; on a user's server, drops the last trial's copy.
 
         Raises:
             DatabaseFailed: the server had to be killed; the next one recovers as after a crash.
@@ -162,32 +177,33 @@ class PostgresDatabase:
 
     # HasFootprint
 
+    @override
     def disk_bytes(self, settings: DatabaseSettings, data_bytes: int, machines: int) -> int:
-        """See `HasFootprint.disk_bytes`: with the write-ahead log of a server of ours, primary or standby."""
+        """Includes the write-ahead log of our servers, primary or standby."""
         if settings.dsn is not None:
             return data_bytes
         return data_bytes + log_bytes({**(FOR_STANDBYS if machines > 1 else {}), **_options(settings)})
 
     # HasFixtures
 
+    @override
     async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
-        """See `HasFixtures.has_fixture`."""
         templates = await self._sql(cluster, endpoint, "SELECT datname FROM pg_database WHERE datistemplate")
         return fixture in templates.splitlines()
 
+    @override
     async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        """See `HasFixtures.create_fixture`."""
         await self._sql(cluster, endpoint, _drop(fixture), timeout_s=COPY_TIMEOUT_S)
         await self._sql(cluster, endpoint, f"CREATE DATABASE {fixture} TEMPLATE template0")
         return _with_database(endpoint, fixture)
 
+    @override
     async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
-        """See `HasFixtures.seal_fixture`."""
         await self._sql(cluster, endpoint, "CHECKPOINT", timeout_s=COPY_TIMEOUT_S)
         await self._sql(cluster, endpoint, f"ALTER DATABASE {fixture} IS_TEMPLATE true ALLOW_CONNECTIONS false")
 
+    @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        """See `HasFixtures.clone_fixture`."""
         copy = _copy_name(cluster)
         if endpoint.origin == "user":
             self._copies[cluster.key] = endpoint
@@ -200,15 +216,17 @@ class PostgresDatabase:
 
     # HasSettings
 
+    @override
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """See `HasSettings.settings`: everything not at its default that is no secret; see `stored_settings`."""
+        """Everything that is neither at its default nor secret; see `stored_settings`."""
         stored = stored_settings(await self._sql(cluster, endpoint, STATEMENT), endpoint.origin)
         return {**stored, **await self.replication(cluster)}
 
     # HasUpkeep
 
+    @override
     async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
-        """See `HasUpkeep.upkeep`; of a server of the user's, the disk is not ours to look at."""
+        """The disk of a user's server is not looked at."""
         free = await upkeep.free_bytes(cluster) if endpoint.origin != "user" else None
         return upkeep.of_postgres(await self._sql(cluster, endpoint, upkeep.POSTGRES), free)
 

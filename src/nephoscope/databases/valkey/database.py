@@ -18,8 +18,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from typing_extensions import override
+
 from nephoscope.databases import upkeep
-from nephoscope.databases.base import Endpoint, Upkeep
+from nephoscope.databases.base import Database, Endpoint, HasFixtures, HasSettings, HasUpkeep, Upkeep
 from nephoscope.databases.valkey import cluster as valkey_cluster
 from nephoscope.databases.valkey.binaries import ValkeyBinaries, binaries_on
 from nephoscope.machines.local import LocalRemote
@@ -63,7 +65,7 @@ class _Server:
         return f"{self.folder}/fixtures/{name}.rdb"
 
 
-class ValkeyDatabase:
+class ValkeyDatabase(Database, HasFixtures, HasUpkeep, HasSettings):
     """See the module's text. One instance serves one study."""
 
     name = "valkey"
@@ -77,8 +79,8 @@ class ValkeyDatabase:
 
     # Database
 
+    @override
     async def start(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
-        """See `Database.start`."""
         if settings.dsn is not None:
             raise InputError(
                 f"configuration {cluster.key} names your own server, but a trial would empty it",
@@ -100,8 +102,9 @@ class ValkeyDatabase:
         """See `HasServer.server_here`."""
         return self._find().server
 
+    @override
     async def stop(self, cluster: Cluster) -> None:
-        """See `Database.stop`.
+        """Takes every server down.
 
         Raises:
             DatabaseFailed: a server had to be killed.
@@ -117,30 +120,32 @@ class ValkeyDatabase:
 
     # HasFixtures
 
-    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:  # noqa: ARG002
-        """See `HasFixtures.has_fixture`."""
+    @override
+    async def has_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> bool:
         for server in self._running[cluster.key]:
             there = ["test", "-e", server.fixture(fixture)]
             if (await server.machine.remote.execute(Command(there, timeout_s=30, pinned=False))).exit_code != 0:
                 return False
         return True
 
-    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:  # noqa: ARG002
-        """See `HasFixtures.create_fixture`."""
+    @override
+    async def create_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
         for server in self._running[cluster.key]:
             await self._command(cluster, server.endpoint, "FLUSHALL", "SYNC", timeout_s=_SAVE_TIMEOUT_S)
         return endpoint
 
-    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:  # noqa: ARG002
-        """See `HasFixtures.seal_fixture`: a snapshot of each server, whose name commits it."""
+    @override
+    async def seal_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> None:
+        """Takes a snapshot of each server; the rename commits it."""
         for server in self._running[cluster.key]:
             await self._command(cluster, server.endpoint, "SAVE", timeout_s=_SAVE_TIMEOUT_S)
             path, machine = server.fixture(fixture), server.machine
             await _execute(machine, ["cp", "--", f"{server.folder}/dump.rdb", f"{path}.part"])
             await _execute(machine, ["mv", "--", f"{path}.part", path])
 
+    @override
     async def clone_fixture(self, cluster: Cluster, endpoint: Endpoint, fixture: str) -> Endpoint:
-        """See `HasFixtures.clone_fixture`: the servers are started anew, each with its snapshot."""
+        """Restarts each server with its snapshot."""
         servers = list(self._running[cluster.key])
         await self.stop(cluster)
         self._running[cluster.key] = []
@@ -152,16 +157,18 @@ class ValkeyDatabase:
 
     # HasSettings
 
+    @override
     async def settings(self, cluster: Cluster, endpoint: Endpoint) -> dict[str, str]:
-        """See `HasSettings.settings`: of the first server, but secrets and places of the machine; and how many."""
+        """Those of the first server, without secrets and paths; also how many servers there are."""
         said = json.loads(await self._command(cluster, endpoint, "--json", "CONFIG", "GET", "*"))
         found = {name: str(said[name]) for name in sorted(said) if not any(part in name for part in _NOT_STORED)}
         return found | ({"masters": str(len(self._running[cluster.key]))} if endpoint.sharded else {})
 
     # HasUpkeep
 
-    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:  # noqa: ARG002
-        """See `HasUpkeep.upkeep`; of all servers together. Its data set is its memory: there is no cache to miss."""
+    @override
+    async def upkeep(self, cluster: Cluster, endpoint: Endpoint) -> Upkeep:
+        """Sums over all servers. The data set is in memory, so there is no cache to miss."""
         free, found = await upkeep.free_bytes(cluster), []
         for server in self._running[cluster.key]:
             said = await self._command(cluster, server.endpoint, "INFO", "persistence")

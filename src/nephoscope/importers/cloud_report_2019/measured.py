@@ -4,6 +4,7 @@ from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Verdict
+from nephoscope.model.subjects import Subject
 from nephoscope.parsers.iperf2 import Iperf
 from nephoscope.parsers.ping import Ping
 from nephoscope.parsers.stress_ng import StressNgLog
@@ -16,6 +17,7 @@ class ImportedMeasurement(Frozen):
     """One number of a log."""
 
     tool: str
+    subject: Subject
     metric: str
     unit: str
     direction: Direction
@@ -30,7 +32,14 @@ class ImportedMeasurement(Frozen):
 def cpu_measurements(log: StressNgLog) -> list[ImportedMeasurement]:
     """Bogo operations, as the benchmark `stress-ng` names them, and effective CPUs."""
     return [
-        ImportedMeasurement(tool=f"stress-ng {row.stressor}", metric=metric, unit=unit, direction=_UP, value=value)
+        ImportedMeasurement(
+            tool=f"stress-ng {row.stressor}",
+            subject=Subject.CPU,
+            metric=metric,
+            unit=unit,
+            direction=_UP,
+            value=value,
+        )
         for row in log.rows
         for metric, unit, value in (
             ("bogo_ops_per_s", "1/s", row.per_second),
@@ -52,7 +61,9 @@ def ping_measurements(ping: Ping) -> list[ImportedMeasurement]:
         if ping.times.deviation_s is not None:
             values["round_trip_deviation"] = ("s", ping.times.deviation_s)
     return [
-        ImportedMeasurement(tool="ping", metric=metric, unit=unit, direction=_DOWN, value=value)
+        ImportedMeasurement(
+            tool="ping", subject=Subject.NETWORK, metric=metric, unit=unit, direction=_DOWN, value=value
+        )
         for metric, (unit, value) in values.items()
     ]
 
@@ -61,7 +72,15 @@ def throughput_measurements(iperf: Iperf) -> list[ImportedMeasurement]:
     """The rate of the whole, and of each interval."""
     rates = [(None, iperf.whole.bits_per_s), *((row.end_s, row.bits_per_s) for row in iperf.intervals)]
     return [
-        ImportedMeasurement(tool="iperf", metric="sent_bits_per_s", unit="bit/s", direction=_UP, at_s=at_s, value=rate)
+        ImportedMeasurement(
+            tool="iperf",
+            subject=Subject.NETWORK,
+            metric="sent_bits_per_s",
+            unit="bit/s",
+            direction=_UP,
+            at_s=at_s,
+            value=rate,
+        )
         for at_s, rate in rates
     ]
 
@@ -70,8 +89,16 @@ def load_measurements(load: FileioLoad) -> list[ImportedMeasurement]:
     """The rate of `prepare`; nothing when it wrote nothing."""
     if load.bytes_per_s is None:
         return []
-    tool, metric = "sysbench fileio prepare", "written_bytes_per_s"
-    return [ImportedMeasurement(tool=tool, metric=metric, unit="B/s", direction=_UP, value=load.bytes_per_s)]
+    return [
+        ImportedMeasurement(
+            tool="sysbench fileio prepare",
+            subject=Subject.STORAGE,
+            metric="written_bytes_per_s",
+            unit="B/s",
+            direction=_UP,
+            value=load.bytes_per_s,
+        )
+    ]
 
 
 def section_measurements(section: FileioSection, own: Verdict | None) -> list[ImportedMeasurement]:
@@ -86,6 +113,7 @@ def section_measurements(section: FileioSection, own: Verdict | None) -> list[Im
     return [
         ImportedMeasurement(
             tool=f"sysbench fileio {section.mode}",
+            subject=Subject.STORAGE,
             metric=metric,
             unit=unit,
             direction=direction,

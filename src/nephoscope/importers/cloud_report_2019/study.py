@@ -114,7 +114,9 @@ def _raw(folder: Path, benchmark: str) -> dict[str, bytes]:
 
 
 def _benchmarks(trials: Iterable[ImportedTrial], measured: Iterable[ImportedMeasurement]) -> list[ImportedBenchmark]:
-    directions = {one.metric: one.direction for one in measured}
+    found = list(measured)
+    directions = {one.metric: one.direction for one in found}
+    subjects = {safe_name(one.tool): one.subject for one in found}
     metrics: dict[str, dict[str, Metric]] = defaultdict(dict)
     for trial in trials:
         for one in trial.measurements:
@@ -128,7 +130,10 @@ def _benchmarks(trials: Iterable[ImportedTrial], measured: Iterable[ImportedMeas
             )
     return [
         ImportedBenchmark(
-            name=name, title=name.replace("-", " "), metrics=[many[key] for key in sorted(many, key=_parted)]
+            name=name,
+            subject=subjects[name],
+            title=name.replace("-", " "),
+            metrics=[many[key] for key in sorted(many, key=_parted)],
         )
         for name, many in sorted(metrics.items())
     ]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from nephoscope.importers.imported import ImportedTrial
 from nephoscope.model.records import Direction, ImportedBenchmark, Measurement, Metric
+from nephoscope.model.subjects import Subject
 
 FORMAT = "spare-cores"
 LICENCE = "CC BY-SA 4.0, Spare Cores"
@@ -24,6 +25,7 @@ _UP = Direction.HIGHER
 CORES_BENCHMARK = ImportedBenchmark(
     name=CORES,
     title="stress-ng by number of workers (integer divisions, according to Spare Cores)",
+    subject=Subject.CPU,
     metrics=[
         Metric(
             name="bogo_ops_per_s",
@@ -51,6 +53,7 @@ def redis_benchmark(trials: Sequence[ImportedTrial]) -> ImportedBenchmark:
     depths = {int(name.rpartition("_")[2]) for name in names}
     return ImportedBenchmark(
         name=REDIS,
+        subject=Subject.DATABASE,
         title="Redis SET by depth of the pipeline",
         metrics=[
             Metric(

@@ -7,6 +7,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from typing_extensions import override
+
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, InputError, NephoscopeError, ToolMissing
 from nephoscope.providers.aws.errors import GONE, IN_USE, THERE, NotAllowed, of_code
 from nephoscope.providers.aws.plan import (
@@ -22,7 +24,7 @@ from nephoscope.providers.aws.plan import (
     placement_call,
 )
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder, RoleOrder
-from nephoscope.providers.cloud.provider import Clock, CloudMachine, MadeOnce, patiently
+from nephoscope.providers.cloud.provider import Clock, Cloud, CloudMachine, MadeOnce, patiently
 
 ClientOf = Callable[[str | None], Any]
 """The EC2 client of a region; `None`: the environment's region."""
@@ -34,7 +36,7 @@ _INSTALL = "pip install 'nephoscope[aws]'"
 _ALIVE = ["pending", "running", "stopping", "stopped"]
 
 
-class AwsCloud:
+class AwsCloud(Cloud):
     """See `Cloud`."""
 
     name = "aws"
@@ -52,9 +54,8 @@ class AwsCloud:
         self._regions = tuple(regions) if regions else None
         self._seen_in: dict[str, str] = {}
 
+    @override
     async def clusters(self, study: str) -> list[str]:
-        """See `Cloud.clusters`."""
-
         async def of(region: str) -> set[str]:
             instances = {"instance-state-name": _ALIVE}
             resources = [*await self._instances(region, STUDY, study, instances)]
@@ -64,13 +65,13 @@ class AwsCloud:
 
         return sorted(set().union(*await self._everywhere(of)))
 
+    @override
     async def machines(self, key: str, region: str) -> list[CloudMachine]:
-        """See `Cloud.machines`."""
         self._seen_in[key] = region
         return [machine_of(one) for one in await self._instances(region, CLUSTER, key)]
 
+    @override
     async def make(self, order: ClusterOrder) -> None:
-        """See `Cloud.make`."""
         region = order.region
         self._seen_in[order.key] = region
         made = await self._send(region, group_call(order, await self._vpc(order)), fine=THERE)
@@ -87,8 +88,8 @@ class AwsCloud:
         for role in order.roles:
             await self._send(region, machines_call(order, role, group, await self._cores(order, role)))
 
+    @override
     async def unmake(self, key: str) -> None:
-        """See `Cloud.unmake`."""
         region = self._seen_in.pop(key, None)
         if region is not None:
             await self._unmake(key, region)

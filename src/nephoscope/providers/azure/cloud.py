@@ -10,11 +10,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import override
+
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, NephoscopeError, ToolMissing
 from nephoscope.providers.azure.errors import GONE, of_code
 from nephoscope.providers.azure.plan import Call, group_call, group_of, machine_of, making_steps
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
-from nephoscope.providers.cloud.provider import Clock, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.cloud.provider import Clock, Cloud, CloudMachine, MadeOnce, patiently, together
 
 UNMAKE_TIMEOUT_S = 1800.0
 """Deleting a group takes some minutes."""
@@ -37,7 +39,7 @@ class Api:
     """Makes the SDK's management client: of 'compute', 'network' or 'resource'."""
 
 
-class AzureCloud:
+class AzureCloud(Cloud):
     """See `Cloud`."""
 
     name = "azure"
@@ -55,16 +57,16 @@ class AzureCloud:
         self._client: MadeOnce[str, Any] = MadeOnce(lambda name: self._api().client_of(name))
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="azure")
 
+    @override
     async def clusters(self, study: str) -> list[str]:
-        """See `Cloud.clusters`."""
         groups = await self._list(
             Call("resource", "resource_groups", "list", ()), filter=f"tagName eq '{STUDY}' and tagValue eq '{study}'"
         )
         tags = [group.get("tags", {}) for group in groups]
         return sorted(one[CLUSTER] for one in tags if one.get(STUDY) == study and CLUSTER in one)
 
-    async def machines(self, key: str, region: str) -> list[CloudMachine]:  # noqa: ARG002 - a group is in one region
-        """See `Cloud.machines`."""
+    @override
+    async def machines(self, key: str, region: str) -> list[CloudMachine]:
         group = group_of(key)
         machines, interfaces, addresses = await together(
             self._list(Call("compute", "virtual_machines", "list", (group,))),
@@ -83,15 +85,16 @@ class AzureCloud:
             if view is not None
         ]
 
+    @override
     async def make(self, order: ClusterOrder) -> None:
-        """See `Cloud.make`. What is there of an earlier cluster of the key has its group, and goes first."""
+        """Deletes what is left of an earlier cluster of this key first, as it has the resource group."""
         steps = making_steps(order, self._api().subscription)
         await self.unmake(order.key)
         for step in ([group_call(order)], *steps):
             await together(*(self._send(call, gone_is_fine=False) for call in step))
 
+    @override
     async def unmake(self, key: str) -> None:
-        """See `Cloud.unmake`."""
         group = group_of(key)
         until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
         while await self._send(Call("resource", "resource_groups", "get", (group,))) is not None:

@@ -14,10 +14,12 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+from typing_extensions import override
+
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.model.errors import InfrastructureFailure, MachineLost, NephoscopeError, Throttled
-from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
+from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
 from nephoscope.providers.cloud.order import ClusterOrder, order_of
 from nephoscope.study.model import Machine
 
@@ -135,7 +137,7 @@ class Connect(Protocol):
         ...
 
 
-class CloudProvider:
+class CloudProvider(Provider):
     """A cloud as a `Provider`."""
 
     detached = True
@@ -148,8 +150,9 @@ class CloudProvider:
         self._owner = owner
         self._held: dict[str, Cluster] = {}
 
+    @override
     async def create(self, request: ClusterRequest) -> Cluster:
-        """See `Provider.create`. A cluster of which a machine is gone is given back, for another attempt to make anew.
+        """Gives a cluster that lost a machine back, so that another attempt makes a new one.
 
         Raises:
             InputError: the configuration does not say enough.
@@ -173,12 +176,13 @@ class CloudProvider:
             await _end_what_was_left(cluster)
         return cluster
 
+    @override
     async def list(self, study: str) -> list[str]:
-        """See `Provider.list`."""
         return sorted(await self._cloud.clusters(study))
 
+    @override
     async def delete(self, key: str) -> None:
-        """See `Provider.delete`.
+        """Deletes what the cloud still has of the cluster.
 
         Raises:
             InfrastructureFailure: something of it is still there.

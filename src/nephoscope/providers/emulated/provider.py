@@ -18,12 +18,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from typing_extensions import override
+
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.ssh.link import SshAddress
 from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.machines.tools import FLOCK, LSBLK, SETPRIV, UNSHARE, Tool
 from nephoscope.model.errors import EnvironmentProblem, InputError, MachineLost, MachineUnreachable, ToolMissing
-from nephoscope.providers.base import Cluster, ClusterRequest, cluster_of
+from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
 from nephoscope.providers.emulated.scripts import LOCK, STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
 from nephoscope.study.model import Configuration
 from nephoscope.study.places import MachineType
@@ -63,7 +65,7 @@ class _Stored:
     images: str
 
 
-class EmulatedProvider:
+class EmulatedProvider(Provider):
     """See the module's text. `load_program` is nephoscope-load, which delays packets between zones."""
 
     name = "emulated"
@@ -75,8 +77,9 @@ class EmulatedProvider:
     def __init__(self, load_program: str = "nephoscope-load") -> None:
         self._load_program = load_program
 
+    @override
     async def create(self, request: ClusterRequest) -> Cluster:
-        """See `Provider.create`; a cluster for all trials of a configuration is freed of what a dead controller left.
+        """Removes what a dead controller left on a cluster that serves all trials of a configuration.
 
         Raises:
             EnvironmentProblem: not root, or this machine's kernel does not do it.
@@ -110,12 +113,13 @@ class EmulatedProvider:
             await self.delete(request.key)
             raise
 
+    @override
     async def list(self, study: str) -> list[str]:
-        """See `Provider.list`."""
         return [stored.key for stored in _all_stored().values() if stored.key.startswith(f"{study}/")]
 
+    @override
     async def delete(self, key: str) -> None:
-        """See `Provider.delete`.
+        """Takes the cluster's machines, network and limits away.
 
         Raises:
             MachineLost: something of it cannot be taken away.

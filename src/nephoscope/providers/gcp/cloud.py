@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from typing_extensions import override
+
 from nephoscope.model.errors import EnvironmentProblem, InfrastructureFailure, NephoscopeError, ToolMissing
 from nephoscope.providers.cloud.order import CLUSTER, STUDY, ClusterOrder
-from nephoscope.providers.cloud.provider import Clock, CloudMachine, MadeOnce, patiently, together
+from nephoscope.providers.cloud.provider import Clock, Cloud, CloudMachine, MadeOnce, patiently, together
 from nephoscope.providers.gcp.errors import GONE, IN_USE, THERE, of_reason, plain
 from nephoscope.providers.gcp.plan import (
     Call,
@@ -48,7 +50,7 @@ class Api:
     """Makes a client of the SDK ('InstancesClient')."""
 
 
-class GcpCloud:
+class GcpCloud(Cloud):
     """See `Cloud`."""
 
     name = "gcp"
@@ -65,8 +67,8 @@ class GcpCloud:
         self._apis: MadeOnce[str, Api] = MadeOnce(lambda _: make())
         self._client: MadeOnce[str, Any] = MadeOnce(lambda name: self._api().client_of(name))
 
+    @override
     async def clusters(self, study: str) -> list[str]:
-        """See `Cloud.clusters`."""
         found = await together(
             self._everywhere("Instances", "instances", label_filter(STUDY, study)),
             self._everywhere("Disks", "disks", label_filter(STUDY, study)),
@@ -75,13 +77,14 @@ class GcpCloud:
         )
         return sorted(keys_of((one for what in found for one in what), study))
 
-    async def machines(self, key: str, region: str) -> list[CloudMachine]:  # noqa: ARG002 - one call asks all regions
-        """See `Cloud.machines`."""
+    @override
+    async def machines(self, key: str, region: str) -> list[CloudMachine]:
         found = await self._everywhere("Instances", "instances", label_filter(CLUSTER, key))
         return [machine_of(one, key) for one in found]
 
+    @override
     async def make(self, order: ClusterOrder) -> None:
-        """See `Cloud.make`. What is there of an earlier cluster of the key has its names, and goes first."""
+        """Deletes what is left of an earlier cluster of this key first, as it has the names."""
         await self.unmake(order.key)
         project = self._api().project
         await self._done(firewall_calls(order, project, await self._network(order, project)))
@@ -89,8 +92,8 @@ class GcpCloud:
         await self._done([placement] if placement is not None else [])
         await self._done(machine_calls(order, project))
 
+    @override
     async def unmake(self, key: str) -> None:
-        """See `Cloud.unmake`."""
         until_s = self._clock.monotonic_s() + UNMAKE_TIMEOUT_S
         before: list[Call] = []
         while not (left := await self._left(key)).nothing:

@@ -3,12 +3,12 @@
 It selects statistics from the analysis; it computes nothing but counts of replies in the bins of a histogram.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, Statistic
+from nephoscope.model.subjects import Subject
 from nephoscope.report import format as people
 from nephoscope.report.figures import machine_charts, theme
 from nephoscope.report.figures.network import network_figures
@@ -20,8 +20,6 @@ from nephoscope.report.wording import direction_text, metric_title, statistic_ro
 
 MAX_RANKED = 40
 """Configurations in a ranking; the leaderboard has all of them."""
-_CPU = re.compile(r"stress-ng|coremark|cpu")
-_NOT_OF_MACHINES = frozenset({"fake"})
 _SIZE_SIGNS = tuple(zip(theme.PERCENTILE_COLOURS[::2], ("circle", "square", "triangle-up"), strict=True))
 _SIZE_GLYPHS = ("●", "■", "▲")
 
@@ -49,11 +47,12 @@ class MachineNumbers:
 
 def machine_numbers(book: Book) -> MachineNumbers:
     """Everything that the study's microbenchmarks measured."""
-    rows = [row for row in book.lookup.study.benchmarks if row.uses not in _NOT_OF_MACHINES]
+    rows = book.lookup.study.benchmarks
+    of_cpus = [row for row in rows if row.subject is Subject.CPU]
     known = book.lookup.study.configurations
     families = {one.configuration: _family(one.provider, one.family, one.cpu_model) for one in known}
     return MachineNumbers(
-        cpu=_found(_ranking(book, row, metric) for row in rows if _is_cpu(row) for metric in _per_cpu(row)),
+        cpu=_found(_ranking(book, row, metric) for row in of_cpus for metric in _per_cpu(row)),
         network=[figure for row in rows for figure in network_figures(book, row)],
         storage=[figure for row in rows for figure in storage_figures(book, row)],
         sizes=_found(_sizes(book, families, row, metric) for row in rows for metric in _per_cpu(row)),
@@ -62,11 +61,6 @@ def machine_numbers(book: Book) -> MachineNumbers:
 
 def _found(figures: Iterable[Figure | None]) -> list[Figure]:
     return [figure for figure in figures if figure is not None]
-
-
-def _is_cpu(row: BenchmarkRow) -> bool:
-    """By its name: what else is divided by CPUs (a cache in memory, a database) is no benchmark of a CPU alone."""
-    return _CPU.search(row.uses) is not None
 
 
 def _per_cpu(row: BenchmarkRow) -> list[Metric]:

@@ -1,0 +1,34 @@
+"""What a benchmark is about."""
+
+import re
+from enum import StrEnum
+
+
+class Subject(StrEnum):
+    """The part of a system that a benchmark measures: a machine's CPUs, memory, storage, network, or a database."""
+
+    CPU = "cpu"
+    MEMORY = "memory"
+    STORAGE = "storage"
+    NETWORK = "network"
+    DATABASE = "database"
+
+
+_WORDS = {
+    Subject.DATABASE: "aerospike|cassandra|cockroach|go-tpc|hammerdb|highest-load|kv|max-warehouses|memcached|memtier"
+    "|mongodb|mysql|oltp|pgbench|point-select|postgres(?:ql)?|redis|sqlite|tpc-?[bch]|tproc-[ch]|valkey|ycsb",
+    Subject.STORAGE: "dbench|disk|fileio|fio|iozone",
+    Subject.NETWORK: "iperf3?|multi-stream|netperf|ping|request-response|sockperf|throughput",
+    Subject.MEMORY: "mbw|memory|multichase|ramspeed|stream|tinymembench",
+}
+_PATTERNS = {subject: re.compile(rf"(?<![a-z])(?:{words})(?![a-z])") for subject, words in _WORDS.items()}
+
+
+def subject_by_name(name: str) -> Subject:
+    """The subject of a benchmark that does not state one; `cpu` when its name has no word that is known.
+
+    Benchmarks and importers state their subject. Names are for results that were stored before they did, for
+    benchmarks that this version no longer has, and for suites that publish names and nothing else.
+    """
+    found = (subject for subject, pattern in _PATTERNS.items() if pattern.search(name.casefold().replace("_", "-")))
+    return next(found, Subject.CPU)

@@ -1,0 +1,69 @@
+"""Every importer says what its benchmarks are about; names count only where nobody says it."""
+
+from pathlib import Path
+
+import pytest
+
+from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.importers.registry import IMPORTERS
+from nephoscope.model.records import ImportedBenchmark
+from nephoscope.model.subjects import Subject, subject_by_name
+from tests.support.inspector_data import write_machine
+from tests.support.others_results import SAMPLES
+
+OF = {
+    "cockroach-workload": Subject.DATABASE,
+    "go-tpc": Subject.DATABASE,
+    "hammerdb": Subject.DATABASE,
+    "ycsb": Subject.DATABASE,
+    "fio": Subject.STORAGE,
+    "perfkit": Subject.CPU,
+    "phoronix": Subject.CPU,
+    "cloud-report": Subject.CPU,
+}
+
+
+@pytest.mark.parametrize("name", sorted(SAMPLES))
+def test_an_importer_states_the_subject_of_what_it_imports(name: str, tmp_path: Path) -> None:
+    file = tmp_path / f"run{ {'phoronix': '.xml', 'fio': '.json'}.get(name, '.log') }"
+    file.write_text(SAMPLES[name])
+    study = IMPORTERS[name].read(file)
+    first = next(one for one in study.benchmarks if one.name == study.trials[0].benchmark)
+    assert first.subject is OF[name]
+    assert all("subject" in one.model_fields_set for one in study.benchmarks), "stated, and not taken from the name"
+
+
+def test_spare_cores_measured_cpus_and_a_database(tmp_path: Path) -> None:
+    write_machine(tmp_path, "aws/m5a.large")
+    found = IMPORTERS["spare-cores"].read(tmp_path).benchmarks
+    assert {one.name: one.subject for one in found} == {"stress-ng-cores": Subject.CPU, "redis-set": Subject.DATABASE}
+    assert all("subject" in one.model_fields_set for one in found)
+
+
+@pytest.mark.parametrize("name", sorted(BENCHMARKS))
+def test_names_of_our_own_benchmarks_tell_their_subject(name: str) -> None:
+    """So that results of one that is gone some day are still about the right thing."""
+    assert subject_by_name(name) is BENCHMARKS[name].subject
+
+
+@pytest.mark.parametrize(
+    ("name", "subject"),
+    [
+        ("tpcc-cockroach-workload-125-per-vcpu", Subject.DATABASE),
+        ("hammerdb-tproc-c", Subject.DATABASE),
+        ("tpcc-go-tpc", Subject.DATABASE),
+        ("redis-set", Subject.DATABASE),
+        ("sysbench-oltp", Subject.DATABASE),
+        ("sysbench-fileio-random-read", Subject.STORAGE),
+        ("fio-rd-iops", Subject.STORAGE),
+        ("pts/stream", Subject.MEMORY),
+        ("netperf-stream", Subject.NETWORK),
+        ("iperf3", Subject.NETWORK),
+        ("stress-ng-cores", Subject.CPU),
+        ("pts/compress-7zip", Subject.CPU),
+        ("shipping-rates", Subject.CPU),
+    ],
+)
+def test_a_name_tells_a_subject_by_whole_words(name: str, subject: Subject) -> None:
+    assert subject_by_name(name) is subject
+    assert ImportedBenchmark(name=name, title="", metrics=[]).subject is subject
