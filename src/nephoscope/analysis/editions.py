@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from nephoscope.analysis.cells import Cell, cells_of
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.editions import EditionOverall, EditionRow
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, CostRow, EditionOverall, EditionRow
+from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, CostRow
 from nephoscope.stats.bootstrap import mean_ratio, mean_ratio_interval
 from nephoscope.stats.decide import ALPHA, holm, relation
 from nephoscope.stats.ratio import RatioEstimate, compare

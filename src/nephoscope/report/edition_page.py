@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from nephoscope.model.rows import ComparisonVerdict, EditionOverall, EditionRow
+from nephoscope.model.editions import EditionOverall, EditionRow
+from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.report import format as people
 from nephoscope.report.page import environment, style
 from nephoscope.report.parts import Cell, Column, Row, Table, verdict_badge

@@ -11,7 +11,8 @@ from nephoscope.app.console import print_json, print_table, say, tell
 from nephoscope.model.errors import EXIT_TRIALS_FAILED, ClaimsFailed
 
 if TYPE_CHECKING:
-    from nephoscope.model.rows import ClaimRow, EditionRow
+    from nephoscope.model.editions import EditionRow
+    from nephoscope.model.rows import ClaimRow
 
 
 def register(app: typer.Typer) -> None:

@@ -13,10 +13,11 @@ from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.editions import EditionOverall, EditionRow
 from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable, StorageFailed
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Status, TrialIntent
-from nephoscope.model.rows import ClaimRow, EditionOverall, EditionRow, TrialRow
+from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.store.atomic import write_text
