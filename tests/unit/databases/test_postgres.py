@@ -185,7 +185,7 @@ def test_a_psql_that_hangs_is_a_database_that_did_not_come_up(tmp_path: Path, mo
 
     monkeypatch.setattr("nephoscope.databases.postgres.database.START_TIMEOUT_S", 0.2)
     monkeypatch.setattr(PostgresDatabase, "_sql", hangs)
-    with pytest.raises(DatabaseFailed, match="did not come up"):
+    with pytest.raises(DatabaseFailed, match="did not start"):
         with_server(tmp_path, nothing)
 
 
@@ -258,7 +258,7 @@ def test_another_major_version_than_asked_for_is_refused(tmp_path: Path) -> None
     async def nothing(database: PostgresDatabase, cluster: Cluster, endpoint: Endpoint) -> None:
         raise AssertionError("it came up")
 
-    with pytest.raises(DatabaseFailed, match=r"requires PostgreSQL 9\.6, and the embedded server is 18"):
+    with pytest.raises(DatabaseFailed, match=r"requires PostgreSQL 9\.6, but the embedded server is 18"):
         with_server(tmp_path, nothing, DatabaseSettings(version="9.6"))
 
 

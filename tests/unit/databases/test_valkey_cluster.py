@@ -75,7 +75,7 @@ def test_masters_that_do_not_come_together_are_told(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(valkey_cluster, "JOIN_TIMEOUT_S", 0)
     members = [Member("10.0.0.1", 1, alone), Member("10.0.0.2", 1, alone)]
-    with pytest.raises(DatabaseFailed, match=r"the 2 masters are no cluster .* 10\.0\.0\.1: knows 1, fail"):
+    with pytest.raises(DatabaseFailed, match=r"the 2 masters did not form a cluster .* 10\.0\.0\.1: knows 1, fail"):
         asyncio.run(valkey_cluster.join(members))
 
 

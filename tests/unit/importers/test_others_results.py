@@ -113,7 +113,7 @@ def test_cockroach_times_of_both_forms_and_rates_from_counts() -> None:
         (
             parse_ycsb,
             YCSB.replace("Throughput(ops/sec), 1666.8995807546416", "Throughput(ops/sec), NaN"),
-            "did not end",
+            "did not finish",
         ),
         (parse_ycsb, YCSB.replace("1666.8995807546416", "0.0"), "throughput of 0"),
         (parse_ycsb, YCSB + YCSB, "two values"),

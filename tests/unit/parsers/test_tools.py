@@ -92,7 +92,7 @@ def test_every_recording_is_identified_and_read_by_its_own_parser() -> None:
 
 
 def test_a_text_of_no_tool_is_refused_with_what_it_begins_with() -> None:
-    with pytest.raises(OutputUnreadable, match="begins with 'hello'"):
+    with pytest.raises(OutputUnreadable, match="starts with 'hello'"):
         identify("hello\n")
 
 

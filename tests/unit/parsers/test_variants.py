@@ -217,7 +217,7 @@ def test_the_cache_of_one_cpu_is_read_where_it_is_certain(text: str, kib: int | 
 def test_cpuinfo_printed_before_and_after_is_of_one_machine() -> None:
     block = "".join(f"processor\t: {at}\nmodel name\t: Xeon\n\n" for at in range(4))
     assert parse_cpu_lines(block + block).vcpus == 4
-    with pytest.raises(OutputUnreadable, match="listed twice, and others are not"):
+    with pytest.raises(OutputUnreadable, match="listed twice, but others are not"):
         parse_cpu_lines(block + "processor\t: 1\n")
 
 

@@ -119,7 +119,7 @@ def test_equal_volumes_have_their_tiers_each() -> None:
     [
         (bill(type_="x"), "p r x: not in the price book"),
         (bill(Volume(item="x", size=1)), "p r x: not in the price book (GB-month or GiB-month or GiB-hour)"),
-        (bill(Volume(item="t", size=1, iops=64000)), "p r t: no price known above 32000 IOPS, asked 64000"),
+        (bill(Volume(item="t", size=1, iops=64000)), "p r t: no price known above 32000 IOPS, requested 64000"),
         (
             bill(Volume(item="t", size=1, throughput=500)),
             "p r t: no on-demand price by the MiB/s-month (MiB/s-month or MB/s-month or MB/s-hour)",
@@ -190,7 +190,7 @@ def test_a_gap_between_tiers_is_not_free() -> None:
 def test_break_even() -> None:
     assert break_even_hours(price("m", 0.5), price("m", 0.3), DEFAULT) == pytest.approx(438)
     assert break_even_hours(price("m", 0.5), price("m", 0.5), DEFAULT) is None
-    with pytest.raises(InputError, match="by the hour"):
+    with pytest.raises(InputError, match="two hourly prices"):
         break_even_hours(price("m", 0.5), price("v", 0.3, Unit.GB_MONTH), DEFAULT)
 
 

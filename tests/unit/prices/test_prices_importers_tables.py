@@ -109,7 +109,9 @@ def test_skypilot_damaged(tmp_path: Path, text: str, words: str) -> None:
         read("skypilot", tmp_path / "vms.csv", provider="aws", date="2026-01-01")
 
 
-@pytest.mark.parametrize(("given", "missing"), [({"date": "2026"}, "provider"), ({"provider": "aws"}, "of which day")])
+@pytest.mark.parametrize(
+    ("given", "missing"), [({"date": "2026"}, "provider"), ({"provider": "aws"}, "does not state its date")]
+)
 def test_skypilot_asks_for_what_it_does_not_say(tmp_path: Path, given: dict[str, str], missing: str) -> None:
     (tmp_path / "vms.csv").write_text(SKYPILOT)
     with pytest.raises(InputError, match=missing):

@@ -123,7 +123,7 @@ def test_no_discount_is_guessed(provider: str, machine: str) -> None:
 
 @pytest.mark.parametrize("share", [0, -1, 1.01])
 def test_a_part_of_a_month_lies_above_0_and_up_to_1(share: float) -> None:
-    with pytest.raises(InputError, match="part of a month"):
+    with pytest.raises(InputError, match="share of a month"):
         sustained_use_percent("gcp", "n1-standard-4", share)
 
 

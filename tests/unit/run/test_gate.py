@@ -52,8 +52,8 @@ def test_load_machines_that_cannot_begin_together_are_refused_and_the_study_goes
     assert small is not None
     assert (small.state, small.failure_class) == ("failed", "clock_off")
     assert small.message == (
-        "the clock of fake-load-2 is -2.000 s (± 0.010 s) off ours, and load machines that begin together may be "
-        "0.25 s off at most"
+        "the clock of fake-load-2 is -2.000 s (± 0.010 s) off the controller's, but load machines that start "
+        "together may be at most 0.25 s off"
     )
     assert "chronyc makestep" in str(small.hint)
     assert large is not None

@@ -73,11 +73,11 @@ def test_a_killed_attempt_stays_beside_its_successor(tmp_path: Path) -> None:
 def test_a_failed_trial_is_kept_with_class_and_hint_the_study_goes_on_and_the_next_run_tries_again(
     tmp_path: Path,
 ) -> None:
-    failure = DatabaseFailed("it did not come up", hint="read its log")
+    failure = DatabaseFailed("it did not start", hint="read its log")
     study = rehearsal(tmp_path / "r", database_failures=chain([failure], repeat(None)))
     assert run(study) == StudyOutcome(finished=TRIALS - 1, valid=TRIALS - 1, failed=1)
     (failed,) = [row for row in evaluation.status(study.folder) if row.state == "failed"]
-    assert failed.reasons == ["database_failed: it did not come up; hint: read its log"]
+    assert failed.reasons == ["database_failed: it did not start; hint: read its log"]
     attempt = study.folder.trial(failed.trial).decisive_attempt()
     assert attempt is not None
     assert (attempt.log_dir / "fake.log").read_text() == "fake database starting\n"
