@@ -152,7 +152,7 @@ def test_database_machines_have_the_identity_that_is_named(identity: str, asked:
 def test_a_bucket_that_is_entered_as_nobody_is_refused() -> None:
     with pytest.raises(InputError, match="its machines have no identity there") as caught:
         order(database=BUCKET)
-    assert "`identity` of `cloud`" in caught.value.hint
+    assert "`identity` in `cloud`" in caught.value.hint
 
 
 def instance(state: str, **more: Any) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def test_what_is_terminated_or_being_deleted_is_not_left() -> None:
 
 
 def test_the_policy_in_the_manual_allows_what_is_asked_and_nothing_else() -> None:
-    sources = "".join((ROOT / "src/nephoscope/providers" / name).read_text() for name in ("aws.py", "aws_plan.py"))
+    sources = "".join((ROOT / "src/nephoscope/providers" / name).read_text() for name in ("aws/cloud.py", "aws/plan.py"))
     asked = set(re.findall(r'(?:Call\(\s*|_pages\(region, )"([a-z_]+)"', sources))
     page = (ROOT / "docs/how-to/run-on-aws.md").read_text()
     policy = json.loads(page.partition("<!-- the policy of run-on-aws -->\n```json\n")[2].partition("```")[0])
