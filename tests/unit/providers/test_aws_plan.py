@@ -218,7 +218,8 @@ def test_what_is_terminated_or_being_deleted_is_not_left() -> None:
 
 
 def test_the_policy_in_the_manual_allows_what_is_asked_and_nothing_else() -> None:
-    sources = "".join((ROOT / "src/nephoscope/providers" / name).read_text() for name in ("aws/cloud.py", "aws/plan.py"))
+    files = ("aws/cloud.py", "aws/plan.py")
+    sources = "".join((ROOT / "src/nephoscope/providers" / name).read_text() for name in files)
     asked = set(re.findall(r'(?:Call\(\s*|_pages\(region, )"([a-z_]+)"', sources))
     page = (ROOT / "docs/how-to/run-on-aws.md").read_text()
     policy = json.loads(page.partition("<!-- the policy of run-on-aws -->\n```json\n")[2].partition("```")[0])
