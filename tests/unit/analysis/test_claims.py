@@ -129,9 +129,9 @@ def test_what_is_not_measured_is_not_decided() -> None:
         ("[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='better'\nbenchmark='b'\nleft={}", "needs a right side"),
         (
             "[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='last'\nbenchmark='b'\nleft={}\nright={}",
-            "against all others",
+            "compares with all others",
         ),
-        (2 * "[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='last'\nbenchmark='b'\nleft={}\n", "stands twice"),
+        (2 * "[[claims]]\nid='a'\ntext='t'\nsource='s'\nkind='last'\nbenchmark='b'\nleft={}\n", "appears twice"),
     ],
 )
 def test_a_wrong_file_is_told(text: str, said: str) -> None:

@@ -136,7 +136,7 @@ def test_five_problems_give_five_messages() -> None:
     assert [finding.message for finding in found] == [
         "one column mixes bases: list states on-demand, but mixed 0.424 is reserved-1y (on-demand is 0.853)",
         "price 0: aws r zero, on-demand, list of 2026-01-01; if it is free, say so in its note",
-        "stands 2 times: aws r twice, on-demand, list of 2026-01-01, with 1 and 2 USD",
+        "appears 2 times: aws r twice, on-demand, list of 2026-01-01, with 1 and 2 USD",
         "old: no on-demand price of aws r machine younger than 365 days for o; the oldest is of 2021-05, 2030 days ago",
         "sources disagree by 2.0 %: aws r doubtful, on-demand: 1 (list, 2026-01-01), 1.02 (other, 2026-01-01)",
     ]

@@ -152,7 +152,7 @@ def test_database_machines_have_the_identity_that_is_named(identity: str, asked:
 def test_a_bucket_that_is_entered_as_nobody_is_refused() -> None:
     with pytest.raises(InputError, match="its machines have no identity there") as caught:
         order(database=BUCKET)
-    assert "`identity` of `cloud`" in caught.value.hint
+    assert "`identity` in `cloud`" in caught.value.hint
 
 
 def instance(state: str, **more: Any) -> dict[str, Any]:

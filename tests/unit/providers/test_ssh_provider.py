@@ -177,7 +177,7 @@ def test_where_hosts_are() -> None:
     for wrong in ("", "me@", "host:port"):
         with pytest.raises(InputError, match="is not a host"):
             parse_destination(wrong, Ssh(), None)
-    with pytest.raises(InputError, match="'a' stands twice"):
+    with pytest.raises(InputError, match="'a' appears twice"):
         hosts_of(["a", "b", "a"], Ssh())
     with pytest.raises(InputError, match="cannot read the inventory"):
         hosts_of(["a"], Ssh(inventory="no/such/file"))
