@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from nephoscope.app.wiring import load_program
 from nephoscope.benchmarks.base import RawOutput, Site
 from nephoscope.benchmarks.database.kv import Kv, KvParameters
 from nephoscope.benchmarks.database.ycsb import Ycsb, YcsbParameters
@@ -21,6 +20,7 @@ from nephoscope.databases.fake import FakeDatabase
 from nephoscope.providers.base import Cluster
 from tests.support.real_parts import needs
 from tests.support.site import raw_of, site_here
+from tests.support.testkit import load_with_testkit
 
 pytestmark = needs("nephoscope-load")
 TIMES = {"ramp_s": 0, "duration_s": 1, "connections": 4}
@@ -38,7 +38,7 @@ class OneCopy(FakeDatabase):
 
 @pytest.fixture
 def dsn() -> Iterator[str]:
-    argv = [load_program(), "fake-aerospike", "--nodes", "2", "--namespace", "test"]
+    argv = [load_with_testkit(), "fake-aerospike", "--nodes", "2", "--namespace", "test"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         addresses = json.loads(server.stdout.readline())["addresses"]
@@ -70,14 +70,18 @@ def test_a_benchmark_loads_drives_and_checks_records(
 ) -> None:
     site, _ = site_here(tmp_path)
     site = replace(
-        site, database=OneCopy(), endpoint=Endpoint(dsn, {}, "fake", "fake"), load_program=load_program(), connections=4
+        site,
+        database=OneCopy(),
+        endpoint=Endpoint(dsn, {}, "fake", "fake"),
+        load_program=load_with_testkit(),
+        connections=4,
     )
     raw = asyncio.run(driven(benchmark_, site, parameters))
     loaded, finished = (load_output.read(raw[f"{name}.stdout"]).finished for name in (FIXTURE, RUN))
     assert sum(row.rows for row in loaded.tables) == parameters.rows
     assert finished.exit_code == 0, finished.message
     assert {row.operation for row in finished.operations if row.all} == operations
-    assert finished.counters, "the servers' own counts were not looked at"
+    assert finished.counters, "the servers own counts were not read"
     assert all(row.passed for row in finished.audit)
     values = {row.metric: row.value for row in benchmark_.parse(raw, parameters) if row.at_s is None}
     assert values["operations_per_s"] > 100

@@ -128,7 +128,7 @@ def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, ex
     process.send_signal(number)
     said, _ = process.communicate(timeout=60)
     assert process.returncode == exit_code, said
-    assert b"the same command resumes" in said
+    assert b"run the same command again to resume" in said
     assert no_process_left(out)
     states = [row["state"] for row in rows_of(out)]
     assert states.count("interrupted") == 1

@@ -34,10 +34,10 @@ const LONGEST_BACK_OFF: Duration = Duration::from_millis(50);
 const LONGEST_WAIT_NS: u64 = 20_000_000;
 /// Less than this before something is due in an open pace, sleeping would be too coarse.
 const SPIN_NS: u64 = 50_000;
-/// How long who interrupts leaves for work that was queued: less than the coordinator's grace, so that what threads
-/// drew is counted.
+/// How long queued work may take after an interruption: less than the coordinator's grace period, so that what
+/// threads drew is counted.
 const QUEUED_GRACE_NS: u64 = 2_000_000_000;
-/// How often answers that do not come are looked for.
+/// How often to check for overdue answers.
 const SCAN_NS: u64 = 250_000_000;
 const EVENTS: usize = 256;
 /// The epoll token that says that a lost connection is back; smaller tokens are channels.
@@ -369,7 +369,7 @@ impl<D: Dialer> Reactor<D> {
         interruptible(epoll::wait(&self.epoll, spare_capacity(events), Some(&timeout)))
     }
 
-    /// Goes on where something came.
+    /// Resumes the channel that has an event.
     fn hear(&mut self, event: &epoll::Event) -> Result<(), Failure> {
         let token = event.data.u64();
         if token == WAKE_TOKEN {

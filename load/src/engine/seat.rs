@@ -80,7 +80,7 @@ pub(super) struct SeatContext<'a, S: Session> {
     pub(super) link: &'a mut Option<S>,
     /// When the requests that travel with the next one were sent, if it is not the first.
     pub(super) sent_ns: &'a mut Option<u64>,
-    /// When the answers that were last read came, if it was looked at the clock since.
+    /// When the answers that were last read came, if the clock was read since.
     pub(super) came_ns: &'a mut Option<u64>,
     /// Whether what goes on now is an answer that came then.
     pub(super) together: bool,

@@ -49,7 +49,7 @@ impl Keyspace {
         self.slots.as_ref()
     }
 
-    /// What the first server says of itself.
+    /// The version that the first server reports.
     #[must_use]
     pub fn version(&self) -> Option<&str> {
         self.version.as_deref()

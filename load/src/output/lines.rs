@@ -223,9 +223,9 @@ pub struct ConditionResult {
 pub struct CounterResult {
     /// The counter.
     pub name: String,
-    /// What it stood at before the first operation; `None` of statistics, of which only the growth is known.
+    /// Its value before the first operation; `None` for statistics: only their growth is known.
     pub before: Option<i64>,
-    /// What it stood at after the last one.
+    /// Its value after the last one.
     pub after: Option<i64>,
     /// How much it changed.
     pub server: i64,

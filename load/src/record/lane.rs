@@ -65,9 +65,9 @@ pub struct ErrorEvent {
     pub operation: OperationId,
     /// SQLSTATE, or a word in its place: `lost`, `data`, `protocol`.
     pub sqlstate: String,
-    /// Whether the operation went on.
+    /// Whether the operation continued.
     pub kind: ErrorKind,
-    /// Whether the operation may have committed all the same.
+    /// Whether the operation may have committed anyway.
     pub in_doubt: bool,
 }
 

@@ -244,7 +244,7 @@ fn interval(of_all: &[&Value]) -> Result<Value, Failure> {
     Ok(Value::Object(rows(INTERVAL, &lines.iter().collect::<Vec<_>>())?))
 }
 
-/// Where one shard had to try an operation again, the attempts of the others are told too: they are what it served.
+/// If one shard retried an operation, the others report their attempts, too: each operation was one attempt.
 fn tell_attempts(lines: &mut [Value]) -> Result<(), Failure> {
     let retried: Vec<Value> =
         lines.iter().flat_map(|line| list(&line["attempts"])).map(|attempts| attempts["operation"].clone()).collect();
@@ -373,7 +373,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// Whole numbers stay whole.
+/// The sum of integers is an integer.
 fn sum(values: &[&Value]) -> Value {
     let whole: Option<u64> = values.iter().map(|value| value.as_u64()).sum();
     whole.map_or_else(|| json!(values.iter().filter_map(|value| value.as_f64()).sum::<f64>()), Value::from)

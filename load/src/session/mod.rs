@@ -142,7 +142,7 @@ impl Execution {
         self.known().audit = lines.into_iter().map(line).collect();
     }
 
-    /// Notes what an open pace offered, and holds what was done against it.
+    /// Records what an open pace offered, and compares it with what was done.
     fn judge_rate(&self, driven: &Driven) -> Result<(), Failure> {
         let Some(offered) = driven.offered else { return Ok(()) };
         let mut known = self.known();

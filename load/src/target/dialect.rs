@@ -24,7 +24,7 @@ pub enum Dialect {
 const INDEX_MEMORY: &str = "512MB";
 
 impl Dialect {
-    /// Whether DDL is undone with the transaction it stands in, and may stand beside other statements.
+    /// Whether a rollback undoes DDL, and a transaction may mix DDL with other statements.
     #[must_use]
     pub fn has_transactional_ddl(self) -> bool {
         self == Self::Postgres

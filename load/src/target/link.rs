@@ -6,7 +6,7 @@ use super::{Poll, TargetError};
 
 /// The answers of one exchange, read where they lie in an inbox.
 pub(super) trait Answers {
-    /// What a request tells of the answers that are due to it.
+    /// What a request knows about the answers that are due to it.
     type Due<'a>: Copy;
 
     fn inbox(&mut self) -> &mut Inbox;

@@ -127,7 +127,7 @@ pub enum Value<'a> {
     Numeric {
         /// The digits as an integer.
         unscaled: i64,
-        /// How many of them stand behind the point.
+        /// How many of them follow the decimal point.
         scale: u8,
     },
     /// `timestamp`, microseconds since the Unix epoch.
@@ -140,7 +140,7 @@ pub enum Value<'a> {
     NumericArray {
         /// The digits of each element.
         unscaled: &'a [i64],
-        /// How many of them stand behind the point.
+        /// How many of them follow the decimal point.
         scale: u8,
     },
 }

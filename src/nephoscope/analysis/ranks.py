@@ -57,7 +57,7 @@ def ranks_of(
         medians: by configuration.
         comparisons: of these configurations; others are ignored.
         direction: of the metric.
-        benchmark: as all below, what the rows say of themselves.
+        benchmark: written into every row, like all arguments below.
         subject: of the benchmark.
         metric: its name.
         view: which leaderboard.

@@ -77,12 +77,22 @@ def main(arguments: list[str] | None = None) -> int:
     except (Stopped, KeyboardInterrupt, typer.Abort) as stopped:
         tell("stopped; run the same command again to resume", style="yellow")
         return stopped.exit_code if isinstance(stopped, Stopped) else EXIT_INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads: be silent at exit too
-        return EXIT_OK
+    except (BrokenPipeError, SystemExit) as ended:
+        return _end_without_reader(ended)
     except Exception as error:
         return _tell_unexpected(error)
     return result if isinstance(result, int) else EXIT_OK
+
+
+def _end_without_reader(ended: BaseException) -> int:
+    """Ends well after `nephoscope plan … | head`, where nobody reads the rest of the output.
+
+    Typer makes that an exit with code 1; any other exit goes on.
+    """
+    if not isinstance(ended, BrokenPipeError) and not isinstance(ended.__context__, BrokenPipeError):
+        raise ended
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # so that Python's flush at exit is silent, too
+    return EXIT_OK
 
 
 def tell_error(error: NephoscopeError) -> int:

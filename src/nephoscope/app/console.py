@@ -16,24 +16,24 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """A line of data, as it is."""
+    """Prints a line of data, unchanged."""
     sys.stdout.write(f"{text}\n")
 
 
 def tell(text: "str | Text", style: str = "") -> None:
-    """A line beside the data, for people."""
+    """Prints a line for people, on standard error."""
     talk().print(text, style=style or None, highlight=False, markup=False)
 
 
 def print_json(content: Any) -> None:
-    """Values of ours, also inside lists and dictionaries, as JSON."""
+    """Prints models as JSON, also inside lists and dictionaries."""
     from pydantic_core import to_json
 
     say(to_json(content, indent=1, inf_nan_mode="constants", fallback=str).decode())
 
 
 def print_table(headers: Sequence[str], rows: "Iterable[Sequence[str | Text]]") -> None:
-    """A table; a cell that is too wide for the terminal goes on in the next line."""
+    """Prints a table; a cell that is too wide for the terminal wraps."""
     from rich.table import Column, Table
     from rich.text import Text
 
@@ -44,7 +44,7 @@ def print_table(headers: Sequence[str], rows: "Iterable[Sequence[str | Text]]") 
 
 
 def print_rows(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Thousands of rows, which Rich would draw for seconds: plain columns, in a pager on a terminal."""
+    """Prints plain columns, in a pager on a terminal: Rich would take seconds to draw thousands of rows."""
     table = [headers, *rows]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in table]
@@ -78,13 +78,13 @@ def talk() -> "Console":
 
 
 class _Unbreakable:
-    """Standard error whose loss (a closed terminal, `2>&1 | head`, a full disk) must not end a study of hours."""
+    """Standard error. Losing it (a closed terminal, `2>&1 | head`, a full disk) must not end a long study."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        """Drops what nobody can read any more."""
+        """Drops the text if standard error is gone."""
         with self._forgiving():
             self._stream.write(text)
         return len(text)

@@ -26,7 +26,7 @@ class PriceList:
 
     importer: str
     base: str
-    """Of the address; another one may stand in, as in tests."""
+    """Start of its address; tests use a different one."""
     needs: str
 
 
@@ -38,7 +38,7 @@ LISTS = {
 
 
 def download(provider: str, region: str, file: Path, *, base: str | None = None, key: str | None = None) -> str:
-    """Leaves the list of one region in `file`; returns the name of the importer that reads it.
+    """Saves the list of one region in `file`; returns the name of the importer that reads it.
 
     Raises:
         InputError: no such provider, or GCP without a key.

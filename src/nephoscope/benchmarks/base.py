@@ -27,7 +27,7 @@ class Needs:
     """The machines of a cluster on which the tools must be installed."""
     disk_bytes: int = 0
     machines: int = 1
-    """That a cluster must have: a plan leaves a configuration with fewer of them out."""
+    """Minimum number of machines in a cluster; a plan leaves out configurations with fewer."""
 
 
 class Execute(Protocol):
@@ -67,19 +67,19 @@ class Benchmark(ABC):
     resumable: bool = False
     """`run` may be called again by another controller, with `site.resumed`.
 
-    It then requests the same commands by the same names: those that are already running are waited for, and their
-    effects must not be undone.
+    It then requests the same commands under the same names: nephoscope waits for those that are already running,
+    and `run` must not undo their effects.
     """
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """What a study's `uses` says."""
+        """Its name in a study's `uses`."""
 
     @property
     @abstractmethod
     def version(self) -> int:
-        """Rises when the numbers of two versions must not be compared; part of the trial's id."""
+        """Increase it when new numbers must not be compared with old ones; part of the trial's id."""
 
     @property
     @abstractmethod

@@ -142,7 +142,7 @@ def _method(parameters: EditionParameters, preset: Preset) -> str:
 
 
 def _defects(parameters: EditionParameters, preset: Preset) -> list[str]:
-    done = "kept" if parameters.mode == "faithful" else "mended"
+    done = "kept" if parameters.mode == "faithful" else "fixed"
     return [
         f"Known defect, {done}: {defect.text}." if defect.faithful else f"Known: {defect.text}."
         for defect in preset.defects

@@ -55,7 +55,7 @@ def parse_any_of_a_tree(text: str) -> Sequence[Parsed]:
 
 
 def place_of(_root: Path, file: Path, benchmark: str) -> FileOrigin | None:
-    """Where a file stands in such a tree; None: in none."""
+    """The place of a file in such a tree; None: it is not in one."""
     machine = _machine(file)
     if machine is None:
         return None
@@ -107,7 +107,7 @@ def _success(folder: Path) -> tuple[Verdict, ...]:
 
 
 def cpu_info_facts(text: str) -> Facts | None:
-    """What every machine shows alike; models that differ stand beside each other. None: no lscpu can be read in it."""
+    """Facts that all machines share, and every CPU model found. None: the text contains no readable lscpu output."""
     plain = clean(text)
     starts = [found.end() for found in _NODE.finditer(plain)]
     if not starts:

@@ -1,6 +1,6 @@
 """Programs that must be installed where they run: what each is called, and how to get it.
 
-Those of a benchmark stand beside it; here are those that machines need, and the load generator.
+A benchmark's module lists its own; listed here are those that machines need, and the load generator.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,9 @@ class Tool:
     package: str = ""
     """The Debian package that contains it; empty if none does."""
     version_argv: tuple[str, ...] = ("--version",)
-    """Arguments with which it prints its version and exits with 0."""
+    """Arguments with which it prints its version."""
+    version_exit_code: int = 0
+    """Its exit code after that; anything else means that the version is unknown."""
     hint: str = ""
     """How to get it if installing the package is not the way."""
 

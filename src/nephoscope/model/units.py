@@ -1,4 +1,4 @@
-"""Constants of the SI and of time, so that no bare power of ten stands in the code. Inside, everything is SI."""
+"""SI prefixes and units of time, so that the code has no bare powers of ten. All internal values are SI."""
 
 KIB = 1024
 MIB = 1024 * KIB

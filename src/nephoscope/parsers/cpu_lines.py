@@ -1,4 +1,4 @@
-"""Lines of `lscpu` (text) and of /proc/cpuinfo that stand in a log between other lines.
+"""Lines of `lscpu` (text) and of /proc/cpuinfo that appear in a log between other lines.
 
 A machine prints what it wants to: each value is None, or empty, where no line says it. /proc/cpuinfo's `cache size` is
 the last level on Intel's CPUs and the second one on AMD's, so it is read on Intel's alone. Where both are printed
@@ -32,7 +32,7 @@ class CpuLines(Frozen):
 
 
 def parse_cpu_lines(text: str) -> CpuLines:
-    """Reads what is there; a text without any such line gives a value that says nothing.
+    """Reads the lines that are there; a text without any gives an empty value.
 
     Raises:
         OutputUnreadable: cut off; or two lines that contradict each other; or a number that is none.

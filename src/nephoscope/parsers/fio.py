@@ -243,10 +243,10 @@ _DIRECTIONS: tuple[Literal["read", "write", "trim"], ...] = ("read", "write", "t
 def parse_fio_log(text: str) -> tuple[FioLogRow, ...]:
     """Reads a log of `--write_bw_log`, `--write_iops_log` or `--write_lat_log`, in its order.
 
-    Where several threads write one log their lines stand thread by thread, so times may begin anew.
+    If several threads write one log, it lists them one after the other, so times may start over.
 
     Raises:
-        OutputUnreadable: nothing, cut off, or a line of another kind.
+        OutputUnreadable: it is empty or cut off, or has an unexpected line.
     """
     return tuple(_log_row(line, number) for number, line in enumerate(_log_lines(text), start=1))
 

@@ -85,10 +85,10 @@ class Identified(Frozen):
 
 
 def identify(text: str) -> Identified:
-    """The tool whose mark stands in `text`.
+    """The tool whose mark `text` contains.
 
     Raises:
-        OutputUnreadable: no mark, or nothing.
+        OutputUnreadable: no mark, or no text.
     """
     cleaned = clean(text)
     for tool, mark in _MARKS.items():

@@ -1,7 +1,7 @@
 """iperf3's JSON (`--json`, and the lines of `--json-stream`), of client or server, TCP or UDP.
 
-What the sender says of itself can be wrong: it counts bytes that were handed to the kernel. The rate that counts is the
-receiver's. A side that does not know the other's numbers writes 0 there; here they are None. Before 3.8 a client of UDP
+The sender's own numbers can be wrong: it counts bytes that were handed to the kernel. The receiver's rate is the one
+to use. A side that does not know the other's numbers writes 0 there; here they are None. Before 3.8 a client of UDP
 knows only what it sent and how many datagrams were lost: all are of one size, so the received rate follows.
 """
 
@@ -79,7 +79,7 @@ class _Sum(LenientModel):
 
     @property
     def rate(self) -> float | None:
-        """Held against its own bytes; None: nothing was counted."""
+        """The printed rate, checked against the bytes; None: nothing was counted."""
         if self.bytes_ == 0 or self.seconds == 0:
             return None
         require_close(self.bits_per_second, self.bytes_ * 8 / self.seconds, relative=_ROUNDED, absolute=1, what=_JSON)
@@ -275,7 +275,7 @@ def parse_iperf3_text(text: str) -> Iperf3:
 
 
 def _total(rows: Sequence[Row], side: str) -> Row | None:
-    """What one side says of all streams; None: it says nothing."""
+    """What one side reports for all streams; None: nothing."""
     found = {row["stream"]: row for row in rows if row["said"] == side}
     streams = {row["stream"] for row in rows} - {"SUM"}
     if not found:
@@ -287,7 +287,7 @@ def _total(rows: Sequence[Row], side: str) -> Row | None:
 
 
 def _bits_per_s(row: Row | None) -> float | None:
-    """Held against its own amount; None: nothing was counted."""
+    """The printed rate, checked against the amount; None: nothing was counted."""
     if row is None:
         return None
     length_s = float(row["end"]) - float(row["start"])
@@ -300,7 +300,7 @@ def _bits_per_s(row: Row | None) -> float | None:
 
 
 def _intervals(rows: Sequence[Row], *, is_udp: bool) -> Iterable[Iperf3Interval]:
-    """Of the sum, or of the only stream. Of UDP the number behind the rate counts datagrams."""
+    """Of the sum, or of the only stream. For UDP the number after the rate counts datagrams."""
     found = [row for row in rows if row["said"] not in {"sender", "receiver"}]
     for row in [row for row in found if row["stream"] == "SUM"] or found:
         yield build(

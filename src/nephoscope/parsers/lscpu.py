@@ -1,8 +1,8 @@
 """`lscpu`: its JSON (`-J`, flat or nested, with or without `-B`) and its text, in English.
 
 Before 2.34 it prints the size of one instance of a cache ('1024K'), from then on the sum of all ('1 MiB'), from 2.37 on
-with their number ('1 MiB (4 instances)'). Fields that are missing, empty or '-' are None: on ARM a virtual machine has
-no sockets to tell of.
+with their number ('1 MiB (4 instances)'). Fields that are missing, empty or '-' are None: on ARM a virtual machine
+reports no sockets.
 """
 
 import re
@@ -33,7 +33,7 @@ class LscpuCache(Frozen):
 
 
 class Lscpu(Frozen):
-    """What it says of the machine."""
+    """What it reports about the machine."""
 
     architecture: str
     vcpus: int = Field(ge=1)

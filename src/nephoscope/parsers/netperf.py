@@ -208,7 +208,7 @@ def fields_of(lines: Sequence[str]) -> dict[str, str]:
 
 
 def _keywords(lines: Sequence[str]) -> dict[str, str]:
-    """`-k`: NAME=value, one a line."""
+    """`-k`: one NAME=value per line."""
     found: dict[str, str] = {}
     for line in lines:
         if match := _KEYWORD.fullmatch(line.strip()):

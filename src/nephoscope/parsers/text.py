@@ -111,7 +111,7 @@ def _checked(kind: type[Value], values: Any, what: str, *, whole: str = "values"
 
 
 def require_close(printed: float, computed: float, *, relative: float, absolute: float, what: str) -> None:
-    """Holds a printed number against the one that its neighbours give.
+    """Compares a printed number with the one computed from its neighbours.
 
     Raises:
         OutputUnreadable: they differ by more than rounding; one of them was damaged.
@@ -126,7 +126,7 @@ def shown(line: str) -> str:
 
 
 def json_in(text: str, what: str) -> Any:
-    """The first JSON document in `text`; what stands before, after and (on lines of its own) in it is passed over.
+    """The first JSON document in `text`; text before, after and (on separate lines) inside it is skipped.
 
     Raises:
         OutputUnreadable: none, or it is damaged; the message says where.
@@ -153,7 +153,7 @@ def json_documents(text: str, what: str) -> Iterator[Any]:
 
 
 def _decoded(text: str, start: int, what: str) -> tuple[Any, int]:
-    """The document that begins at, or some lines behind, `start`."""
+    """The document that begins at `start` or some lines later."""
     first: ValueError | RecursionError | None = None
     candidates = re.compile(r"^[ \t]*([{\[])", re.MULTILINE)
     begins = [start, *(match.start(1) for match in candidates.finditer(text, start + 1))][:_JSON_STARTS]

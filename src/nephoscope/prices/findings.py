@@ -34,9 +34,9 @@ class Finding(Frozen):
 
 
 def check(book: PriceBook, today: date, *, against: PriceBook | None = None) -> list[Finding]:
-    """Everything doubtful in a book, what is refused first.
+    """Everything doubtful in a book; problems that rule the book out come first.
 
-    `against` is a second book to hold prices against, for example the one that ships; it is not checked itself.
+    `against` is a second book to compare prices with, for example the built-in one; it is not checked itself.
     """
     known = PriceBook([*book.rows, *(against.rows if against else ())])
     mixed = list(_mixed(book, known))

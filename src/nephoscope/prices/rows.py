@@ -1,6 +1,6 @@
 """One dated price with its source and licence, and our own CSV of them: read with line numbers, written the same way.
 
-A price stands in the unit of its source. Nothing is converted here, and what a source does not say stays empty.
+A price keeps the unit of its source. Nothing is converted here, and what a source does not say stays empty.
 """
 
 import csv
@@ -46,7 +46,7 @@ class Unit(StrEnum):
 
 
 class Basis(StrEnum):
-    """Under which bargain. Prices of two bases never stand in one column."""
+    """The terms of purchase. One column never mixes prices of two bases."""
 
     ON_DEMAND = "on-demand"
     SPOT = "spot"
@@ -143,7 +143,7 @@ def read_csv(path: Path) -> list[Price]:
     """The rows of one of our own files.
 
     Raises:
-        InputError: it cannot be read, or a line is wrong; the message holds `file:line` for each, one a line.
+        InputError: it cannot be read, or a line is wrong; the message lists each problem on its own line, with `file:line`.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
@@ -153,7 +153,7 @@ def read_csv(path: Path) -> list[Price]:
 
 
 def parse_csv(text: str, name: str) -> list[Price]:
-    """The rows of a CSV's text; `name` stands in messages. Optional columns may be left out."""
+    """The rows of a CSV's text; messages call it `name`. Optional columns may be missing."""
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     rows: list[Price] = []
     problems: list[str] = []

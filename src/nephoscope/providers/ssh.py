@@ -78,12 +78,12 @@ class _Held:
     folder: str
     owner: str
     cluster: Cluster | None = None
-    """None: nobody went on with it yet."""
+    """None: found, but not yet resumed."""
     renewing: asyncio.Task[None] | None = None
 
 
 class SshProvider(Provider, FindsOnMachines):
-    """See the module's text. `carried` are programs that are taken to the hosts; tools must be there.
+    """See the module's text. `carried` are programs that are copied to the hosts; tools must be there.
 
     A host may stay away for `patience_s` seconds before it counts as lost.
     """
@@ -180,8 +180,8 @@ class SshProvider(Provider, FindsOnMachines):
     async def delete(self, key: str) -> None:
         """Ends what runs there; data folders stay for the next trial.
 
-        Every host is freed that can be. One that is away is none of ours any longer: its lease ends by itself, and what
-        runs there is ended by the next holder, or by its deadline. Nor is one whose lease was taken by another study.
+        Releases every host that it can. An unreachable host is dropped: its lease expires, and the next holder, or the
+        deadline, ends what runs there. A host whose lease another study has taken is dropped, too.
         """
         held = self._held.get(key)
         if held is None:

@@ -132,7 +132,7 @@ def _bytes_of(rates: Iterable[tuple[float | None, float]]) -> float | None:
 
 
 def _own_quotas(configuration: Configuration, started: StartedRecord | None) -> dict[str, float]:
-    """Quotas of emulated machines by name; load machines may have another type than the others."""
+    """Quotas of emulated machines by name; the type of load machines may differ from the others."""
     load = configuration.load_machine or configuration.database_machine
     loads = started.load_machines if started else []
     names = started.measured_cpus if started else {}

@@ -129,7 +129,7 @@ async def _version(tool: Tool, machine: MachineHandle, world: World) -> str:
     except ToolTimedOut:
         return UNKNOWN_VERSION
     lines = (said.stdout or said.stderr).decode(errors="replace").strip().splitlines()
-    return lines[0] if lines and said.exit_code == 0 else UNKNOWN_VERSION
+    return lines[0] if lines and said.exit_code == tool.version_exit_code else UNKNOWN_VERSION
 
 
 def stated_conditions(database: DatabaseSettings, cluster: Cluster) -> list[str]:

@@ -5,7 +5,7 @@ not of the values but of what is new in each: of v(t) - d v(t-1), where d says h
 (AR(1); Chakar et al., Bernoulli 2017). There a change of level stands out by its jump, however slowly the noise around
 it wanders. The value at a jump belongs to no plateau. Four things keep it quiet on a steady machine:
 
-- A single outlier is replaced by the median around it before it is looked at (Hampel's filter). Levels are medians of
+- A single outlier is replaced by the median around it before the search (Hampel's filter). Levels are medians of
   the values as they were measured.
 - The penalty of a change point is 3 ln n variances of what is new. Dependence and variance come from differences over
   one and two steps of time, which a few changes of level do not move, and again from what the plateaus leave over.

@@ -56,7 +56,7 @@ def _whole_lines(file: BinaryIO) -> int:
 
 
 def read(path: Path, model: type[Value], *, mend: str = "") -> Value:
-    """Reads one value; `mend` is the hint if the file is damaged and deleting the attempt is not the best advice.
+    """Reads one value. The keyword argument replaces the hint for a damaged file, which is to delete the attempt.
 
     Raises:
         DamagedFile: not JSON, or not allowed by the model.

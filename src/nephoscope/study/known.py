@@ -22,7 +22,7 @@ class KnownBenchmark(Protocol):
 
 @dataclass(frozen=True)
 class Stated:
-    """A benchmark that is no code of ours: somebody else ran it."""
+    """A benchmark without code in nephoscope: somebody else ran it."""
 
     parameters: type[Frozen]
     subject: Subject

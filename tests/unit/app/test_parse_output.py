@@ -93,7 +93,7 @@ def test_a_file_of_no_known_tool_is_refused_with_the_tools_that_are_known(capsys
     assert main(["parse-output", "--json", str(file)]) == 4
     said = capsys.readouterr()
     assert json.loads(said.out) == [
-        {"file": str(file), "tool": None, "error": "no known tool printed this: it begins with 'Dear reader,'"}
+        {"file": str(file), "tool": None, "error": "no known tool printed this: it starts with 'Dear reader,'"}
     ]
     assert "error: the file could not be read\n" in said.err
     assert f"hint: nephoscope reads the output of: {', '.join(PARSERS)}\n" in said.err

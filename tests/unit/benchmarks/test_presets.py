@@ -42,7 +42,7 @@ def test_faithful_keeps_the_defects_and_fixed_mends_them() -> None:
         "Known defect, kept: always 16 workers"
         in preset_notes(StressNgParameters(edition="cr2018", mode="faithful"))[1]
     )
-    assert "Known defect, mended: always 16 workers" in preset_notes(StressNgParameters(edition="cr2018"))[1]
+    assert "Known defect, fixed: always 16 workers" in preset_notes(StressNgParameters(edition="cr2018"))[1]
 
 
 def test_what_differs_is_told() -> None:

@@ -64,5 +64,5 @@ def test_postgresql_keeps_its_log_beside_the_data(machines: int, database: Datab
 
 def test_a_size_of_the_log_that_is_none_is_refused() -> None:
     postgres = PostgresDatabase(lambda: pytest.fail("no server is needed"), {})
-    with pytest.raises(InputError, match="max_wal_size = 'much' is no size"):
+    with pytest.raises(InputError, match="max_wal_size = 'much' is not a size"):
         postgres.disk_bytes(Database(settings={"max_wal_size": "much"}), 0, 1)

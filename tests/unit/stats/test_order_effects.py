@@ -23,7 +23,7 @@ def test_the_statistic_of_groups_is_scipy_s_kruskal_wallis(pairs: list[tuple[int
 
 
 def test_values_without_a_group_each_are_refused() -> None:
-    with pytest.raises(ValueError, match="3 values and 2 groups"):
+    with pytest.raises(ValueError, match="3 values but 2 groups"):
         group_effect(np.array([1.0, 2.0, 3.0]), [0, 1], [0, 0, 0], seed=1)
 
 

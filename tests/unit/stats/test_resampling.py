@@ -42,7 +42,7 @@ def test_refuses_too_few_resamples_and_values_without_a_ratio() -> None:
         mean_ratio_interval([([1.0] * 6, [1.0] * 6)], seed=1, resamples=100)
     with pytest.raises(ValueError, match="above 0"):
         mean_ratio_interval([([0.0] * 6, [1.0] * 6)], seed=1)
-    with pytest.raises(ValueError, match="no pair"):
+    with pytest.raises(ValueError, match="needs at least one pair"):
         mean_ratio([])
 
 

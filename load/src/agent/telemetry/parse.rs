@@ -14,9 +14,9 @@ pub struct CpuTimes {
     pub nice: u64,
     /// In the kernel.
     pub system: u64,
-    /// Doing nothing.
+    /// Idle.
     pub idle: u64,
-    /// Doing nothing while a disk is waited for.
+    /// Idle while waiting for a disk.
     pub iowait: u64,
     /// In interrupts.
     pub irq: u64,

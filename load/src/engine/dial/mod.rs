@@ -124,7 +124,7 @@ impl<D: Dialer> Dial<D> {
     /// `end` and nobody needs the connection any more.
     ///
     /// # Errors
-    /// [`ExitCode::TargetLost`] when the time is over, or the server refuses us for good.
+    /// [`ExitCode::TargetLost`] when the time is over, or the server rejects the login for good.
     pub fn reopen(&self, group: usize, stop: &Stop, end: Instant) -> Result<Option<D::Session>, Failure> {
         let deadline = Instant::now() + self.reconnect_timeout;
         let mut pause = FIRST_PAUSE;

@@ -51,8 +51,8 @@ impl Connection {
     /// Sends messages and waits for their answers.
     ///
     /// # Errors
-    /// [`TargetError::Database`] for the first that is refused (the others are answered all the same), and others when the
-    /// session is of no more use.
+    /// [`TargetError::Database`] for the first that is refused (the others are still answered), and others when the session
+    /// is no longer usable.
     pub fn exchange(&mut self, messages: &Messages) -> Result<&Reply, TargetError> {
         self.link.exchange(messages.bytes(), messages.due())
     }

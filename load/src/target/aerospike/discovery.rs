@@ -16,11 +16,11 @@ pub struct Cluster {
     pub partitions: Partitions,
     /// What the first node that answered says of its version.
     pub version: String,
-    /// Of each node; another one says that partitions have moved.
+    /// One per node; a different one means that partitions have moved.
     pub generations: Vec<String>,
 }
 
-/// What a node says of itself.
+/// What a node reports about itself.
 struct Node {
     name: String,
     address: Address,

@@ -25,8 +25,8 @@ impl Connection {
     /// waits for ever (only keep-alive finds a dead machine).
     ///
     /// # Errors
-    /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when the server refuses us,
-    /// [`TargetError::Refused`] when we refuse what it offers.
+    /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when it rejects the
+    /// login, [`TargetError::Refused`] when we refuse what it offers.
     pub fn open(dsn: &Dsn, timeout: Option<Duration>) -> Result<Self, TargetError> {
         let mut reasons = Vec::new();
         for address in dsn.addresses() {

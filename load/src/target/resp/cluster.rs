@@ -6,7 +6,7 @@ use crate::target::postgres::Address;
 /// Slots, which a cluster divides its keys into.
 pub const SLOTS: usize = 16_384;
 
-/// The slot of a key: CRC-16 (XMODEM) of it, or of what stands in its first `{…}`, modulo [`SLOTS`].
+/// The slot of a key: CRC-16 (XMODEM) of the key, or of the text inside its first `{…}`, modulo [`SLOTS`].
 #[must_use]
 pub fn slot(key: &[u8]) -> usize {
     let tag = key.iter().position(|&byte| byte == b'{').and_then(|open| {

@@ -28,7 +28,7 @@ impl Connection {
     /// due counts as lost; `None` waits for ever.
     ///
     /// # Errors
-    /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when the server refuses us.
+    /// [`TargetError::Lost`] when the server cannot be reached, [`TargetError::Database`] when it rejects the login.
     pub fn open(url: &Url, timeout: Option<Duration>) -> Result<Self, TargetError> {
         Self::open_within(url, timeout, CONNECT_TIMEOUT)
     }
@@ -64,8 +64,8 @@ impl Connection {
     /// Sends commands and waits for their answers.
     ///
     /// # Errors
-    /// [`TargetError::Database`] for the first that is refused (the others are answered all the same), and others when the
-    /// session is of no more use.
+    /// [`TargetError::Database`] for the first that is refused (the others are still answered), and others when the session
+    /// is no longer usable.
     pub fn exchange(&mut self, commands: &mut Commands) -> Result<&Reply, TargetError> {
         self.link.exchange(commands.bytes(), commands.count())
     }

@@ -1,4 +1,4 @@
-//! What nodes say of themselves.
+//! What nodes report about themselves.
 
 use super::Shared;
 use base64::Engine;

@@ -114,12 +114,12 @@ impl FakeCluster {
         self.shared.state().refused = Some((every, result));
     }
 
-    /// Says that partitions have moved; they have not.
+    /// Claims that partitions have moved, without moving any.
     pub fn move_partitions(&self) {
         self.shared.state().generation += 1;
     }
 
-    /// The end of all nodes.
+    /// Stops all nodes.
     pub fn stop(&self) {
         if self.shared.stopped.swap(true, Ordering::SeqCst) {
             return;

@@ -119,7 +119,7 @@ fn read_bins(mut bytes: &[u8], operations: u16) -> Result<(Bins<'_>, &[u8]), Ref
     Ok((bins, bytes))
 }
 
-/// What stands behind its length, and what follows.
+/// The bytes that a length prefix announces, and the rest.
 fn part(bytes: &[u8]) -> Result<(&[u8], &[u8]), Refusal> {
     let split = bytes.split_first_chunk::<4>();
     let split = split.and_then(|(length, rest)| rest.split_at_checked(u32::from_be_bytes(*length) as usize));

@@ -122,7 +122,7 @@ impl FakeTarget {
     /// Listens, for a data set of this many warehouses.
     ///
     /// # Errors
-    /// When the address cannot be had.
+    /// When the address is not available.
     pub fn bind(listen: &Listen, plan: Plan, warehouses: u32) -> io::Result<Self> {
         let (listener, address) = Listener::bind(listen)?;
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
@@ -141,7 +141,7 @@ impl FakeTarget {
         })
     }
 
-    /// Serves until `stopped` says so. Writes a JSON line when it listens, one a second, and one for a freeze; times
+    /// Serves until `stopped` says so. Writes a JSON line when it listens, one per second, and one for a freeze; times
     /// are seconds since the start.
     ///
     /// # Errors

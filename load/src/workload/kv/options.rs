@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// One byte each, and still 100 GB.
 pub const MAX_ROWS: u64 = 100_000_000_000;
-/// A statement has at most 65,535 parameters, two a row.
+/// A statement has at most 65,535 parameters, and each row takes two.
 pub const MAX_BATCH: u32 = 1_000;
 /// RESP and PostgreSQL take that much in one value.
 pub const MAX_BLOCK_BYTES: u32 = 16 * 1024 * 1024;

@@ -205,7 +205,7 @@ impl Hand {
         write_groups(random, &mut self.pad);
     }
 
-    /// Which of [`STATEMENTS`] stands at this place of the transaction, and which row it is about.
+    /// Which of [`STATEMENTS`] has this place in the transaction, and which row it is about.
     fn at(&self, statement: usize) -> (usize, RowAddress) {
         const BEHIND_POINTS: usize = POINTS + RANGES;
         match statement {

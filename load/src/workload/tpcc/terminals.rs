@@ -513,7 +513,7 @@ mod tests {
                 _ => {}
             }
         }
-        assert!(other_districts > 0, "15 % still pay in a district drawn anew (2.5.1.2, comment)");
+        assert!(other_districts > 0, "15 % still pay in a district that is drawn again (2.5.1.2, comment)");
     }
 
     #[test]

@@ -85,7 +85,7 @@ mod tests {
             ("one byte of the rank is hashed", |rank| fnv_of(rank & 0xFF) % 1_000_000),
             ("nothing is hashed", |rank| rank % 1_000_000),
             ("a tenth of the records is never met", |rank| fnv_of(rank) % 900_000),
-            ("another hash than YCSB's", |rank| fnv_of(rank + 1) % 1_000_000),
+            ("the hash is not YCSB's", |rank| fnv_of(rank + 1) % 1_000_000),
         ];
         for (damage, hash) in damaged {
             assert_eq!(passed(records, hash), Some(false), "{damage}");

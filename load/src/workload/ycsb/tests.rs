@@ -79,7 +79,7 @@ fn an_operation_without_inserts_is_a_function_of_seed_client_and_turn() {
             (operation, drawer.name, written)
         };
         assert_eq!(drawn(&mut first), drawn(&mut second));
-        assert_eq!(plan.first_name(2, turn), first.name, "a cluster is told the record that will be drawn");
+        assert_eq!(plan.first_name(2, turn), first.name, "a cluster learns which record will be drawn");
         names.insert(first.name.text().to_owned());
     }
     assert_eq!(names.len(), 3);
@@ -131,7 +131,7 @@ fn shards_and_seeds_insert_records_of_their_own() {
     assert_eq!(names.len(), expected);
 }
 
-/// As on a cluster: many turns are told before the first of them is drawn.
+/// As on a cluster: the names of many turns are known before the first of them is drawn.
 #[test]
 fn a_turn_is_drawn_as_it_was_told_and_reads_only_what_was_there() {
     let options = YcsbOptions::new(500, Mix::D);

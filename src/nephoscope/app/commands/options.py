@@ -36,11 +36,11 @@ class Group(typer.core.TyperGroup):
 
 
 _WHOLE = 200
-"""Characters of the first sentence of a help; longer than any of ours, so that none is cut."""
+"""Maximum length of a command's summary; longer than any summary we have, so that none is cut."""
 
 
 def _heading(command: Any) -> str:
-    """Under which a command is listed."""
+    """The heading under which a command is listed."""
     return str(getattr(command, "rich_help_panel", None) or "Commands")
 
 

@@ -18,6 +18,7 @@ from nephoscope.machines.remote import MachineHandle
 from nephoscope.machines.tools import LOAD, Tool
 from nephoscope.model.errors import InputError, NephoscopeError
 from nephoscope.model.records import Plan
+from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import OnThisMachine
 from nephoscope.providers.local import LOOPBACK, LocalProvider
 from nephoscope.study.model import Configuration, Database
@@ -33,15 +34,15 @@ class _Wanted:
     tools: Sequence[Tool]
     disk_bytes: int = 0
     findings: Sequence[Finding] = field(default=())
-    """Of databases and providers, which were looked at already."""
+    """About databases and providers, already checked."""
 
 
 async def diagnose(folder: Path, planned: Plan | None) -> list[Finding]:
-    """Looks at this machine for a second, and changes nothing.
+    """Observes this machine for a second and changes nothing.
 
     Args:
-        folder: where results and data would go.
-        planned: whose needs count; None: those of every benchmark with its default parameters.
+        folder: where results and data will go.
+        planned: whose needs to check; None: those of every benchmark with its default parameters.
 
     Raises:
         InputError: there is no such folder.
@@ -75,28 +76,30 @@ def _tools_of(needs: Iterable[Needs]) -> Iterator[Tool]:
 
 
 def _of_plan(planned: Plan) -> _Wanted:
-    """What its trials need here: nothing of benchmarks whose machines are elsewhere."""
+    """What its trials need here; benchmarks on machines elsewhere need nothing here."""
     providers = real_providers()
     tools, findings, disk_bytes = [LOAD], list[Finding](), 0
-    for configuration, needs in _cells(planned):
+    for configuration, needs, subject in _cells(planned):
         provider = providers.get(configuration.provider)
-        if isinstance(provider, OnThisMachine):
+        if provider is not None and isinstance(provider, OnThisMachine):
             tools += [*provider.tools, *needs.tools]
             disk_bytes = max(disk_bytes, needs.disk_bytes)
             found = [_root(configuration)] if provider.needs_root else []
-            found += [_server(configuration.database)] if needs.database and configuration.database.dsn is None else []
+            if subject is Subject.DATABASE and configuration.database.dsn is None:
+                found.append(_server(configuration.database))
         else:
             found = [_elsewhere(configuration)] if configuration.provider != "fake" else []
         findings += [one for one in found if one not in findings]
     return _Wanted(tools, disk_bytes, findings)
 
 
-def _cells(planned: Plan) -> Iterator[tuple[Configuration, Needs]]:
-    """Each configuration with the needs of each benchmark that is run on it."""
+def _cells(planned: Plan) -> Iterator[tuple[Configuration, Needs, Subject]]:
+    """Each configuration with the needs and the subject of each benchmark that runs on it."""
     for intent in (trial.intent for trial in planned.trials if trial.intent.replicate == 1):
         benchmark = BENCHMARKS[intent.benchmark.uses]
         parameters = benchmark.parameters.model_validate(intent.benchmark.parameters)
-        yield Configuration.model_validate(intent.configuration), benchmark.needs(parameters)
+        configuration = Configuration.model_validate(intent.configuration)
+        yield configuration, benchmark.needs(parameters), benchmark.subject_of(parameters)
 
 
 def _root(configuration: Configuration) -> Finding:
@@ -107,7 +110,7 @@ def _root(configuration: Configuration) -> Finding:
 
 
 def _server(database: Database) -> Finding:
-    """The server that trials would start; databases that start none need none."""
+    """The server that trials would start, if this database starts one."""
     what, port = f"server of {database.system}", real_databases()[database.system]
     if not isinstance(port, HasServer):
         return Finding(what=what, health=Health.GOOD, found="none is needed")
@@ -121,6 +124,6 @@ def _elsewhere(configuration: Configuration) -> Finding:
     return Finding(
         what=f"machines of provider {configuration.provider}",
         health=Health.WARNING,
-        found="not looked at: they are not this machine",
-        hint="`run` looks at each of them before it measures there",
+        found="not checked: they are not this machine",
+        hint="`run` checks each of them before it measures there",
     )

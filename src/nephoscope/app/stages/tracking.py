@@ -1,4 +1,4 @@
-"""How far a study is, and what it left at its providers."""
+"""The progress of a study, and the clusters that it left at its providers."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -15,18 +15,18 @@ from nephoscope.store.folder import ResultsFolder, Trial
 
 @dataclass(frozen=True)
 class StudyProgress:
-    """How a study stands."""
+    """The progress of a study."""
 
     states: dict[str, State]
     """By trial."""
     left_s: float
-    """Until its end, by the plan and by how long ended trials took."""
+    """Remaining time, estimated from the plan and from how long finished trials took."""
     spent_usd: float | None
     """`None`: no price is known."""
 
     @property
     def ended(self) -> int:
-        """Trials at their end."""
+        """Number of trials that have ended."""
         return sum(state in ENDS for state in self.states.values())
 
     @property
@@ -37,7 +37,7 @@ class StudyProgress:
 
 
 def progress(folder: ResultsFolder, now_unix_ms: int) -> StudyProgress:
-    """How a study stands, from what is stored alone; somebody may be working on it."""
+    """The progress of a study, read from its folder alone; a controller may be running it."""
     rows = list(folder.planned())
     states = {planned.intent.id: state_of(trial) for planned, trial in rows}
     active = sum(state not in STOPS and state is not State.PLANNED for state in states.values())
@@ -50,7 +50,7 @@ def progress(folder: ResultsFolder, now_unix_ms: int) -> StudyProgress:
 
 
 def state_of(trial: Trial) -> State:
-    """Of one trial; what is finished is at its end, also where its controller died before it wrote that down."""
+    """The state of a trial. A finished one has ended even if its controller died before recording that."""
     states = trial.states()
     last = State(states[-1].state) if states else State.PLANNED
     if last in ENDS or not trial.finished():
@@ -75,7 +75,7 @@ def _left_s(rows: list[tuple[PlannedTrial, Trial]], states: dict[str, State]) ->
 
 
 async def clean_up(folder: ResultsFolder, world: World) -> CleanupResult:
-    """Gives back every cluster of the folder's study that any provider of its plan still lists.
+    """Deletes every cluster of the folder's study that any provider of its plan still lists.
 
     Raises:
         NephoscopeError: a provider cannot be asked.

@@ -124,7 +124,7 @@ class OpensslSpeed(Benchmark):
         """The rates of all processes together.
 
         Raises:
-            OutputUnreadable: an output is missing, damaged, or of another algorithm or number of processes.
+            OutputUnreadable: an output is missing or damaged, or has an unexpected algorithm or number of processes.
         """
         rates = [
             Measurement(metric=_metric(algorithm, kind, block), unit="B/s", value=rate, role="database")
@@ -173,7 +173,7 @@ def _rates(raw: RawOutput, algorithm: Algorithm, kind: Kind) -> list[float]:
 def _checked(what: str, algorithm: Algorithm, children: list[re.Match[str]], total: re.Match[str]) -> list[float]:
     """The numbers of the last line, which must follow from those of the children."""
     if {match["algorithm"].lower() for match in (*children, total)} != {algorithm}:
-        raise OutputUnreadable(f"{what}: of another algorithm than {algorithm}")
+        raise OutputUnreadable(f"{what}: contains other algorithms than {algorithm}")
     by_child = [_numbers(match) for match in children]
     rates = _numbers(total)
     if any(len(numbers) != len(_BLOCKS_BYTES) or min(numbers) <= 0 for numbers in (*by_child, rates)):

@@ -1,7 +1,7 @@
 """The process boundary to `nephoscope-load`: a JSON spec on its stdin, JSON lines on its stdout.
 
-The models here and in `load_spec.py` own the contract; `schema/load-spec-1.json` and `schema/load-output-1.json` are
-generated from them, and `tests/contract` holds the real program against them. Times are seconds on the generator's
+The models here define the output, and `schema/load-output-1.json` is generated from them. Rust defines the spec and
+`schema/load-spec-1.json`; `spec.py` mirrors it. `tests/contract` checks the real program against both. Times are seconds on the generator's
 monotonic clock, since the start of the action, unless a name or a description says otherwise.
 """
 
@@ -154,8 +154,8 @@ class CounterResult(Frozen):
     """The server's own count of something over the whole action, against the client's."""
 
     name: str
-    before: int | None = Field(default=None, description="what it stood at before; null of a server's statistics")
-    after: int | None = Field(default=None, description="what it stood at after the last operation")
+    before: int | None = Field(default=None, description="its value before; null for a server's statistics")
+    after: int | None = Field(default=None, description="its value after the last operation")
     server: int = Field(description="how much it changed")
     client: int = Field(description="operations that committed for certain")
     in_doubt: int = Field(

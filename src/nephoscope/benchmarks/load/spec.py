@@ -1,6 +1,6 @@
-"""The spec that `nephoscope-load` reads on stdin. Rust declares it; a test holds these models against its schema.
+"""The spec that `nephoscope-load` reads on stdin. Rust declares it; a test compares these models with its schema.
 
-What the program answers is in `load_contract.py`.
+The program's output is in `contract.py`.
 """
 
 from typing import Annotated, Any, Literal
@@ -238,7 +238,7 @@ class LoadSteps(Concise):
         default="all", description="rows: those of `shard` that are not there yet; finish: once all rows are there"
     )
     resume: bool = Field(
-        default=False, description="go on where an earlier load of the same data set ended; only with part = all"
+        default=False, description="continue an earlier load of the same data set where it stopped; only with part = all"
     )
 
 

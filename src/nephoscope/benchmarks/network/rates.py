@@ -86,8 +86,8 @@ def throughput_measurements(seconds: Sequence[float], whole: float | None = None
     """What `throughput_metrics` declares, and the throughput of each second.
 
     Args:
-        seconds: sums, one a second.
-        whole: what the tool says of the whole; None: the mean of the seconds.
+        seconds: the sum of all streams in each second.
+        whole: the throughput that the tool reports for the whole test; None: use the mean of the seconds.
     """
     values = {
         THROUGHPUT: fmean(seconds) if whole is None else whole,

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from nephoscope.machines.tools import Tool
 
-IPERF = Tool("iperf", "iperf")
+IPERF = Tool("iperf", "iperf", version_exit_code=1)
 IPERF3 = Tool("iperf3", "iperf3")
 NETPERF = Tool(
     "netperf",

@@ -2,11 +2,11 @@
 
 1. *Ramp*: from the first level in growing steps until one fails; down when the first one fails.
 2. *Bisect*, by factors, between the highest level that held and the lowest that failed, until they are close.
-3. *Confirm* the one that held by longer points. One failure refutes it for good: the answer is a lower level, and two
-   confirmations more are asked of that one.
+3. *Confirm* the one that held with longer points. One failure refutes it for good: the answer is then a lower level,
+   which needs two more confirmations.
 4. *Below*: longer points well under that level must hold as well; else the one that fails is the refuted level.
 5. *Above*: a level that failed by a short point alone is measured once more. If it holds as often as a confirmation
-   asks, it had failed by chance or the server became faster: the search goes on from there, and confirms anew.
+   needs, it had failed by chance or the server became faster: the search continues from there and confirms again.
 6. *Top*: where every level that failed held at another time, a higher one is measured, until one fails.
 7. The last confirmation comes at the end: what is found holds when the search ends.
 8. *Larger client*: where the load generator showed a sign of having been the limit at the level that failed, that level
@@ -40,7 +40,7 @@ _DROP_GROWTH = 5.0
 
 @dataclass(frozen=True)
 class State:
-    """Where a search stands."""
+    """The state of a search."""
 
     settings: Settings
     next: Ask | Ended

@@ -110,11 +110,11 @@ LARGER_CLIENT = Metric(
 )
 _OF_A_POINT = (LEVEL, OFFERED, ACHIEVED, PASSED, CONFIRMING, LARGER_CLIENT)
 _USUAL = ("mean", "p95", "p99")
-"""Told of every operation that a rule limits, beside what it limits."""
+"""Reported for every operation that a rule limits, in addition to what it limits."""
 
 
 def _told(rule: Rule) -> Iterator[tuple[str, str]]:
-    """Operations that a rule limits, as it calls them, and what is told of their response times; the worst last."""
+    """Operations that a rule limits, as it names them, each with a reported response time; the worst last."""
     for operation in sorted(rule.operations):
         asked = {one.quantity for one in rule.conditions if one.operation == operation}
         for quantity in sorted(asked.union(_USUAL), key=_place):
@@ -155,7 +155,7 @@ def metrics(of_workload: Iterable[Metric], rule: Rule) -> tuple[Metric, ...]:
 
     Args:
         rule: what a level must hold.
-        of_workload: metrics of the workload's own benchmark in an open pace: they are told of the level found.
+        of_workload: metrics of the workload's own benchmark in an open pace, reported for the level found.
     """
     told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_workload]
     asked = tuple(_limit(one) for one in rule.conditions if one.operation)
@@ -195,7 +195,7 @@ def curve(points: Sequence[Observed], rule: Rule, kinds: Mapping[str, Sequence[s
 
     Args:
         points: of the search.
-        rule: response times are told of the operations that it limits.
+        rule: response times are reported for the operations that it limits.
         kinds: see `Judge.kinds`.
     """
     at_s = 0.0

@@ -142,9 +142,9 @@ def _cpus_taken(seen: Saturation) -> bool:
 def backlog_grows(output: LoadOutput) -> bool:
     """True when the backlog never emptied towards the end, and was longer there than at the beginning.
 
-    At exactly the critical load a queue grows like the root of time, which no straight line through it shows; what a
-    stall leaves is worked off. So the least backlog of the last third is held against the mean of the first one, and
-    against `MIN_LAG` of the interval's length.
+    At exactly the critical load a queue grows like the square root of time, which a fitted line does not show; the
+    backlog of a stall shrinks again. So the smallest backlog of the last third is compared with the mean of the first
+    third, and with `MIN_LAG` of the interval's length.
     """
     intervals, measured_s = output.measured, output.measured_s
     third = len(intervals) // 3

@@ -36,7 +36,7 @@ _CONDITION = re.compile(
     re.VERBOSE,
 )
 _PERCENTILE = re.compile(r"p([5-9]\d{1,3})")
-"""From the median on: the digits after a `p` stand behind the decimal point, so `p100` would be the 10th."""
+"""From the median on. The digits after `p` are decimals (`p999` is 0.999), so `p100` would be the 10th percentile."""
 _ROUNDING = 1e-9
 """Of a share that was written in percent."""
 _WANTED = "expected a condition such as `p99(read) < 5 ms`, `achieved >= 99 %` or `errors < 0.1 %`"

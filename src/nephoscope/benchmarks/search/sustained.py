@@ -49,8 +49,8 @@ class Look(Frozen):
 
 
 async def look(site: Site, point: str, when: Literal["before", "after"], at_s: float) -> None:
-    """Adds a line to `UPKEEP`; nothing for a database that says nothing of it."""
-    if site.endpoint is None or not isinstance(site.database, HasUpkeep):
+    """Adds a line to `UPKEEP`, unless the database does not report its upkeep."""
+    if site.endpoint is None or site.database is None or not isinstance(site.database, HasUpkeep):
         return
     try:
         upkeep = await site.database.upkeep(site.cluster, site.endpoint)
@@ -87,7 +87,7 @@ def sustained(raw: RawOutput) -> SustainedEvidence | None:
 
 
 def measured(found: SustainedEvidence | None) -> Iterator[Measurement]:
-    """What is known of it, as numbers."""
+    """The evidence as measurements; values that are not known are left out."""
     if found is not None:
         values = ((LOG_RATE, found.log_per_s), (CACHE_HITS, found.cache_hit_share), (SPACE_LOST, found.free_lost_per_s))
         for metric, value in values:

@@ -187,10 +187,10 @@ def _asked_for(state: State, measured: float | None, unit: str) -> Ask:
 
 
 def spec_for(ask: Ask, name: str, spec: LoadSpec, threads: int) -> LoadSpec:
-    """Of the point of this name.
+    """The spec of the point with this name.
 
-    Each draws anew: points that repeat the same operations would find the rows of the one before in memory, and would
-    add the same rows again. The larger client has twice the threads; only confirmations look at the data afterwards.
+    Each point has its own seed: if it repeated the operations of the one before, it would find their rows in memory and
+    insert the same rows again. The larger client has twice the threads; only confirmations check the data afterwards.
     """
     client = {"threads": min(2 * threads, spec.connections)} if ask.purpose is Purpose.LARGER_CLIENT else {}
     check = {} if ask.purpose is Purpose.CONFIRM else {"check": "none"}

@@ -90,7 +90,7 @@ class CurvePoint:
 
 
 def metrics(of_tpcc: Iterable[Metric], rule: PassRule) -> tuple[Metric, ...]:
-    """All that a search may report; metrics of `tpcc` are told of the level found."""
+    """Everything that a search may report; metrics of `tpcc` are reported for the level found."""
     told = [metric.model_copy(update={"headline": False, "per_cpu": False}) for metric in of_tpcc]
     asked = [MIN_EFFICIENCY, *([LONGEST_RESPONSE] if "new_order" in (rule.limits_s or {}) else [])]
     return (MOST, FAILING, CONFIRMATIONS, POINTS, VOID, *asked, *told, *sustained.METRICS, *_OF_A_POINT)

@@ -29,7 +29,7 @@ _GRACE_S = 60.0
 _LOG_MS = 1000
 """Of fio's log of I/O rates: one line for each thread and direction."""
 _SLOW_DISK_BYTES_PER_S = 10 * MIB
-"""Slower disks than this are given up on while the file is written."""
+"""Writing the file is abandoned on disks slower than this."""
 _USUAL_DISK_BYTES_PER_S = 200 * MIB
 _LATENCIES = ("mean", *sorted({**PERCENTILES, **FURTHER_PERCENTILES}), "max")
 
@@ -82,7 +82,7 @@ class Fio(Benchmark):
             ToolMissing: fio is not there.
             InputError: the device is not there, or something uses it.
             NoSpaceOnMachine: the disk is full.
-            ToolFailed: the file could not be written, or is sparse all the same.
+            ToolFailed: the file could not be written, or is still sparse after writing.
         """
         machine = site.cluster.database[0]
         target = await _target(machine, parameters)

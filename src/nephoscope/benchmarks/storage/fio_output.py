@@ -13,7 +13,7 @@ from nephoscope.parsers.fio import FioLatency, FioSide, parse_fio
 
 PERCENTILES = {"p50": 50.0, "p95": 95.0, "p99": 99.0, "p999": 99.9}
 FURTHER_PERCENTILES = {"p90": 90.0, "p9999": 99.99}
-"""Of the editions' tables; outputs of before do not have them."""
+"""Of the editions' tables; older outputs do not have them."""
 _MIN_IN_TAIL = 10
 _MIN_SHARE_OF_DURATION = 0.9
 
@@ -25,7 +25,7 @@ def values_of(output: bytes, job: FioJob) -> dict[str, float]:
     `read_` and `write_`.
 
     Args:
-        output: fio's stdout; text before and after the JSON is passed over.
+        output: fio's stdout; text before and after the JSON is skipped.
         job: as it was run.
 
     Raises:
@@ -88,7 +88,7 @@ def the_job(output: bytes, name: str) -> FioDone:
     """The one job in an output.
 
     Raises:
-        OutputUnreadable: none, several, or of another version than 3.
+        OutputUnreadable: no job, several jobs, or not version 3.
     """
     text = output.decode(errors="replace")
     if not text.strip():

@@ -237,7 +237,7 @@ class SysbenchFileio(Benchmark):
 
     @override
     def observations(self, raw: RawOutput, parameters: SysbenchFileioParameters) -> Observations:
-        """What is known of the reads: through the page cache, which the limit bounds.
+        """Evidence about the reads: they go through the page cache, whose size the limit bounds.
 
         Raises:
             OutputUnreadable: as `parse`.

@@ -75,7 +75,7 @@ STATEMENT = (
 
 
 def stored_settings(answer: str, origin: str) -> Mapping[str, str]:
-    """The settings of `STATEMENT`'s answer that may stand in a results folder."""
+    """The settings of `STATEMENT`'s answer that may be stored in a results folder."""
     found: dict[str, str] = json.loads(answer)
     return {name: found[name] for name in sorted(found) if _may_be_stored(name, origin)}
 

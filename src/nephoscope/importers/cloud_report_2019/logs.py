@@ -1,8 +1,8 @@
 """The raw logs of the Cloud Report's pilot runs of 2019: folders PROVIDER/TYPE/DATE/RUN -> imported runs.
 
-A run's identity is a hash of its logs. Provider, machine type, date and number are parsed from the path, as these logs
-hold them nowhere else; so they are kept as a label: a claim, which the gate holds against what the logs show.
-`run-data.csv`, where there is one, was typed from the same claim and is only compared with it.
+A run's identity is a hash of its logs. Provider, machine type, date and number are parsed from the path, because the
+logs do not contain them. They are kept as a label: a claim, which the gate compares with what the logs show.
+`run-data.csv`, if there is one, repeats the same claim and is only compared with it.
 """
 
 import csv
@@ -175,12 +175,12 @@ def _folders(tree: Path) -> Iterator[tuple[Path, dict[str, Path]]]:
 
 @dataclass(frozen=True)
 class _Read:
-    """A folder as it was read, before its siblings are asked."""
+    """A folder as it was read, before it is compared with its siblings."""
 
     run: ImportedRun
     measured: list[ImportedMeasurement]
     marks: Mapping[str, str]
-    """What a run shares with others on the same machines -> the words for it."""
+    """What a run shares with others on the same machines -> how a message says so."""
 
     def judged(self, siblings: Sequence[Sibling]) -> tuple[ImportedRun, list[ImportedMeasurement]]:
         """The run with what its siblings say, where its own logs say nothing."""
@@ -191,7 +191,7 @@ class _Read:
 
 
 def _siblings(one: _Read, runs: Sequence[_Read]) -> list[Sibling]:
-    """Other runs of the label and day that share a mark; the first mark is told."""
+    """Other runs of the label and day that share a mark; of several shared marks the first is reported."""
 
     def day(read: _Read) -> tuple[str, str, str]:
         return read.run.label.provider, read.run.label.machine_type, read.run.label.date
@@ -361,7 +361,7 @@ def _hash(contents: Mapping[str, bytes]) -> str:
 
 
 def _notes(label: Label, run_data: str | None) -> list[str]:
-    """Where run-data.csv says something else than the path."""
+    """Contradictions between run-data.csv and the path."""
     rows = list(csv.reader((run_data or "").replace("\0", "").splitlines()))
     claimed = [cell.strip() for cell in rows[-1][1:]] if len(rows) > 1 else []
     path = [label.provider, label.machine_type, label.date, label.number]

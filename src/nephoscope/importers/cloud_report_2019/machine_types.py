@@ -31,7 +31,7 @@ _ENDS = re.compile(r"[-_ ]|$")
 
 @cache
 def machine_types() -> Mapping[tuple[str, str], MachineType]:
-    """(provider, machine type) in lower case -> what is known of it."""
+    """(provider, machine type) in lower case -> its entry in the table."""
     text = (files("nephoscope.importers.cloud_report_2019") / _FILE).read_text(encoding="utf-8")
     rows = csv.DictReader(line for line in text.splitlines() if not line.startswith("#"))
     return {(row["provider"], row["machine_type"].casefold()): _type(row) for row in rows}
@@ -57,7 +57,7 @@ def machine_type_of(provider: str, label: str) -> MachineType | None:
 
 
 def _named(provider: str, name: str) -> MachineType | None:
-    """What the name alone tells."""
+    """What the name alone says."""
     vcpus = _vcpus_by_name(provider, name)
     row = dict.fromkeys(("memory_gib", "cpu_words", "l3_kib", "l3_basis", "sockets_seen"), "")
     return _type({**row, "machine_type": name, "vcpus": str(vcpus)}) if vcpus else None

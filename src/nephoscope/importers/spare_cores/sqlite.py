@@ -95,7 +95,7 @@ def _tables(path: Path) -> tuple[dict[tuple[str, str], Mapping[str, Any]], list[
 def _point(
     row: Mapping[str, Any], skipped: Counter[str]
 ) -> tuple[tuple[str, str, str] | None, tuple[int, float] | None]:
-    """((vendor, server, benchmark), (workers or depth, score)); None where the row is none of ours, counted."""
+    """((vendor, server, benchmark), (workers or depth, score)); None, and counted in `skipped`: not imported."""
     benchmark = str(row.get("benchmark_id"))
     try:
         config = json.loads(row["config"])

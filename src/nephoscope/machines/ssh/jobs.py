@@ -18,7 +18,7 @@ REQUIRED_TOOLS = ("setsid", "flock", "pkill", "taskset", "head", "tail", "sha256
 
 _MARK = "nephoscope"
 ENDED = f"{_MARK} ended".encode()
-"""Start of the answer of a job that was waited for."""
+"""Start of the answer to `wait_command`."""
 _SAY = f"say() {{ printf '{_MARK} %s\\n' \"$*\"; exit 0; }}\n"
 
 _SUPERVISE = """

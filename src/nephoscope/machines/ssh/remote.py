@@ -78,7 +78,7 @@ class SshRemote:
     # Remote
 
     async def execute(self, command: Command, *, save_as: Path | None = None) -> Completed:
-        """See `Remote.execute`. In a session, what is saved under a name is begun once: later it is waited for.
+        """See `Remote.execute`. In a session, a command saved under a name starts once; later calls wait for it.
 
         Raises:
             MachineUnreachable, AccessDenied, HostKeyRefused: the host cannot be reached or entered.
@@ -122,7 +122,7 @@ class SshRemote:
     ) -> Background:
         """See `Remote.start`. Its output comes here when it has ended: nothing crosses the wire while it runs.
 
-        In a session the n-th start with a log is begun once, too: the next controller, which does the same, finds it.
+        In a session the n-th start with a log also starts once: the next controller repeats the call and finds it.
         """
         number = self._starts[log.name]
         self._starts[log.name] += 1
@@ -359,7 +359,7 @@ class _SshBackground:
         """See `Background.stop`.
 
         Raises:
-            MachineLost: the host went away; nothing is known of the job.
+            MachineLost: the host went away; the state of the job is unknown.
         """
         remote, folder = self._remote, self._folder
         if self.running():

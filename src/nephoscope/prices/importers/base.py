@@ -20,7 +20,7 @@ HOURS_PER_MONTH = 730
 
 
 class Origin(Frozen):
-    """What a list may not say of itself. A date given here wins over the list's own."""
+    """What a list may not say about itself. A date given here overrides the list's own."""
 
     source: str
     licence: str = "not stated"
@@ -36,7 +36,7 @@ class Imported:
     skipped: Counter[str] = field(default_factory=Counter)
 
     def add(self, origin: Origin, **values: Any) -> None:
-        """One row of that origin; a row that stands there already, in every column, is taken once."""
+        """Adds a row of that origin; a row that equals an earlier one in every column is added only once."""
         row = Price(source=origin.source, licence=origin.licence, **values)
         if row not in self._seen:
             self._seen.add(row)

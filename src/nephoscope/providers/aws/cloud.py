@@ -170,10 +170,10 @@ class AwsCloud(Cloud):
         return await patiently(send, typed, self._clock)
 
     async def _everywhere(self, look: Callable[[str], Awaitable[Any]]) -> list[Any]:
-        """What exists in each region; a region closed to these credentials holds nothing of ours.
+        """What exists in each region. Regions that these credentials cannot access are skipped: we own nothing there.
 
         Raises:
-            NotAllowed: all regions are closed to them.
+            NotAllowed: they cannot access any region.
         """
         regions = self._regions
         if regions is None:

@@ -88,7 +88,8 @@ def _require_possible(order: ClusterOrder) -> None:
         )
     if order.cloud.reach == "private" and order.cloud.subnet is None:
         raise InputError(
-            "a network created for a cluster can only be reached from outside", hint="set `subnet` to one of yours"
+            '`reach = "private"` needs a subnet: a network created for a cluster is only reachable from outside',
+            hint="set `subnet` to your own subnet",
         )
 
 
@@ -287,7 +288,7 @@ def _system(order: ClusterOrder, role: RoleOrder, name: str) -> dict[str, Any]:
 
 
 def image_of(image: str) -> dict[str, str]:
-    """'publisher:offer:sku:version', or the id of an image of yours.
+    """'publisher:offer:sku:version', or the id of your own image.
 
     Raises:
         InputError: it is neither.

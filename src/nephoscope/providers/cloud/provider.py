@@ -59,12 +59,12 @@ class Life(StrEnum):
     STARTING = "starting"
     RUNNING = "running"
     ENDED = "ended"
-    """It stops, is being deleted, or is gone and still told of."""
+    """It is stopping, is being deleted, or is gone but still listed."""
 
 
 @dataclass(frozen=True)
 class CloudMachine:
-    """A machine as its cloud tells of it."""
+    """A machine as its cloud describes it."""
 
     name: str
     role: str
@@ -152,7 +152,7 @@ class CloudProvider(Provider):
 
     @override
     async def create(self, request: ClusterRequest) -> Cluster:
-        """Gives a cluster that lost a machine back, so that another attempt makes a new one.
+        """Creates the cluster, or finds it. Deletes it on any failure, so that the next attempt makes a new one.
 
         Raises:
             InputError: the configuration does not say enough.

@@ -28,11 +28,11 @@ BOOT_TIMEOUT_S = 900.0
 _LOOK_EVERY_S = 2.0
 _ASK_TIMEOUT_S = 30.0
 FOLDER = f"{DATA}/nephoscope"
-"""Of ours on the machine, on the disk that is measured."""
+"""nephoscope's folder on the machine, on the disk that is measured."""
 
 
 class SshConnect:
-    """See the module's text. `carried` are programs that are taken to the machines."""
+    """See the module's text. `carried` are programs that are copied to the machines."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class SshConnect:
         raise MachineLost(f"{name} is not usable after {BOOT_TIMEOUT_S:.0f} s: {why}")
 
     async def _keep_log(self, link: Link, log_dir: Path | None, name: str) -> None:
-        """What the boot script said, however it ended; a machine that does not tell is measured all the same."""
+        """Saves the boot script's log, whether it failed or not; a machine that does not send it is measured anyway."""
         if log_dir is None:
             return
         with suppress(NephoscopeError, TimeoutError):

@@ -314,7 +314,7 @@ def keys_of(resources: Iterable[Mapping[str, Any]], study: str) -> set[str]:
 
 
 def machine_of(instance: Mapping[str, Any], key: str) -> CloudMachine:
-    """A machine as the API tells of it."""
+    """A machine as the API describes it."""
     interface: Mapping[str, Any] = next(iter(instance.get("networkInterfaces", ())), {})
     access: Mapping[str, Any] = next(iter(interface.get("accessConfigs", ())), {})
     life = _LIVES.get(instance["status"], Life.ENDED)

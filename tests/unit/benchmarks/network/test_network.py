@@ -228,7 +228,7 @@ def test_the_other_editions_have_their_numbers() -> None:
     assert Ping().parameters.model_validate({"edition": "cr2018"}).interval_s == 1
     first = ThroughputParameters.model_validate({"edition": "cr2018", "mode": "faithful"})
     assert (first.tool, first.clients, first.figures, first.block_size_kib) == ("iperf", 1, "client", 128)
-    assert ThroughputParameters.model_validate({"edition": "cr2018"}).figures == "server", "mended"
+    assert ThroughputParameters.model_validate({"edition": "cr2018"}).figures == "server", "fixed"
     assert ThroughputParameters.model_validate({"edition": "cr2020"}).clients == 3
     faithful = RequestResponseParameters.model_validate({"edition": "cr2021", "mode": "faithful"})
     assert (faithful.tool, faithful.message_bytes, faithful.duration_s) == ("netperf", 1, 60)
@@ -238,7 +238,7 @@ def test_what_is_given_wins_and_is_told() -> None:
     parameters = MultiStreamParameters.model_validate({"edition": "cr2022", "final_s": 10})
     notes = " ".join(MultiStream().notes(parameters))
     assert "final_s 10 instead of 720: not comparable with published numbers" in notes
-    assert "Known defect, mended: it measured with netperf" in notes
+    assert "Known defect, fixed: it measured with netperf" in notes
     assert "is an equivalent and not the edition's tool" in notes
     kept = MultiStream().notes(MultiStreamParameters.model_validate({"edition": "cr2022", "mode": "faithful"}))
     assert "Known defect, kept: it measured with netperf" in " ".join(kept)

@@ -179,5 +179,5 @@ def test_a_machine_that_lets_us_make_no_group_is_told_of(tmp_path: Path) -> None
         async with memory_limited(machine, -2):
             raise AssertionError("there is no such limit")
 
-    with pytest.raises(EnvironmentProblem, match="no control group"):
+    with pytest.raises(EnvironmentProblem, match="does not allow creating a control group"):
         asyncio.run(inside())

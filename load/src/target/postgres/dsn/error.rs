@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a URL is not one of ours; one sentence, without the password.
+/// Why a URL is rejected; one sentence, without the password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DsnError(pub String);
 

@@ -1,4 +1,4 @@
-//! The parameters behind the question mark of a URL. All that are not known are refused, because ignoring one (a TLS
+//! The parameters after the question mark of a URL. Unknown ones are refused, because ignoring one (a TLS
 //! mode, a certificate) would change the meaning.
 
 use super::error::DsnError;
@@ -23,7 +23,7 @@ const NOT_DONE: [(&str, &str); 9] = [
     ("load_balance_hosts", "hosts are always tried in the given order"),
 ];
 
-/// libpq's environment variables that stand in for a parameter that is not written.
+/// libpq's environment variables that give a parameter that the URL does not.
 const ENVIRONMENT: [(&str, &str); 6] = [
     ("PGSSLMODE", "sslmode"),
     ("PGSSLROOTCERT", "sslrootcert"),

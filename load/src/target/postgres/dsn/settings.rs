@@ -91,7 +91,7 @@ pub(in crate::target::postgres) struct TlsSettings {
     pub(in crate::target::postgres) roots: RootCertificates,
     /// The client's own certificate and key, if they were named.
     pub(in crate::target::postgres) client: Option<(PathBuf, PathBuf)>,
-    /// Where they are looked for otherwise.
+    /// Their default paths.
     pub(in crate::target::postgres) default_client: Option<(PathBuf, PathBuf)>,
     pub(in crate::target::postgres) channel_binding: ChannelBinding,
 }

@@ -20,7 +20,7 @@ pub(super) struct Names {
 
 impl Names {
     /// Whether `host` is one of them, by libpq's rules: the alternative names first; the common name only when no
-    /// alternative name is of the kind that was looked for.
+    /// alternative name is of the same kind as `host`.
     pub(super) fn include(&self, host: &str) -> bool {
         let dns = || self.dns.iter().any(|name| matches(name, host));
         let common = || self.common.as_deref().is_some_and(|name| matches(name, host));

@@ -1,4 +1,4 @@
-//! The texts. What stands in several of them stands here once.
+//! The texts of the statements. Parts that several of them share are written once.
 
 use super::super::profile::Profile;
 
