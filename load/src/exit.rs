@@ -119,6 +119,7 @@ pub fn cannot_connect(dsn: &Dsn, error: &TargetError) -> Failure {
         TargetError::Database { sqlstate, .. } if sqlstate == "53300" => {
             "; raise max_connections or lower \"connections\""
         }
+        TargetError::Lost(_) => "; check that the server runs, and the address",
         _ => "",
     };
     Failure::new(ExitCode::CannotConnect, format!("cannot use {dsn}: {error}{hint}"))
@@ -131,6 +132,7 @@ pub fn cannot_use(url: &Url, error: &TargetError) -> Failure {
         TargetError::Database { sqlstate, .. } if sqlstate == "NOAUTH" || sqlstate == "WRONGPASS" => {
             "; check the user, and the password in REDISCLI_AUTH"
         }
+        TargetError::Lost(_) => "; check that the server runs, and the address",
         _ => "",
     };
     Failure::new(ExitCode::CannotConnect, format!("cannot use {url}: {error}{hint}"))
@@ -143,6 +145,7 @@ pub fn cannot_use_node(address: &Address, error: &TargetError) -> Failure {
         TargetError::Database { sqlstate, .. } if sqlstate == "NOT_AUTHENTICATED" => {
             "; this client cannot log in: disable security on the cluster"
         }
+        TargetError::Lost(_) => "; check that the server runs, and the address",
         _ => "",
     };
     Failure::new(ExitCode::CannotConnect, format!("cannot use aerospike://{address}: {error}{hint}"))

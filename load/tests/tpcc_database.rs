@@ -63,7 +63,7 @@ fn another_data_set_is_refused(connection: &mut Connection) {
     };
     assert!(Tpcc::new(options, &stored).unwrap_err().contains("2 warehouses, the spec says 3"));
     let options = TpccOptions { warehouses: 2, active_warehouses: Some(3), ..options };
-    assert!(Tpcc::new(options, &stored).unwrap_err().contains("3 active warehouses of 2"));
+    assert!(Tpcc::new(options, &stored).unwrap_err().contains("3 is not from 1 to 2"));
 }
 
 /// Damage, and exactly the conditions that it must break.

@@ -212,7 +212,7 @@ def test_init_writes_a_study_that_plans_and_never_overwrites(tmp_path: Path) -> 
     text = file.read_text()
     said = nephoscope("init", file)
     assert said.exit_code == 2
-    assert "exists already" in said.stderr
+    assert "already exists" in said.stderr
     assert file.read_text() == text
 
 

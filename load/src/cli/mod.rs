@@ -110,7 +110,7 @@ enum Command {
     },
     /// Print the JSON Schema of a spec (nephoscope/load-spec/1).
     Schema,
-    /// Merge the outputs of all shards of one run and print the result. The exit code is the worst of the shards'.
+    /// Merge the outputs of all shards of one run and print the result. The exit code is that of the worst shard.
     Merge {
         /// Output files, one per shard.
         #[arg(required = true)]
@@ -124,8 +124,8 @@ enum Command {
         #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..))]
         interval_ms: u64,
     },
-    /// Relay packets between TAP devices with delay and loss, in both directions, until a device is gone. The devices
-    /// are stdin and stdout. For emulated hosts.
+    /// Relay packets between TAP devices with delay and loss, in both directions, until a device disappears. The
+    /// devices are stdin and stdout. For emulated hosts.
     Wire {
         /// Delay of each packet in microseconds.
         #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(..=60_000_000))]

@@ -12,7 +12,7 @@ pub(super) struct CommonArgs {
     /// aerospike://host:port,host:port/namespace/set.
     #[arg(long)]
     dsn: String,
-    /// Seed of data and operations; equal seeds give equal ones.
+    /// Seed of data and operations: the same seed gives the same data and operations.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Connections to the server; for a load, parallel COPY streams.
@@ -24,7 +24,7 @@ pub(super) struct CommonArgs {
     /// SQL dialect of the server.
     #[arg(long, value_enum, default_value_t)]
     dialect: Dialect,
-    /// The server at redis://... belongs to a cluster, whose masters share the keys.
+    /// Use all masters of the cluster to which the server at redis://... belongs.
     #[arg(long)]
     cluster: bool,
 }
@@ -46,7 +46,7 @@ pub(super) struct LoadArgs {
     /// Resume an earlier load of the same data set where it stopped, instead of dropping its tables.
     #[arg(long)]
     resume: bool,
-    /// Share of the rows that `--part rows` writes: share I of N, from 0.
+    /// Share of the rows that `--part rows` writes: share I of N, counted from 0.
     #[arg(long, value_name = "I/N", default_value = "0/1", value_parser = parse_shard)]
     shard: ShardSpec,
 }
@@ -74,13 +74,13 @@ impl DataArgs {
 
 #[derive(Debug, Args)]
 pub(super) struct DriveArgs {
-    /// Seconds of the measurement.
+    /// Duration of the measurement in seconds.
     #[arg(long, default_value_t = 10.0)]
     duration_s: f64,
-    /// Seconds of load before the measurement starts.
+    /// Duration in seconds of the load before the measurement starts.
     #[arg(long, default_value_t = 0.0)]
     ramp_s: f64,
-    /// Retries of one operation after a serialization failure or a deadlock.
+    /// Maximum number of retries of one operation after serialization failures and deadlocks.
     #[arg(long, default_value_t = 10)]
     max_retries: u32,
     /// Isolation level of transactions.
@@ -89,7 +89,7 @@ pub(super) struct DriveArgs {
     /// How to retry a transaction.
     #[arg(long, value_enum, default_value_t)]
     retry: Retry,
-    /// Operations in flight on one connection to redis://... at a time.
+    /// Maximum number of operations in flight on one connection to redis://....
     #[arg(long, default_value_t = 1)]
     pipeline: u32,
     /// When operations start: when the client's last one ended (closed), or on a schedule with --rate-per-s, whether or
@@ -112,7 +112,7 @@ pub(super) struct DriveArgs {
     /// Stop after this many operations of all shards together.
     #[arg(long)]
     operations: Option<u64>,
-    /// Run share I of N of the load, from 0; `merge` merges the outputs.
+    /// Run share I of N of the load, counted from 0; `merge` merges the outputs.
     #[arg(long, value_name = "I/N", value_parser = parse_shard, default_value = "0/1")]
     shard: ShardSpec,
     /// When to start the load, in milliseconds since the Unix epoch. Default: at once.
@@ -121,7 +121,7 @@ pub(super) struct DriveArgs {
     /// Seconds without an answer after which a connection counts as lost.
     #[arg(long, default_value_t = 60.0)]
     answer_timeout_s: f64,
-    /// Seconds to reconnect a lost connection before the load gives up.
+    /// Seconds to try to reconnect a lost connection before the load gives up.
     #[arg(long, default_value_t = 5.0)]
     reconnect_timeout_s: f64,
 }

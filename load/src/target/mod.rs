@@ -176,7 +176,7 @@ impl fmt::Display for TargetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Database { sqlstate, message } => write!(f, "server error {sqlstate}: {message}"),
-            Self::Lost(why) => write!(f, "connection lost: {why}"),
+            Self::Lost(why) => write!(f, "no connection: {why}"),
             Self::Refused(why) => f.write_str(why),
             Self::Protocol(why) => write!(f, "protocol error: {why}"),
         }

@@ -29,7 +29,7 @@ def query(folder: Path, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
         try:
             statements = connection.extract_statements(sql)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-                raise InputError("a query must be a single select", hint=f"tables: {', '.join(known)}")
+                raise InputError("a query must be a single SELECT statement", hint=f"tables: {', '.join(known)}")
             found = connection.execute(statements[0])
             columns = [str(column[0]) for column in found.description or ()]
             return columns, found.fetchall()

@@ -73,7 +73,9 @@ def main(arguments: list[str] | None = None) -> int:
     except NephoscopeError as error:
         return tell_error(error)
     except TyperException as error:
-        return tell_error(InputError(error.format_message(), hint="nephoscope --help, nephoscope COMMAND --help"))
+        return tell_error(
+            InputError(error.format_message(), hint="see `nephoscope --help` or `nephoscope COMMAND --help`")
+        )
     except (Stopped, KeyboardInterrupt, typer.Abort) as stopped:
         tell("stopped; run the same command again to resume", style="yellow")
         return stopped.exit_code if isinstance(stopped, Stopped) else EXIT_INTERRUPTED
@@ -109,7 +111,7 @@ def tell_error(error: NephoscopeError) -> int:
 
 _WHOSE_MOVE = {
     Move.OURS: "this is a defect in nephoscope: please report it",
-    Move.NOBODY: "nothing to do on your side: it may pass by itself, so try again later",
+    Move.NOBODY: "you need not change anything: this may pass, so try again later",
 }
 """Where the next move is not the reader's; the reader's own move is the hint."""
 

@@ -14,7 +14,8 @@ def read_text(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {file}: {error}", hint="`nephoscope init` writes a starter study") from error
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"cannot read {file}: {why}", hint="`nephoscope init` writes a starter study") from error
 
 
 def write_new(file: Path, content: str) -> None:
@@ -28,6 +29,6 @@ def write_new(file: Path, content: str) -> None:
         with file.open("x", encoding="utf-8") as new:
             new.write(content)
     except FileExistsError as error:
-        raise InputError(f"{file} exists already", hint="name another file; nothing was changed") from error
+        raise InputError(f"{file} already exists", hint="name another file; nothing was changed") from error
     except OSError as error:
         raise StorageFailed.of(file, error) from error

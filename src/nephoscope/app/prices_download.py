@@ -68,7 +68,9 @@ def _azure_pages(first: str, base: str) -> list[Any]:
     url: str | None = first
     while url and len(pages) < MAX_PAGES:
         if not url.startswith(base):
-            raise TargetUnreachable(f"the next page of the list is on another server: {url}", hint="nothing was stored")
+            raise TargetUnreachable(
+                f"the next page of the list is on another server: {url}", hint="nothing was stored; check --base-url"
+            )
         pages.append(_json(url))
         url = pages[-1].get("NextPageLink") if isinstance(pages[-1], dict) else None
     return pages

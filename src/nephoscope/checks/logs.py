@@ -192,7 +192,7 @@ def _cache(shown: LogFacts, known: MachineType) -> Verdict | None:
     if not known.l3_kib:
         return valid(name, f"{said}; that of {known.name} is not known: not judged")
     if all(any(abs(size - one) <= _ROUNDED * one for one in known.l3_kib) for size in shown.l3_kib):
-        return valid(name, f"{said}, like {known.name}")
+        return valid(name, f"{said}, as on {known.name}")
     if known.l3_documented:
         return invalid(name, f"{said}; the CPUs of {known.name} have {_listed(known.l3_kib)}: another machine")
     seen = f"{_listed(known.l3_kib)} was observed on another {known.name}, and its provider documents none"

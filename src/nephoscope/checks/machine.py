@@ -59,7 +59,7 @@ class CpuCount:
             return verdict
         counts = {facts.cpus_allowed for facts in evidence.facts_before.values()}
         if asked not in counts:
-            return invalid(self.name, f"{asked} CPUs were requested, {_numbers(counts)} are allowed")
+            return invalid(self.name, f"{asked} CPUs were requested, but {_numbers(counts)} are allowed")
         return verdict
 
     def _look(self, evidence: Evidence, machine: str, when: str, facts: Facts) -> Verdict:
@@ -181,7 +181,7 @@ class ClockOffset:
         offset_s, bound_s = facts.clock_offset_s, facts.clock_offset_bound_s
         if offset_s is None or bound_s is None:
             return unknown(self.name, f"{machine}: its clock could not be read {when} the trial")
-        said = f"{machine}: {offset_s:+.3f} s {when} the trial (± {bound_s:.3f} s)"
+        said = f"{machine}: clock off by {offset_s:+.3f} s {when} the trial (± {bound_s:.3f} s)"
         if abs(offset_s) - bound_s > CLOCK_OFFSET.value:
             return invalid(self.name, f"{said}, limit {CLOCK_OFFSET.words}: set its clock (chronyc makestep)")
         known = abs(offset_s) + bound_s <= CLOCK_OFFSET.value

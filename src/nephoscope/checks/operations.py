@@ -58,7 +58,7 @@ class Consistency:
         if operations.broken_conditions:
             return invalid(self.name, f"violated: {', '.join(operations.broken_conditions)}")
         if operations.conditions_checked == 0 and operations.conditions_expected:
-            return unknown(self.name, "checking them was requested, but they were not checked")
+            return unknown(self.name, "the study requests checks of the conditions, but they did not run")
         if operations.conditions_checked == 0:
             return None
         return valid(self.name, f"{operations.conditions_checked} conditions hold")
@@ -78,7 +78,7 @@ class Counters:
         if operations.disagreeing_counters:
             return invalid(self.name, f"server and client disagree: {', '.join(operations.disagreeing_counters)}")
         if operations.counters_compared == 0 and operations.counters_expected:
-            return unknown(self.name, "comparing them was requested, but they were not compared")
+            return unknown(self.name, "the study requests comparing the counters, but they were not compared")
         if operations.counters_compared == 0:
             return None
         return valid(self.name, f"{operations.counters_compared} counters of the server agree with the client")
@@ -145,7 +145,7 @@ class RateKept:
         if operations is None or operations.offered is None:
             return None
         if operations.offered == 0:
-            return unknown(self.name, "nothing was due in the measurement interval")
+            return unknown(self.name, "no operation was due in the measurement interval")
         share = operations.attempted / operations.offered
         left = f", {operations.not_sent} of them never sent" if operations.not_sent else ""
         said = f"{operations.attempted} of {operations.offered} operations offered were completed{left}"

@@ -51,7 +51,7 @@ def parse_any_of_a_tree(text: str) -> Sequence[Parsed]:
             continue
         if found:
             return found
-    raise OutputUnreadable(f"neither fio, CoreMark, netperf nor TPC-C: {'; '.join(refusals)[:300]}")
+    raise OutputUnreadable(f"not output of fio, CoreMark, netperf or TPC-C: {'; '.join(refusals)[:300]}")
 
 
 def place_of(_root: Path, file: Path, benchmark: str) -> FileOrigin | None:

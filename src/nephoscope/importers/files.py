@@ -120,7 +120,7 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
             trials.append(_trial(named, file, f"{origin}#{index}" if index else origin, place))
     if not trials:
         why = f": {left_out[0]}" if left_out else ""
-        raise InputError(f"no {form.title} at {path}{why}", hint=f"`nephoscope import {form.name} --help`")
+        raise InputError(f"no {form.title} at {path}{why}", hint=f"see `nephoscope import {form.name} --help`")
     return ImportedStudy(
         format=form.name,
         name=form.name,
@@ -138,7 +138,7 @@ def read_files(path: Path, form: FileFormat) -> ImportedStudy:
 
 def _files(path: Path, form: FileFormat) -> Iterator[Path]:
     if not path.exists():
-        raise InputError(f"{path} does not exist")
+        raise InputError(f"{path} does not exist", hint="check the path")
     if path.is_file():
         yield path
         return
@@ -153,7 +153,7 @@ def _text(file: Path) -> str:
             raise OutputUnreadable(f"larger than {MAX_BYTES // 1024**2} MiB")
         content = file.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot read {file}: {error}") from error
+        raise InputError(f"cannot read {file}: {error.strerror or error}", hint="make it readable") from error
     if b"\0" in content:
         raise OutputUnreadable("not text")
     return content.decode(errors="replace")
@@ -206,5 +206,5 @@ def once(values: Iterable[Value]) -> list[Value]:
         seen[value.metric.name] = value
     twice = [name for name, count in doubled.items() if count > 1]
     if twice:
-        raise OutputUnreadable(f"two values of {twice[0]}: the file holds several runs; split it")
+        raise OutputUnreadable(f"two values of {twice[0]}: the file contains several runs; split it")
     return list(seen.values())

@@ -58,7 +58,7 @@ def read(path: Path) -> ImportedStudy:
     trials = [_trial(key, many, left_out) for key, many in runs.items()]
     trials = [trial for trial in trials if trial.measurements]
     if not trials:
-        raise InputError(f"{path}: no sample with a number of its own")
+        raise InputError(f"{path}: no sample contains a number that can be imported")
     return ImportedStudy(
         format=FORMAT,
         name=FORMAT,
@@ -92,7 +92,7 @@ def parse_samples(text: str) -> list[Mapping[str, Any]]:
                 f"samples: line {number} is not a sample: {type(error).__name__}: {error}"
             ) from error
         if not whole or not number_ok or not abs(sample["value"]) < _LARGEST:
-            raise OutputUnreadable(f"samples: line {number} has no test, metric, unit and number")
+            raise OutputUnreadable(f"samples: line {number} lacks a test, metric, unit or number")
         samples.append(sample)
     return samples
 

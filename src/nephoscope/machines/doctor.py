@@ -43,7 +43,7 @@ def examine(facts: Facts, tools: Mapping[Tool, bool], *, min_free_bytes: int = M
     return [
         _governor(facts),
         _share("foreign load", facts.busy_share, MAX_BUSY_SHARE, "stop other programs, then check again"),
-        _share("steal", facts.steal_share, MAX_STEAL_SHARE, "a neighbour uses CPU time: use another host"),
+        _share("steal", facts.steal_share, MAX_STEAL_SHARE, "other virtual machines take CPU time: use another host"),
         _clock_source(facts),
         _disk(facts, min_free_bytes),
         _cgroup(facts),
@@ -65,7 +65,7 @@ def _share(what: str, share: float | None, most: float, hint: str) -> Finding:
     if share is None:
         return Finding(what=what, health=Health.WARNING, found="not known", hint="/proc/stat could not be read")
     health = Health.GOOD if share <= most else Health.WARNING
-    found = f"{share:.1%} of the machine's CPU time (at most {most:.0%} is quiet)"
+    found = f"{share:.1%} of the machine's CPU time (should be at most {most:.0%})"
     return Finding(what=what, health=health, found=found, hint="" if health is Health.GOOD else hint)
 
 
@@ -94,11 +94,11 @@ def _disk(facts: Facts, least: int) -> Finding:
 def _cgroup(facts: Facts) -> Finding:
     limit = facts.cgroup_cpu_limit
     if limit is None and not facts.cgroups_seen:
-        hint = "every trial would be 'unknown' (check cgroup-limit): make /sys/fs/cgroup readable"
+        hint = "the check cgroup-limit would make every trial 'unknown': make /sys/fs/cgroup readable"
         return Finding(what="CPU quota", health=Health.WARNING, found="cgroups cannot be read", hint=hint)
     if limit is None:
         return Finding(what="CPU quota", health=Health.GOOD, found="none found")
-    hint = "a quota throttles in bursts: measurements near it are not steady"
+    hint = "a quota throttles in bursts, so measurements close to it are not steady: remove it"
     return Finding(what="CPU quota", health=Health.WARNING, found=f"{limit:g} CPUs (cgroup)", hint=hint)
 
 
@@ -111,7 +111,7 @@ def _tool(tool: Tool, *, installed: bool) -> Finding:
 def diagnosis(findings: Sequence[Finding]) -> str:
     """One line about all of them, for a machine on which nothing is bad."""
     warned = [finding.what for finding in findings if finding.health is Health.WARNING]
-    return f"fit, with reservations: {', '.join(warned)}" if warned else "fit to measure"
+    return f"fit to measure, with warnings: {', '.join(warned)}" if warned else "fit to measure"
 
 
 def require_fit(findings: Sequence[Finding]) -> None:
@@ -123,5 +123,6 @@ def require_fit(findings: Sequence[Finding]) -> None:
     bad = [finding.what for finding in findings if finding.health is Health.BAD]
     if bad:
         raise EnvironmentProblem(
-            f"this machine is not fit yet: {', '.join(bad)}", hint="follow the hints above, then run doctor again"
+            f"this machine is not fit to measure yet: {', '.join(bad)}",
+            hint="follow the hints above, then run doctor again",
         )

@@ -33,6 +33,8 @@ _STORAGE_HINTS = {
     errno.ENOSPC: "free some space on that disk and run the same command again: it resumes",
     errno.EDQUOT: "your disk quota is used up: free some space and run the same command again",
     errno.EROFS: "the file system is read-only: choose another folder with --out",
+    errno.ENOENT: "a folder of this path does not exist and cannot be created: choose another path",
+    errno.ENOTDIR: "a part of this path is a file, not a folder: choose another path",
     errno.EACCES: "you have no permission to write there: choose another folder with --out",
 }
 

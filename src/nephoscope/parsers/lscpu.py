@@ -69,7 +69,7 @@ def parse_lscpu(text: str) -> Lscpu:
     nodes = {int(match[1]): cpus_of(value) for name, value in fields.items() if (match := _NODE.fullmatch(name))}
     numa_nodes, online = _count(fields, "NUMA node(s)"), cpus_of(fields.get("On-line CPU(s) list", ""))
     if nodes and numa_nodes is not None and len(nodes) != numa_nodes:
-        raise OutputUnreadable(f"{_WHAT}: {numa_nodes} NUMA nodes, and CPUs of {len(nodes)}")
+        raise OutputUnreadable(f"{_WHAT}: {numa_nodes} NUMA nodes, but the CPUs of {len(nodes)}")
     if len(online) > vcpus:
         raise OutputUnreadable(f"{_WHAT}: {vcpus} CPUs, but {len(online)} online")
     return build(

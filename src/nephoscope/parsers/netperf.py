@@ -136,7 +136,7 @@ def _float(text: str | None, name: str) -> float | None:
     if text is None or text == "":
         return None
     if not re.fullmatch(rf"-?{DECIMAL}", text):
-        raise OutputUnreadable(f"{WHAT}: {name} is {shown(text)}, no number")
+        raise OutputUnreadable(f"{WHAT}: {name} is {shown(text)}, not a number")
     return float(text)
 
 
@@ -176,7 +176,7 @@ def _histogram(lines: list[str]) -> tuple[tuple[float, int], ...]:
             over = int(exactly_one([re.fullmatch(rf">100_SECS: *({INTEGER})", line)], f"{WHAT} of slow ones")[1])
     total = one_or_none((_TOTAL.fullmatch(line) for line in lines), f"{WHAT} with the histogram's total")
     if (total is None) != (not buckets) or (total and sum(count for _, count in buckets) + over != int(total[1])):
-        raise OutputUnreadable(f"{WHAT}: the histogram's counts are not its total")
+        raise OutputUnreadable(f"{WHAT}: the histogram's counts do not add up to its total")
     return tuple([*buckets, (100.0, over)] if over else buckets)
 
 
@@ -213,7 +213,7 @@ def _keywords(lines: Sequence[str]) -> dict[str, str]:
     for line in lines:
         if match := _KEYWORD.fullmatch(line.strip()):
             if match["name"] in found:
-                raise OutputUnreadable(f"{WHAT}: {match['name']} stands twice")
+                raise OutputUnreadable(f"{WHAT}: {match['name']} appears twice")
             found[match["name"]] = match["value"].strip().strip('"')
     return found if "THROUGHPUT" in found or "TRANSACTION_RATE" in found else {}
 
@@ -239,7 +239,7 @@ def _unique(names: Sequence[str], values: Sequence[str]) -> dict[str, str]:
     for printed, value in zip(names, values, strict=True):
         name = " ".join(printed.split())
         if name in found and found[name] != value.strip():
-            raise OutputUnreadable(f"{WHAT}: {name!r} stands twice")
+            raise OutputUnreadable(f"{WHAT}: {name!r} appears twice")
         found[name] = value.strip()
     return found
 

@@ -83,10 +83,10 @@ def parse_ping(text: str) -> Ping:
     first = [match for match in replies if "DUP" not in match["more"]]
     damaged = sum(bool(_ANY_REPLY.match(line)) for line in lines) - len(replies)
     if damaged or (replies and len(first) != received):
-        raise OutputUnreadable(f"{_WHAT}: {len(first)} whole replies of {received} received")
+        raise OutputUnreadable(f"{_WHAT}: {len(first)} complete replies of {received} received")
     timed = [_number(match["time"]) / _MS for match in replies if match["time"]]
     if timed and len(timed) != len(replies):
-        raise OutputUnreadable(f"{_WHAT}: {len(timed)} whole replies of {len(replies)}")
+        raise OutputUnreadable(f"{_WHAT}: {len(timed)} complete replies of {len(replies)}")
     times = _times(lines, timed, expected=received > 0 and len(timed) == len(replies))
     return build(
         Ping,
@@ -113,7 +113,7 @@ def _times(lines: list[str], timed: list[float], *, expected: bool) -> PingTimes
         return None
     low, mean, high = (_number(found[name]) for name in ("low", "mean", "high"))
     if not low <= mean <= high:
-        raise OutputUnreadable(f"{_WHAT}: its mean is outside its extremes")
+        raise OutputUnreadable(f"{_WHAT}: its mean is outside its range")
     if timed:
         for printed, computed, what in (
             (low, min(timed), "least"),

@@ -89,10 +89,10 @@ def _latency(said: list[str]) -> SockperfLatency:
     ends = {match[2]: float(match[3]) * _US for match in found if match[2]}
     percentiles = {float(match[1]): float(match[3]) * _US for match in found if match[1]}
     if set(ends) != {"MIN", "MAX"} or len(found) != len(percentiles) + 2:
-        raise OutputUnreadable(f"{_WHAT}: least, largest and each percentile must stand there once")
+        raise OutputUnreadable(f"{_WHAT}: minimum, maximum and each percentile must appear once")
     values = [ends["MIN"], *(percentiles[percent] for percent in sorted(percentiles)), ends["MAX"]]
     if values != sorted(values) or not ends["MIN"] <= float(average[1]) * _US + _DIGIT_US * _US <= ends["MAX"] + _US:
-        raise OutputUnreadable(f"{_WHAT}: percentiles that do not rise, or a mean outside of them")
+        raise OutputUnreadable(f"{_WHAT}: percentiles that do not rise, or a mean outside their range")
     return build(
         SockperfLatency,
         _WHAT,

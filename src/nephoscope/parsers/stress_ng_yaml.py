@@ -77,7 +77,7 @@ def parse_stress_ng_yaml(text: str) -> StressNgReport:
     found = validate(_Document, _loaded(cleaned), _WHAT)
     rows = tuple(_metrics(row) for row in found.metrics)
     if len({row.stressor for row in rows}) < len(rows):
-        raise OutputUnreadable(f"{_WHAT}: a stressor stands twice")
+        raise OutputUnreadable(f"{_WHAT}: a stressor appears twice")
     return build(
         StressNgReport, _WHAT, version=found.system.version, cpus_online=found.system.cpus_online, stressors=rows
     )

@@ -150,7 +150,7 @@ def parse_fileio_intervals(text: str) -> tuple[FileioInterval, ...]:
     """
     sections = sections_of(text, _WHAT, ends=_ENDS)
     if len(sections) != 1:
-        raise OutputUnreadable(f"{_WHAT}: {len(sections)} runs; intervals are read of one")
+        raise OutputUnreadable(f"{_WHAT}: {len(sections)} runs; intervals can be read from only one")
     return tuple(
         build(
             FileioInterval,
@@ -197,7 +197,7 @@ def _section(lines: Sequence[str]) -> FileioSection:
         share = rates[operations] * block_bytes / MIB
         require_close(rates[amount], share, relative=0.002, absolute=0.02, what=f"{_WHAT}: MiB/s")
     if latency_s > number["threads"] * number["time"] * 1.05:
-        raise OutputUnreadable(f"{_WHAT}: more latency than {number['threads']:g} threads have time")
+        raise OutputUnreadable(f"{_WHAT}: latencies add up to more time than {number['threads']:g} threads have")
     if number["end"] > number["time"] * 1.05 + 0.06:
         raise OutputUnreadable(f"{_WHAT}: threads that ran longer than the whole")
     return build(

@@ -104,7 +104,7 @@ def parse_sysbench_oltp(text: str) -> SysbenchOltp:
             require_close(float(match[2]), int(match[1]) / seconds, relative=rounding, absolute=_ROUNDED, what=_WHAT)
     least, mean, longest = (float(found[name][1]) / _MS for name in ("least", "mean", "longest"))
     if not least <= mean + _ROUNDED / _MS or not mean <= longest + _ROUNDED / _MS:
-        raise OutputUnreadable(f"{_WHAT}: a mean latency outside its extremes")
+        raise OutputUnreadable(f"{_WHAT}: a mean latency outside its range")
     return build(
         SysbenchOltp,
         _WHAT,

@@ -77,7 +77,7 @@ def one_or_none(found: Iterable[re.Match[str] | None], what: str) -> re.Match[st
     """
     matches = [match for match in found if match]
     if len(matches) > 1:
-        raise OutputUnreadable(f"{len(matches)} lines of {what}; at most expected one")
+        raise OutputUnreadable(f"{len(matches)} lines of {what}; expected at most one")
     return matches[0] if matches else None
 
 
@@ -117,7 +117,9 @@ def require_close(printed: float, computed: float, *, relative: float, absolute:
         OutputUnreadable: they differ by more than rounding; one of them was damaged.
     """
     if not abs(printed - computed) <= absolute + relative * abs(computed):
-        raise OutputUnreadable(f"{what} contradicts itself: {printed:g} is printed, {computed:g} follows")
+        raise OutputUnreadable(
+            f"{what} contradicts itself: it prints {printed:g}, but its other values give {computed:g}"
+        )
 
 
 def shown(line: str) -> str:
@@ -173,7 +175,7 @@ def _decoded(text: str, start: int, what: str) -> tuple[Any, int]:
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a valid JSON number")
 
 
 def _whole_number(digits: str) -> int:

@@ -67,9 +67,15 @@ def _many_claims(study: Study, headline_metrics: int) -> list[str]:
     claims = pairs * headline_metrics
     if claims <= claims_decidable(n):
         return []
-    what = f"{claims} comparisons ({pairs} pairs of configurations x {headline_metrics} headline metrics)"
-    most = f"{n} against {n} replicates can decide at most {claims_decidable(n)} at once (Holm, 5 %)"
-    return [f"{what}, but {most}; {replicates_for(claims)} replicates are needed"]
+    comparisons = _counted(claims, "comparison")
+    made_of = f"{_counted(pairs, 'pair')} of configurations × {_counted(headline_metrics, 'headline metric')}"
+    most = f"{n} replicates of each can decide at most {claims_decidable(n):,} at once (Holm, 5 %)"
+    needed = f"{replicates_for(claims)} replicates are needed"
+    return [f"{comparisons} ({made_of}), but {most}; {needed}"]
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _equal_configurations(study: Study) -> list[str]:

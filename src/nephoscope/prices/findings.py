@@ -166,7 +166,7 @@ def _disagreements(rows: Iterable[Price], checked: set[Price]) -> Iterator[Findi
             continue
         low, high = prices[0], prices[-1]
         by = f"by {100 * (high.usd / low.usd - 1):.1f} %" if low.usd else "(one is 0)"
-        doubt = next((f"; held wrong: {row.source}: {row.disputed}" for row in (low, high) if row.disputed), "")
+        doubt = next((f"; considered wrong: {row.source}: {row.disputed}" for row in (low, high) if row.disputed), "")
         message = (
             f"sources disagree {by}: {low.place}, {low.basis}: {low.usd:g} ({low.source}, {low.date}), "
             f"{high.usd:g} ({high.source}, {high.date}){doubt}"

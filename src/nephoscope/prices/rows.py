@@ -143,12 +143,13 @@ def read_csv(path: Path) -> list[Price]:
     """The rows of one of our own files.
 
     Raises:
-        InputError: it cannot be read, or a line is wrong; the message lists each problem on its own line, with `file:line`.
+        InputError: it cannot be read, or a line is wrong; the message has a line with `file:line` for each problem.
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}", hint="use a CSV file in UTF-8") from error
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read: {why}", hint="name a CSV file in UTF-8") from error
     return parse_csv(text, str(path))
 
 
@@ -184,7 +185,7 @@ def _check_columns(columns: list[str], name: str) -> None:
     required = [key for key, field in Price.model_fields.items() if field.is_required()]
     problems = [f"no column {key!r}" for key in required if key not in columns]
     problems += [f"unknown column {column!r}" for column in columns if column not in COLUMNS]
-    problems += [f"column {column!r} stands twice" for column in sorted(set(columns)) if columns.count(column) > 1]
+    problems += [f"column {column!r} appears twice" for column in sorted(set(columns)) if columns.count(column) > 1]
     if problems:
         raise InputError(f"{name}:1: {'; '.join(problems)}", hint=f"columns are: {', '.join(COLUMNS)}")
 

@@ -258,7 +258,10 @@ def _inventory(file: str) -> Mapping[str, Any]:
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read the inventory {file}: {error}") from error
     if not isinstance(hosts, dict) or not all(isinstance(entry, str | dict) for entry in hosts.values()):
-        raise InputError(f"{file} has no table [hosts] of names and destinations", hint='db1 = "me@10.0.0.1"')
+        raise InputError(
+            f"{file} has no table [hosts] of names and destinations",
+            hint='write lines such as db1 = "me@10.0.0.1" below [hosts]',
+        )
     return hosts
 
 

@@ -119,7 +119,7 @@ def _over_budget(books: Books, wanted: Wanted, max_usd: float | None) -> Refusal
     if max_usd is None:
         return None
     if wanted.usd is None:
-        return Refusal(f"the budget is ${max_usd:,.2f}, but its price is not known", passes=False)
+        return Refusal(f"the budget is ${max_usd:,.2f}, but the price is not known", passes=False)
     after = books.spent_usd + books.held_usd + wanted.usd
     if after <= max_usd:
         return None

@@ -101,8 +101,9 @@ class ResultsFolder:
         """
         folder = cls(path)
         if not folder.plan_path.exists():
+            why = "it has no plan.json" if path.is_dir() else "there is no such folder"
             raise InputError(
-                f"{path} is not a results folder: it has no plan.json",
+                f"{path} is not a results folder: {why}",
                 hint="name the folder that `nephoscope run STUDY --out DIR` wrote",
             )
         return folder

@@ -109,10 +109,10 @@ def test_a_query_answers(folder: Path) -> None:
     [
         ("select nope from costs", "nope", "columns of costs: configuration, basis"),
         ("select * from nowhere", "nowhere", "tables: trials, measurements, statistics"),
-        ("drop table costs", "a single select", "tables: "),
-        ("select 1; select 2", "a single select", "tables: "),
+        ("drop table costs", "a single SELECT statement", "tables: "),
+        ("select 1; select 2", "a single SELECT statement", "tables: "),
         ("select * from read_csv('/etc/passwd')", "disabled by configuration", "tables: "),
-        ("copy costs to 'x.csv'", "a single select", "tables: "),
+        ("copy costs to 'x.csv'", "a single SELECT statement", "tables: "),
         ("selec", "syntax error", "tables: "),
     ],
 )

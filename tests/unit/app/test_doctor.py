@@ -128,7 +128,7 @@ def test_a_missing_tool_is_named_and_ends_doctor_with_3(tmp_path: Path) -> None:
     study.write_text(local("fake"))
     said = nephoscope("doctor", study, "--folder", tmp_path)
     assert said.exit_code == 3
-    assert "error: this machine is not fit yet: fake-benchmark" in said.stderr
+    assert "error: this machine is not fit to measure yet: fake-benchmark" in said.stderr
     assert "fit to measure" not in said.stdout
     as_json = nephoscope("doctor", study, "--folder", tmp_path, "--json")
     assert as_json.exit_code == 3

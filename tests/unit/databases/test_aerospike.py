@@ -243,7 +243,7 @@ def test_a_server_that_never_answers(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(aerospike, "START_TIMEOUT_S", 0.3)
     settings = settings_of(tmp_path)
     (tmp_path / "state" / "mute").touch()
-    assert "database-1 does not answer after" in said_when_started(tmp_path, settings).message
+    assert "database-1 did not answer within" in said_when_started(tmp_path, settings).message
 
 
 def test_a_migration_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -269,7 +269,7 @@ def test_ranges_that_lack_copies_for_too_long_fail_the_trial(tmp_path: Path, mon
     monkeypatch.setattr(cockroachdb, "REPLICATION_TIMEOUT_S", 0.2)
     fake_cockroach.State(tmp_path / "state")
     (tmp_path / "state" / "under-replicated-looks").write_text("1000")
-    with pytest.raises(DatabaseFailed, match=r"some ranges still lack copies after 0 s: .*ranges under-replicated"):
+    with pytest.raises(DatabaseFailed, match=r"are still under-replicated after 0 s: .*ranges under-replicated"):
         with_servers(tmp_path, nothing, DatabaseSettings(secure=False))
 
 

@@ -69,5 +69,5 @@ def test_the_next_controller_finds_the_servers_changes_nothing_and_stops_them(
 def test_a_server_of_this_machine_is_not_found_again(tmp_path: Path) -> None:
     machine = this_machine(tmp_path)
     cluster = Cluster("k", (machine,), machine)
-    with pytest.raises(TargetLost, match="ends with its controller"):
+    with pytest.raises(TargetLost, match="stopped together with the nephoscope that started it"):
         asyncio.run(CockroachDatabase().attach(cluster, DatabaseSettings(), tmp_path / "log"))

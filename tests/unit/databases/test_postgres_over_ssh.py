@@ -154,7 +154,7 @@ def test_a_standby_that_fell_behind_is_made_anew(tmp_path: Path, monkeypatch: py
 def test_a_server_of_this_machine_is_not_found_again(tmp_path: Path) -> None:
     database = PostgresDatabase(lambda: find_binaries(embedded_folder()), {})
     machine = this_machine(tmp_path)
-    with pytest.raises(TargetLost, match="ends with its controller"):
+    with pytest.raises(TargetLost, match="stopped together with the nephoscope that started it"):
         asyncio.run(database.attach(Cluster("k", (machine,), machine), SETTINGS, tmp_path / "log"))
     users = replace(machine, address="127.0.0.1")
     settings = DatabaseSettings(dsn="postgresql://nobody@127.0.0.1:1/none")

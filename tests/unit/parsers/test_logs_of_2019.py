@@ -124,8 +124,8 @@ def test_a_ping_without_replies_has_no_times() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("5 received", "4 received", "contradicts itself|whole replies"),
-        ("icmp_seq=3 ttl=64", "icmp_seq=3 ttl=", "whole replies"),
+        ("5 received", "4 received", "contradicts itself|complete replies"),
+        ("icmp_seq=3 ttl=64", "icmp_seq=3 ttl=", "complete replies"),
         ("time=0.672", "time=0.972", "longest time"),
         ("0.034/0.166", "0.034/0.366", "mean time"),
         ("0.034/0.166", "0.934/0.166", "mean"),

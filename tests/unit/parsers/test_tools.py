@@ -245,10 +245,10 @@ def test_what_netperf_says_besides() -> None:
     [
         ("csv", ",-1", ",-1,7", "5 names and 6 values"),
         ("csv", "9.41", "0.00", "or 0"),
-        ("keywords", "133026", "133027", "not its total"),
+        ("keywords", "133026", "133027", "do not add up to its total"),
         ("keywords", "THROUGHPUT=2217.06\n", "", "no result"),
-        ("keywords", "P99_LATENCY=589", "P99_LATENCY=many", "no number"),
-        ("tcp-rr", "10481.21", "fast", "no number"),
+        ("keywords", "P99_LATENCY=589", "P99_LATENCY=many", "not a number"),
+        ("tcp-rr", "10481.21", "fast", "not a number"),
     ],
 )
 def test_netperf_that_says_no_result_is_refused(name: str, old: str, new: str, said: str) -> None:

@@ -62,7 +62,7 @@ def test_ping_with_the_decimal_point_of_the_language() -> None:
 
 
 def test_a_reply_whose_time_is_not_understood_is_refused() -> None:
-    with pytest.raises(OutputUnreadable, match="0 whole replies of 1"):
+    with pytest.raises(OutputUnreadable, match="0 complete replies of 1"):
         parse_ping(ping("PING x (127.0.0.1): 56 data bytes", V4.replace("0.500 ms", "500 us")))
 
 
@@ -196,7 +196,7 @@ def test_lscpu_prints_one_cache_or_the_sum_of_all(line: str, expected: tuple[int
 def test_a_numa_node_of_memory_alone() -> None:
     nodes = ("NUMA node(s):  2", "NUMA node0 CPU(s):  0-15", "NUMA node1 CPU(s):")
     assert parse_lscpu(lscpu(*nodes)).node_cpus == {0: tuple(range(16)), 1: ()}
-    with pytest.raises(OutputUnreadable, match="2 NUMA nodes, and CPUs of 1"):
+    with pytest.raises(OutputUnreadable, match="2 NUMA nodes, but the CPUs of 1"):
         parse_lscpu(lscpu(*nodes[:2]))
 
 

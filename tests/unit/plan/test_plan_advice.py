@@ -50,7 +50,7 @@ def test_many_claims() -> None:
     beyond = study(configurations=configurations("a", "b", "c", "d", "e", "f"))
     assert expand(beyond, BENCHMARKS).warnings == [
         (
-            "30 comparisons (15 pairs of configurations x 2 headline metrics), but 6 against 6 replicates can decide "
+            "30 comparisons (15 pairs of configurations × 2 headline metrics), but 6 replicates of each can decide "
             "at "
             "most 23 at once (Holm, 5 %); 7 replicates are needed"
         )

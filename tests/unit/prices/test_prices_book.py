@@ -193,7 +193,7 @@ def test_what_is_no_problem() -> None:
 
 def test_a_disagreement_that_is_settled_says_which_side_is_wrong() -> None:
     (finding,) = check(PriceBook([price(), price(usd=2, source="other", disputed="a slip")]), TODAY)
-    assert finding.message.endswith("held wrong: other: a slip")
+    assert finding.message.endswith("considered wrong: other: a slip")
 
 
 def test_a_second_book_is_held_against_and_not_checked() -> None:

@@ -75,7 +75,7 @@ def test_import_prints_or_writes_rows_and_says_what_it_left_out(
     (row,) = read_csv(tmp_path / "own.csv")
     assert (row.source, row.licence, row.date, row.usd) == ("vms.csv", "Apache-2.0", "2026-07", 0.2)
     assert main([*command, "--out", str(tmp_path / "own.csv")]) == 2
-    assert "exists already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -83,11 +83,14 @@ def test_import_prints_or_writes_rows_and_says_what_it_left_out(
     [
         (["import", "aws", "none.json"], "none.json: cannot be read"),
         (["import", "azur", "none.json"], "unknown kind of price list: 'azur'"),
-        (["import", "csv", "none.csv", "--date", "2026"], "a list of kind 'csv' already says so: --date"),
-        (["import", "azure", "none.json", "--provider", "x"], "a list of kind 'azure' already says so: --provider"),
+        (["import", "csv", "none.csv", "--date", "2026"], "a list of kind 'csv' already contains this: --date"),
+        (
+            ["import", "azure", "none.json", "--provider", "x"],
+            "a list of kind 'azure' already contains this: --provider",
+        ),
         (["import", "aws", "none.json", "--date", "June"], "not a date, month or year: 'June'"),
         (["show", "--date", "June"], "not a date, month or year: 'June'"),
-        (["check", "none.csv"], "none.csv: cannot be read"),
+        (["check", "none.csv"], "none.csv: cannot be read: No such file or directory"),
     ],
 )
 def test_wrong_input_ends_with_2(capsys: pytest.CaptureFixture[str], arguments: list[str], words: str) -> None:

@@ -77,7 +77,7 @@ def test_every_mistake_is_told_at_once() -> None:
     [
         ("", "no column 'provider'"),
         (HEADER.replace("usd", "eur"), "no column 'usd'; unknown column 'eur'"),
-        (f"{HEADER},date", "column 'date' stands twice"),
+        (f"{HEADER},date", "column 'date' appears twice"),
     ],
 )
 def test_columns_are_checked_first(header: str, words: str) -> None:

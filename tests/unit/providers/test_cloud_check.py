@@ -37,7 +37,7 @@ def test_what_can_be_asked_for_is_planned_and_what_says_too_little_is_not(reques
         require_possible(changed(possible, cloud=None))
     with pytest.raises(InputError, match="needs a `region` and a `zone`"):
         require_possible(changed(possible, zone=None))
-    with pytest.raises(InputError, match="does not say the `type`"):
+    with pytest.raises(InputError, match="does not set the `type`"):
         require_possible(changed(possible, load_machine={"count": 1}))
 
 

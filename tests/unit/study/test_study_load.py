@@ -17,7 +17,7 @@ from tests.unit.study.study_example import KNOWN, LAPTOP, MINIMAL, ROOT
 DATA = ROOT / "tests" / "data" / "studies"
 CASES = tomllib.loads((DATA / "problems.toml").read_text(encoding="utf-8"))
 NAME_WANTED = (
-    "expected: text in quotes: lower-case letters, digits, dots and dashes, at most 63, the first one a letter or a "
+    "expected: text in quotes: at most 63 lower-case letters, digits, dots and dashes, starting with a letter or a "
     "digit (also the name of the results folder)"
 )
 JOB = '{ name = "r", mode = "randread", block_size_kib = 4 }'

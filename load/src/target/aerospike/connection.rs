@@ -70,7 +70,7 @@ impl Connection {
                 Some((said, value)) if said == *name => Ok(value.to_owned()),
                 _ => Err(info_refusal(line)),
             },
-            None => Err(TargetError::Protocol(format!("{name} was not answered"))),
+            None => Err(TargetError::Protocol(format!("the server did not answer {name}"))),
         };
         names.iter().map(value).collect()
     }

@@ -97,7 +97,10 @@ impl Tpcc {
         }
         let active_warehouses = options.active_warehouses.unwrap_or(options.warehouses);
         if !(1..=options.warehouses).contains(&active_warehouses) {
-            return Err(format!("{active_warehouses} active warehouses of {}", options.warehouses));
+            return Err(format!(
+                "workload.active_warehouses: {active_warehouses} is not from 1 to {}",
+                options.warehouses
+            ));
         }
         Ok(Self {
             warehouses: options.warehouses,

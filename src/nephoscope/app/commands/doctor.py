@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 Examined = Annotated[
     Path | None,
-    typer.Argument(metavar="STUDY", help="study file whose needs to check [default: what every benchmark needs]"),
+    typer.Argument(metavar="STUDY", help="check what this study needs [default: what all benchmarks need]"),
 ]
 
 
@@ -24,12 +24,14 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     study: Examined = None,
-    folder: Annotated[Path, typer.Option("--folder", help="existing folder for results and data")] = Path(),
+    folder: Annotated[
+        Path, typer.Option("--folder", help="folder where results and data will go; must exist")
+    ] = Path(),
     as_json: AsJson = False,
 ) -> None:
     """Check whether this machine is fit to measure: governor, steal, foreign load, clock source, free disk, tools.
 
-    Exit code 3 if it is not: something that it needs is missing.
+    Exit code 3 if it is not, because something that it needs is missing.
     """
     import asyncio
 

@@ -73,7 +73,7 @@ def _counts(rows: "list[TrialRow]") -> str:
 
 
 def clean(folder: Folder) -> None:
-    """Delete every machine that a study left at its providers, found by its tags. Exit code 3 when some remain."""
+    """Delete every machine that a study left at its providers, found by its tags. Exit code 3 if any remain."""
     import asyncio
 
     from nephoscope.app.progress import LiveProgress

@@ -17,14 +17,16 @@ Logs = Annotated[Path, typer.Argument(metavar="PATH", help="the folder that hold
 Tables = Annotated[
     Path | None, typer.Option("--out", metavar="DIR", help="write measurements (CSV, Parquet) and verdicts (JSON) here")
 ]
-Into = Annotated[Path, typer.Option("--out", metavar="DIR", help="results folder: a new one, or of an earlier import")]
+Into = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="results folder: a new one, or that of an earlier import")
+]
 
 
 def register(app: typer.Typer) -> None:
     """Adds the group."""
     group = typer.Typer(
         cls=Group,
-        help="Read results that others measured into a results folder.",
+        help="Import results that others measured into a results folder.",
         epilog="Example: nephoscope import fio fio-output --out results/fio",
         no_args_is_help=True,
         rich_markup_mode=None,
@@ -48,7 +50,7 @@ def register(app: typer.Typer) -> None:
 
 
 def import_cloud_report_2019(path: Logs, out: Tables = None, as_json: AsJson = False) -> None:
-    """Raw pilot logs of the Cloud Report of 2019, judged: is each machine what its label says, and undisturbed?"""
+    """Raw logs of the 2019 Cloud Report's pilot runs; checks that each machine was as labelled, and undisturbed."""
     from nephoscope.app.stages import imports
     from nephoscope.importers.cloud_report_2019.logs import words_of
 

@@ -21,7 +21,7 @@ Files = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILE",
-        help="what a tool printed, such as a file in trials/*/attempts/*/raw/; - reads standard input",
+        help="output of a tool, such as a file in trials/*/attempts/*/raw/; - reads standard input",
     ),
 ]
 
@@ -58,7 +58,7 @@ def register(app: typer.Typer) -> None:
 
 
 def parse_output(files: Files, as_json: AsJson = False) -> None:
-    """Tell which tool wrote a file, and print its metrics. Works on the output of any run, not just of nephoscope's.
+    """Identify the tool that wrote a file, and print its metrics. Works on any output, not just nephoscope's.
 
     It knows fio, sysbench, stress-ng, CoreMark, iperf 2 and 3, netperf, sockperf, ping, lscpu, lsblk, dmidecode and
     /proc/cpuinfo, and recognises them by what they print: the names of files do not matter. It rejects output that is
@@ -98,7 +98,9 @@ def _text_of(path: Path) -> str:
     try:
         content = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}", hint="name files, or - for standard input") from error
+        raise InputError(
+            f"cannot read {path}: {error.strerror}", hint="check the path; - reads standard input"
+        ) from error
     return content.decode(errors="replace")
 
 

@@ -74,12 +74,14 @@ def register(app: typer.Typer) -> None:
 
 def show(
     provider: ProviderName = None,
-    region: Annotated[str | None, typer.Option("--region", help="the provider's name for it")] = None,
-    item: Annotated[str | None, typer.Option("--item", help="machine type or kind of volume; may hold * and ?")] = None,
+    region: Annotated[str | None, typer.Option("--region", help="region, as the provider names it")] = None,
+    item: Annotated[
+        str | None, typer.Option("--item", help="machine type or kind of volume; * and ? are wildcards")
+    ] = None,
     basis: Annotated[BasisName | None, typer.Option("--basis", help="only prices of this kind of contract")] = None,
     on: Day = None,
     book: Annotated[
-        Path | None, typer.Option("--book", metavar="FILE", help="your own price book [default: ours]")
+        Path | None, typer.Option("--book", metavar="FILE", help="your own price book [default: nephoscope's own]")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -99,13 +101,15 @@ def show(
 
 
 def check(
-    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="your own price book [default: ours]")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="your own price book [default: nephoscope's own]")
+    ] = None,
     today: Annotated[str | None, typer.Option("--today", metavar="YYYY-MM-DD", help="[default: today, UTC]")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Look for prices of 0, duplicates, old prices, contradicting sources and mixed bases (refused: exit code 2).
+    """Look for prices of 0, duplicates, old prices, sources that disagree, and mixed bases.
 
-    Your own book is also compared with ours.
+    Exit code 2 if one column mixes bases. Your own book is also compared with nephoscope's.
     """
     from nephoscope.prices import findings as rules
     from nephoscope.prices.book import PriceBook, shipped
@@ -123,7 +127,7 @@ def check(
     if any(finding.refused for finding in findings):
         raise InputError(
             f"{file or 'the price book'} cannot be used as it is: a column mixes bases",
-            hint="give each row its own basis",
+            hint="correct the basis of the rows listed above",
         )
 
 
@@ -138,7 +142,7 @@ def import_(
     source: Annotated[str | None, typer.Option("--source", help="source to note in every row [default: FILE]")] = None,
     licence: Annotated[str | None, typer.Option("--licence", help="licence of the list")] = None,
 ) -> None:
-    """Convert a downloaded price list to our CSV, and say what was left out and why. Uses no network."""
+    """Convert a downloaded price list to a price book (CSV), and say what was left out and why. Uses no network."""
     from nephoscope.prices.importers.base import Origin
     from nephoscope.prices.rows import to_csv
 
@@ -149,7 +153,9 @@ def import_(
     given = {"provider": provider, "date": on, "source": source, "licence": licence}
     useless = [f"--{name}" for name, value in given.items() if value is not None and name not in importer.takes]
     if useless:
-        raise InputError(f"a list of kind {kind!r} already says so: {', '.join(useless)}", hint="drop the option")
+        raise InputError(
+            f"a list of kind {kind!r} already contains this: {', '.join(useless)}", hint="remove the option"
+        )
     origin = Origin(source=source or file.name, licence=licence or importer.licence, provider=provider, date=on)
     imported = importer.read(file, origin)
     text = to_csv(imported.rows)
@@ -162,17 +168,17 @@ def import_(
 
 def update(
     provider: Annotated[str, typer.Option("--provider", help="aws, azure or gcp (gcp needs GCP_API_KEY)")],
-    region: Annotated[str, typer.Option("--region", help="the provider's name for it; gcp lists all regions at once")],
-    out: Annotated[Path, typer.Option("--out", metavar="CSV", help="a new file")],
+    region: Annotated[str, typer.Option("--region", help="region, as the provider names it; gcp always lists all")],
+    out: Annotated[Path, typer.Option("--out", metavar="CSV", help="write this new file")],
     base: Annotated[str | None, typer.Option("--base-url", help="address of a mirror of the provider's list")] = None,
 ) -> None:
-    """Download a provider's price list and write it as our CSV."""
+    """Download a provider's price list and write it as a price book (CSV)."""
     from nephoscope.app.prices_download import LISTS, download
     from nephoscope.prices.importers.base import Origin
     from nephoscope.prices.rows import to_csv
 
     if out.exists():
-        raise InputError(f"{out} exists already", hint="name another file; nothing was changed")
+        raise InputError(f"{out} already exists", hint="name another file; nothing was changed")
     today = datetime.now(UTC).date().isoformat()
     with TemporaryDirectory() as folder:
         file = Path(folder) / "list.json"
@@ -183,7 +189,7 @@ def update(
         imported = importer.read(file, Origin(source=source, licence=importer.licence, date=day))
     if not imported.rows:
         raise InputError(
-            f"found no usable price in the list of {provider} {region}", hint="check the name of the region"
+            f"found no usable price for {region} in the list of {provider}", hint="check the name of the region"
         )
     write_new(out, to_csv(imported.rows))
     _tell_rows(imported.skipped.items(), len(imported.rows), out)

@@ -75,7 +75,7 @@ def claims(
     file: Annotated[Path | None, typer.Option("--file", help="a claims file [default: DIR/claims.toml]")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check claims against results: supported, refuted or undecided. Exit code 7 when one does not hold."""
+    """Check claims against results: supported, refuted or not decided. Exit code 7 if one does not hold."""
     from rich.text import Text
 
     from nephoscope.app.stages import evaluation
@@ -115,10 +115,10 @@ def _grounds(row: "ClaimRow") -> str:
 
 
 def compare(
-    before: Annotated[Path, typer.Argument(metavar="A", help="a results folder")],
-    after: Annotated[Path, typer.Argument(metavar="B", help="a later one, of the same configurations")],
-    basis: Annotated[str, typer.Option("--basis", help="compare prices of this basis")] = "on-demand",
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="also write a page")] = None,
+    before: Annotated[Path, typer.Argument(metavar="A", help="the earlier results folder")],
+    after: Annotated[Path, typer.Argument(metavar="B", help="the later one, with the same configurations")],
+    basis: Annotated[str, typer.Option("--basis", help="basis of the prices to compare")] = "on-demand",
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="also write an HTML page")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare two studies like for like: change in performance, in price, and in performance per dollar."""
@@ -166,8 +166,10 @@ def _change(ratio: float | None, low: float | None, high: float | None, verdict:
 
 def query(
     folder: Folder,
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="one select; each Parquet file is a table of its name")],
-    form: Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="format of the answer")] = "table",
+    sql: Annotated[
+        str, typer.Argument(metavar="SQL", help="a SELECT statement; each Parquet file is a table with its name")
+    ],
+    form: Annotated[Literal["table", "csv", "json"], typer.Option("--format", help="output format")] = "table",
 ) -> None:
     """Query the tables of a results folder with SQL (DuckDB). Changes nothing."""
     from nephoscope.app.stages import evaluation

@@ -28,19 +28,23 @@ Scale = Annotated[
     ),
 ]
 Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
-Replan = Annotated[bool, typer.Option("--replan", help="replace the plan even if that drops trials")]
+Replan = Annotated[bool, typer.Option("--replan", help="replace the stored plan, even if that drops trials")]
 MaxClusters = Annotated[
     int, typer.Option("--max-clusters", min=1, help="how many trials may run at once, each on its own cluster")
 ]
 MaxUsd = Annotated[
     float | None,
     typer.Option(
-        "--max-usd", min=0.01, help="spend no more than this: start no trial that could exceed it, stop one that would"
+        "--max-usd", min=0.01, help="budget in US dollars: start no trial that could exceed it, and stop one that would"
     ),
 ]
 Until = Annotated[
     str | None,
-    typer.Option("--until", metavar="margin=X%", help="stop after a block once every margin is at most X %"),
+    typer.Option(
+        "--until",
+        metavar="margin=X%",
+        help="stop after the first block at which every headline median is known to within X % (95 % interval)",
+    ),
 ]
 State = Annotated[
     str | None,

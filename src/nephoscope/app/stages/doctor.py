@@ -49,7 +49,7 @@ async def diagnose(folder: Path, planned: Plan | None) -> list[Finding]:
     """
     if not folder.is_dir():
         raise InputError(
-            f"there is no folder {folder}", hint="name an existing folder on the disk that results and data will go to"
+            f"there is no folder {folder}", hint="name an existing folder on the disk where results and data will go"
         )
     wanted = _of_every_benchmark() if planned is None else _of_plan(planned)
     cpus = tuple(sorted(os.sched_getaffinity(0)))
@@ -124,6 +124,6 @@ def _elsewhere(configuration: Configuration) -> Finding:
     return Finding(
         what=f"machines of provider {configuration.provider}",
         health=Health.WARNING,
-        found="not checked: they are not this machine",
+        found="not checked: these are other machines",
         hint="`run` checks each of them before it measures there",
     )

@@ -159,7 +159,9 @@ def claims(folder: ResultsFolder, file: Path | None) -> list[ClaimRow]:
     """
     path = file or folder.claims_path
     if not path.exists():
-        raise InputError(f"there is no {path}", hint="docs/how-to/claims.md explains claims files")
+        raise InputError(
+            f"there is no {path}", hint="write it, or name another with --file; docs/how-to/claims.md explains how"
+        )
     read = load_claims(read_text(path), str(path))
     from nephoscope.analysis.analyse import analyse
 

@@ -74,7 +74,7 @@ def margin_of(until: str) -> float:
     """
     found = _MARGIN.fullmatch(until.replace(" ", ""))
     if found is None or float(found["percent"]) == 0:
-        raise InputError(f"cannot read --until {until!r}", hint="write it as --until margin=1.5%")
+        raise InputError(f"cannot read --until {until!r}", hint="write it as --until margin=1.5%, above 0")
     return float(found["percent"])
 
 

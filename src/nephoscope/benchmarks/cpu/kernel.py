@@ -132,7 +132,7 @@ def _rate(raw: RawOutput, kind: str, asked_s: int) -> float:
     except ValidationError as error:
         raise OutputUnreadable(f"cpu-kernel {kind}: {error.errors(include_url=False)[0]['msg']}") from error
     if kind == "single" and line.threads != 1:
-        raise OutputUnreadable(f"cpu-kernel {kind}: of {line.threads} threads")
+        raise OutputUnreadable(f"cpu-kernel {kind}: ran on {line.threads} threads instead of one")
     if line.elapsed_s < asked_s * _MIN_SHARE_OF_DURATION:
         raise OutputUnreadable(f"cpu-kernel {kind}: ended after {line.elapsed_s} s instead of {asked_s} s")
     computed = line.iterations / line.elapsed_s

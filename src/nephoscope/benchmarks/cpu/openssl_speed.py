@@ -155,29 +155,29 @@ def _rates(raw: RawOutput, algorithm: Algorithm, kind: Kind) -> list[float]:
     lines = whole_lines(raw.get(f"{what}.stdout", b"").decode(errors="replace"), what)
     forked, blocks, children, total = ([form.fullmatch(line) for line in lines] for form in _FORMS)
     if not all(any(matches) for matches in zip(forked, blocks, children, total, strict=True)):
-        raise OutputUnreadable(f"{what}: a line is none of `openssl speed -mr -multi`")
+        raise OutputUnreadable(f"{what}: a line is not output of `openssl speed -mr -multi`")
     processes = [match["child"] for match in forked if match]
     for named in (blocks, children):
         if [match["child"] for match in named if match] != processes:
             raise OutputUnreadable(f"{what}: the output of a process is missing")
     if {match["blocks"] for match in blocks if match} != {":".join(map(str, _BLOCKS_BYTES))}:
-        raise OutputUnreadable(f"{what}: blocks of other sizes than {_BLOCKS_BYTES} bytes")
+        raise OutputUnreadable(f"{what}: block sizes other than {_BLOCKS_BYTES} bytes")
     if kind == "single" and len(processes) != 1:
-        raise OutputUnreadable(f"{what}: of {len(processes)} processes")
+        raise OutputUnreadable(f"{what}: {len(processes)} processes instead of one")
     (*_, last) = total
     if last is None or sum(map(bool, total)) != 1:
-        raise OutputUnreadable(f"{what} does not end with the one sum of all processes")
+        raise OutputUnreadable(f"{what} does not end with exactly one sum of all processes")
     return _checked(what, algorithm, [match for match in children if match], last)
 
 
 def _checked(what: str, algorithm: Algorithm, children: list[re.Match[str]], total: re.Match[str]) -> list[float]:
     """The numbers of the last line, which must follow from those of the children."""
     if {match["algorithm"].lower() for match in (*children, total)} != {algorithm}:
-        raise OutputUnreadable(f"{what}: contains other algorithms than {algorithm}")
+        raise OutputUnreadable(f"{what}: contains algorithms other than {algorithm}")
     by_child = [_numbers(match) for match in children]
     rates = _numbers(total)
     if any(len(numbers) != len(_BLOCKS_BYTES) or min(numbers) <= 0 for numbers in (*by_child, rates)):
-        raise OutputUnreadable(f"{what}: not one rate above 0 for each block size")
+        raise OutputUnreadable(f"{what}: expected one rate above 0 for each block size")
     for block, rate, parts in zip(_BLOCKS_BYTES, rates, zip(*by_child, strict=True), strict=True):
         if not math.isclose(rate, math.fsum(parts), rel_tol=0, abs_tol=_ROUNDING * (len(parts) + 1)):
             raise OutputUnreadable(f"{what}: {rate} B/s at {block} bytes is not the sum of its processes")

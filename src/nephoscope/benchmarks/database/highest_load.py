@@ -206,7 +206,7 @@ class HighestLoad(Benchmark):
     async def run(self, site: Site, parameters: HighestLoadParameters) -> None:
         """Measures level after level; each leaves `point-<number>.stdout`."""
         if site.endpoint is None:
-            raise DatabaseFailed(f"{self.name} was given no database")
+            raise DatabaseFailed(f"{self.name} needs a database, but the trial has none")
         conditions = trail.note_conditions(site)
         workload, closed = parameters.workload, parameters.closed()
         site.progress("probing in the closed loop")

@@ -181,7 +181,7 @@ class MaxWarehouses(Benchmark):
     async def run(self, site: Site, parameters: MaxWarehousesParameters) -> None:
         """Measures level after level; each leaves `point-<number>.stdout`."""
         if site.endpoint is None:
-            raise DatabaseFailed(f"{self.name} was given no database")
+            raise DatabaseFailed(f"{self.name} needs a database, but the trial has none")
         conditions, endpoint = trail.note_conditions(site), site.endpoint
         raw = {f"{CALIBRATION}.stdout": (site.raw_dir / f"{CALIBRATION}.stdout").read_bytes()}
         judge, threads = _Judge(parameters, trail.output_of(raw, CALIBRATION), conditions.co_located), 1

@@ -174,7 +174,7 @@ class LoadBenchmark(Benchmark):
     async def run(self, site: Site, parameters: Any) -> None:
         """Drives the workload; raw output is `load-run.stdout`."""
         if site.endpoint is None:
-            raise DatabaseFailed(f"{self.name} was given no database")
+            raise DatabaseFailed(f"{self.name} needs a database, but the trial has none")
         spec = self.run_spec(site, site.endpoint, parameters)
         completed = await self._drive(site, RUN, spec, parameters)
         _require_measured(completed)
@@ -193,7 +193,7 @@ class LoadBenchmark(Benchmark):
         self, site: Site, name: str, spec: LoadSpec, parameters: Any, allowed: tuple[int, ...] = ()
     ) -> Completed:
         if site.endpoint is None:
-            raise DatabaseFailed(f"{self.name} was given no database")
+            raise DatabaseFailed(f"{self.name} needs a database, but the trial has none")
         check_s = self.fixture_bytes(parameters) / CHECK_BYTES_PER_S
         timeout_s = spec.ramp_s + spec.duration_s + GRACE_S + check_s
         completed = await shards.drive(

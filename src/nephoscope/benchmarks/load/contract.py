@@ -1,8 +1,9 @@
 """The process boundary to `nephoscope-load`: a JSON spec on its stdin, JSON lines on its stdout.
 
 The models here define the output, and `schema/load-output-1.json` is generated from them. Rust defines the spec and
-`schema/load-spec-1.json`; `spec.py` mirrors it. `tests/contract` checks the real program against both. Times are seconds on the generator's
-monotonic clock, since the start of the action, unless a name or a description says otherwise.
+`schema/load-spec-1.json`; `spec.py` mirrors it. `tests/contract` checks the real program against both. Times are
+seconds on the generator's monotonic clock, since the start of the action, unless a name or a description says
+otherwise.
 """
 
 from typing import Annotated, Literal

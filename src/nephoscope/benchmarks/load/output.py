@@ -90,7 +90,7 @@ def read(text: bytes) -> LoadOutput:
         )
     intervals = tuple(line for line in middle if isinstance(line, Interval))
     if len(intervals) != len(middle):
-        raise OutputUnreadable("the output of nephoscope-load contains several outputs")
+        raise OutputUnreadable("the output of nephoscope-load contains more than one run")
     _require_whole(intervals, last)
     return LoadOutput(first, intervals, last)
 
@@ -121,8 +121,8 @@ def _require_whole(intervals: tuple[Interval, ...], finished: Finished) -> None:
         if counted[key] != totals[key]:
             operation, outcome = key
             raise OutputUnreadable(
-                f"nephoscope-load: the intervals hold {counted[key]} {operation} {outcome}, "
-                f"its last line says {totals[key]}"
+                f"nephoscope-load: the intervals add up to {counted[key]} {operation} {outcome}, "
+                f"but the last line says {totals[key]}"
             )
 
 
@@ -146,7 +146,7 @@ def _line(number: int, line: bytes) -> Started | Interval | Finished:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the line"
-        raise OutputUnreadable(f"line {number} of nephoscope-load: {where}: {first['msg']}") from error
+        raise OutputUnreadable(f"line {number} of nephoscope-load's output: {where}: {first['msg']}") from error
 
 
 def joined(outputs: Sequence[LoadOutput]) -> LoadOutput:

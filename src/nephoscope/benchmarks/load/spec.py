@@ -238,7 +238,8 @@ class LoadSteps(Concise):
         default="all", description="rows: those of `shard` that are not there yet; finish: once all rows are there"
     )
     resume: bool = Field(
-        default=False, description="continue an earlier load of the same data set where it stopped; only with part = all"
+        default=False,
+        description="continue an earlier load of the same data set where it stopped; only with part = all",
     )
 
 

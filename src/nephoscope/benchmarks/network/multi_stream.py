@@ -93,7 +93,7 @@ class MultiStreamParameters(TcpParameters):
             raise ValueError("give either `plateau_share` or `plateau_gbit_per_s`")
         if self.around_s and self.tool == "iperf3":
             raise ValueError(
-                "`around_s` is netperf's: a server of iperf3 ends after one stream, so that its log is whole"
+                "`around_s` works only with netperf: an iperf3 server ends after one stream, to complete its log"
             )
         return self
 
@@ -296,4 +296,4 @@ def _recorded(raw: RawOutput) -> tuple[int, dict[str, list[float]]]:
         starts = {one["name"]: [float(at_s) for at_s in one["starts_s"]] for one in more["levels"]}
         return int(more["most_streams"]), starts
     except (ValueError, KeyError, TypeError) as error:
-        raise OutputUnreadable(f"{RECORD} is not there, or not what is written there: {error!r}") from error
+        raise OutputUnreadable(f"{RECORD} is missing or damaged: {error!r}") from error

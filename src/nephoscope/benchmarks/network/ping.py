@@ -116,7 +116,7 @@ class Ping(Benchmark):
         if log.sent != parameters.count:
             raise OutputUnreadable(f"ping log: {log.sent} requests instead of {parameters.count}")
         if log.times is None or not log.replies_s:
-            raise OutputUnreadable("ping log: no reply with a time in it")
+            raise OutputUnreadable("ping log: no reply contains a time")
         values = {
             # Replies are printed with three digits, and their mean at the end with more.
             "round_trip": log.times.mean_s,

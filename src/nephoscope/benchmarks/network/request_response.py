@@ -53,7 +53,7 @@ class RequestResponseParameters(TcpParameters):
     @model_validator(mode="after")
     def _fits(self) -> "RequestResponseParameters":
         if self.tool == "sockperf" and self.message_bytes < 14:
-            raise ValueError("sockperf sends no message of less than 14 bytes")
+            raise ValueError("sockperf cannot send a message of less than 14 bytes")
         return self
 
 

@@ -126,7 +126,7 @@ def _log(folder: Path, name: str) -> Path:
 def _text(raw: RawOutput, name: str) -> str:
     output = raw.get(f"{name}.stdout")
     if output is None:
-        raise OutputUnreadable(f"{name}.stdout is not there")
+        raise OutputUnreadable(f"{name}.stdout is missing")
     return output.decode(errors="replace")
 
 
@@ -138,7 +138,7 @@ def _iperf(found: IperfStream) -> Stream:
 def _iperf_client(text: str) -> Stream:
     log = parse_iperf_client(text)
     if len(log.streams) != 1:
-        raise OutputUnreadable(f"iperf's client made {len(log.streams)} streams; one was asked for")
+        raise OutputUnreadable(f"iperf's client opened {len(log.streams)} streams instead of one")
     return _iperf(log.streams[0])
 
 
@@ -146,7 +146,7 @@ def _iperf3(text: str, figures: Figures) -> Stream:
     test = parse_iperf3(text)
     rate = test.received_bits_per_s if figures == "server" else test.sent_bits_per_s
     if rate is None:
-        raise OutputUnreadable(f"iperf3 JSON: the {figures}'s rate is not in it")
+        raise OutputUnreadable(f"iperf3 JSON: it does not contain the {figures}'s rate")
     spans = tuple(Span(one.start_s, one.end_s, one.bits_per_s) for one in test.intervals if not one.omitted)
     return Stream(rate, spans)
 
@@ -154,13 +154,13 @@ def _iperf3(text: str, figures: Figures) -> Stream:
 def _netperf(text: str) -> Stream:
     test = parse_netperf(text)
     if test.bits_per_s is None:
-        raise OutputUnreadable("netperf output: its unit is not in it")
+        raise OutputUnreadable("netperf output: it does not contain its unit")
     spans: list[Span] = []
     at_s = 0.0
     for one in test.interims:
         rate = bits_per_s(one.rate, one.unit)
         if rate is None:
-            raise OutputUnreadable(f"netperf output: an interim result in {one.unit!r}")
+            raise OutputUnreadable(f"netperf output: an interim result has the unit {one.unit!r}")
         spans.append(Span(at_s, at_s + one.length_s, rate))
         at_s += one.length_s
     return Stream(test.bits_per_s, tuple(spans))

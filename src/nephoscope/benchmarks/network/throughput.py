@@ -152,7 +152,7 @@ def _starts(raw: RawOutput, streams: int) -> list[float]:
     try:
         found = [float(at_s) for at_s in json.loads(raw.get(RECORD, b""))["more"]["starts_s"]]
     except (ValueError, KeyError, TypeError) as error:
-        raise OutputUnreadable(f"{RECORD} is not there, or not what is written there: {error!r}") from error
+        raise OutputUnreadable(f"{RECORD} is missing or damaged: {error!r}") from error
     if len(found) != streams:
-        raise OutputUnreadable(f"{RECORD}: {len(found)} clients began, and there are {streams} streams")
+        raise OutputUnreadable(f"{RECORD}: {len(found)} clients started, but there are {streams} streams")
     return found

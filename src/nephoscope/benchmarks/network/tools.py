@@ -10,7 +10,7 @@ IPERF3 = Tool("iperf3", "iperf3")
 NETPERF = Tool(
     "netperf",
     version_argv=("-V",),
-    hint="netperf is not free everywhere: install it yourself (Debian: non-free), or choose another `tool`",
+    hint="nephoscope does not install netperf: install it (Debian: section non-free), or choose another `tool`",
 )
 SOCKPERF = Tool("sockperf", "sockperf")
 

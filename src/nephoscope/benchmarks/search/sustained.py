@@ -98,10 +98,10 @@ def measured(found: SustainedEvidence | None) -> Iterator[Measurement]:
 def _pairs(raw: RawOutput) -> Iterator[tuple[Look, Look]]:
     looks = list(_looks(raw))
     if len(looks) % 2:
-        raise OutputUnreadable(f"{UPKEEP} ends before the second look at {looks[-1].point}")
+        raise OutputUnreadable(f"{UPKEEP} ends before the second reading at {looks[-1].point}")
     for before, after in zip(looks[::2], looks[1::2], strict=True):
         if (before.point, before.when, after.when) != (after.point, "before", "after") or after.at_s <= before.at_s:
-            raise OutputUnreadable(f"{UPKEEP}: the looks at {before.point} are not a pair")
+            raise OutputUnreadable(f"{UPKEEP}: the two readings at {before.point} do not belong together")
         yield before, after
 
 

@@ -101,7 +101,7 @@ class Fio(Benchmark):
         )
         moved.require()
         if not await _is_written(machine, target):
-            raise ToolFailed(f"{target.path} is not {target.size} bytes on the disk after fio wrote it")
+            raise ToolFailed(f"{target.path} does not occupy {target.size} bytes on the disk after fio wrote it")
         return None
 
     @override

@@ -47,7 +47,7 @@ class FioJob(Frozen):
     @model_validator(mode="after")
     def _makes_sense(self) -> "FioJob":
         if self.fsync_every and self.mode.endswith("read"):
-            raise ValueError(f"job {self.name!r} reads: fsync_every is for writes")
+            raise ValueError(f"job {self.name!r} only reads: fsync_every needs writes")
         return self
 
     @property

@@ -33,7 +33,7 @@ def values_of(output: bytes, job: FioJob) -> dict[str, float]:
     """
     found = the_job(output, job.name)
     if found.error != 0:
-        raise OutputUnreadable(f"fio job {job.name}: error {found.error} inside its output")
+        raise OutputUnreadable(f"fio job {job.name}: its output reports error {found.error}")
     ran = {name: found.options.get(name) for name in job.asked}
     if found.name != job.name or ran != job.asked:
         raise OutputUnreadable(f"fio job {job.name}: the output is of {found.name!r} with {ran}, not {job.asked}")

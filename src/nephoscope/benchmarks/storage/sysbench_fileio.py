@@ -332,7 +332,7 @@ def _section(raw: RawOutput, test: _Test, parameters: SysbenchFileioParameters) 
         raise OutputUnreadable(f"sysbench {test.name}: its output is missing")
     sections = parse_fileio_run(output.decode(errors="replace"))
     if len(sections) != 1:
-        raise OutputUnreadable(f"sysbench {test.name}: {len(sections)} runs in its output")
+        raise OutputUnreadable(f"sysbench {test.name}: its output contains {len(sections)} runs instead of one")
     (section,) = sections
     ran = (section.mode, section.threads, section.block_bytes)
     asked = (_MODES[test.kind][1], test.threads, parameters.block_size_kib * KIB)

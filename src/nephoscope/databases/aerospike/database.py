@@ -160,7 +160,7 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
         if found is None:
             raise DatabaseFailed(
                 "no Aerospike was found on PATH",
-                hint="give `database.binary`: the program `asd`, or a Debian package of the server",
+                hint="set `database.binary` to the program `asd`, or to a Debian package of the server",
             )
         return found
 
@@ -292,7 +292,7 @@ class AerospikeDatabase(Database, HasFixtures, HasUpkeep, HasReplication, HasFoo
                 _require_alive(one)
                 if clock() > until:
                     raise DatabaseFailed(
-                        f"Aerospike on {one.machine.name} does not answer after {allowed_s:.0f} s",
+                        f"Aerospike on {one.machine.name} did not answer within {allowed_s:.0f} s",
                         hint=f"its log is {one.log}",
                     )
                 await asyncio.sleep(_LOOK_EVERY_S)

@@ -131,7 +131,8 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
         if found is None and settings.version is None:
             raise DatabaseFailed(
                 "no CockroachDB was found on PATH",
-                hint="give `database.binary`, a path of the program on this machine, or a whole `database.version`",
+                hint="set `database.binary` to the program's path on this machine, or `database.version` to a "
+                "complete version",
             )
         return found or f"version {settings.version} is downloaded when the study runs"
 
@@ -141,7 +142,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
     async def attach(self, cluster: Cluster, settings: DatabaseSettings, log: Path) -> Endpoint:
         """Finds servers on machines that outlived the controller."""
         if isinstance(cluster.database[0].remote, LocalRemote):
-            raise TargetLost("a server on this machine ends with its controller")
+            raise TargetLost("the server on this machine stopped together with the nephoscope that started it")
         try:
             layouts, tag = await _layouts(cluster, settings, found_again)
             await require_ours(cluster, _identity(cluster, layouts, tag))
@@ -316,7 +317,7 @@ class CockroachDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicat
                 return
             if clock() - started > REPLICATION_TIMEOUT_S:
                 raise DatabaseFailed(
-                    f"some ranges still lack copies after {REPLICATION_TIMEOUT_S:.0f} s: "
+                    f"some ranges are still under-replicated after {REPLICATION_TIMEOUT_S:.0f} s: "
                     + "; ".join(f"{row.node} {row}" for row in said),
                     hint="check the servers' logs for a full disk or a lost machine",
                 )

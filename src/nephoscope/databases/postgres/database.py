@@ -128,7 +128,7 @@ class PostgresDatabase(Database, HasFixtures, CanAttach, HasUpkeep, HasReplicati
             self._copies[cluster.key] = await self._reach_users_server(cluster, settings)
             return self._copies[cluster.key]
         if isinstance(cluster.database[0].remote, LocalRemote):
-            raise TargetLost("a server on this machine ends with its controller")
+            raise TargetLost("the server on this machine stopped together with the nephoscope that started it")
         here = await self._programs(cluster)
         try:
             started = await postgres_remote.find_again(cluster, here, _options(settings), log)

@@ -278,11 +278,11 @@ class SshRemote:
                 end = jobs.parse_end(answer[1])
             except OutputUnreadable as error:
                 raise MachineLost(
-                    f"{self.name}: {error.message}", hint="was the host restarted? check its uptime"
+                    f"{self.name}: {error.message}", hint="check the host's uptime: it may have restarted"
                 ) from error
             if end is not None:
                 return end
-        raise MachineLost(f"{self.name} does not answer about a job that should have ended")
+        raise MachineLost(f"{self.name} did not report the end of a job that should have ended")
 
     async def _live(self, folder: str, lines: "Lines") -> None:
         """Lines as they are printed, as far as the link allows; missed ones come at the end."""

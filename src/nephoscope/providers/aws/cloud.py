@@ -104,7 +104,7 @@ class AwsCloud(Cloud):
             if self._clock.monotonic_s() > until_s:
                 what = ", ".join([*left.instances, *left.volumes, *left.groups])
                 raise InfrastructureFailure(
-                    f"AWS has not deleted all of {key}: {what} left", hint="run `nephoscope clean` to try again"
+                    f"AWS has not deleted all of {key}: {what} still exist", hint="run `nephoscope clean` to try again"
                 )
             if calls == before:  # nothing new since then: they are being deleted
                 await self._clock.sleep(_LOOK_EVERY_S)

@@ -91,7 +91,7 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
     if cloud is None:
         raise InputError(
             f"configuration {name!r} does not say how {configuration.provider} should create its machines",
-            hint='cloud = { image = "…", ingress = "203.0.113.7/32" }',
+            hint='add cloud = { image = "…", ingress = "203.0.113.7/32" }',
         )
     if region is None or zone is None:
         raise InputError(
@@ -108,7 +108,7 @@ def order_of(request: ClusterRequest, owner: str, public_key: str) -> ClusterOrd
         if machine is None:
             continue
         if machine.type is None:
-            raise InputError(f"configuration {name!r} does not say the `type` of its {role} machine")
+            raise InputError(f"configuration {name!r} does not set the `type` of its {role} machine")
         if machine.region not in {None, region}:
             raise InputError(
                 f"configuration {name!r} requests a load machine in another zone, but all machines are "

@@ -100,7 +100,7 @@ class GcpCloud(Cloud):
             calls = ending_calls(left, self._api().project)
             if self._clock.monotonic_s() > until_s:
                 raise InfrastructureFailure(
-                    f"GCP has not deleted all of {key}: {', '.join(left.names)} left",
+                    f"GCP has not deleted all of {key}: {', '.join(left.names)} still exist",
                     hint="run `nephoscope clean` to try again",
                 )
             if calls == before:  # nothing new since then: they are being deleted
