@@ -204,7 +204,7 @@ def test_kept_clusters_need_room_for_all_configurations(tmp_path: Path) -> None:
     study = fleet(tmp_path / "s", placement="per-configuration")
     world = replace(study.world, providers={"fake": One({PROGRAM: fake_program}, study.clock)})
     conduct = run_options(study.folder, study.study, CliOptions(max_clusters=2))
-    with pytest.raises(InputError, match="and 1 are allowed"):
+    with pytest.raises(InputError, match="but only 1 are allowed"):
         asyncio.run(run_study(study.folder, world, conduct))
 
 
