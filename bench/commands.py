@@ -76,7 +76,7 @@ def page(found: Mapping[str, Sequence[float]], load_average: float) -> str:
         taken_s = found[command.words]
         median_s = statistics.median(taken_s)
         times = statistics.median(one / bare for one, bare in zip(taken_s, found[BARE], strict=True))
-        verdict = "kept" if median_s <= command.goal_s else "missed"
+        verdict = "met" if median_s <= command.goal_s else "missed"
         measured = f"{min(taken_s):.2f} | {median_s:.2f} | {times:.0f}"
         rows.append(f"| `{command.words}` | {measured} | {command.goal_s:g} | {verdict} |")
     table = "\n".join(rows)
@@ -84,7 +84,7 @@ def page(found: Mapping[str, Sequence[float]], load_average: float) -> str:
 
 `python -m bench.commands` wrote this: CPU seconds (user and system) of {rounds} runs of each command, in turn.
 
-| command | least | median | × bare Python of the same round | goal | |
+| command | minimum | median | × bare Python of the same round | goal | |
 |---|---|---|---|---|---|
 {table}
 

@@ -80,7 +80,7 @@ class OpensslSpeed(Benchmark):
                 unit="B/s",
                 direction=Direction.HIGHER,
                 title=f"OpenSSL {algorithm}, blocks of {block} bytes, "
-                f"{'one process' if kind == 'single' else 'one process a CPU'}",
+                f"{'one process' if kind == 'single' else 'one process per CPU'}",
                 clock="bytes that each process worked on / its real time, summed over the processes",
                 headline=block == _HEADLINE_BYTES,
                 per_cpu=kind == "multi",

@@ -108,11 +108,9 @@ def test_the_scale_shortens_every_run() -> None:
 @pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
 def test_the_program_itself(tmp_path: Path) -> None:
     site, recorder = site_here(tmp_path, cpus=(0,))
-    parameters = OpensslSpeedParameters(duration_s=1)
+    parameters = OpensslSpeedParameters(duration_s=1, algorithms=("sha256",), kinds=("multi",))
     asyncio.run(OPENSSL.run(site, parameters))
-    assert [argv[-4:] for _, argv in recorder.ran] == [
-        ["-multi", "1", "-evp", algorithm] for algorithm in parameters.algorithms for _ in parameters.kinds
-    ]
+    assert [argv[-4:] for _, argv in recorder.ran] == [["-multi", "1", "-evp", "sha256"]]
     found = {one.metric: one.value for one in OPENSSL.parse(raw_of(site), parameters) if one.at_s is None}
     assert found.keys() >= {metric.name for metric in OPENSSL.metrics(parameters) if metric.unit == "B/s"}
     assert all(value > 0 for value in found.values())
