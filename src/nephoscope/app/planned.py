@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from nephoscope.app.words import counted, dollars, duration
+from nephoscope.app.words import dollars, duration
 from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
+from nephoscope.model.words import counted
 
 HEADERS = ("benchmark", "trials", "each, mean", "total", "cost")
 ROW_HEADERS = ("#", "block", "configuration", "benchmark", "replicate", "takes", "trial")

@@ -1,8 +1,6 @@
 """Numbers as a person reads them in a terminal."""
 
-from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
-
-SECONDS_PER_DAY = 24 * SECONDS_PER_HOUR
+from nephoscope.model.units import SECONDS_PER_DAY, SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 
 
 def duration(seconds: float) -> str:
@@ -20,8 +18,3 @@ def duration(seconds: float) -> str:
 def dollars(usd: float) -> str:
     """'$0.10', '$101,491.71'."""
     return f"${usd:,.2f}"
-
-
-def counted(count: int, noun: str) -> str:
-    """'1 row', '3,102 rows'."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -5,6 +5,7 @@ import math
 from collections import defaultdict
 
 from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
+from nephoscope.model.words import counted
 from nephoscope.study.model import Configuration, Study
 
 MIN_REPLICATES_FOR_95_PERCENT = 6
@@ -67,15 +68,11 @@ def _many_claims(study: Study, headline_metrics: int) -> list[str]:
     claims = pairs * headline_metrics
     if claims <= claims_decidable(n):
         return []
-    comparisons = _counted(claims, "comparison")
-    made_of = f"{_counted(pairs, 'pair')} of configurations × {_counted(headline_metrics, 'headline metric')}"
+    comparisons = counted(claims, "comparison")
+    made_of = f"{counted(pairs, 'pair')} of configurations × {counted(headline_metrics, 'headline metric')}"
     most = f"{n} replicates of each can decide at most {claims_decidable(n):,} at once (Holm, 5 %)"
     needed = f"{replicates_for(claims)} replicates are needed"
     return [f"{comparisons} ({made_of}), but {most}; {needed}"]
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _equal_configurations(study: Study) -> list[str]:

@@ -12,8 +12,8 @@ import pytest
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ErrorRow
 from nephoscope.model.subjects import Subject
-from nephoscope.report import render_html
 from nephoscope.report.figures.spec import as_script, unpacked
+from nephoscope.report.page import render_html
 from nephoscope.report.pdf import with_rows
 from tests.unit.report import report_example as example
 

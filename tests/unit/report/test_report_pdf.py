@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from nephoscope.report import render_html
+from nephoscope.report.page import render_html
 from nephoscope.report.pdf import paper, render_pdf
 from tests.unit.report import report_example as example
 

@@ -13,8 +13,8 @@ import typer
 from nephoscope.app.commands.options import OTHERS, AsJson, Group, add_command
 from nephoscope.app.console import print_json, print_table, say, tell
 from nephoscope.app.files import write_new
-from nephoscope.app.words import counted
 from nephoscope.model.errors import InputError
+from nephoscope.model.words import counted
 from nephoscope.prices.importers.registry import IMPORTERS
 
 if TYPE_CHECKING:
