@@ -159,6 +159,12 @@ def test_wrong_arguments_are_one_clear_error(arguments: list[str]) -> None:
     assert "Traceback" not in said.stderr
 
 
+def test_a_wrong_option_of_run_is_told_before_the_plan(study: Path, tmp_path: Path) -> None:
+    said = nephoscope("run", study, "--out", tmp_path / "out", "--until", "margin=1")
+    assert said.exit_code == 2
+    assert said.stderr.startswith("error: cannot read --until 'margin=1'")
+
+
 def test_a_second_run_on_the_same_folder_refuses(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with lock.exclusive(out / "lock"):
