@@ -13,6 +13,7 @@ from nephoscope.checks.thresholds import (
     LEVEL_CHANGE,
     SERIES_LENGTH,
     STRESS_LENGTH,
+    SUSTAINED_LENGTH,
 )
 from nephoscope.checks.verdicts import invalid, over_machines, percent, unknown, valid
 from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, Verdict
@@ -26,8 +27,9 @@ class Throttled:
     name = "throttled"
     text = (
         f"Rejects a trial in which a rate fell by more than {LEVEL_CHANGE.percent} and never recovered: its mean "
-        f"mixes a burst with the sustained rate. Needs a series of at least {SERIES_LENGTH.words}; a dip or a rise is "
-        "reported but does not reject."
+        f"mixes a burst with the sustained rate. Needs a series of at least {SERIES_LENGTH.words}, of which at least "
+        f"{SUSTAINED_LENGTH.words} follow the fall; a dip, a rise or a fall at the very end is reported but does not "
+        "reject."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
