@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from statistics import median
 
+from nephoscope.checks.steal import stolen_share
 from nephoscope.model.records import ResourceUse, TelemetrySample
 
 
@@ -28,6 +29,7 @@ def resource_use(
             disk_write_bytes_per_s=_median(samples, lambda one: one.disk_write_bytes_per_s),
             network_receive_bytes_per_s=_median(samples, lambda one: one.network_receive_bytes_per_s),
             network_send_bytes_per_s=_median(samples, lambda one: one.network_send_bytes_per_s),
+            stolen_share=stolen_share(samples, measured_cpus.get(machine, ())),
         )
         for machine, samples in sorted(telemetry.items())
         if samples
