@@ -68,6 +68,7 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight
             + ")"
         )
         template += "." if metric.direction is Direction.HIGHER else "; lower is better."
+    template += " Note: {note}." if comparison.note else ""
     return say(
         NAME,
         "answer",
@@ -79,6 +80,7 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight
         first=told.first,
         second=told.second,
         title=metric.title,
+        note=comparison.note,
     )
 
 

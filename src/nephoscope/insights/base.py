@@ -12,6 +12,7 @@ from nephoscope.model.rows import (
     ConfigurationRow,
     CostLineRow,
     CostRow,
+    DeliveredRow,
     FamilyComparison,
     GateRow,
     GrowthRow,
@@ -22,6 +23,7 @@ from nephoscope.model.rows import (
     PricePerformance,
     RankRow,
     Statistic,
+    StealRow,
     TransferRow,
     TrialRow,
 )
@@ -51,6 +53,8 @@ class Findings:
     transfers: Sequence[TransferRow] = ()
     price_performance: Sequence[PricePerformance] = ()
     price_comparisons: Sequence[PriceComparison] = ()
+    steal: Sequence[StealRow] = ()
+    delivered: Sequence[DeliveredRow] = ()
     imported: bool = False
     """Whether somebody else measured the study."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)

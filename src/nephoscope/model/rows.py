@@ -193,6 +193,46 @@ class RankRow(Frozen):
     of: int = Field(description="configurations on the leaderboard")
     ties: list[str] = Field(description="configurations tied with it: shown to differ by less than the margin")
     subject: Subject
+    note: str = Field(default="", description="what steal rejected, if that is over 10 % of its trials")
+
+
+class StealRow(Frozen):
+    """How often the hypervisor withheld CPU time from the trials of one configuration. steal.parquet."""
+
+    configuration: str
+    limit_share: float = Field(description="of CPU time; a trial that lost more is counted in `over`")
+    n: int = Field(ge=1, description="finished trials whose loss is known, rejected ones included")
+    over: int = Field(ge=0)
+    share: float = Field(description="over / n")
+    low: float = Field(description="end of the share's interval with a coverage of 95 % or more (Clopper-Pearson)")
+    high: float
+    rejected: int = Field(ge=0, description="trials rejected for steal and for nothing else")
+    median_stolen_share: float = Field(description="of CPU time, over the trials")
+    highest_stolen_share: float
+    trials: list[str] = Field(description="trials that lost more than the limit")
+
+
+class DeliveredRow(Frozen):
+    """A metric as delivered and in quiet trials, where some trial lost CPU time. delivered.parquet."""
+
+    configuration: str
+    benchmark: str
+    metric: str
+    unit: str
+    direction: Direction
+    per_cpu: bool
+    n: int = Field(ge=0, description="valid trials; 0: steal rejected all")
+    median: float | None = Field(description="as delivered: of all valid trials")
+    n_quiet: int = Field(ge=0, description="valid trials that lost at most 2 % of CPU time")
+    quiet_median: float | None
+    quiet_low: float | None = Field(description="end of the interval of the quiet median")
+    quiet_high: float | None
+    quiet_coverage: float | None
+    n_rejected: int = Field(ge=0, description="trials rejected for steal and for nothing else")
+    rejected_share: float = Field(description="n_rejected / (n + n_rejected)")
+    median_with_rejected: float | None = Field(description="None: none was rejected for steal")
+    trials: list[str] = Field(description="trials that lost more, whether they count or not")
+    subject: Subject
 
 
 class CostRow(Frozen):
@@ -386,6 +426,13 @@ class TrialRow(Frozen):
     conditions: list[str] = Field(description="stated conditions, for example 'co-located'")
     folder: str | None = Field(description="of the attempt, relative to the results folder")
     subject: Subject
+    stolen_share: float | None = Field(
+        default=None,
+        description="of CPU time, by the hypervisor, over the trial, on the machine that lost most; None: not known",
+    )
+    disturbance: Literal["refuse", "record"] | None = Field(
+        default=None, description="how steal was judged; None: the trial did not finish, or is imported"
+    )
 
     @property
     def counts(self) -> bool:
@@ -468,6 +515,14 @@ class Comparison(Frozen):
     more_replicates_needed: int | None = Field(description="estimate, if unresolved; None: unknown")
     trials: list[str]
     subject: Subject
+    delivered: ComparisonVerdict | None = Field(
+        default=None, description="verdict over all valid trials; None: no trial of either side lost CPU time"
+    )
+    quiet: ComparisonVerdict | None = Field(
+        default=None, description="verdict over the trials that lost little CPU time; `verdict` needs both to agree"
+    )
+    quiet_ratio: float | None = Field(default=None, description="left / right in quiet trials")
+    note: str = Field(default="", description="why both verdicts do not agree, and what steal rejected")
 
 
 class PriceComparison(Comparison):

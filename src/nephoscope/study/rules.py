@@ -146,7 +146,7 @@ def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> It
 
 def _rented(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
     """All other providers say whose the machines are."""
-    if "rented" in configuration and configuration.get("provider", "local") not in {"local", "ssh"}:
+    if "rented" in configuration and str(configuration.get("provider", "local")) not in {"local", "ssh"}:
         yield Problem((*path, "rented"), 'only providers "local" and "ssh" support this; remove it')
 
 

@@ -1,0 +1,83 @@
+"""How often machines lost CPU time to their hypervisor, and what that changes: as delivered against quiet trials."""
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import plural, say
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import DeliveredRow, Insight, StealRow
+
+NAME = "steal"
+
+
+def steal(findings: Findings) -> list[Insight]:
+    """One sentence for each configuration that lost CPU time, then one for each headline median that it changed."""
+    delivered = {(row.benchmark, row.metric, row.configuration): row for row in findings.delivered if not row.per_cpu}
+    medians = [
+        _median(row, metric)
+        for benchmark, metric in findings.headlines()
+        for key, row in delivered.items()
+        if key[:2] == (benchmark, metric.name)
+    ]
+    return [*(_share(row) for row in findings.steal if row.over), *medians]
+
+
+def _share(row: StealRow) -> Insight:
+    rejected = f" {{rejected:count}} {plural(row.rejected, 'was', 'were')} rejected for it." if row.rejected else ""
+    return say(
+        NAME,
+        "answer",
+        "{name}: {share:percent} % of trials lost over {limit:limit} % of CPU time to the hypervisor, {low:percent} to "
+        "{high:percent} % at a confidence of {confidence:limit} % ({over:count} of {n:count}); the median loss is "
+        "{median:percent} %, the largest {highest:percent} %." + rejected,
+        numbers={
+            "share": 100 * row.share,
+            "limit": 100 * row.limit_share,
+            "low": 100 * row.low,
+            "high": 100 * row.high,
+            "confidence": 95,
+            "over": row.over,
+            "n": row.n,
+            "median": 100 * row.median_stolen_share,
+            "highest": 100 * row.highest_stolen_share,
+            "rejected": row.rejected,
+        },
+        trials=row.trials,
+        name=row.configuration,
+    )
+
+
+def _median(row: DeliveredRow, metric: Metric) -> Insight:
+    style = f"quantity:{row.unit}"
+    numbers: dict[str, float] = {"n": row.n, "n_quiet": row.n_quiet, "rejected": row.n_rejected}
+    numbers |= {
+        name: value
+        for name, value in (
+            ("median", row.median),
+            ("quiet", row.quiet_median),
+            ("with_rejected", row.median_with_rejected),
+        )
+        if value is not None
+    }
+    numbers["all"] = row.n + row.n_rejected
+    parts = []
+    if row.n_quiet < row.n:
+        parts.append(
+            f"as delivered {{median:{style}}} (n = {{n:count}}), "
+            + (f"in quiet trials {{quiet:{style}}} (n = {{n_quiet:count}})" if row.n_quiet else "with no quiet trial")
+        )
+    if row.n_rejected:
+        without = f"without them {{median:{style}}} (n = {{n:count}})" if row.n else "without them no trial is left"
+        parts.append(
+            "steal rejected {rejected:count} of {all:count} trials: with them the median is "
+            f"{{with_rejected:{style}}}, {without}"
+        )
+    return say(
+        NAME,
+        "answer",
+        "{benchmark_name}: {title} of {name}: " + "; ".join(parts) + ".",
+        numbers=numbers,
+        trials=row.trials,
+        benchmark=row.benchmark,
+        benchmark_name=row.benchmark,
+        title=metric.title,
+        name=row.configuration,
+    )
