@@ -14,15 +14,15 @@ from nephoscope.analysis.agreement import agree
 from nephoscope.analysis.cells import Cell, Metrics, cells_of
 from nephoscope.analysis.comparisons import compared
 from nephoscope.checks.thresholds import STEAL
+from nephoscope.insights.steal import NOTABLE_REJECTED_SHARE
 from nephoscope.insights.words import quantity
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import (
     Comparison,
     ComparisonVerdict,
-    DeliveredRow,
     MeasurementRow,
     RankRow,
-    StealRow,
     TrialRow,
 )
 from nephoscope.stats.median import median_interval
@@ -31,9 +31,6 @@ from nephoscope.stats.proportion import proportion_interval
 Row = TypeVar("Row", bound=Comparison)
 CellKey = tuple[str, str, bool, str]
 """Benchmark, metric, per CPU, configuration."""
-
-NOTABLE_REJECTED_SHARE = 0.10
-"""Share of a configuration's trials: where steal rejected more, verdicts and ranks say so."""
 
 
 def disturbed_trials(trials: Sequence[TrialRow]) -> frozenset[str]:
@@ -88,7 +85,6 @@ def compared_as_delivered(
         quiet = quiet_rows.get((*board, row.left, row.right))
         verdict = quiet.verdict if quiet else ComparisonVerdict.UNRESOLVED
         agreed = agree(row.verdict, verdict)
-        counts = f"n = {quiet.n_left} and {quiet.n_right}" if quiet else "a side has none"
         found.append(
             row.model_copy(
                 update={
@@ -96,7 +92,7 @@ def compared_as_delivered(
                     "delivered": row.verdict,
                     "quiet": verdict,
                     "quiet_ratio": quiet.ratio if quiet else None,
-                    "note": f"{agreed.reason} ({counts})" if agreed.reason else "",
+                    "reason": agreed.reason,
                 }
             )
         )
@@ -194,12 +190,12 @@ def rejection_notes(rows: Sequence[DeliveredRow]) -> dict[CellKey, str]:
 
 def with_notes(rows: Sequence[Row], notes: Mapping[CellKey, str]) -> list[Row]:
     """The comparisons with the notes of either side."""
-    return [row if not (note := _note_of(row, notes)) else row.model_copy(update={"note": note}) for row in rows]
-
-
-def _note_of(row: Comparison, notes: Mapping[CellKey, str]) -> str:
-    sides = [notes.get((row.benchmark, row.metric, row.per_cpu, name), "") for name in (row.left, row.right)]
-    return "; ".join(filter(None, [row.note, *sides])) if any(sides) else ""
+    found: list[Row] = []
+    for row in rows if notes else ():
+        sides = [notes.get((row.benchmark, row.metric, row.per_cpu, name)) for name in (row.left, row.right)]
+        note = "; ".join(filter(None, sides))
+        found.append(row.model_copy(update={"note": note}) if note else row)
+    return found if notes else list(rows)
 
 
 def ranks_with_notes(rows: Sequence[RankRow], notes: Mapping[CellKey, str]) -> list[RankRow]:

@@ -16,6 +16,7 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 import polars as pl
 from pydantic.fields import FieldInfo
 
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.rows import (
@@ -23,7 +24,6 @@ from nephoscope.model.rows import (
     Comparison,
     CostLineRow,
     CostRow,
-    DeliveredRow,
     FamilyComparison,
     GateRow,
     ImportedRow,
@@ -33,7 +33,6 @@ from nephoscope.model.rows import (
     PricePerformance,
     RankRow,
     Statistic,
-    StealRow,
     TransferRow,
     TrialRow,
 )

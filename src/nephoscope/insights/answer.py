@@ -3,6 +3,7 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.leaders import MAX_RANKED
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved, winner_first
+from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import interval_of_one, say
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight, Statistic
@@ -32,7 +33,7 @@ def answer(findings: Findings) -> list[Insight]:
             for comparison in comparisons:
                 decided = comparison.verdict is not ComparisonVerdict.UNRESOLVED
                 (insights if decided else open_questions).append(_pair(findings, comparison, metric))
-    return insights + open_questions
+    return [cautioned(insight, findings) for insight in insights + open_questions]
 
 
 def _alone(row: Statistic, metric: Metric) -> Insight:
@@ -68,7 +69,6 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight
             + ")"
         )
         template += "." if metric.direction is Direction.HIGHER else "; lower is better."
-    template += " Note: {note}." if comparison.note else ""
     return say(
         NAME,
         "answer",
@@ -80,7 +80,6 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight
         first=told.first,
         second=told.second,
         title=metric.title,
-        note=comparison.note,
     )
 
 

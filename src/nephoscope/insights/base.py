@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import (
     Comparison,
     ConfigurationRow,
     CostLineRow,
     CostRow,
-    DeliveredRow,
     FamilyComparison,
     GateRow,
     GrowthRow,
@@ -23,7 +23,6 @@ from nephoscope.model.rows import (
     PricePerformance,
     RankRow,
     Statistic,
-    StealRow,
     TransferRow,
     TrialRow,
 )

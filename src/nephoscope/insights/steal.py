@@ -1,11 +1,14 @@
 """How often machines lost CPU time to their hypervisor, and what that changes: as delivered against quiet trials."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.words import plural, say
+from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import DeliveredRow, Insight, StealRow
+from nephoscope.model.rows import Insight
 
 NAME = "steal"
+NOTABLE_REJECTED_SHARE = 0.10
+"""Share of a configuration's trials: where steal rejected more, verdicts, ranks and answers say so."""
 
 
 def steal(findings: Findings) -> list[Insight]:
@@ -18,6 +21,34 @@ def steal(findings: Findings) -> list[Insight]:
         if key[:2] == (benchmark, metric.name)
     ]
     return [*(_share(row) for row in findings.steal if row.over), *medians]
+
+
+def cautioned(insight: Insight, findings: Findings) -> Insight:
+    """The insight about a benchmark, with the names of those of its configurations that steal rejected much of."""
+    of_trials = {row.trial: row.configuration for row in findings.trials}
+    told = {of_trials[trial] for trial in insight.trials if trial in of_trials}
+    names = sorted(
+        {
+            row.configuration
+            for row in findings.delivered
+            if row.benchmark == insight.benchmark
+            and row.rejected_share > NOTABLE_REJECTED_SHARE
+            and row.configuration in told
+        }
+    )
+    if not names:
+        return insight
+    caution = say(
+        NAME,
+        insight.kind,
+        " Steal rejected over {rejected_limit:limit} % of the trials of {names}, which changes what this says.",
+        numbers={"rejected_limit": 100 * NOTABLE_REJECTED_SHARE},
+        trials=insight.trials,
+        names=enumeration(names),
+    )
+    return insight.model_copy(
+        update={"text": insight.text + caution.text, "numbers": {**insight.numbers, **caution.numbers}}
+    )
 
 
 def _share(row: StealRow) -> Insight:

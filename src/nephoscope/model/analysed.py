@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Disturbance, Plan, SourceRecord
 from nephoscope.model.rows import (
@@ -19,7 +20,6 @@ from nephoscope.model.rows import (
     ConfigurationRow,
     CostLineRow,
     CostRow,
-    DeliveredRow,
     ErrorRow,
     FamilyComparison,
     GateRow,
@@ -33,7 +33,6 @@ from nephoscope.model.rows import (
     PricePerformance,
     RankRow,
     Statistic,
-    StealRow,
     TransferRow,
     TrialRow,
     WanFloor,

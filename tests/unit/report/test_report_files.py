@@ -13,6 +13,7 @@ import pytest
 
 from nephoscope.analysis.tables import schema_of
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import (
@@ -65,7 +66,7 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         write_report(example.laptop(), tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "first").iterdir())
-    assert len(names) == 2 + 2 * 13, "the page, the bundle, and each table as CSV and Parquet"
+    assert len(names) == 2 + 2 * 15, "the page, the bundle, and each table as CSV and Parquet"
     for name in names:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
 
@@ -199,13 +200,16 @@ SHOWN: dict[str, type[Frozen]] = {
     "family_comparisons": FamilyComparison,
     "claims": ClaimRow,
     "gate": GateRow,
+    "steal": StealRow,
+    "delivered": DeliveredRow,
     "costs": CostRow,
 }
 
 
 def test_every_number_of_a_table_is_recomputed_or_is_said_to_be_left_out() -> None:
     """Of each column of numbers that is no input: its name stands in the script."""
-    script = (resources.files("nephoscope.report") / "bundle" / "recompute.py").read_text(encoding="utf-8")
+    bundle = resources.files("nephoscope.report") / "bundle"
+    script = "".join((bundle / name).read_text(encoding="utf-8") for name in ("recompute.py", "quiet.py"))
     left_out = (resources.files("nephoscope.report") / "bundle" / "README.md").read_text(encoding="utf-8")
     given = {
         "of",
@@ -214,6 +218,7 @@ def test_every_number_of_a_table_is_recomputed_or_is_said_to_be_left_out() -> No
         "n_left",
         "n_right",
         "blocks",
+        "limit_share",
         "vcpus",
         "machines",
         "hours",
