@@ -112,8 +112,10 @@ def test_ids_and_order_never_change() -> None:
         {"configurations": study().configurations[::-1]},
         {"benchmarks": [BenchmarkEntry(uses="cpu", name="more"), *study().benchmarks]},
         {"name": "renamed", "title": "t", "equivalence_margin_percent": 3},
+        {"disturbance": "record"},
+        {"configurations": [one.model_copy(update={"rented": True}) for one in study().configurations]},
     ],
-    ids=["replicates", "configuration", "order", "benchmark", "words"],
+    ids=["replicates", "configuration", "order", "benchmark", "words", "disturbance", "rented"],
 )
 def test_ids_are_kept_by_what_does_not_touch_a_trial(changes: dict[str, Any]) -> None:
     before, after = ids(expand(study(), BENCHMARKS)), ids(expand(study(**changes), BENCHMARKS))
@@ -174,3 +176,26 @@ def test_an_unknown_benchmark_and_parameters_that_do_not_fit() -> None:
         expand(study(benchmarks=[BenchmarkEntry(uses="net")]), BENCHMARKS)
     with pytest.raises(InputError, match="parameters of benchmark 'cpu' are not valid"):
         expand(study(benchmarks=[BenchmarkEntry(uses="cpu", parameters={"duration_s": -1})]), BENCHMARKS)
+
+
+@pytest.mark.parametrize(
+    ("configuration", "key", "in_force"),
+    [
+        ({"provider": "local"}, None, "refuse"),
+        ({"provider": "ssh"}, None, "refuse"),
+        ({"provider": "emulated"}, None, "refuse"),
+        ({"provider": "fake"}, None, "refuse"),
+        ({"provider": "local", "rented": True}, None, "record"),
+        ({"provider": "ssh", "rented": True}, None, "record"),
+        ({"provider": "ssh", "rented": False}, None, "refuse"),
+        ({"provider": "aws"}, None, "record"),
+        ({"provider": "gcp"}, "refuse", "refuse"),
+        ({"provider": "local"}, "record", "record"),
+    ],
+)
+def test_what_happens_to_stolen_time_follows_from_whose_the_machine_is(
+    configuration: dict[str, Any], key: str | None, in_force: str
+) -> None:
+    one = Configuration(name="one", **configuration)
+    (trial, *_) = expand(study(configurations=[one], disturbance=key), BENCHMARKS).trials
+    assert trial.intent.disturbance == in_force
