@@ -109,6 +109,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         ranks=ordered(
             ranks_with_notes([*performance_ranks(statistics, comparisons, metrics), *priced.ranks], notes), RankRow
         ),
+        judged_again=inputs.judged_again,
         steal=steal_rows(trials),
         delivered=delivered,
         costs=costs.rows,

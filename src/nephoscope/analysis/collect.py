@@ -15,6 +15,7 @@ from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share
 from nephoscope.checks.base import Check
 from nephoscope.checks.registry import overall
+from nephoscope.checks.thresholds import STEAL
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import (
     BenchmarkUse,
@@ -235,6 +236,7 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
         folder=folder.relative(attempt) if attempt else None,
         stolen_share=_stolen_share(attempt) if attempt and state == "finished" else None,
         disturbance=_disturbance(started, verdicts) if state == "finished" else None,
+        at_baseline=_at_baseline(attempt) if attempt and state == "finished" else False,
     )
 
 
@@ -243,6 +245,12 @@ def _stolen_share(attempt: Attempt) -> float | None:
     shares = [machine.stolen_share for machine in attempt.resources()]
     known = [share for share in shares if share is not None]
     return max(known) if known and len(known) == len(shares) else None
+
+
+def _at_baseline(attempt: Attempt) -> bool:
+    """True if each machine that lost CPU time did so because its credits were spent."""
+    lost = [machine for machine in attempt.resources() if (machine.stolen_share or 0.0) > STEAL.value]
+    return bool(lost) and all(machine.at_baseline for machine in lost)
 
 
 def _disturbance(started: StartedRecord | None, verdicts: Sequence[Verdict]) -> Disturbance | None:

@@ -34,8 +34,10 @@ CellKey = tuple[str, str, bool, str]
 
 
 def disturbed_trials(trials: Sequence[TrialRow]) -> frozenset[str]:
-    """Trials that count although they lost more CPU time than `STEAL` allows."""
-    return frozenset(row.trial for row in trials if row.counts and (row.stolen_share or 0.0) > STEAL.value)
+    """Trials that count although they lost more CPU time than `STEAL` allows, and not because credits were spent."""
+    return frozenset(
+        row.trial for row in trials if row.counts and not row.at_baseline and (row.stolen_share or 0.0) > STEAL.value
+    )
 
 
 def rejected_trials(trials: Sequence[TrialRow]) -> frozenset[str]:

@@ -40,6 +40,11 @@ def stolen_series(samples: Sequence[TelemetrySample], mask: Collection[str]) -> 
     return [sample.cpu_steal_share if share is None else share for sample, share in zip(samples, of_mask, strict=True)]
 
 
+def at_baseline(samples: Sequence[TelemetrySample], mask: Collection[str]) -> bool:
+    """True if a machine with CPU credits lost CPU time at a steady level throughout."""
+    return credit_phase(stolen_series(samples, mask), STEAL.value).kind == "baseline"
+
+
 def _mean_of(shares: Mapping[str, float], cpus: Collection[str]) -> float | None:
     """Mean share of some CPUs; None if one of them was not observed."""
     return sum(shares[cpu] for cpu in cpus) / len(cpus) if cpus and all(cpu in shares for cpu in cpus) else None
@@ -66,9 +71,11 @@ class Steal:
         )
         if found.verdict is not VerdictKind.INVALID:
             return found
-        if evidence.disturbance == "record":
+        if evidence.burstable:
+            found = self._by_credits(evidence)
+        if found.verdict is VerdictKind.INVALID and evidence.disturbance == "record":
             return valid(self.name, f"{found.reason}; recorded: the trial counts")
-        return self._by_credits(evidence) if evidence.burstable else found
+        return found
 
     def _by_credits(self, evidence: Evidence) -> Verdict:
         """Machine by machine: what is over the limit counts if it is the baseline of a burstable machine."""

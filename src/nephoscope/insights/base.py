@@ -52,6 +52,8 @@ class Findings:
     transfers: Sequence[TransferRow] = ()
     price_performance: Sequence[PricePerformance] = ()
     price_comparisons: Sequence[PriceComparison] = ()
+    judged_again: str | None = None
+    """How stored steal was judged again for this analysis; None: as when the trials ran."""
     steal: Sequence[StealRow] = ()
     delivered: Sequence[DeliveredRow] = ()
     imported: bool = False

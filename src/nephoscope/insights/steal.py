@@ -20,7 +20,27 @@ def steal(findings: Findings) -> list[Insight]:
         for key, row in delivered.items()
         if key[:2] == (benchmark, metric.name)
     ]
-    return [*(_share(row) for row in findings.steal if row.over), *medians]
+    return [*_again(findings), *(_share(row) for row in findings.steal if row.over), *medians]
+
+
+def _again(findings: Findings) -> list[Insight]:
+    """That this analysis judges steal otherwise than the study did when it ran."""
+    if findings.judged_again is None:
+        return []
+    finished = [row.trial for row in findings.trials if row.state == "finished"]
+    done = {"record": "trials that lost CPU time count", "refuse": "trials that lost CPU time are rejected"}
+    return [
+        say(
+            NAME,
+            "warning",
+            "The CPU time that the hypervisor withheld from {n:count} finished "
+            + plural(len(finished), "trial")
+            + " was judged again for this analysis: {done}.",
+            numbers={"n": len(finished)},
+            trials=finished,
+            done=done[findings.judged_again],
+        )
+    ]
 
 
 def cautioned(insight: Insight, findings: Findings) -> Insight:

@@ -239,6 +239,9 @@ class ResourceUse(Frozen):
         description="mean over the trial of the CPU time that the hypervisor withheld from the machine or from its "
         "affinity mask, whichever lost more; None: not known, or parsed by an earlier nephoscope",
     )
+    at_baseline: bool = Field(
+        default=False, description="a burstable machine that lost CPU time at a steady level: its credits were spent"
+    )
 
 
 class Observations(Frozen):

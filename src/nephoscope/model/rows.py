@@ -394,6 +394,9 @@ class TrialRow(Frozen):
     disturbance: Literal["refuse", "record"] | None = Field(
         default=None, description="how steal was judged; None: the trial did not finish, or is imported"
     )
+    at_baseline: bool = Field(
+        default=False, description="the loss is that of burstable machines whose credits are spent: no disturbance"
+    )
 
     @property
     def counts(self) -> bool:

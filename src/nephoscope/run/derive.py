@@ -63,7 +63,7 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple
     if evidence.operations is not None:
         attempt.write_errors(evidence.operations.errors)
     attempt.write_network(network_bytes(evidence.telemetry))
-    attempt.write_resources(resource_use(evidence.telemetry, evidence.measured_cpus))
+    attempt.write_resources(resource_use(evidence.telemetry, evidence.measured_cpus, evidence.burstable))
     attempt.write_verdicts(verdicts)
     return overall(verdicts), verdicts
 

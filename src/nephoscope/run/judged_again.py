@@ -51,11 +51,12 @@ class _JudgedAgain(Attempt):
         stored = super().resources()
         if all(machine.stolen_share is not None for machine in stored):
             return stored
-        seen = resource_use(self._evidence.telemetry, self._evidence.measured_cpus)
-        shares = {machine.machine: machine.stolen_share for machine in seen}
+        found = self._evidence
+        seen = resource_use(found.telemetry, found.measured_cpus, found.burstable)
+        lost = {one.machine: {"stolen_share": one.stolen_share, "at_baseline": one.at_baseline} for one in seen}
         if not stored:
             return seen
-        return [one.model_copy(update={"stolen_share": shares.get(one.machine)}) for one in stored]
+        return [one.model_copy(update=lost.get(one.machine, {})) for one in stored]
 
     def started(self) -> StartedRecord | None:
         stored = super().started()

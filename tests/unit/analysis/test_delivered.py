@@ -111,6 +111,14 @@ def test_rejected_trials_are_told_by_verdict_rank_and_answer_with_the_median_of_
     assert any("with them the median is 902.5" in text and "without them 1,058" in text for text in texts)
 
 
+def test_the_baseline_of_a_burstable_machine_is_no_disturbance() -> None:
+    trials, measurements = with_stolen(rows({"a": QUIET, "b": STOLEN}), "b", 0, rejected=False)
+    spent = [row.model_copy(update={"at_baseline": row.configuration == "b"}) for row in trials]
+    found = analyse(inputs((spent, measurements)))
+    assert (plain(found).verdict, plain(found).quiet, found.delivered) == (BETTER, None, [])
+    assert [row.over for row in found.steal] == [0, 10]
+
+
 def test_few_rejected_trials_are_no_caution() -> None:
     study = studied([*QUIET, *FASTER, STOLEN[0]], after=14, rejected=True)
     assert plain(study).note == ""

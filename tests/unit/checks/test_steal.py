@@ -7,6 +7,7 @@ import pytest
 from nephoscope.checks.inside import Throttled
 from nephoscope.checks.steal import Steal, stolen_share
 from nephoscope.model.records import TelemetrySample
+from nephoscope.run.resources import resource_use
 from tests.support.evidence import evidence, sample
 
 
@@ -42,6 +43,13 @@ BURSTABLE = {"burstable": {"db": "t3.micro"}}
             "invalid",
             "the credits of t3.micro ran out at second 60, 0 %",
         ),
+        (stolen((120, 0.6)), {**BURSTABLE, "disturbance": "record"}, "valid", "credits spent"),
+        (
+            stolen((30, 0.6), (30, 0.1)) * 3,
+            {**BURSTABLE, "disturbance": "record"},
+            "valid",
+            "recorded: the trial counts",
+        ),
         (stolen((30, 0.6)), BURSTABLE, "invalid", "it takes 60 seconds"),
         (stolen((30, 0.6), (30, 0.1)) * 3, BURSTABLE, "invalid", "not at a steady level"),
     ],
@@ -68,3 +76,10 @@ def test_the_share_is_that_of_the_mask_or_of_the_machine_whichever_lost_more() -
     assert stolen_share(one, ["cpu0"]) == 0.1
     assert stolen_share(one, ["cpu1"]) == 0.03
     assert stolen_share([], ["cpu0"]) is None
+
+
+def test_resources_say_that_the_loss_is_the_baseline_of_a_burstable_machine_alone() -> None:
+    spent = {"db": stolen((120, 0.6))}
+    (plain,), (burstable,) = (resource_use(spent, {}, kinds) for kinds in ((), ("db",)))
+    assert (plain.at_baseline, burstable.at_baseline) == (False, True)
+    assert plain.stolen_share == burstable.stolen_share == pytest.approx(0.6)

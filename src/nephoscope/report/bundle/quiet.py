@@ -9,9 +9,11 @@ from exact import median_rank
 
 def lost_trials(tables):
     """Ids of trials that lost more CPU time than the limit in steal.csv, and of those that only steal rejected."""
-    limits = {float(row["limit_share"]) for row in tables["steal"]}
+    limit = min((float(row["limit_share"]) for row in tables["steal"]), default=math.inf)
     lost = {
-        row["trial"] for row in tables["trials"] if row["stolen_share"] and float(row["stolen_share"]) > min(limits)
+        row["trial"]
+        for row in tables["trials"]
+        if row["at_baseline"] == "false" and float(row["stolen_share"] or 0) > limit
     }
     rejected = {
         row["trial"]

@@ -36,7 +36,7 @@ def main():
     metrics = {(row["benchmark"], row["metric"]): row for row in tables["metrics"]}
     cells, trials_of = cells_of(tables["trials"], tables["measurements"], metrics)
     check_statistics(tables["statistics"], cells, trials_of, Counter(map(cell_of_trial, tables["trials"])))
-    lost, rejected = lost_trials(tables) if tables["steal"] else (set(), set())
+    lost, rejected = lost_trials(tables)
     calm, _ = cells_of(tables["trials"], tables["measurements"], metrics, without=lost)
     whole, _ = cells_of(tables["trials"], tables["measurements"], metrics, adding=rejected)
     check_steal(tables, agree)
