@@ -7,11 +7,12 @@ from operator import itemgetter
 from typing import TypeVar
 
 from nephoscope.analysis.bounds import bounds_of
-from nephoscope.analysis.cells import Metrics, cells_of
+from nephoscope.analysis.cells import Cell, Metrics, cells_of
 from nephoscope.analysis.claims import claims_of
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.delivered import (
+    claims_as_delivered,
     compared_as_delivered,
     delivered_rows,
     disturbed_trials,
@@ -38,6 +39,7 @@ from nephoscope.model.analysed import AnalysedStudy, Levels
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import (
     CheckRow,
+    ClaimRow,
     CommandRow,
     Comparison,
     ErrorRow,
@@ -92,10 +94,15 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     priced = price_performance_of(
         cells, statistics, comparisons, costs.rows, months_of(transfers), disturbed, margin_percent=margin_percent
     )
+    priced_comparisons = with_notes(priced.comparisons, notes)
     machines = machines_of(inputs.machines)
     configurations = configurations_of(
         inputs.study, {row.configuration: original[row.trial] for row in trials}, machines
     )
+
+    def claims(of: Sequence[Cell]) -> list[ClaimRow]:
+        return claims_of(inputs.claims, configurations, of, costs.rows, margin_percent=margin_percent)
+
     findings = Findings(
         trials=trials,
         measurements=measurements,
@@ -116,7 +123,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         cost_lines=costs.lines,
         transfers=transfers,
         price_performance=priced.rows,
-        price_comparisons=priced.comparisons,
+        price_comparisons=priced_comparisons,
         imported=inputs.source is not None,
         metrics=metrics,
         margin_percent=margin_percent,
@@ -155,8 +162,8 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         network=network,
         transfers=transfers,
         price_performance=priced.rows,
-        price_comparisons=priced.comparisons,
-        claims=claims_of(inputs.claims, configurations, cells, costs.rows, margin_percent=margin_percent),
+        price_comparisons=priced_comparisons,
+        claims=claims_as_delivered(claims(cells), claims, cells, disturbed),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
         family_comparisons=findings.family_comparisons,

@@ -19,6 +19,7 @@ from nephoscope.insights.words import quantity
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import (
+    ClaimRow,
     Comparison,
     ComparisonVerdict,
     MeasurementRow,
@@ -98,6 +99,29 @@ def compared_as_delivered(
                 }
             )
         )
+    return found
+
+
+def claims_as_delivered(
+    delivered: Sequence[ClaimRow],
+    judge: Callable[[Sequence[Cell]], list[ClaimRow]],
+    cells: Sequence[Cell],
+    disturbed: AbstractSet[str],
+) -> list[ClaimRow]:
+    """The claims; one about disturbed trials is decided only if `judge` says the same of the quiet cells."""
+    if all(disturbed.isdisjoint(row.trials) for row in delivered):
+        return list(delivered)
+    quiet_cells = [kept for cell in cells if (kept := quiet_of(cell, disturbed)) is not None]
+    quiet = {(row.claim, row.benchmark, row.metric): row.verdict for row in judge(quiet_cells)}
+    found: list[ClaimRow] = []
+    for row in delivered:
+        other = quiet.get((row.claim, row.benchmark, row.metric), "not decided")
+        if disturbed.isdisjoint(row.trials) or other == row.verdict:
+            found.append(row)
+            continue
+        reason = f"as delivered {row.verdict}, in quiet trials {other}"
+        holds = row.expected in {None, "not decided"}
+        found.append(row.model_copy(update={"verdict": "not decided", "holds": holds, "reason": reason}))
     return found
 
 

@@ -1,5 +1,7 @@
 """As delivered and quiet: what a verdict needs, what is said of rejected trials, and how often steal is found."""
 
+from dataclasses import replace
+
 import pytest
 
 from nephoscope.analysis.agreement import agree
@@ -11,6 +13,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import Comparison, ComparisonVerdict
 from nephoscope.stats.proportion import proportion_interval
+from nephoscope.study.claims import Claims
 from tests.unit.analysis.study_builder import METRICS, Rows, inputs, rows
 
 BETTER, WORSE, TIE, OPEN = (
@@ -117,6 +120,20 @@ def test_the_baseline_of_a_burstable_machine_is_no_disturbance() -> None:
     found = analyse(inputs((spent, measurements)))
     assert (plain(found).verdict, plain(found).quiet, found.delivered) == (BETTER, None, [])
     assert [row.over for row in found.steal] == [0, 10]
+
+
+def test_a_claim_is_decided_if_both_views_say_the_same() -> None:
+    claim = {"id": "c", "text": "t", "source": "s", "kind": "better", "benchmark": "tpcc", "metric": "new_orders*"}
+    sides = {"left": {"configuration": "a"}, "right": {"configuration": "b"}}
+    claims = Claims.model_validate({"claims": [claim | sides]})
+    for b, after, verdict in (
+        ([*FASTER[:4], *STOLEN, *STOLEN], 4, "not decided"),
+        ([*(value - 60 for value in QUIET), *STOLEN], 8, "supported"),
+    ):
+        found = inputs(with_stolen(rows({"a": QUIET, "b": b}), "b", after, rejected=False))
+        (row,) = analyse(replace(found, claims=claims)).claims
+        assert row.verdict == verdict
+        assert (row.reason == "as delivered supported, in quiet trials refuted") == (verdict == "not decided")
 
 
 def test_few_rejected_trials_are_no_caution() -> None:
