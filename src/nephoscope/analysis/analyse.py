@@ -3,12 +3,14 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
 from nephoscope.analysis.bounds import bounds_of
 from nephoscope.analysis.cells import Cell, Metrics, cells_of
 from nephoscope.analysis.claims import claims_of
+from nephoscope.analysis.comparisons import comparisons_of_cells
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.delivered import (
@@ -41,7 +43,6 @@ from nephoscope.model.rows import (
     CheckRow,
     ClaimRow,
     CommandRow,
-    Comparison,
     ErrorRow,
     MeasurementRow,
     NetworkRow,
@@ -81,7 +82,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     disturbed = disturbed_trials(trials)
     delivered = delivered_rows(trials, measurements, metrics, cells)
     notes = rejection_notes(delivered)
-    comparisons = with_notes(compared_as_delivered(cells, Comparison, disturbed, margin_percent=margin_percent), notes)
+    comparisons = with_notes(
+        compared_as_delivered(cells, partial(comparisons_of_cells, margin_percent=margin_percent), disturbed), notes
+    )
     network = ordered([_renamed(row, names) for row in inputs.network], NetworkRow)
     transfers = transfers_of(
         inputs.study,

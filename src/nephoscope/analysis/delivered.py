@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from nephoscope.analysis.agreement import agree
 from nephoscope.analysis.cells import Cell, Metrics, cells_of
-from nephoscope.analysis.comparisons import compared
 from nephoscope.checks.thresholds import STEAL
 from nephoscope.insights.steal import NOTABLE_REJECTED_SHARE
 from nephoscope.insights.words import quantity
@@ -67,18 +66,21 @@ def quiet_of(cell: Cell, disturbed: AbstractSet[str]) -> Cell | None:
 
 
 def compared_as_delivered(
-    cells: Sequence[Cell], make: Callable[..., Row], disturbed: AbstractSet[str], *, margin_percent: float
+    cells: Sequence[Cell], compare: Callable[[Sequence[Cell]], list[Row]], disturbed: AbstractSet[str]
 ) -> list[Row]:
-    """`compared`, where a verdict about a side with disturbed trials must hold in quiet trials too; see `agree`."""
-    rows = compared(cells, make, margin_percent=margin_percent)
+    """What `compare` gives, where a verdict about a side with disturbed trials must hold in quiet trials too: `agree`.
+
+    Args:
+        cells: values of all trials that count.
+        compare: cells -> comparisons; it is called a second time, with the quiet cells, if there are disturbed trials.
+        disturbed: ids, see `disturbed_trials`.
+    """
+    rows = compare(cells)
     touched = {_key(cell) for cell in cells if not disturbed.isdisjoint(cell.trials)} if disturbed else set()
     if not touched:
         return rows
     quiet_cells = [kept for cell in cells if (kept := quiet_of(cell, disturbed)) is not None]
-    quiet_rows = {
-        (row.benchmark, row.metric, row.per_cpu, row.left, row.right): row
-        for row in compared(quiet_cells, make, margin_percent=margin_percent)
-    }
+    quiet_rows = {(row.benchmark, row.metric, row.per_cpu, row.left, row.right): row for row in compare(quiet_cells)}
     found: list[Row] = []
     for row in rows:
         board = (row.benchmark, row.metric, row.per_cpu)

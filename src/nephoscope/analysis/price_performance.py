@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.comparisons import compared
 from nephoscope.analysis.delivered import compared_as_delivered
 from nephoscope.analysis.ranks import ranks_of
 from nephoscope.model.records import Direction
@@ -116,7 +117,9 @@ def _compared(
         row
         for basis, many in of_basis.items()
         for row in compared_as_delivered(
-            many, partial(PriceComparison, basis=basis), disturbed, margin_percent=margin_percent
+            many,
+            partial(compared, make=partial(PriceComparison, basis=basis), margin_percent=margin_percent),
+            disturbed,
         )
     ]
 

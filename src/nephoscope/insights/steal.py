@@ -1,5 +1,8 @@
 """How often machines lost CPU time to their hypervisor, and what that changes: as delivered against quiet trials."""
 
+import math
+from collections.abc import Sequence
+
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
@@ -7,20 +10,61 @@ from nephoscope.model.records import Metric
 from nephoscope.model.rows import Insight
 
 NAME = "steal"
+MAX_NAMED = 8
 NOTABLE_REJECTED_SHARE = 0.10
 """Share of a configuration's trials: where steal rejected more, verdicts, ranks and answers say so."""
 
 
 def steal(findings: Findings) -> list[Insight]:
-    """One sentence for each configuration that lost CPU time, then one for each headline median that it changed."""
-    delivered = {(row.benchmark, row.metric, row.configuration): row for row in findings.delivered if not row.per_cpu}
-    medians = [
-        _median(row, metric)
-        for benchmark, metric in findings.headlines()
-        for key, row in delivered.items()
-        if key[:2] == (benchmark, metric.name)
+    """One sentence for each configuration that lost CPU time, then one for each headline median that it changed.
+
+    Of each kind at most `MAX_NAMED`, the largest first, and a count of the others.
+    """
+    lost = sorted((row for row in findings.steal if row.over), key=lambda row: (-row.share, row.configuration))
+    headlines = {(benchmark, metric.name): metric for benchmark, metric in findings.headlines()}
+    medians = sorted(
+        (
+            row
+            for row in findings.delivered
+            if (row.benchmark, row.metric) in headlines
+            and not row.per_cpu
+            and _change_percent(row) > findings.margin_percent
+        ),
+        key=lambda row: (-_change_percent(row), row.benchmark, row.metric, row.configuration),
+    )
+    told = [_share(row) for row in lost[:MAX_NAMED]]
+    told += [_median(row, headlines[row.benchmark, row.metric]) for row in medians[:MAX_NAMED]]
+    return [*_again(findings), *told, *_others(lost[MAX_NAMED:], medians[MAX_NAMED:])]
+
+
+def _change_percent(row: DeliveredRow) -> float:
+    """How far the median as delivered is from the others; infinite if there is no other, or none that counts."""
+    if not row.median or row.n_quiet == 0:
+        return math.inf
+    others = [other for other in (row.quiet_median, row.median_with_rejected) if other is not None]
+    return max(100 * abs(other / row.median - 1) for other in others)
+
+
+def _others(lost: Sequence[StealRow], medians: Sequence[DeliveredRow]) -> list[Insight]:
+    """How many more there are."""
+    if not lost and not medians:
+        return []
+    return [
+        say(
+            NAME,
+            "note",
+            "Steal also hit {lost:count} other "
+            + plural(len(lost), "configuration")
+            + " and changed {medians:count} other "
+            + plural(len(medians), "median")
+            + " of headline metrics: the tables steal and delivered have them.",
+            numbers={"lost": len(lost), "medians": len(medians)},
+            trials=[
+                *(trial for row in lost for trial in row.trials),
+                *(trial for row in medians for trial in row.trials),
+            ],
+        )
     ]
-    return [*_again(findings), *(_share(row) for row in findings.steal if row.over), *medians]
 
 
 def _again(findings: Findings) -> list[Insight]:

@@ -1,6 +1,7 @@
 """As delivered and quiet: what a verdict needs, what is said of rejected trials, and how often steal is found."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -95,8 +96,8 @@ def test_both_views_that_agree_give_the_verdict_as_delivered() -> None:
 def test_without_stolen_time_nothing_changes() -> None:
     trials, measurements = rows({"a": QUIET, "b": FASTER})
     cells = cells_of(trials, measurements, METRICS)
-    compared = compared_as_delivered(cells, Comparison, disturbed_trials(trials), margin_percent=1.5)
-    assert compared == comparisons_of_cells(cells, margin_percent=1.5)
+    compare = partial(comparisons_of_cells, margin_percent=1.5)
+    assert compared_as_delivered(cells, compare, disturbed_trials(trials)) == compare(cells)
     assert analyse(inputs((trials, measurements))).delivered == []
 
 

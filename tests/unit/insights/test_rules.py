@@ -193,6 +193,12 @@ def stolen() -> Rows:
     return kept, measurements
 
 
+def much_stolen() -> AnalysedStudy:
+    """More configurations than a report names lose CPU time."""
+    trials, measurements = noisy(dict.fromkeys("abcdefghij", 1), n=3)
+    return analyse(inputs(([row.model_copy(update={"stolen_share": 0.05}) for row in trials], measurements)))
+
+
 READ = TPMC.model_copy(update={"name": "read.iops", "title": "Reads", "unit": "IO/s"})
 
 
@@ -237,6 +243,8 @@ STUDIES: dict[str, AnalysedStudy] = {
     "restless": restless(),
     "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),
     "stolen": analyse(inputs(stolen())),
+    "much stolen": much_stolen(),
+    "judged again": analyse(replace(inputs(stolen()), judged_again="record")),
     "empty": analyse(inputs(([], []))),
 }
 ALL = [(name, insight) for name, study in STUDIES.items() for insight in study.insights]
