@@ -7,8 +7,8 @@ from nephoscope.model.rows import ComparisonVerdict
 _WORDS = {
     ComparisonVerdict.BETTER: "better",
     ComparisonVerdict.WORSE: "worse",
-    ComparisonVerdict.TIE: "a tie",
-    ComparisonVerdict.UNRESOLVED: "not decided",
+    ComparisonVerdict.TIE: "equal",
+    ComparisonVerdict.UNRESOLVED: "undecided",
 }
 
 
@@ -32,5 +32,5 @@ def agree(delivered: ComparisonVerdict, quiet: ComparisonVerdict | None) -> Agre
     """
     if quiet is None or quiet is delivered:
         return Agreement(delivered, "")
-    reason = f"as delivered {_WORDS[delivered]}, in quiet trials {_WORDS[quiet]}"
+    reason = f"{_WORDS[delivered]} as delivered, but {_WORDS[quiet]} in quiet trials"
     return Agreement(ComparisonVerdict.UNRESOLVED, reason)

@@ -121,7 +121,7 @@ def claims_as_delivered(
         if disturbed.isdisjoint(row.trials) or other == row.verdict:
             found.append(row)
             continue
-        reason = f"as delivered {row.verdict}, in quiet trials {other}"
+        reason = f"{row.verdict} as delivered, but {other} in quiet trials"
         holds = row.expected in {None, "not decided"}
         found.append(row.model_copy(update={"verdict": "not decided", "holds": holds, "reason": reason}))
     return found

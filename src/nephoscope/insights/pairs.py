@@ -58,7 +58,7 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
     numbers = dict(told.numbers)
     template = "{benchmark_name}: {title} of {first} and {second}: unresolved, "
     if comparison.delivered not in {None, comparison.verdict}:
-        template += "because {why}."
+        template += "because {first} is {why}."
     elif comparison.low is None or comparison.high is None:
         numbers["least"] = least_n_each(ALPHA)
         template += (

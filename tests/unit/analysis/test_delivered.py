@@ -74,11 +74,13 @@ def test_a_machine_that_is_faster_when_quiet_and_delivers_less_is_neither_better
     found = plain(study)
     assert (found.delivered, found.quiet, found.verdict) == (BETTER, WORSE, OPEN)
     assert found.ratio > 1 > (found.quiet_ratio or 2)
-    assert found.reason == "as delivered better, in quiet trials worse"
+    assert found.reason == "better as delivered, but worse in quiet trials"
     (row,) = (row for row in study.delivered if not row.per_cpu)
     assert (row.configuration, row.n, row.n_quiet, row.n_rejected) == ("b", 24, 4, 0)
     assert (row.median, row.quiet_median) == (896.5, 1054.5)
-    assert any("because as delivered better, in quiet trials worse" in insight.text for insight in study.insights)
+    assert any(
+        "because a is better as delivered, but worse in quiet trials" in insight.text for insight in study.insights
+    )
 
 
 def test_quiet_trials_that_are_too_few_confirm_nothing() -> None:
@@ -134,7 +136,7 @@ def test_a_claim_is_decided_if_both_views_say_the_same() -> None:
         found = inputs(with_stolen(rows({"a": QUIET, "b": b}), "b", after, rejected=False))
         (row,) = analyse(replace(found, claims=claims)).claims
         assert row.verdict == verdict
-        assert (row.reason == "as delivered supported, in quiet trials refuted") == (verdict == "not decided")
+        assert (row.reason == "supported as delivered, but refuted in quiet trials") == (verdict == "not decided")
 
 
 def test_few_rejected_trials_are_no_caution() -> None:

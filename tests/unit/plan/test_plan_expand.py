@@ -14,6 +14,7 @@ from nephoscope.benchmarks.cpu.stress_ng import StressNg
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.plan.expand import expand
+from nephoscope.study.burstable import is_burstable
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 from tests.unit.plan.plan_example import BENCHMARKS, Standin, configurations, study
 
@@ -176,6 +177,19 @@ def test_an_unknown_benchmark_and_parameters_that_do_not_fit() -> None:
         expand(study(benchmarks=[BenchmarkEntry(uses="net")]), BENCHMARKS)
     with pytest.raises(InputError, match="parameters of benchmark 'cpu' are not valid"):
         expand(study(benchmarks=[BenchmarkEntry(uses="cpu", parameters={"duration_s": -1})]), BENCHMARKS)
+
+
+@pytest.mark.parametrize(
+    ("machine_type", "burstable"),
+    [
+        *((name, True) for name in ("t2.micro", "t3.2xlarge", "t3a.small", "t4g.nano", "e2-medium", "f1-micro")),
+        *((name, True) for name in ("g1-small", "Standard_B1s", "Standard_B2ats_v2")),
+        *((name, False) for name in ("m6i.large", "e2-standard-2", "Standard_D2s_v5", "trn1.2xlarge", "x2idn.large")),
+        (None, False),
+    ],
+)
+def test_machine_types_with_cpu_credits_are_known_by_name(machine_type: str | None, burstable: bool) -> None:
+    assert is_burstable(machine_type) is burstable
 
 
 @pytest.mark.parametrize(

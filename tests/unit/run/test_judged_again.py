@@ -9,6 +9,7 @@ import pytest
 from nephoscope.app.stages import evaluation
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import VerdictKind
+from nephoscope.run.derive import evidence_of_machines
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder
 from tests.support.fake_world import STUDY, Rehearsal, rehearsal
@@ -62,6 +63,25 @@ def test_the_key_of_the_study_decides_and_is_stored_with_the_attempt(
     assert started is not None
     assert started.disturbance == key
     assert first(evaluation.analyze(folder)) == (verdict, 0.1, key)
+
+
+def test_a_burstable_machine_is_known_by_its_type_or_by_what_its_firmware_says(tmp_path: Path) -> None:
+    study = rehearsal(tmp_path / "r", text=TWO.replace("tiny", "t3.micro"))
+    asyncio.run(run_study(study.folder, study.world))
+    found: dict[str, dict[str, str]] = {}
+    for planned, trial in study.folder.planned():
+        attempt = trial.attempts()[0]
+        found[planned.intent.configuration_name] = evidence_of_machines(attempt, planned.intent, {}).burstable
+    assert found == {"small": {"fake-1": "t3.micro"}, "large": {}}
+    planned, trial = next(row for row in study.folder.planned() if row[0].intent.configuration_name == "large")
+    attempt = trial.attempts()[0]
+    (record,) = attempt.facts()
+    before = record.before.model_copy(update={"system_vendor": "Amazon EC2", "product": "t4g.small"})
+    attempt.write_facts(record.model_copy(update={"before": before}))
+    typeless = planned.intent.model_copy(
+        update={"configuration": {"name": "large", "provider": "local", "database": {"system": "fake"}}}
+    )
+    assert evidence_of_machines(attempt, typeless, {}).burstable == {"fake-1": "t4g.small"}
 
 
 def test_attempts_of_an_earlier_version_were_judged_by_refusing_and_get_their_share_when_judged_again(

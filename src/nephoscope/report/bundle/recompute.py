@@ -360,8 +360,8 @@ def check_claims(rows, cells, months, metrics, study):
         wanted = {"tie": "tie", "last": "worse"}.get(row["kind"], "better")
         said = pair["verdict"]
         word = "not decided" if said == "unresolved" else "supported" if said == wanted else "refuted"
-        if row["reason"].startswith("as delivered "):  # what the quiet trials say is not recomputed
-            agree("claims", f"{where} reason", row["reason"].partition(",")[0], f"as delivered {word}")
+        if " as delivered, but " in row["reason"]:  # what the quiet trials say is not recomputed
+            agree("claims", f"{where} reason", row["reason"].partition(",")[0], f"{word} as delivered")
             word = "not decided"
         agree("claims", f"{where} verdict", row["verdict"], word)
 

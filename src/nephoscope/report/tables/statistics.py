@@ -69,7 +69,7 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
     coverage = people.coverage(row.coverage)
     return (
         evidence_cell(book, scale.number(row.median), row.trials, about),
-        Cell(interval_text(row, scale)),
+        Cell(interval_text(row, scale), note=_other_medians(book, row, scale)),
         Cell(
             coverage if roomy or not low else f"range, {coverage}",
             note=low if roomy else "",
@@ -78,6 +78,21 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
         ),
         Cell(margin + people.percent(row.margin_percent)),
     )
+
+
+def _other_medians(book: Book, row: Statistic, scale: people.Scale) -> str:
+    """The medians of quiet trials and with those that steal rejected; empty where no trial lost CPU time."""
+    found = book.lookup.delivered.get((row.benchmark, row.metric, row.per_cpu, row.configuration))
+    if found is None:
+        return ""
+    parts = []
+    if found.n_quiet < found.n:
+        quiet = scale.number(found.quiet_median) if found.quiet_median is not None else "none"
+        parts.append(f"as delivered; quiet median {quiet} (n = {found.n_quiet})")
+    if found.median_with_rejected is not None:
+        n = found.n + found.n_rejected
+        parts.append(f"with those that steal rejected {scale.number(found.median_with_rejected)} (n = {n})")
+    return "; ".join(parts)
 
 
 def rank_cell(rank: RankRow | None) -> Cell:
