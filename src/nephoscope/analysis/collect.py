@@ -22,6 +22,7 @@ from nephoscope.model.records import (
     Disturbance,
     Metric,
     Plan,
+    ResourceUse,
     SourceRecord,
     StartedRecord,
     TrialIntent,
@@ -213,6 +214,7 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
     started = attempt.started() if attempt else None
     state = _state(row)
     verdicts = attempt.verdicts() if attempt and state == "finished" else []
+    machines = attempt.resources() if attempt and state == "finished" else []
     return TrialRow(
         trial=intent.id,
         configuration=intent.configuration_name,
@@ -234,22 +236,22 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
         client_cpu_share=_client_cpu_share(row) if state == "finished" else None,
         conditions=started.conditions if started else [],
         folder=folder.relative(attempt) if attempt else None,
-        stolen_share=_stolen_share(attempt) if attempt and state == "finished" else None,
+        stolen_share=_stolen_share(machines),
         disturbance=_disturbance(started, verdicts) if state == "finished" else None,
-        at_baseline=_at_baseline(attempt) if attempt and state == "finished" else False,
+        at_baseline=_at_baseline(machines),
     )
 
 
-def _stolen_share(attempt: Attempt) -> float | None:
+def _stolen_share(machines: Sequence[ResourceUse]) -> float | None:
     """Of the machine that lost most; None: of one of them it is not known."""
-    shares = [machine.stolen_share for machine in attempt.resources()]
+    shares = [machine.stolen_share for machine in machines]
     known = [share for share in shares if share is not None]
     return max(known) if known and len(known) == len(shares) else None
 
 
-def _at_baseline(attempt: Attempt) -> bool:
+def _at_baseline(machines: Sequence[ResourceUse]) -> bool:
     """True if each machine that lost CPU time did so because its credits were spent."""
-    lost = [machine for machine in attempt.resources() if (machine.stolen_share or 0.0) > STEAL.value]
+    lost = [machine for machine in machines if (machine.stolen_share or 0.0) > STEAL.value]
     return bool(lost) and all(machine.at_baseline for machine in lost)
 
 
