@@ -25,7 +25,10 @@ MARGIN_PERCENT = 1.5
 POLICIES = ("refuse", "refuse, repeated until valid", "record")
 
 SERIES = 40
-THROTTLE_NOISES = tuple(Noise(length, dependence, 0.02) for length in (60, 120) for dependence in (0.0, 0.9))
+THROTTLE_NOISES = (
+    *(Noise(length, dependence, 0.02) for length in (60, 120) for dependence in (0.0, 0.9)),
+    Noise(120, 0.9, 0.05),
+)
 SHAPES = ("steady", "last 4 values", "5 of every 50", "last quarter")
 
 
@@ -120,10 +123,10 @@ def rejected_as_throttled(noise: Noise, shape: str) -> int:
 def throttled() -> str:
     """The table of docs/concepts/detectors.md about what is rejected."""
     lines = [
-        "| values | dependence | " + " | ".join(SHAPES) + " |",
-        "|---|---|" + "---|" * len(SHAPES),
+        "| values | dependence | spread | " + " | ".join(SHAPES) + " |",
+        "|---|---|---|" + "---|" * len(SHAPES),
     ]
     for noise in THROTTLE_NOISES:
         counts = " | ".join(str(rejected_as_throttled(noise, shape)) for shape in SHAPES)
-        lines.append(f"| {noise.length} | {noise.dependence:g} | {counts} |")
+        lines.append(f"| {noise.length} | {noise.dependence:g} | {100 * noise.spread:g} % | {counts} |")
     return "\n".join(lines) + "\n"
