@@ -11,6 +11,7 @@ from nephoscope.checks.logs import (
     Sibling,
     judge_by_siblings,
     judge_log,
+    judge_overlap,
     judge_reads,
 )
 from nephoscope.checks.thresholds import EFFECTIVE_CPUS_MISSING
@@ -104,8 +105,10 @@ def test_every_part_refuses_and_passes_somewhere() -> None:
     seen = {(one.check, one.verdict) for _, log, known, _ in CASES for one in judge_log(log, "x", known)}
     seen |= {("cache-served", judge_reads(size * GIB, "(none)", TYPE).verdict) for size in (8, 80)}
     seen |= {("same-machine", verdict.verdict) for _, verdict in told_by_siblings() if verdict}
+    assert judge_overlap([]) is None
+    seen |= {(one.check, one.verdict) for one in [judge_overlap(["two results"])] if one}
     assert {check for check, _ in seen} == set(LOG_CHECKS)
-    for check in LOG_CHECKS.keys() - {"cpu-log", "machine-type"}:
+    for check in LOG_CHECKS.keys() - {"cpu-log", "machine-type", "concurrent-run"}:
         assert {(check, VerdictKind.VALID), (check, VerdictKind.INVALID)} <= seen, check
 
 

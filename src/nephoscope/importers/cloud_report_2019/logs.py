@@ -24,6 +24,7 @@ from nephoscope.checks.logs import (
     Sibling,
     judge_by_siblings,
     judge_log,
+    judge_overlap,
     judge_reads,
 )
 from nephoscope.checks.thresholds import STRESS_LENGTH
@@ -37,6 +38,7 @@ from nephoscope.importers.cloud_report_2019.measured import (
     section_measurements,
     throughput_measurements,
 )
+from nephoscope.importers.cloud_report_2019.overlap import begun_anew, interleaved, unfinished
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Verdict, VerdictKind
@@ -64,6 +66,7 @@ _CPU, _PING, _IPERF = "cpu.log", "network-ping.log", "network-iperf-client.log"
 _LOAD, _READ, _WRITE = "io-load-results.log", "io-rd-results.log", "io-wr-results.log"
 _LOGS = (_CPU, _PING, _IPERF, _LOAD, _READ, _WRITE)
 _CLAIM = "run-data.csv"
+_OVERLAP = "concurrent-run"
 _LABEL_PARTS = 4
 _MAX_BYTES = 64 * MIB
 """Size limit of an unpacked log; real ones have a few KiB."""
@@ -187,7 +190,8 @@ class _Read:
         told = None if self.run.shown else judge_by_siblings(siblings)
         if told is None:
             return self.run, self.measured
-        return self.run.model_copy(update={"verdict": told.verdict, "verdicts": [told]}), self.measured
+        verdicts = [told, *(one for one in self.run.verdicts if one.check == _OVERLAP)]
+        return self.run.model_copy(update={"verdict": overall(verdicts), "verdicts": verdicts}), self.measured
 
 
 def _siblings(one: _Read, runs: Sequence[_Read]) -> list[Sibling]:
@@ -206,8 +210,12 @@ def _siblings(one: _Read, runs: Sequence[_Read]) -> list[Sibling]:
 
 
 def _of_the_machine(run: ImportedRun) -> VerdictKind:
+    """A run that shared its CPUs does not show which machine it was; one whose CPUs were all free does."""
     refused = {one.check for one in run.refused}
-    return VerdictKind.UNKNOWN if "cpu-contention" in refused and refused.isdisjoint(OF_THE_MACHINE) else run.verdict
+    shared = "cpu-contention" in refused or {_OVERLAP, "effective-cpus"} <= refused
+    if shared and refused.isdisjoint(OF_THE_MACHINE):
+        return VerdictKind.UNKNOWN
+    return overall([one for one in run.verdicts if one.check != _OVERLAP])
 
 
 def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
@@ -216,7 +224,9 @@ def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
     known = machine_type_of(label.provider, label.machine_type)
     logs = _Logs({name: content.decode(errors="replace") for name, content in contents.items()})
     shown = logs.read(_CPU, _shown)
-    verdicts = judge_log(shown, label.machine_type, known)
+    overlap = judge_overlap(_signs_of_another_run(logs.texts))
+    verdicts = judge_log(shown, label.machine_type, known, shared=overlap is not None)
+    verdicts += [overlap] if overlap else []
     measured = _measured(logs, known)
     run = ImportedRun(
         run=_hash({name: content for name, content in contents.items() if name in _LOGS}),
@@ -230,6 +240,18 @@ def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
         measurements=len(measured),
     )
     return _Read(run, measured, _marks(logs))
+
+
+def _signs_of_another_run(texts: Mapping[str, str]) -> list[str]:
+    """One sentence per log; a log emptied by another run is only looked for where nothing else shows one."""
+    found = {
+        name: sign
+        for name in (_WRITE, _READ)
+        if name in texts and (sign := interleaved(texts[name]) or unfinished(texts[name]))
+    }
+    if not found and _WRITE in texts and _READ in texts and (sign := begun_anew(texts[_WRITE], texts[_READ])):
+        found = {_WRITE: sign}
+    return [f"{name}: {sign}" for name, sign in found.items()]
 
 
 def _content(path: Path) -> bytes:
