@@ -36,8 +36,8 @@ LOG_CHECKS = {
     "the labelled type has vCPUs.",
     "cpu-contention": f"Rejects a log whose effective CPUs are over {EFFECTIVE_CPUS_MISSING.percent} below the next "
     "whole number: no machine has a fraction of a CPU, so others used it, or it was throttled.",
-    "concurrent-run": "Cannot decide about a run whose I/O logs also hold output of another run on the same machine, or "
-    "were copied while a test was still running: which of its numbers the other run disturbed is not known.",
+    "concurrent-run": "Cannot decide about a run whose I/O logs also hold output of another run on the same machine, "
+    "or were copied while a test was still running: which of its numbers the other run disturbed is not known.",
     "same-machine": "Gives a run without a readable CPU log the verdict of the runs of its label and day on the same "
     "machines: they name the same server, or hold the same log of the files' preparation.",
     "cpu-cache": "Rejects a last-level cache that no CPU of the labelled type has, if the provider documents the CPU. "

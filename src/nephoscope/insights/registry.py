@@ -23,12 +23,14 @@ from nephoscope.insights import (
     price_age,
     price_leaders,
     replicates,
+    shared_machines,
     steadiness,
     storage,
     transfer,
     versions,
 )
 from nephoscope.insights.base import Findings, Rule
+from nephoscope.insights.scope import scoped
 from nephoscope.model.rows import Insight
 
 RULES: Mapping[str, Rule] = {
@@ -49,6 +51,7 @@ RULES: Mapping[str, Rule] = {
     price_age.NAME: price_age.price_age,
     claims.NAME: claims.claims,
     machines.NAME: machines.machines,
+    shared_machines.NAME: shared_machines.shared_machines,
     versions.NAME: versions.versions,
     order.NAME: order.order,
     noise.NAME: noise.noise,
@@ -62,4 +65,4 @@ RULES: Mapping[str, Rule] = {
 
 def insights_of(findings: Findings) -> list[Insight]:
     """The sentences of all rules, in order; equal findings give equal sentences."""
-    return [insight for rule in RULES.values() for insight in rule(findings)]
+    return scoped([insight for rule in RULES.values() for insight in rule(findings)], findings)

@@ -83,6 +83,9 @@ class Facts(Frozen):
 
     at_unix_ms: int | None = Field(description="None: imported, and not stored there")
     hostname: str | None = None
+    boot_id: str | None = Field(
+        default=None, description="drawn by the kernel at each boot: equal under all names of a running machine"
+    )
     cpu_model: str | None = None
     cpu_vendor: str | None = None
     cpu_family: int | None = Field(

@@ -13,6 +13,11 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
 from nephoscope.model.subjects import Subject
 
+Counted = Literal["trials", "machines"]
+"""What n counts: trials, or machines, each with the median of its trials."""
+Scope = Literal["types", "these machines", "this machine", "not known"]
+"""What a statement speaks for. 'types': machines like these, as several of each were measured."""
+
 
 class ComparisonVerdict(StrEnum):
     """Of `left` against `right`, in the metric's own direction."""
@@ -386,6 +391,10 @@ class TrialRow(Frozen):
     conditions: list[str] = Field(description="stated conditions, for example 'co-located'")
     folder: str | None = Field(description="of the attempt, relative to the results folder")
     subject: Subject
+    machine: str | None = Field(
+        default=None,
+        description="the machine or cluster under test: equal for trials on the same one; None: not known which",
+    )
 
     @property
     def counts(self) -> bool:
@@ -422,7 +431,7 @@ class Statistic(Frozen):
     direction: Direction
     per_cpu: bool = Field(description="True: every value divided by the CPUs of its trial first")
     cpus: int | None
-    n: int = Field(ge=1, description="valid replicates")
+    n: int = Field(ge=1, description="valid replicates, or machines where `counted` says so")
     n_excluded: int = Field(ge=0, description="replicates that are not valid, whatever the reason")
     median: float
     low: float = Field(description="end of the interval of the median: an order statistic")
@@ -440,6 +449,9 @@ class Statistic(Frozen):
     outliers: list[str] = Field(description="trials with a modified z-score above 3.5: flagged, never dropped")
     trials: list[str] = Field(description="the valid replicates, by value")
     subject: Subject
+    counted: Counted = Field(default="trials", description="what n counts; a machine has the median of its trials")
+    machines: int | None = Field(default=None, description="number of machines that were measured; None: not known")
+    scope: Scope = Field(default="not known", description="what the median and its interval speak for")
 
 
 class Comparison(Frozen):
@@ -468,6 +480,11 @@ class Comparison(Frozen):
     more_replicates_needed: int | None = Field(description="estimate, if unresolved; None: unknown")
     trials: list[str]
     subject: Subject
+    counted_left: Counted = Field(default="trials", description="what n_left counts")
+    counted_right: Counted = "trials"
+    machines_left: int | None = Field(default=None, description="number of machines on the left; None: not known")
+    machines_right: int | None = None
+    scope: Scope = Field(default="not known", description="what the verdict speaks for")
 
 
 class PriceComparison(Comparison):

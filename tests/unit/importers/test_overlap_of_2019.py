@@ -17,12 +17,14 @@ def log(events: str) -> str:
 
 
 def _begin(threads: str) -> str:
-    return f"sysbench 1.0.17\n\nRunning the test with following options:\nNumber of threads: {threads}\n\nThreads started!\n\n"
+    options = f"Running the test with following options:\nNumber of threads: {threads}\n"
+    return f"sysbench 1.0.17\n\n{options}\nThreads started!\n\n"
 
 
 def _end(threads: int) -> str:
     return (
-        f"General statistics:\n    total time:   240.0012s\n\nLatency (ms):\n         sum:   {threads * 239_946.51:.2f}\n\n"
+        f"General statistics:\n    total time:   240.0012s\n\n"
+        f"Latency (ms):\n         sum:   {threads * 239_946.51:.2f}\n\n"
         f"Threads fairness:\n    execution time (avg/stddev):   239.9465/0.10\n\n"
     )
 

@@ -216,6 +216,8 @@ def test_every_number_of_a_table_is_recomputed_or_is_said_to_be_left_out() -> No
         "blocks",
         "vcpus",
         "machines",
+        "machines_left",
+        "machines_right",
         "hours",
         "margin_percent",
         "usd_per_hour",
