@@ -413,7 +413,7 @@ def test_a_comparison_of_one_machine_each_is_a_warning_with_its_remedy() -> None
 
 def test_two_names_of_one_machine_are_told() -> None:
     (warning,) = told("two names", "shared_machines")
-    assert warning.text.startswith("a and b name different machines, but they ran on the same one.")
+    assert warning.text.startswith("a and b name different machines, but all 12 trials ran on the same one.")
     assert len(warning.trials) == 12
     assert "on this machine" in told("two names", "answer")[0].text
 
