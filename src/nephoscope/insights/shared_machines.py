@@ -39,8 +39,9 @@ def _two_names(findings: Findings) -> list[Insight]:
             say(
                 NAME,
                 "warning",
-                "{names} name different machines, but all {trials:count} trials ran on the same one. What differs between them is not the "
-                "machine: compare them as settings of one machine, or correct the addresses in the study.",
+                "{names} name different machines, but all {trials:count} trials ran on the same one. What differs "
+                "between them is not the machine: compare them as settings of one machine, or correct the addresses "
+                "in the study.",
                 numbers={"trials": sum(map(len, by_configuration.values()))},
                 trials=[trial for many in by_configuration.values() for trial in many],
                 names=enumeration(names),
