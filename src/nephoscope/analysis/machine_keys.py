@@ -5,8 +5,8 @@ What identifies a machine depends on where it comes from:
 - **clouds**: the key of the cluster. With placement `fresh` each attempt has a cluster of its own, so machines of its
   own. Several trials on one kept cluster share it.
 - **hosts** (`ssh`) and this machine (`local`, `emulated`): the kernel's boot id, which every name of a machine shares,
-  or the same name and host name. A machine that was started anew between two trials has another boot id and the same
-  names. Results without boot ids are told apart by names alone.
+  or the same name and host name. A machine that restarted between two trials has another boot id and the same names.
+  Without boot ids, only names can tell machines apart.
 - **a server of the user's own** (`database.dsn`): its address.
 - **imports**: nothing. Their sources do not say whether runs shared a machine.
 

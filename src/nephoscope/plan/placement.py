@@ -16,7 +16,7 @@ def one_machine_each(study: Study) -> list[str]:
         found.append(
             f"{', '.join(kept)}: all replicates of a configuration share one machine (placement = "
             '"per-configuration"), so the report compares these machines and not their types: of equal types whose '
-            "machines vary by 2 %, 6 replicates on one machine each call two thirds different; use placement = "
+            "machines vary by 2 %, 6 replicates on one machine each call 64 % different; use placement = "
             '"fresh" to compare types'
         )
     hosts = _different(study.configurations, frozenset({"ssh"}), _hosts)
