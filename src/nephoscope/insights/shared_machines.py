@@ -53,7 +53,7 @@ def _two_names(findings: Findings) -> list[Insight]:
 def _too_few(findings: Findings) -> list[Insight]:
     """Only where machines differ between configurations: on one and the same machine, settings are compared."""
     rows = [row for row in findings.headline_statistics() if row.machines is not None]
-    few = {row.configuration: row for row in rows if row.scope != "types"}
+    few = {row.configuration: row for row in rows if row.scope != "types" and (row.machines or 0) < row.n}
     machines = {row.machine for row in findings.trials if row.configuration in few and row.machine is not None}
     if not few or len({row.configuration for row in rows}) < 2 or len(machines) < 2:
         return []
@@ -64,7 +64,7 @@ def _too_few(findings: Findings) -> list[Insight]:
             "warning",
             ("{names} " if names else "{count:count} configurations ")
             + plural(len(few), "was", "were")
-            + " measured on fewer than {least:count} machines each, some of them in several trials. So the answers "
+            + " measured in several trials on fewer than {least:count} machines each. So the answers "
             "compare these machines and not their types: another machine of the same type may be faster or slower. To "
             'compare types, measure at least {least:count} machines of each; on clouds, placement = "fresh" '
             "creates one for each trial.",

@@ -336,8 +336,8 @@ def test_exclusions_by_reason() -> None:
     (excluded,) = told("refused", "exclusions")
     assert excluded.kind == "warning"
     assert excluded.text == (
-        "4 of 11 trials are not valid and excluded from all statistics: "
-        "1 failed, 1 not run, 1 rejected by quiet and 1 with an unknown verdict from audit."
+        "3 of 10 trials are not valid and excluded from all statistics: "
+        "1 failed, 1 rejected by quiet and 1 with an unknown verdict from audit."
     )
     (fine,) = told("clear", "exclusions")
     assert (fine.kind, fine.text) == ("note", "All 12 trials are valid.")
@@ -365,7 +365,8 @@ def test_split_machines_client_share_and_outliers() -> None:
 
 def test_a_metric_without_a_ratio_is_named() -> None:
     (note,) = told("zeros", "claims")
-    assert "not compared by ratio: New-Orders committed in tpcc" in note.text
+    assert "not compared there: New-Orders committed in tpcc on a." in note.text
+    assert note.kind == "warning", "it is the headline metric"
 
 
 def test_noise_names_the_widest_and_the_margin() -> None:
@@ -406,7 +407,7 @@ def test_every_answer_says_which_machines_it_speaks_for() -> None:
 
 def test_a_comparison_of_one_machine_each_is_a_warning_with_its_remedy() -> None:
     (warning,) = told("one machine each", "shared_machines")
-    assert warning.text.startswith("a and b were measured on fewer than 4 machines each")
+    assert warning.text.startswith("a and b were measured in several trials on fewer than 4 machines each")
     assert 'placement = "fresh"' in warning.text
     assert [told(study, "shared_machines") for study in ("one machine", "fresh machines", "clear")] == [[], [], []]
 
