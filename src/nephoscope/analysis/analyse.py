@@ -7,7 +7,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 from nephoscope.analysis.bounds import bounds_of
-from nephoscope.analysis.cells import Metrics, cells_of
+from nephoscope.analysis.cells import Metrics
 from nephoscope.analysis.claims import claims_of
 from nephoscope.analysis.comparisons import comparisons_of_cells
 from nephoscope.analysis.configurations import configurations_of
@@ -23,7 +23,7 @@ from nephoscope.analysis.ranks import performance_ranks
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
 from nephoscope.analysis.transfers import months_of, transfers_of
-from nephoscope.analysis.units import in_units
+from nephoscope.analysis.units import counted_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
@@ -58,7 +58,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     original = {row.trial: row.configuration for row in inputs.trials}
     day = day_of(inputs.study, min(started, default=None))
     costs = costs_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, inputs.book, day)
-    cells = in_units(cells_of(trials, measurements, metrics), {row.trial: row.machine for row in trials})
+    cells = counted_cells(trials, measurements, metrics)
     statistics = statistics_of_cells(cells)
     comparisons = comparisons_of_cells(cells, margin_percent=margin_percent)
     network = ordered([_renamed(row, names) for row in inputs.network], NetworkRow)

@@ -1,16 +1,16 @@
 """What counts as one value of a cell: a trial, or a machine with the median of its trials.
 
-Every comparison, interval and rank starts from cells that went through `in_units`. A verdict can be about types of
-machines only if several machines of each side were measured; trials that share a machine are not independent of each
-other in that question. See docs/concepts/statistics.md, "What counts as one value".
+Every comparison, interval and rank starts from `counted_cells`. A verdict can be about types of machines only if
+several machines of each side were measured; trials that share a machine are not independent of each other in that
+question. See docs/concepts/statistics.md, "What counts as one value".
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from nephoscope.analysis.cells import Cell
-from nephoscope.model.rows import Scope
+from nephoscope.analysis.cells import Cell, Metrics, cells_of
+from nephoscope.model.rows import MeasurementRow, Scope, TrialRow
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import median_interval
 from nephoscope.stats.rank_sum import least_n_each
@@ -19,9 +19,14 @@ MIN_MACHINES = least_n_each(ALPHA)
 """With fewer machines on each side than this, no rank test can tell two types apart."""
 
 
-def in_units(cells: Iterable[Cell], machines: Mapping[str, str | None]) -> list[Cell]:
-    """`units_of_cell` of each cell, in their order. Call it before anything is compared."""
-    return [units_of_cell(cell, machines) for cell in cells]
+def counted_cells(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow], metrics: Metrics) -> list[Cell]:
+    """The cells of `cells_of` with the values that count, in the same order: what every comparison starts from.
+
+    Raises:
+        ValueError: as `cells_of`.
+    """
+    machines = {row.trial: row.machine for row in trials}
+    return [units_of_cell(cell, machines) for cell in cells_of(trials, measurements, metrics)]
 
 
 def units_of_cell(cell: Cell, machines: Mapping[str, str | None]) -> Cell:

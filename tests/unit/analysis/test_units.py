@@ -5,7 +5,7 @@ import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.cells import Cell, cells_of
-from nephoscope.analysis.units import MIN_MACHINES, in_units, scope_of_cells, units_of_cell
+from nephoscope.analysis.units import MIN_MACHINES, counted_cells, scope_of_cells, units_of_cell
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ComparisonVerdict
 from tests.unit.analysis.study_builder import METRICS, inputs, rows
@@ -106,4 +106,4 @@ def test_an_outlier_among_machines_names_all_its_trials() -> None:
 
 def test_the_least_number_of_machines_is_that_of_the_least_claim() -> None:
     assert MIN_MACHINES == 4
-    assert in_units([], {}) == []
+    assert counted_cells([], [], METRICS) == []

@@ -8,9 +8,11 @@ import zipfile
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.tables import schema_of
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.frozen import Frozen
@@ -33,6 +35,7 @@ from nephoscope.report.files import report_files
 from nephoscope.report.format import money
 from nephoscope.report.page import render_html
 from tests.support.report_folder import write_report
+from tests.unit.analysis.study_builder import inputs, rows
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
@@ -147,6 +150,17 @@ def test_a_stranger_recomputes_every_figure_from_the_bundle(tmp_path: Path) -> N
     assert counted["ranks"] == 4 * len(study.ranks)
     assert counted["statistics"] == 15 * len(study.statistics)
     assert counted["checks"] == 5 * len(study.gate)
+
+
+def test_a_stranger_recomputes_medians_of_machines(tmp_path: Path) -> None:
+    generator = np.random.default_rng(5)
+    values = {name: [float(v) for v in generator.lognormal(level, 0.05, 11)] for name, level in (("a", 5), ("b", 6))}
+    trials, measurements = rows(values, cpus={"a": 2})
+    shared = [row.model_copy(update={"machine": f"{row.configuration}-{row.replicate % 5}"}) for row in trials]
+    study = analyse(inputs((shared, measurements)))
+    assert {(row.n, row.counted, row.scope) for row in study.statistics} == {(5, "machines", "types")}
+    done = recomputed(unpacked(study, tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 TAMPERED = [
