@@ -46,6 +46,8 @@ LOG_CHECKS = {
     "cpu-lines": "Rejects a number of vCPUs, printed by lscpu or /proc/cpuinfo, other than the labelled type's, or "
     "half of it where there is one per core (hyperthreads off). Sockets decide nothing: hypervisors show one per "
     "vCPU, or one for all.",
+    "repeated-log": "Rejects what a copied log of the files' preparation shows, and nothing else of the run: a run "
+    "that finds the files of an earlier one keeps its log, and one measurement must not count several times.",
     "cache-served": "Rejects file reads, and nothing else in the log, if the page cache could hold all files.",
 }
 """Name -> what the check rejects, in the order in which they run."""
@@ -154,6 +156,11 @@ def judge_log(shown: LogFacts | None, label: str, known: MachineType | None, *, 
         return [unknown("machine-type", f"nothing is known about the type {label!r}"), *verdicts]
     maybe = (_effective(shown, known, shared=shared), _cache(shown, known), _model(shown, known), _lines(shown, known))
     return [*verdicts, *(verdict for verdict in maybe if verdict)]
+
+
+def judge_copy(original: str) -> Verdict:
+    """The verdict on the numbers of a log that another run has as well; `original` is that run."""
+    return invalid("repeated-log", f"the same log as run {original}: it was measured once")
 
 
 def judge_reads(files_bytes: int, open_flags: str, known: MachineType | None) -> Verdict:

@@ -10,6 +10,7 @@ from nephoscope.checks.logs import (
     MachineType,
     Sibling,
     judge_by_siblings,
+    judge_copy,
     judge_log,
     judge_overlap,
     judge_reads,
@@ -107,8 +108,9 @@ def test_every_part_refuses_and_passes_somewhere() -> None:
     seen |= {("same-machine", verdict.verdict) for _, verdict in told_by_siblings() if verdict}
     assert judge_overlap([]) is None
     seen |= {(one.check, one.verdict) for one in [judge_overlap(["two results"])] if one}
+    seen.add(("repeated-log", judge_copy("aws/c5.4xlarge/20190912/0").verdict))
     assert {check for check, _ in seen} == set(LOG_CHECKS)
-    for check in LOG_CHECKS.keys() - {"cpu-log", "machine-type", "concurrent-run"}:
+    for check in LOG_CHECKS.keys() - {"cpu-log", "machine-type", "concurrent-run", "repeated-log"}:
         assert {(check, VerdictKind.VALID), (check, VerdictKind.INVALID)} <= seen, check
 
 

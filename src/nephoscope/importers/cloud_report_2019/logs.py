@@ -9,7 +9,7 @@ import csv
 import hashlib
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -23,6 +23,7 @@ from nephoscope.checks.logs import (
     MachineType,
     Sibling,
     judge_by_siblings,
+    judge_copy,
     judge_log,
     judge_overlap,
     judge_reads,
@@ -31,6 +32,7 @@ from nephoscope.checks.thresholds import STRESS_LENGTH
 from nephoscope.checks.verdicts import overall
 from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of
 from nephoscope.importers.cloud_report_2019.measured import (
+    PREPARE,
     ImportedMeasurement,
     cpu_measurements,
     load_measurements,
@@ -162,7 +164,36 @@ def measured_runs(tree: Path) -> list[tuple[ImportedRun, list[ImportedMeasuremen
         raise InputError(
             f"no logs below {tree}", hint=f"expected PROVIDER/TYPE/DATE/RUN/ with one of {', '.join(_LOGS)}"
         )
-    return [one.judged(_siblings(one, read)) for one in read]
+    judged = [one.judged(_siblings(one, read)) for one in read]
+    originals = _originals(zip((run for run, _ in judged), (one.prepared for one in read), strict=True))
+    return [
+        (run, _counted_once(run, measured, originals.get(one.prepared or "")))
+        for (run, measured), one in zip(judged, read, strict=True)
+    ]
+
+
+def _originals(runs: Iterable[tuple[ImportedRun, str | None]]) -> dict[str, ImportedRun]:
+    """Log of `prepare` -> the run for which it counts: the first valid one, else the first."""
+
+    def place(run: ImportedRun) -> tuple[bool, str, int, str]:
+        number = run.label.number
+        return run.verdict is not VerdictKind.VALID, run.label.date, int(number) if number.isdigit() else 0, run.folder
+
+    found: dict[str, ImportedRun] = {}
+    for run, prepared in sorted(runs, key=lambda pair: place(pair[0])):
+        if prepared is not None:
+            found.setdefault(prepared, run)
+    return found
+
+
+def _counted_once(
+    run: ImportedRun, measured: list[ImportedMeasurement], original: ImportedRun | None
+) -> list[ImportedMeasurement]:
+    """The numbers of a run; those of a log that counts for another run are rejected."""
+    if original is None or original is run:
+        return measured
+    copy = judge_copy(original.folder)
+    return [one.model_copy(update={"own_verdict": copy}) if one.tool == PREPARE else one for one in measured]
 
 
 def _folders(tree: Path) -> Iterator[tuple[Path, dict[str, Path]]]:
@@ -184,6 +215,8 @@ class _Read:
     measured: list[ImportedMeasurement]
     marks: Mapping[str, str]
     """What a run shares with others on the same machines -> how a message says so."""
+    prepared: str | None
+    """The log of `prepare`; None: there is none, or it wrote nothing."""
 
     def judged(self, siblings: Sequence[Sibling]) -> tuple[ImportedRun, list[ImportedMeasurement]]:
         """The run with what its siblings say, where its own logs say nothing."""
@@ -239,7 +272,8 @@ def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
         notes=_notes(label, logs.texts.get(_CLAIM)),
         measurements=len(measured),
     )
-    return _Read(run, measured, _marks(logs))
+    marks = _marks(logs)
+    return _Read(run, measured, marks, logs.texts[_LOAD] if logs.texts.get(_LOAD) in marks else None)
 
 
 def _signs_of_another_run(texts: Mapping[str, str]) -> list[str]:
