@@ -373,6 +373,7 @@ def _observed(intent: TrialIntent, attempt: Attempt) -> list[ObservedMachine]:
 
 
 def _sighting(intent: TrialIntent, attempt: Attempt) -> Sighting:
+    started = attempt.started()
     lease, dsn = attempt.lease(), intent.configuration.get("database", {}).get("dsn")
     return Sighting(
         trial=intent.id,
@@ -384,6 +385,7 @@ def _sighting(intent: TrialIntent, attempt: Attempt) -> Sighting:
         ),
         cluster=lease.cluster if lease else None,
         server=urlsplit(dsn).hostname if dsn else None,
+        stated=started.same_machine if started else None,
     )
 
 

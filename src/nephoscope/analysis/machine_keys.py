@@ -8,7 +8,7 @@ What identifies a machine depends on where it comes from:
   or the same name and host name. A machine that restarted between two trials has another boot id and the same names.
   Without boot ids, only names can tell machines apart.
 - **a server of the user's own** (`database.dsn`): its address.
-- **imports**: nothing. Their sources do not say whether runs shared a machine.
+- **imports**: what the importer found in the source. Most sources do not say whether runs shared a machine.
 
 Names are joined, not compared one by one: two trials share a machine if they have any of these in common, directly or
 by way of a third trial. So a mistake makes two machines one, and a verdict narrower, not wider.
@@ -45,6 +45,8 @@ class Sighting:
     """Key of its cluster; None: an earlier nephoscope ran it, or it is imported."""
     server: str | None = None
     """Host of the user's own server, which is measured instead of the machines."""
+    stated: str | None = None
+    """What an import says that trials on the same machine share."""
 
 
 def machine_keys(sightings: Sequence[Sighting]) -> dict[str, str | None]:
@@ -57,6 +59,8 @@ def machine_keys(sightings: Sequence[Sighting]) -> dict[str, str | None]:
 def _key(one: Sighting, machines: Sequence[Sequence[str]], joined: Mapping[str, str]) -> str | None:
     if one.server is not None:
         return f"server {one.server}"
+    if one.stated is not None:
+        return f"imported {one.stated}"
     if one.provider in MADE:
         return one.cluster
     if one.provider in HERE:

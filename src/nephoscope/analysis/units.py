@@ -70,9 +70,9 @@ def scope_of_cells(cells: Sequence[Cell]) -> Scope:
     Types, if each cell has several machines and no two of its values share one. Cells on one and the same machine
     compare settings there.
     """
-    if any(cell.machines is None for cell in cells):
-        return "not known"
-    if len({machine for cell in cells for machine in cell.machines or ()}) == 1:
+    known = [cell for cell in cells if cell.machines is not None]
+    if len(known) == len(cells) and len({machine for cell in known for machine in cell.machines or ()}) == 1:
         return "this machine"
-    apart = all(1 < len(cell.machines or ()) == len(cell.values) for cell in cells)
-    return "types" if apart else "these machines"
+    if not all(1 < len(cell.machines or ()) == len(cell.values) for cell in known):
+        return "these machines"
+    return "types" if len(known) == len(cells) else "not known"

@@ -25,11 +25,13 @@ def scoped(insights: Sequence[Insight], findings: Findings) -> list[Insight]:
         used = [trial for trial in insight.trials if of_trial.get(trial) in statistics]
         rows = {of_trial[trial]: statistics[of_trial[trial]] for trial in used}
         scopes = {row.scope for row in rows.values()}
-        if not rows or "not known" in scopes:
+        if not rows or scopes == {"not known"}:
             return "not known"
-        if len({machine[trial] for trial in used}) == 1:
+        if "not known" not in scopes and len({machine[trial] for trial in used}) == 1:
             return "this machine"
-        return "types" if scopes == {"types"} else "these machines"
+        if scopes & {"this machine", "these machines"}:
+            return "these machines"
+        return "types" if scopes == {"types"} else "not known"
 
     return [
         _with(insight, WORDS.get(scope(insight), ""))

@@ -435,6 +435,11 @@ class StartedRecord(Frozen):
     )
     tool_versions: dict[str, str]
     conditions: list[str] = Field(default=[], description="stated conditions, for example 'co-located'")
+    same_machine: str | None = Field(
+        default=None,
+        description="imported: a text that trials on the same machine share, as far as the source shows it; None: it "
+        "does not, or the trial was measured here",
+    )
 
     @property
     def client_cpus(self) -> int | None:

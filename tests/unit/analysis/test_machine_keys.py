@@ -60,5 +60,12 @@ def test_a_server_of_one_s_own_is_the_machine() -> None:
     assert groups(*(sighting(name, "local", here, server=name) for name in ("db1", "db2"))) == [{"db1"}, {"db2"}]
 
 
+def test_an_import_says_which_runs_shared_a_machine_or_nothing() -> None:
+    runs = (
+        sighting(name, "aws", SeenMachine("c5"), stated=log) for name, log in (("x", "a1"), ("y", "a1"), ("z", "b2"))
+    )
+    assert groups(*runs, sighting("without a log", "aws", SeenMachine("c5"))) == [{"x", "y"}, {"z"}]
+
+
 def test_a_machine_that_was_not_observed_is_not_known() -> None:
     assert machine_keys([sighting("x", "local")]) == {"x": None}

@@ -59,6 +59,7 @@ def test_a_machine_has_the_median_of_its_trials_and_values_stay_sorted() -> None
         ("aaaa", "aaaa", "this machine"),
         ("a", "b", "these machines"),
         ("abcd", "....", "not known"),
+        ("aaaa", "....", "these machines"),
     ],
 )
 def test_a_comparison_speaks_for_the_narrower_of_its_sides(left: str, right: str, scope: str) -> None:

@@ -59,7 +59,7 @@ LICENCE = "Apache-2.0"
 NOT_KNOWN = [
     "argv of the tools: not stored; only the options that a log mentions are known",
     "versions of stress-ng, ping and iperf; kernel, image, zone, kind and size of the disk, mount options",
-    "whether several runs used one machine: if so, they are not replicates",
+    "whether runs without I/O logs shared a machine with others",
     "time of day, and what else ran on the machine; exit codes",
     "the machine at the other end of ping and iperf",
 ]
@@ -95,6 +95,11 @@ class ImportedRun(Frozen):
     unreadable: list[str] = Field(description="'file: reason' for each rejected log; its numbers are missing")
     notes: list[str]
     measurements: int = Field(description="number of values read")
+    same_machine: str | None = Field(
+        default=None,
+        description="shared by runs with one log of the files' preparation: they found the same files, so they ran on "
+        "the same machine; None: the run has no such log",
+    )
 
     @property
     def refused(self) -> list[Verdict]:
@@ -260,7 +265,8 @@ def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
     overlap = judge_overlap(_signs_of_another_run(logs.texts))
     verdicts = judge_log(shown, label.machine_type, known, shared=overlap is not None)
     verdicts += [overlap] if overlap else []
-    measured = _measured(logs, known)
+    measured, marks = _measured(logs, known), _marks(logs)
+    prepared = logs.texts[_LOAD] if logs.texts.get(_LOAD) in marks else None
     run = ImportedRun(
         run=_hash({name: content for name, content in contents.items() if name in _LOGS}),
         folder=folder.as_posix(),
@@ -271,9 +277,9 @@ def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
         unreadable=list(logs.refused.values()),
         notes=_notes(label, logs.texts.get(_CLAIM)),
         measurements=len(measured),
+        same_machine=_hash({_LOAD: contents[_LOAD]}) if prepared else None,
     )
-    marks = _marks(logs)
-    return _Read(run, measured, marks, logs.texts[_LOAD] if logs.texts.get(_LOAD) in marks else None)
+    return _Read(run, measured, marks, prepared)
 
 
 def _signs_of_another_run(texts: Mapping[str, str]) -> list[str]:
