@@ -119,6 +119,9 @@ def test_it_is_analysed_reported_and_said(fault: tuple[Fault, ResultsFolder]) ->
     assert headline == list(wanted.verdicts)
     assert "nan" not in " ".join(said)
     assert "made" in page
+    for scope in ("this machine", "these machines"):
+        compared = any(row.scope == scope for row in found.comparisons if not row.per_cpu)
+        assert (f"higher is better, on {scope}" in page) == compared
 
 
 def test_no_answer_claims_more_than_its_trials(fault: tuple[Fault, ResultsFolder]) -> None:

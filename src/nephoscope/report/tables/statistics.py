@@ -97,7 +97,7 @@ def leaderboard(book: Book) -> Table:
         for metric in headlines(benchmark):
             scale = book.lookup.scale(benchmark.benchmark, metric)
             title = f"{benchmark.benchmark}: {metric_title(metric)}"
-            note = f"{unit_text(scale)}, {direction_text(metric.direction)}"
+            note = f"{unit_text(scale)}, {direction_text(metric.direction)}{_on(book, benchmark, metric)}"
             rows.append(Row(group=Link(title, f"#{section_anchor(benchmark.benchmark)}"), group_note=note))
             rows += [
                 _leader(book, benchmark, metric, name, scale)
@@ -144,6 +144,15 @@ def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scal
             Cell(badges=against(book, benchmark.benchmark, metric, name)),
         )
     )
+
+
+def _on(book: Book, benchmark: BenchmarkRow, metric: Metric) -> str:
+    """Which machines the ranks speak for, where these are not types of machines."""
+    key = (benchmark.benchmark, metric.name, False)
+    compared = {row.scope for row in book.lookup.comparisons.get(key, [])}
+    if "these machines" in compared:
+        return ", on these machines"
+    return ", on this machine" if compared == {"this machine"} else ""
 
 
 def _machines(row: Statistic) -> str:
