@@ -26,6 +26,7 @@ from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
 from tests.docs.disturbances import disturbance, throttled
 from tests.docs.pages import ROOT
+from tests.docs.placements import placements
 from tests.docs.simulations import simulations
 
 COMMANDS = (
@@ -74,6 +75,7 @@ def parts() -> dict[str, str]:
         "simulations": simulations,
         "disturbance": disturbance,
         "throttled": throttled,
+        "placements": placements,
     }
     return {name: make() for name, make in makers.items()}
 

@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import TypeVar
 
 from nephoscope.analysis.bounds import bounds_of
-from nephoscope.analysis.cells import Cell, Metrics, cells_of
+from nephoscope.analysis.cells import Cell, Metrics
 from nephoscope.analysis.claims import claims_of
 from nephoscope.analysis.comparisons import comparisons_of_cells
 from nephoscope.analysis.configurations import configurations_of
@@ -34,6 +34,7 @@ from nephoscope.analysis.ranks import performance_ranks
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
 from nephoscope.analysis.transfers import months_of, transfers_of
+from nephoscope.analysis.units import counted_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
@@ -77,7 +78,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     original = {row.trial: row.configuration for row in inputs.trials}
     day = day_of(inputs.study, min(started, default=None))
     costs = costs_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, inputs.book, day)
-    cells = cells_of(trials, measurements, metrics)
+    cells = counted_cells(trials, measurements, metrics)
     statistics = statistics_of_cells(cells)
     disturbed = disturbed_trials(trials)
     delivered = delivered_rows(trials, measurements, metrics, cells)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.units import scope_of_cells
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Comparison, ComparisonVerdict
 from nephoscope.stats.decide import (
@@ -139,6 +140,11 @@ def _row(make: Callable[..., Row], pair: _Pair, p_adjusted: float, margin_percen
         minimum_detectable_percent=None if detectable is None else 100 * detectable,
         more_replicates_needed=more,
         trials=sorted({*left.trials, *right.trials}),
+        counted_left=left.counted,
+        counted_right=right.counted,
+        machines_left=None if left.machines is None else len(left.machines),
+        machines_right=None if right.machines is None else len(right.machines),
+        scope=scope_of_cells([left, right]),
     )
 
 

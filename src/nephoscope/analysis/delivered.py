@@ -11,7 +11,8 @@ from statistics import median
 from typing import TypeVar
 
 from nephoscope.analysis.agreement import agree
-from nephoscope.analysis.cells import Cell, Metrics, cells_of
+from nephoscope.analysis.cells import Cell, Metrics
+from nephoscope.analysis.units import counted_cells
 from nephoscope.checks.thresholds import STEAL
 from nephoscope.insights.steal import NOTABLE_REJECTED_SHARE
 from nephoscope.insights.words import quantity
@@ -52,15 +53,18 @@ def rejected_trials(trials: Sequence[TrialRow]) -> frozenset[str]:
 
 
 def quiet_of(cell: Cell, disturbed: AbstractSet[str]) -> Cell | None:
-    """The cell without its disturbed trials; None if none is left."""
-    kept = [(value, name) for value, name in zip(cell.values, cell.trials, strict=True) if name not in disturbed]
+    """The cell without the values in which a disturbed trial takes part; None if none is left.
+
+    The median of a machine is quiet if all its trials are.
+    """
+    kept = [(value, many) for value, many in zip(cell.values, cell.members, strict=True) if disturbed.isdisjoint(many)]
     if not kept:
         return None
     dropped = len(cell.values) - len(kept)
     return replace(
         cell,
         values=tuple(value for value, _ in kept),
-        trials=tuple(name for _, name in kept),
+        members=tuple(many for _, many in kept),
         n_excluded=cell.n_excluded + dropped,
     )
 
@@ -137,7 +141,7 @@ def delivered_rows(
     counting = [
         row.model_copy(update={"verdict": VerdictKind.VALID}) if row.trial in rejected else row for row in trials
     ]
-    whole = cells_of(counting, measurements, metrics) if rejected else cells
+    whole = counted_cells(counting, measurements, metrics) if rejected else cells
     by_key = {_key(cell): cell for cell in cells}
     return [
         _delivered(cell, by_key.get(_key(cell)), disturbed, rejected)

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import median
 from typing import Protocol
 
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
@@ -82,9 +83,15 @@ class Findings:
         return list(self._comparisons.get((benchmark, metric, per_cpu), ()))
 
     def values_of(self, row: Statistic) -> list[float]:
-        """The values behind a plain statistic, in the order of its trials."""
+        """The values behind a plain statistic: of its trials in their order, or of its machines."""
         found = self._values[row.benchmark, row.metric]
-        return [found[trial] for trial in row.trials]
+        if row.counted == "trials":
+            return [found[trial] for trial in row.trials]
+        machine = {trial.trial: trial.machine for trial in self.trials}
+        nested: dict[str | None, list[float]] = defaultdict(list)
+        for trial in row.trials:
+            nested[machine[trial]].append(found[trial])
+        return [median(many) for many in nested.values()]
 
     def costs_of(self, configuration: str) -> list[CostRow]:
         """What a month of it costs, in the order of price bases."""

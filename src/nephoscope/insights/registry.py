@@ -10,6 +10,7 @@ from nephoscope.insights import (
     consistency,
     exclusions,
     families,
+    gaps,
     gate,
     growth,
     leaders,
@@ -23,6 +24,7 @@ from nephoscope.insights import (
     price_age,
     price_leaders,
     replicates,
+    shared_machines,
     steadiness,
     steal,
     storage,
@@ -30,6 +32,7 @@ from nephoscope.insights import (
     versions,
 )
 from nephoscope.insights.base import Findings, Rule
+from nephoscope.insights.scope import scoped
 from nephoscope.model.rows import Insight
 
 RULES: Mapping[str, Rule] = {
@@ -46,11 +49,13 @@ RULES: Mapping[str, Rule] = {
     gate.NAME: gate.gate,
     steal.NAME: steal.steal,
     exclusions.NAME: exclusions.exclusions,
+    gaps.NAME: gaps.gaps,
     replicates.NAME: replicates.replicates,
     precision.NAME: precision.precision,
     price_age.NAME: price_age.price_age,
     claims.NAME: claims.claims,
     machines.NAME: machines.machines,
+    shared_machines.NAME: shared_machines.shared_machines,
     versions.NAME: versions.versions,
     order.NAME: order.order,
     noise.NAME: noise.noise,
@@ -64,4 +69,4 @@ RULES: Mapping[str, Rule] = {
 
 def insights_of(findings: Findings) -> list[Insight]:
     """The sentences of all rules, in order; equal findings give equal sentences."""
-    return [insight for rule in RULES.values() for insight in rule(findings)]
+    return scoped([insight for rule in RULES.values() for insight in rule(findings)], findings)

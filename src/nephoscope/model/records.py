@@ -87,6 +87,9 @@ class Facts(Frozen):
 
     at_unix_ms: int | None = Field(description="None: imported, and not stored there")
     hostname: str | None = None
+    boot_id: str | None = Field(
+        default=None, description="drawn by the kernel at each boot: equal under all names of a running machine"
+    )
     cpu_model: str | None = None
     cpu_vendor: str | None = None
     cpu_family: int | None = Field(
@@ -453,6 +456,11 @@ class StartedRecord(Frozen):
     conditions: list[str] = Field(default=[], description="stated conditions, for example 'co-located'")
     disturbance: Disturbance | None = Field(
         default=None, description="in force for this attempt; None: an earlier nephoscope ran it, which rejected"
+    )
+    same_machine: str | None = Field(
+        default=None,
+        description="imported: a text that trials on the same machine share, as far as the source shows it; None: it "
+        "does not, or the trial was measured here",
     )
 
     @property

@@ -13,6 +13,11 @@ from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Direction, Facts, Metric, VerdictKind
 from nephoscope.model.subjects import Subject
 
+Counted = Literal["trials", "machines"]
+"""What n counts: trials, or machines, each with the median of its trials."""
+Scope = Literal["types", "these machines", "this machine", "not known"]
+"""What a statement speaks for. 'types': machines like these, as several of each were measured."""
+
 
 class ComparisonVerdict(StrEnum):
     """Of `left` against `right`, in the metric's own direction."""
@@ -397,6 +402,10 @@ class TrialRow(Frozen):
     at_baseline: bool = Field(
         default=False, description="the loss is that of burstable machines whose credits are spent: no disturbance"
     )
+    machine: str | None = Field(
+        default=None,
+        description="the machine or cluster under test: equal for trials on the same one; None: not known which",
+    )
 
     @property
     def counts(self) -> bool:
@@ -433,7 +442,7 @@ class Statistic(Frozen):
     direction: Direction
     per_cpu: bool = Field(description="True: every value divided by the CPUs of its trial first")
     cpus: int | None
-    n: int = Field(ge=1, description="valid replicates")
+    n: int = Field(ge=1, description="valid replicates, or machines where `counted` says so")
     n_excluded: int = Field(ge=0, description="replicates that are not valid, whatever the reason")
     median: float
     low: float = Field(description="end of the interval of the median: an order statistic")
@@ -451,6 +460,9 @@ class Statistic(Frozen):
     outliers: list[str] = Field(description="trials with a modified z-score above 3.5: flagged, never dropped")
     trials: list[str] = Field(description="the valid replicates, by value")
     subject: Subject
+    counted: Counted = Field(default="trials", description="what n counts; a machine has the median of its trials")
+    machines: int | None = Field(default=None, description="number of machines that were measured; None: not known")
+    scope: Scope = Field(default="not known", description="what the median and its interval speak for")
 
 
 class Comparison(Frozen):
@@ -488,6 +500,11 @@ class Comparison(Frozen):
     quiet_ratio: float | None = Field(default=None, description="left / right in quiet trials")
     reason: str = Field(default="", description="why `verdict` is not the one as delivered; empty: it is")
     note: str = Field(default="", description="what steal rejected, if that is over 10 % of the trials of a side")
+    counted_left: Counted = Field(default="trials", description="what n_left counts")
+    counted_right: Counted = "trials"
+    machines_left: int | None = Field(default=None, description="number of machines on the left; None: not known")
+    machines_right: int | None = None
+    scope: Scope = Field(default="not known", description="what the verdict speaks for")
 
 
 class PriceComparison(Comparison):

@@ -6,6 +6,7 @@ from collections import defaultdict
 
 from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
 from nephoscope.model.words import counted
+from nephoscope.plan.placement import one_machine_each
 from nephoscope.study.model import Configuration, Study
 
 MIN_REPLICATES_FOR_95_PERCENT = 6
@@ -22,6 +23,7 @@ def warnings_for(study: Study, headline_metrics: int) -> list[str]:
         *_fewer_than_the_edition(study),
         *_many_claims(study, headline_metrics),
         *_equal_configurations(study),
+        *one_machine_each(study),
     ]
 
 
