@@ -41,6 +41,8 @@ pub struct Used {
     complete: bool,
     /// False: threads of the kernel cannot be told from processes that are not visible from here.
     kernel_visible: bool,
+    /// Others used more than the limit since the last reading.
+    over_limit: bool,
     /// `None`: not read.
     others: Option<Others>,
 }
@@ -146,7 +148,8 @@ impl Accounts {
         let complete = self.read_ours();
         let middle_s = process_cpu_s();
         self.own_due_s = at_s + (middle_s - began_s) / AFFORDED - 0.5;
-        let others = if self.over_limit(at_s, machine.busy) && at_s >= self.others_due_s {
+        let over_limit = self.over_limit(at_s, machine.busy);
+        let others = if over_limit && at_s >= self.others_due_s {
             let others = self.read_others(at_s);
             self.others_due_s = at_s + (process_cpu_s() - middle_s) / AFFORDED - 0.5;
             Some(others)
@@ -158,6 +161,7 @@ impl Accounts {
             user_us: self.us(self.used.user),
             system_us: self.us(self.used.system),
             complete,
+            over_limit,
             kernel_visible: self.others.values().any(|process| process.kernel),
             others,
         })
@@ -273,12 +277,12 @@ impl Accounts {
 
     fn read_others(&mut self, at_s: f64) -> Others {
         let proc = &self.proc;
-        let mut ended: HashMap<i32, u64> = HashMap::new();
+        let mut ended: HashMap<i32, (i32, u64)> = HashMap::new();
         let mut gained: Vec<(i32, Process, u64, u64)> = Vec::new();
         let (mut kernel, mut visible) = (0, 0);
         self.others.retain(|pid, process| {
             let Some(now) = Process::read(proc, *pid).filter(|now| now.started == process.started) else {
-                *ended.entry(process.parent).or_default() += process.all().sum();
+                ended.insert(*pid, (process.parent, process.all().sum()));
                 return false;
             };
             let spent = now.own.sum().saturating_sub(process.own.sum());
@@ -291,9 +295,10 @@ impl Accounts {
             *process = now;
             true
         });
+        let inherited = inherited(&ended);
         let mut loudest: Vec<(u64, i32, Process)> = Vec::new();
         for (pid, process, spent, reaped) in gained {
-            let ticks = spent + reaped.saturating_sub(ended.get(&pid).copied().unwrap_or_default());
+            let ticks = spent + reaped.saturating_sub(inherited.get(&pid).copied().unwrap_or_default());
             visible += ticks;
             loudest.push((ticks, pid, process));
         }
@@ -307,6 +312,21 @@ impl Accounts {
         self.others_read_s = at_s;
         Others { for_s, kernel_us: self.us(kernel), visible_us: self.us(visible), loudest }
     }
+}
+
+/// Time of processes that ended, by the nearest ancestor that did not: it has waited for them.
+fn inherited(ended: &HashMap<i32, (i32, u64)>) -> HashMap<i32, u64> {
+    let mut found: HashMap<i32, u64> = HashMap::new();
+    for (parent, ticks) in ended.values() {
+        let mut heir = *parent;
+        // At most as many steps as there are: numbers that were given out again may form a circle.
+        for _ in 0..ended.len() {
+            let Some((next, _)) = ended.get(&heir) else { break };
+            heir = *next;
+        }
+        *found.entry(heir).or_default() += ticks;
+    }
+    found
 }
 
 #[cfg(test)]
@@ -402,12 +422,14 @@ mod tests {
         files.put(20, 1, 20, 5050, 520);
         files.put(3, 2, 0, 110, 0);
         files.put(30, 20, 20, 15, 0);
+        files.put(31, 30, 20, 5, 0);
         let others = at(&mut accounts, 2, 100).others.unwrap();
-        assert_eq!((others.kernel_us, others.visible_us, others.for_s), (100_000, 850_000, 2.0));
+        assert_eq!((others.kernel_us, others.visible_us, others.for_s), (100_000, 900_000, 2.0));
         let loudest: Vec<_> = others.loudest.iter().map(|one| (one.pid, one.name.as_str(), one.cpu_us)).collect();
-        assert_eq!(loudest, [(20, "p20", 700_000), (30, "p30", 150_000)]);
+        assert_eq!(loudest, [(20, "p20", 700_000), (30, "p30", 150_000), (31, "p31", 50_000)]);
+        files.end(31);
         files.end(30);
-        files.put(20, 1, 20, 5050, 540); // 15 of the 20 were counted as its child's
+        files.put(20, 1, 20, 5050, 545); // 20 of the 25 were counted as its child's and grandchild's
         let others = at(&mut accounts, 3, 200).others.unwrap();
         assert_eq!((others.visible_us, others.loudest[0].cpu_us), (50_000, 50_000));
     }
