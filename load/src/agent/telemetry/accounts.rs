@@ -128,7 +128,7 @@ impl Accounts {
         let group = match &accounts.trial {
             Trial::Group(folder) => Group::at(folder.clone(), ticks_per_s),
             Trial::Parent | Trial::Jobs(_) => {
-                Group::of_this_process(&|pid| accounts.ours.contains_key(&pid), ticks_per_s)
+                Group::of_this_process(&|pid| accounts.ours.contains_key(&pid), accounts.sees_kernel(), ticks_per_s)
             }
         };
         accounts.group = group.and_then(|group| group.used().map(|used| (group, used)));
@@ -162,9 +162,14 @@ impl Accounts {
             system_us: self.us(self.used.system),
             complete,
             over_limit,
-            kernel_visible: self.others.values().any(|process| process.kernel),
+            kernel_visible: self.sees_kernel(),
             others,
         })
+    }
+
+    /// Its threads are visible only from the first PID namespace.
+    fn sees_kernel(&self) -> bool {
+        self.others.values().any(|process| process.kernel)
     }
 
     fn us(&self, ticks: u64) -> u64 {

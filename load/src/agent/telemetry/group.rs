@@ -19,11 +19,12 @@ impl Group {
         group.used().map(|_| group)
     }
 
-    /// The group of this process, if every process in it and below it is `own`.
+    /// The group of this process, if every process in it and below it is `own`. `all_visible`: no process is in
+    /// another PID namespace. Version 1 leaves such processes out of its list, so it cannot be trusted then.
     #[must_use]
-    pub fn of_this_process(own: &dyn Fn(i32) -> bool, ticks_per_s: u64) -> Option<Self> {
+    pub fn of_this_process(own: &dyn Fn(i32) -> bool, all_visible: bool, ticks_per_s: u64) -> Option<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let mut found = folders(&groups).into_iter().filter_map(|folder| Self::at(folder, ticks_per_s));
+        let mut found = folders(&groups, all_visible).into_iter().filter_map(|folder| Self::at(folder, ticks_per_s));
         found.find(|group| holds_only(&group.folder, own))
     }
 
@@ -51,7 +52,7 @@ fn number(text: &str, name: &str) -> Option<u64> {
 }
 
 /// Where the CPU time of this process's group may be, by `/proc/self/cgroup`.
-fn folders(groups: &str) -> Vec<PathBuf> {
+fn folders(groups: &str, version_1: bool) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for line in groups.lines() {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -59,7 +60,7 @@ fn folders(groups: &str) -> Vec<PathBuf> {
         let below = path.trim_start_matches('/');
         if controllers.is_empty() {
             found.push(Path::new("/sys/fs/cgroup").join(below));
-        } else if controllers.split(',').any(|controller| controller == "cpuacct") {
+        } else if version_1 && controllers.split(',').any(|controller| controller == "cpuacct") {
             found.push(Path::new("/sys/fs/cgroup").join(controllers).join(below));
             found.push(Path::new("/sys/fs/cgroup/cpuacct").join(below));
         }
@@ -67,7 +68,7 @@ fn folders(groups: &str) -> Vec<PathBuf> {
     found
 }
 
-/// A process of another PID namespace is listed as 0.
+/// Version 2 lists a process of another PID namespace as 0.
 fn holds_only(folder: &Path, own: &dyn Fn(i32) -> bool) -> bool {
     let Ok(listed) = fs::read_to_string(folder.join("cgroup.procs")) else { return false };
     let Ok(entries) = fs::read_dir(folder) else { return false };
@@ -90,13 +91,15 @@ mod tests {
 
     #[test]
     fn folders_of_both_versions() {
-        let found = |groups: &str| folders(groups).iter().map(|one| one.display().to_string()).collect::<Vec<_>>();
+        let found =
+            |groups: &str| folders(groups, true).iter().map(|one| one.display().to_string()).collect::<Vec<_>>();
         assert_eq!(found("0::/a/b\n"), ["/sys/fs/cgroup/a/b"]);
         assert_eq!(found("0::/\n5:memory:/x\n"), ["/sys/fs/cgroup/"]);
         assert_eq!(
             found("4:cpu,cpuacct:/docker/y\n"),
             ["/sys/fs/cgroup/cpu,cpuacct/docker/y", "/sys/fs/cgroup/cpuacct/docker/y"]
         );
+        assert!(folders("4:cpu,cpuacct:/docker/y\n", false).is_empty());
     }
 
     #[test]
