@@ -130,7 +130,7 @@ enum Command {
         #[arg(long, value_parser = parse_trial)]
         trial: Option<Trial>,
         /// CPUs that others may use before their processes are read.
-        #[arg(long, default_value_t = 0.05, requires = "trial")]
+        #[arg(long, default_value_t = 0.05, requires = "trial", allow_negative_numbers = true)]
         limit_cpus: f64,
     },
     /// Relay packets between TAP devices with delay and loss, in both directions, until a device disappears. The

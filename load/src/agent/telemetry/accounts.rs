@@ -185,7 +185,7 @@ impl Accounts {
     }
 
     /// Every process that was not there at the last call is the trial's or another one's. `first`: they were there
-    /// before the trial was looked at, so their time until now does not count.
+    /// before the first reading, so their time until now does not count.
     fn find_new(&mut self, first: bool) {
         let there: HashSet<i32> = process::all(&self.proc).into_iter().collect();
         if self.group.is_some() {

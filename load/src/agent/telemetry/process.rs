@@ -53,7 +53,7 @@ pub struct Process {
     pub started: u64,
     /// CPU time of its threads, of those that ended too.
     pub own: Ticks,
-    /// CPU time of its children that ended and were waited for, with theirs.
+    /// CPU time of its children that ended and that it reaped, with theirs.
     pub reaped: Ticks,
     /// The kernel's name of it, at most 15 bytes.
     pub name: String,
