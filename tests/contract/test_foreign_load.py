@@ -4,6 +4,8 @@ Other tests may run at the same time, and they are others too. So nothing here r
 others used is compared with what their processes used, and with what a process that the test starts itself has used.
 """
 
+import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -16,9 +18,12 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.wiring import load_program
+from nephoscope.machines.remote import Command
+from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.machines.telemetry import parse_telemetry
 from nephoscope.model.records import TelemetrySample
 from tests.support.real_parts import needs
+from tests.support.sshd import require_sshd, sshd
 
 pytestmark = needs("nephoscope-load")
 
@@ -121,3 +126,26 @@ def test_jobs_over_ssh_are_the_trial_by_their_sessions(tmp_path: Path) -> None:
     loops = [one for sample in samples for one in sample.foreign_processes if one.pid == int((job / "sid").read_text())]
     assert not loops
     assert unseen_cpus(samples) < NOISE_CPUS
+
+
+async def _over_ssh(remote: SshRemote, folder: Path) -> tuple[str, float]:
+    """What the sampler writes on a host while a job runs there for a second, and the CPU time that the job used."""
+    log = folder / "telemetry.jsonl"
+    argv = [load_program(), "telemetry", "--interval-ms", "250", "--trial", await remote.own_processes()]
+    sampler = await remote.start(argv, log=log, pinned=False)
+    job = "timeout 1 sh -c 'while :; do :; done'; sleep 0.5; times"
+    done = await remote.execute(Command(["bash", "-c", job], timeout_s=30))
+    await sampler.stop(signal=signal.SIGTERM, timeout_s=5)
+    await remote.close()
+    minutes, seconds = done.stdout.decode().split()[-2].rstrip("s").split("m")  # `times`: children, user mode
+    return log.read_text(), 60 * float(minutes) + float(seconds)
+
+
+def test_a_job_on_a_host_over_ssh_is_not_foreign(tmp_path: Path) -> None:
+    require_sshd()
+    with sshd(tmp_path / "sshd") as server:
+        remote = SshRemote("host", server.address, folder=str(tmp_path / "there"), session="trial-1")
+        written, used_s = asyncio.run(_over_ssh(remote, tmp_path))
+    counted = [trial["user_us"] / 1e6 for line in written.splitlines() if (trial := json.loads(line)["trial"])]
+    assert counted[-1] >= MISSED * used_s > 0
+    assert unseen_cpus(parse_telemetry(written)) < NOISE_CPUS

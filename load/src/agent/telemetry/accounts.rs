@@ -455,7 +455,7 @@ mod tests {
         files.put(40, 1, 40, 10, 0);
         files.put(60, 1, 60, 10, 0); // its number was given to somebody else
         files.put(50, 1, 50, 10, 0);
-        assert_eq!(at(&mut accounts, 1, 30).user_us, 100_000);
+        assert_eq!(at(&mut accounts, 1, 12).user_us, 100_000);
         fs::create_dir_all(jobs.join("two")).unwrap();
         fs::write(jobs.join("two/sid"), "50\n").unwrap();
         assert_eq!(at(&mut accounts, 2, 30).user_us, 200_000);
