@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// thousands of processes too.
 const AFFORDED: f64 = 0.0015;
 /// The loudest processes of an interval that are written.
-const LOUDEST: usize = 5;
+const LOUDEST: usize = 10;
 /// An ended process whose parent did not get its time; less than this is rounding.
 const LOST_TICKS: u64 = 2;
 

@@ -99,7 +99,11 @@ impl Process {
         let line = String::from_utf8_lossy(&line);
         let mut words = line.split('\0').map(|word| word.rsplit('/').next().unwrap_or_default());
         let program = words.next().filter(|program| INTERPRETERS.iter().any(|one| program.starts_with(one)));
-        let script = words.next().filter(|word| !word.is_empty() && !word.starts_with('-'));
+        let script = match words.next() {
+            Some("-m") if program.is_some_and(|program| program.starts_with("python")) => words.next(),
+            word => word,
+        };
+        let script = script.filter(|word| !word.is_empty() && !word.starts_with('-'));
         let title = match (program, script) {
             (Some(program), Some(script)) => format!("{program} {script}"),
             _ => self.name.clone(),
@@ -142,6 +146,7 @@ mod tests {
             Process::parse(&STAT.replace("a) b", "comm")).unwrap().title(&folder, 9)
         };
         assert_eq!(title("/usr/bin/python3\0/home/me/burn.py\0--token=x\0"), "python3 burn.py");
+        assert_eq!(title("python3.11\0-m\0pytest\0-q\0"), "python3.11 pytest");
         assert_eq!(title("mysql\0secret\0"), "comm");
         assert_eq!(title("sh\0-c\0secret\0"), "comm");
         assert_eq!(title(""), "comm");
