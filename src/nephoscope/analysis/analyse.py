@@ -3,15 +3,26 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import date
+from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
 from nephoscope.analysis.bounds import bounds_of
-from nephoscope.analysis.cells import Metrics, cells_of
+from nephoscope.analysis.cells import Cell, Metrics, cells_of
 from nephoscope.analysis.claims import claims_of
 from nephoscope.analysis.comparisons import comparisons_of_cells
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.costs import costs_of, day_of
+from nephoscope.analysis.delivered import (
+    claims_as_delivered,
+    compared_as_delivered,
+    delivered_rows,
+    disturbed_trials,
+    ranks_with_notes,
+    rejection_notes,
+    steal_rows,
+    with_notes,
+)
 from nephoscope.analysis.families import families_of
 from nephoscope.analysis.gate import gate_of
 from nephoscope.analysis.growth import growth_of
@@ -28,7 +39,16 @@ from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.model.analysed import AnalysedStudy, Levels
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
-from nephoscope.model.rows import CheckRow, CommandRow, ErrorRow, MeasurementRow, NetworkRow, RankRow, TrialRow
+from nephoscope.model.rows import (
+    CheckRow,
+    ClaimRow,
+    CommandRow,
+    ErrorRow,
+    MeasurementRow,
+    NetworkRow,
+    RankRow,
+    TrialRow,
+)
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
@@ -59,7 +79,12 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     costs = costs_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, inputs.book, day)
     cells = cells_of(trials, measurements, metrics)
     statistics = statistics_of_cells(cells)
-    comparisons = comparisons_of_cells(cells, margin_percent=margin_percent)
+    disturbed = disturbed_trials(trials)
+    delivered = delivered_rows(trials, measurements, metrics, cells)
+    notes = rejection_notes(delivered)
+    comparisons = with_notes(
+        compared_as_delivered(cells, partial(comparisons_of_cells, margin_percent=margin_percent), disturbed), notes
+    )
     network = ordered([_renamed(row, names) for row in inputs.network], NetworkRow)
     transfers = transfers_of(
         inputs.study,
@@ -70,12 +95,17 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         day,
     )
     priced = price_performance_of(
-        cells, statistics, comparisons, costs.rows, months_of(transfers), margin_percent=margin_percent
+        cells, statistics, comparisons, costs.rows, months_of(transfers), disturbed, margin_percent=margin_percent
     )
+    priced_comparisons = with_notes(priced.comparisons, notes)
     machines = machines_of(inputs.machines)
     configurations = configurations_of(
         inputs.study, {row.configuration: original[row.trial] for row in trials}, machines
     )
+
+    def claims(of: Sequence[Cell]) -> list[ClaimRow]:
+        return claims_of(inputs.claims, configurations, of, costs.rows, margin_percent=margin_percent)
+
     findings = Findings(
         trials=trials,
         measurements=measurements,
@@ -86,12 +116,17 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         family_comparisons=families_of(configurations, statistics, metrics, margin_percent=margin_percent),
         gate=gate_of(trials, measurements, metrics),
         growth=growth_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, cells),
-        ranks=ordered([*performance_ranks(statistics, comparisons, metrics), *priced.ranks], RankRow),
+        ranks=ordered(
+            ranks_with_notes([*performance_ranks(statistics, comparisons, metrics), *priced.ranks], notes), RankRow
+        ),
+        judged_again=inputs.judged_again,
+        steal=steal_rows(trials),
+        delivered=delivered,
         costs=costs.rows,
         cost_lines=costs.lines,
         transfers=transfers,
         price_performance=priced.rows,
-        price_comparisons=priced.comparisons,
+        price_comparisons=priced_comparisons,
         imported=inputs.source is not None,
         metrics=metrics,
         margin_percent=margin_percent,
@@ -130,8 +165,8 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         network=network,
         transfers=transfers,
         price_performance=priced.rows,
-        price_comparisons=priced.comparisons,
-        claims=claims_of(inputs.claims, configurations, cells, costs.rows, margin_percent=margin_percent),
+        price_comparisons=priced_comparisons,
+        claims=claims_as_delivered(claims(cells), claims, cells, disturbed),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
         family_comparisons=findings.family_comparisons,
@@ -139,6 +174,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         growth=list(findings.growth),
         passes=passes_of(measurements),
         wan_floors=wan_floors_of(inputs.study, {row.configuration: original[row.trial] for row in trials}),
+        steal=list(findings.steal),
+        delivered=delivered,
+        judged_again=inputs.judged_again,
         bounds=bounds_of(trials, inputs.resources, inputs.machines),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,

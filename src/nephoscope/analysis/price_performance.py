@@ -3,11 +3,13 @@
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
 
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.comparisons import compared
+from nephoscope.analysis.delivered import compared_as_delivered
 from nephoscope.analysis.ranks import ranks_of
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import (
@@ -41,6 +43,7 @@ def price_performance_of(
     comparisons: Sequence[Comparison],
     costs: Sequence[CostRow],
     transfers_usd: Mapping[tuple[str, str], float],
+    disturbed: AbstractSet[str],
     *,
     margin_percent: float,
 ) -> PricedBoards:
@@ -55,6 +58,7 @@ def price_performance_of(
         comparisons: by performance alone, for what is certainly behind the Pareto front.
         costs: by configuration and basis.
         transfers_usd: configuration and benchmark -> a month of transfer, where that is known.
+        disturbed: trials that count although they lost CPU time; see `analysis.delivered`.
         margin_percent: the study's equivalence margin.
     """
     boards: dict[tuple[str, str, str], dict[str, CostRow]] = defaultdict(dict)
@@ -72,7 +76,7 @@ def price_performance_of(
             boards[cost.basis, benchmark, metric][name] = cost
     known = {(row.benchmark, row.metric, row.configuration): row for row in statistics if not row.per_cpu}
     winners = _winners(comparisons)
-    compared = _compared(headline, boards, margin_percent)
+    compared = _compared(headline, boards, disturbed, margin_percent)
     of_boards: dict[tuple[str, str, str], list[PriceComparison]] = defaultdict(list)
     for pair in compared:
         of_boards[pair.basis, pair.benchmark, pair.metric].append(pair)
@@ -99,6 +103,7 @@ def price_performance_of(
 def _compared(
     headline: Mapping[tuple[str, str, str], Cell],
     boards: Mapping[tuple[str, str, str], Mapping[str, CostRow]],
+    disturbed: AbstractSet[str],
     margin_percent: float,
 ) -> list[PriceComparison]:
     of_basis: dict[str, list[Cell]] = defaultdict(list)
@@ -111,7 +116,11 @@ def _compared(
     return [
         row
         for basis, many in of_basis.items()
-        for row in compared(many, partial(PriceComparison, basis=basis), margin_percent=margin_percent)
+        for row in compared_as_delivered(
+            many,
+            partial(compared, make=partial(PriceComparison, basis=basis), margin_percent=margin_percent),
+            disturbed,
+        )
     ]
 
 

@@ -3,6 +3,7 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.leaders import MAX_RANKED
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved, winner_first
+from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import interval_of_one, say
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight, Statistic
@@ -32,7 +33,7 @@ def answer(findings: Findings) -> list[Insight]:
             for comparison in comparisons:
                 decided = comparison.verdict is not ComparisonVerdict.UNRESOLVED
                 (insights if decided else open_questions).append(_pair(findings, comparison, metric))
-    return insights + open_questions
+    return [cautioned(insight, findings) for insight in insights + open_questions]
 
 
 def _alone(row: Statistic, metric: Metric) -> Insight:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import oriented
+from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import ComparisonVerdict, Insight, Statistic
@@ -21,7 +22,7 @@ def leaders(findings: Findings) -> list[Insight]:
         for per_cpu in (False, True):
             rows = findings.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
             if len(rows) > MAX_RANKED:
-                insights.append(_sentence(findings, rows, metric))
+                insights.append(cautioned(_sentence(findings, rows, metric), findings))
     return insights
 
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 
 from exact import benjamini_hochberg, compare, holm, judge, median_rank
+from quiet import check_delivered, check_steal, judged_quietly, lost_trials
 
 BYTES = {"GB": 10**9, "GiB": 2**30}
 SECONDS_PER = {"/s": 1, "/min": 60}
@@ -35,7 +36,15 @@ def main():
     metrics = {(row["benchmark"], row["metric"]): row for row in tables["metrics"]}
     cells, trials_of = cells_of(tables["trials"], tables["measurements"], metrics)
     check_statistics(tables["statistics"], cells, trials_of, Counter(map(cell_of_trial, tables["trials"])))
+    lost, rejected = lost_trials(tables)
+    calm, _ = cells_of(tables["trials"], tables["measurements"], metrics, without=lost)
+    whole, _ = cells_of(tables["trials"], tables["measurements"], metrics, adding=rejected)
+    check_steal(tables, agree)
+    for where, stored, value in check_delivered(tables["delivered"], cells, calm, whole):
+        agree("delivered", where, stored, value)
     plain = compare_all(cells, metrics, study)
+    if lost:
+        judged_quietly(plain, compare_all(calm, metrics, study), cells, calm)
     check_comparisons(tables["comparisons"], plain, "comparisons")
     check_ranks([row for row in tables["ranks"] if not row["basis"]], plain, cells, metrics)
     months = check_costs(tables["costs"], tables["cost_lines"])
@@ -47,7 +56,11 @@ def main():
             for key, values in cells.items()
             if not key[2] and (key[3], basis) in months and priced(metrics.get(key[:2]))
         }
-        found = compare_all({key: many for key, many in per_dollar.items() if len(many) > 1}, metrics, study)
+        board = {key: many for key, many in per_dollar.items() if len(many) > 1}
+        found = compare_all(board, metrics, study)
+        if lost:
+            still = {key: [value / months[key[3], basis] for value in calm[key]] for key in board if key in calm}
+            judged_quietly(found, compare_all(still, metrics, study), board, still)
         rows = [row for row in tables["price_comparisons"] if row["basis"] == basis]
         check_comparisons(rows, found, f"price_comparisons, {basis}")
         check_ranks([row for row in tables["ranks"] if row["basis"] == basis], found, per_dollar, metrics)
@@ -81,9 +94,11 @@ def cell_of_trial(row):
 # configurations
 
 
-def cells_of(trials, measurements, metrics):
+def cells_of(trials, measurements, metrics, *, without=(), adding=()):
     """(benchmark, metric, per CPU, configuration) -> values of the trials that count, smallest first; and their ids."""
     good = {row["trial"]: row for row in trials if row["state"] == "finished" and row["verdict"] == "valid"}
+    good |= {row["trial"]: row for row in trials if row["trial"] in adding}
+    good = {trial: row for trial, row in good.items() if trial not in without}
     cells = defaultdict(list)
     for row in measurements:
         trial = good.get(row["trial"])
@@ -153,6 +168,9 @@ def check_comparisons(rows, found, what):
         key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["left"], row["right"])
         check_estimate(row, found[key], what, " ".join(map(str, key)))
         agree(what, f"{' '.join(map(str, key))} verdict", row["verdict"], found[key]["verdict"])
+        if row["quiet"]:
+            for name in ("delivered", "quiet", "quiet_ratio"):
+                agree(what, f"{' '.join(map(str, key))} {name}", row[name], found[key].get(name))
 
 
 def check_estimate(row, pair, what, where):
@@ -342,6 +360,9 @@ def check_claims(rows, cells, months, metrics, study):
         wanted = {"tie": "tie", "last": "worse"}.get(row["kind"], "better")
         said = pair["verdict"]
         word = "not decided" if said == "unresolved" else "supported" if said == wanted else "refuted"
+        if " as delivered, but " in row["reason"]:  # what the quiet trials say is not recomputed
+            agree("claims", f"{where} reason", row["reason"].partition(",")[0], f"{word} as delivered")
+            word = "not decided"
         agree("claims", f"{where} verdict", row["verdict"], word)
 
 
