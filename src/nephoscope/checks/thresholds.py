@@ -75,8 +75,8 @@ FOREIGN_SHARE = Threshold(
     0.05,
     "of the CPU time of the affinity mask, used by others on average over the trial",
     "a judgement: what others use of busy CPUs, the trial loses. The agents of an idle Linux guest use one or two "
-    "percent, most of it in every trial alike; kernel and /proc/stat differ by about one percent over ten seconds. "
-    "One busy CPU of sixteen is six percent, so that it is found on every machine with up to 19 CPUs",
+    "percent, most of it in every trial alike. One busy CPU of sixteen is six percent, so that it is found on every "
+    "machine with up to 19 CPUs",
 )
 FOREIGN_BURST = Threshold(
     0.25,
