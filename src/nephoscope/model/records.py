@@ -137,6 +137,14 @@ class Facts(Frozen):
     disk: Disk = Disk()
 
 
+class ForeignProcess(Frozen):
+    """A process that is not the trial's, and the CPU time that it used with its ended children."""
+
+    pid: int
+    name: str = Field(description="of the program, or of an interpreter and its script: 'python3 burn.py'")
+    cpu_s: float = Field(description="since the sampler last read the processes of others")
+
+
 class TelemetrySample(Frozen):
     """One interval of a machine's counters, as rates. Shares are of all CPUs of the machine together."""
 
@@ -152,6 +160,22 @@ class TelemetrySample(Frozen):
     cpu_quota_used_up_share: float | None = Field(
         default=None, description="share of the quota's periods; None: there is no quota"
     )
+    cpus_interrupt_share: dict[str, float] = Field(
+        default={}, description="share of each CPU that was spent in interrupts, by its name; empty: not recorded"
+    )
+    foreign_cpus: float | None = Field(
+        default=None,
+        description="CPUs that others kept busy, neither the trial nor the kernel's threads and interrupts; a little "
+        "below 0 if nobody did, because the kernel counts machine and processes by two clocks; None: not known",
+    )
+    kernel_cpus: float | None = Field(
+        default=None, description="CPUs that interrupts and, as far as they were read, kernel threads kept busy"
+    )
+    foreign_named_s: float | None = Field(
+        default=None,
+        description="CPU time of the processes of others, since they were last read; None: not read in this interval",
+    )
+    foreign_processes: list[ForeignProcess] = Field(default=[], description="those that used most, the first the most")
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None
     disk_busy_share: float | None = Field(
