@@ -319,6 +319,13 @@ class Study(Frozen):
         description="fresh: new machines for each trial; per-configuration: the same machines for all trials of a "
         "configuration, which then do not sample the spread between machines",
     )
+    repeat_refused: int = Field(
+        default=2,
+        ge=0,
+        le=100,
+        description="how often `run` repeats a trial that was rejected for something outside it, such as the load of "
+        "other programs; 0: never. See docs/how-to/resume-and-repeat.md",
+    )
     budget: Budget = Field(default=Budget(), description="`run` rejects a plan that exceeds it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")
     machine_types: list[MachineType] = Field(default=[], description="specifications of emulated machines")
