@@ -23,6 +23,7 @@ from nephoscope.analysis.ranks import performance_ranks
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
 from nephoscope.analysis.transfers import months_of, transfers_of
+from nephoscope.analysis.usable import usable_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
@@ -92,6 +93,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         transfers=transfers,
         price_performance=priced.rows,
         price_comparisons=priced.comparisons,
+        usable=usable_cells(inputs.study, inputs.trials, inputs.verdicts),
         imported=inputs.source is not None,
         metrics=metrics,
         margin_percent=margin_percent,

@@ -25,6 +25,7 @@ from nephoscope.model.rows import (
     TransferRow,
     TrialRow,
 )
+from nephoscope.model.usable import UsableCell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +52,7 @@ class Findings:
     transfers: Sequence[TransferRow] = ()
     price_performance: Sequence[PricePerformance] = ()
     price_comparisons: Sequence[PriceComparison] = ()
+    usable: Sequence[UsableCell] = ()
     imported: bool = False
     """Whether somebody else measured the study."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -26,6 +26,7 @@ from nephoscope.insights import (
     steadiness,
     storage,
     transfer,
+    usable,
     versions,
 )
 from nephoscope.insights.base import Findings, Rule
@@ -43,6 +44,7 @@ RULES: Mapping[str, Rule] = {
     predictors.NAME: predictors.predictors,
     consistency.NAME: consistency.consistency,
     gate.NAME: gate.gate,
+    usable.NAME: usable.usable,
     exclusions.NAME: exclusions.exclusions,
     replicates.NAME: replicates.replicates,
     precision.NAME: precision.precision,
