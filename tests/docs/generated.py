@@ -25,6 +25,7 @@ from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
 from tests.docs.pages import ROOT
+from tests.docs.repeats import repeats
 from tests.docs.simulations import simulations
 
 COMMANDS = (
@@ -71,6 +72,7 @@ def parts() -> dict[str, str]:
         "micro-editions": micro_editions,
         "ranks": ranks,
         "simulations": simulations,
+        "repeats": repeats,
     }
     return {name: make() for name, make in makers.items()}
 

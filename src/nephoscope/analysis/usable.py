@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from nephoscope.checks.repeatable import Cause, Circumstances, Repair, repair_of
-from nephoscope.model.records import Verdict
+from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.rows import TrialRow
 from nephoscope.model.usable import RUN, Unusable, UsableCell
 from nephoscope.study.model import Study
@@ -50,7 +50,7 @@ def _unusable(
             continue
         repair = repair_of(verdicts.get(row.trial, ()), where) if row.state == "finished" and where else None
         if repair is None:
-            then = "" if row.state == "running" else f"Continue: {RUN}"
+            then = "" if row.state == "running" else f"Continue: `{RUN}`."
             groups[_WHY.get(row.state, row.state), then].append(row.trial)
         else:
             groups[_said(repair, row), _how(repair)].append(row.trial)
@@ -58,18 +58,20 @@ def _unusable(
 
 
 def _said(repair: Repair, row: TrialRow) -> str:
-    kind = "without evidence for" if row.verdict == "unknown" else "rejected by"
-    return f"{kind} {' and '.join(repair.checks) or 'any check'}"
+    if not repair.checks:
+        return "without a verdict"
+    kind = "without evidence for" if row.verdict is VerdictKind.UNKNOWN else "rejected by"
+    return f"{kind} {' and '.join(repair.checks)}"
 
 
 def _how(repair: Repair) -> str:
     """What to do, with the command if a repeat can help."""
     command = f"{RUN} --retry-refused" + "".join(f" --check {name}" for name in repair.checks)
     if repair.repeat:
-        return f"Repeat: {command}"
+        return f"Repeat: `{command}`."
     advice = f" {repair.advice}." if repair.advice else ""
     if repair.on_request:
-        return f"{repair.advice}; then repeat: {command}"
+        return f"{repair.advice}; then repeat: `{command}`."
     if repair.cause is Cause.OUTCOME:
         return f"A repeat would select results: {repair.why}.{advice}"
     return f"It is never repeated: {repair.why}.{advice}"

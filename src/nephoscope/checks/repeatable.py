@@ -100,7 +100,7 @@ POLICIES: Mapping[str, Policy] = MappingProxyType(
             Cause.SETTING, "the same files fit into the same cache again", "Use larger files, or direct I/O"
         ),
         "tool-exit": Policy(
-            Cause.SETTING, "repeating until a command succeeds would select results", "See what the command printed"
+            Cause.SETTING, "a command that failed fails again until its cause is fixed", "See what the command printed"
         ),
         "generator-exit": Policy(Cause.OUTCOME, _SLOW, "See the load generator's message"),
         "errors": Policy(Cause.OUTCOME, _SLOW, "See the errors in the report and the log of the database"),

@@ -3,7 +3,7 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import say
 from nephoscope.model.rows import Insight
-from nephoscope.model.usable import sentence
+from nephoscope.model.usable import UsableCell
 
 NAME = "usable"
 MAX_CELLS = 5
@@ -31,16 +31,28 @@ def usable(findings: Findings) -> list[Insight]:
     trials = [trial for cell in lost for group in cell.unusable for trial in group.trials]
     return [
         say(NAME, "warning", template, numbers=numbers, trials=trials),
-        *(
-            say(
-                NAME,
-                "warning",
-                "{cell}",
-                numbers={},
-                trials=[trial for group in cell.unusable for trial in group.trials],
-                benchmark=cell.benchmark,
-                cell=sentence(cell),
-            )
-            for cell in worst[:MAX_CELLS]
-        ),
+        *(_cell(cell) for cell in worst[:MAX_CELLS]),
     ]
+
+
+def _cell(cell: UsableCell) -> Insight:
+    """As `sentence` of the command line, with its numbers by name."""
+    numbers: dict[str, float] = {"usable": cell.usable, "planned": cell.planned}
+    words: dict[str, str] = {}
+    parts: list[str] = []
+    for group in cell.unusable:
+        key = "x" * (len(parts) + 1)
+        numbers[f"count_{key}"], words[f"why_{key}"] = len(group.trials), group.why
+        parts.append(f"{{count_{key}:count}} {{why_{key}}}")
+    return say(
+        NAME,
+        "warning",
+        "{benchmark_name} on {name}: {usable:count} of {planned:count} usable (" + ", ".join(parts) + "). {repair}",
+        numbers=numbers,
+        trials=[trial for group in cell.unusable for trial in group.trials],
+        benchmark=cell.benchmark,
+        benchmark_name=cell.benchmark,
+        name=cell.configuration,
+        repair=" ".join(dict.fromkeys(group.repair for group in cell.unusable)),
+        **words,
+    )

@@ -27,7 +27,7 @@ class UsableCell(Frozen):
 
 
 def sentence(cell: UsableCell, folder: str = "DIR") -> str:
-    """'tpcc on c6i.xlarge: 2 of 6 usable (4 rejected by foreign-load). Repeat: nephoscope run ...'."""
+    """'tpcc on c6i.xlarge: 2 of 6 usable (4 rejected by foreign-load). Repeat: `nephoscope run ...`.'."""
     why = ", ".join(f"{len(one.trials)} {one.why}" for one in cell.unusable)
-    repair = " ".join(one.repair for one in cell.unusable).replace(RUN, RUN.replace("DIR", folder))
+    repair = " ".join(dict.fromkeys(one.repair for one in cell.unusable)).replace(RUN, RUN.replace("DIR", folder))
     return f"{cell.benchmark} on {cell.configuration}: {cell.usable} of {cell.planned} usable ({why}). {repair}"

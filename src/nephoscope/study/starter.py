@@ -18,6 +18,9 @@ replicates = 6
 # has one machine.
 placement = "fresh"
 
+# A trial that was rejected for something outside it, such as the load of other programs, is repeated up to this often.
+repeat_refused = 2
+
 # Two configurations closer than this are a tie: give the largest difference that would not change your decision.
 equivalence_margin_percent = 1.5
 
