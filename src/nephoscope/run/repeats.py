@@ -14,10 +14,12 @@ from nephoscope.model.records import PlannedTrial
 from nephoscope.run.states import repeat_is_open, repeats_made
 from nephoscope.store.folder import ResultsFolder, Trial
 
-TIMES_PLANNED = 2.0
-"""With its repeats, a study may take this many times as long as its plan."""
+TIMES_PLANNED = 1.9
+"""With its repeats, a study may take twice as long as its plan; the last twentieth is for what no trial counts as its
+time, such as starting a server.
+"""
 
-MIN_QUIET_S, MAX_QUIET_S = 5.0, 120.0
+MIN_QUIET_S, MAX_QUIET_S = 3.0, 120.0
 """A repeat waits for a quiet machine half as long as the trial is expected to take, within these limits."""
 
 
@@ -27,8 +29,10 @@ class RepeatRules:
 
     most: int = 2
     """Repeats of one trial."""
+    times_planned: float | None = TIMES_PLANNED
+    """All attempts may take this many times as long as the plan; `None`: there is no limit."""
     on_request: bool = False
-    """Somebody asked for these repeats: earlier ones do not count, and the plan's time is no limit."""
+    """Somebody asked for these repeats: earlier ones do not count."""
     checks: frozenset[str] = frozenset()
     """Only trials that these checks rejected; empty: of all checks. On request, their cause is said to be gone."""
 
@@ -132,13 +136,13 @@ class _Limit:
         """From what the folder's attempts took and cost, and what the plan expects of the rest."""
         waiting = [planned for planned, trial in rows if not trial.finished()]
         left_s = left_usd = None
-        if not rules.on_request:
+        if rules.times_planned is not None:
             planned_s = sum(planned.expected_duration_s for planned, _ in rows)
             expected_s = sum(planned.expected_duration_s for planned in waiting)
             took_s = sum(_durations_s(trial for _, trial in rows))
             done_s = planned_s - expected_s
             slower = max(1.0, _first_durations_s(rows) / done_s) if done_s > 0 else 1.0
-            left_s = TIMES_PLANNED * planned_s - took_s - slower * expected_s
+            left_s = rules.times_planned * planned_s - took_s - slower * expected_s
         if max_usd is not None:
             left_usd = max_usd - spent_usd - sum(planned.price_usd or 0.0 for planned in waiting)
         return cls(left_s, left_usd)
@@ -148,7 +152,7 @@ class _Limit:
         last_s = max(_durations_s([trial]), default=0.0)
         takes_s = max(planned.expected_duration_s, last_s) + waits_s
         if self._left_s is not None and takes_s > self._left_s:
-            return f"with more repeats the study could take over {TIMES_PLANNED:g} times as long as planned"
+            return "with more repeats the study could take over twice as long as planned"
         costs_usd = (planned.price_usd or 0.0) * takes_s / max(planned.expected_duration_s, 1.0)
         if self._left_usd is not None and (planned.price_usd is None or costs_usd > self._left_usd):
             return "the budget does not allow it"

@@ -143,7 +143,7 @@ def test_repeats_end_within_twice_the_planned_time(tmp_path: Path) -> None:
     assert sum(map(len, all_verdicts(study))) > 6
     assert len(outcome.not_repeated) == 6
     assert set(outcome.not_repeated.values()) == {
-        "with more repeats the study could take over 2 times as long as planned"
+        "with more repeats the study could take over twice as long as planned"
     }
 
 

@@ -93,7 +93,9 @@ def _repeats(study: Study, options: CliOptions) -> RepeatRules:
             raise InputError(
                 f"trials that {name} rejected are not repeated: {policy.why}", hint=policy.advice or "see the report"
             )
-    return RepeatRules(max(1, study.repeat_refused), on_request=True, checks=frozenset(options.checks))
+    return RepeatRules(
+        max(1, study.repeat_refused), times_planned=None, on_request=True, checks=frozenset(options.checks)
+    )
 
 
 def margin_of(until: str) -> float:
