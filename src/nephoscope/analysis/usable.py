@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from nephoscope.checks.repeatable import Cause, Circumstances, Repair, repair_of
 from nephoscope.model.records import Verdict, VerdictKind
 from nephoscope.model.rows import TrialRow
-from nephoscope.model.usable import RUN, Unusable, UsableCell
+from nephoscope.model.usable import NOT_STARTED, RUN, RUNNING, Unusable, UsableCell
 from nephoscope.study.model import Study
 
-_WHY = {"planned": "not started", "running": "running now"}
+_WHY = {"planned": NOT_STARTED, "running": RUNNING}
 
 
 def usable_cells(

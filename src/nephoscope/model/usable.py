@@ -4,6 +4,10 @@ from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
 
+NOT_STARTED, RUNNING = "not started", "running now"
+WAITING = frozenset({NOT_STARTED, RUNNING})
+"""Why a trial cannot be used yet."""
+
 RUN = "nephoscope run DIR"
 """The command that continues or repeats; DIR stands for the results folder."""
 

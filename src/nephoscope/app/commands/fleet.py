@@ -57,10 +57,9 @@ def status(folder: Folder, as_json: AsJson = False, watch: Watch = False) -> Non
         for reason in row.reasons if row.state != "planned" else ():
             say(f"#{row.position} {reason}")
     if stored.source() is None:
-        from nephoscope.app.usable import repairs, usable_of
+        from nephoscope.app.usable import lines
 
-        cells = evaluation.usable(stored, rows)
-        for line in [*repairs(cells, str(folder)), usable_of(cells)]:
+        for line in lines(evaluation.usable(stored, rows), str(folder), waiting=stored.in_use()):
             say(line)
     say(_counts(rows))
     spent_usd = tracking.progress(stored, SystemClock().unix_ms()).spent_usd

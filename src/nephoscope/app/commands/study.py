@@ -222,7 +222,7 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
         typer.Exit: some trials failed or did not start.
     """
     from nephoscope.app.stages import evaluation
-    from nephoscope.app.usable import repairs, usable_of
+    from nephoscope.app.usable import lines
 
     if outcome.stopped:
         tell(outcome.stopped)
@@ -233,9 +233,8 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
         many = sum(other == reason for other in outcome.not_repeated.values())
         tell(f"{many:,} rejected {'trial was' if many == 1 else 'trials were'} not repeated: {reason}")
     rows = evaluation.status(folder)
-    cells = evaluation.usable(folder, rows)
     rejected = outcome.finished - outcome.valid
-    for line in [*repairs(cells, str(folder.path)), usable_of(cells)]:
+    for line in lines(evaluation.usable(folder, rows), str(folder.path), waiting=bool(outcome.stopped)):
         tell(line)
     tell(
         f"{outcome.finished:,} of {len(rows):,} trials finished: {outcome.valid:,} valid, {rejected:,} rejected; "
