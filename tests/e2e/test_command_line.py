@@ -264,11 +264,8 @@ def test_brackets_in_a_path_are_text(tmp_path: Path) -> None:
 
 def test_what_was_rejected_is_repeated_on_request_and_the_last_lines_say_how(study: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    wrong = '[[configurations]]\nname = "small"\nprovider = "fake"\ndatabase_machine = { expect_cpu_model = "Xeon", '
     text = STUDY.replace("replicates = 6", "replicates = 1\nrepeat_refused = 1")
-    study.write_text(
-        text.replace('[[configurations]]\nname = "small"\nprovider = "fake"\ndatabase_machine = { ', wrong)
-    )
+    study.write_text(text.replace('type = "tiny"', 'expect_cpu_model = "Xeon"'))
     repair = f"`nephoscope run {out} --retry-refused --check cpu-model`"
     said = nephoscope("run", study, "--out", out).stderr
     assert f"fake on small: 0 of 1 usable (1 rejected by cpu-model). Repeat: {repair}.\n" in said

@@ -20,7 +20,8 @@ def usable_cells(
     Args:
         study: whose configurations the trials name.
         trials: all of the plan.
-        verdicts: trial id -> the verdicts on the attempt that is used, of trials that finished.
+        verdicts: trial id -> the verdicts on the attempt that is used, at least of trials that finished and are not
+            valid.
     """
     where = {
         one.name: Circumstances.of(one.model_dump(include={"provider", "rented"}), study.placement)

@@ -6,7 +6,7 @@ is one of its states, written before anything starts, so another controller of t
 stopped. A controller repeats only trials that its own folder holds, so two controllers never repeat the same trial.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nephoscope.checks.repeatable import Circumstances, Repair, repair_of
@@ -63,11 +63,28 @@ def quiet_within_s(planned: PlannedTrial, trial: Trial, placement: str) -> float
 class Candidates:
     """Which finished trials of a folder may be repeated now. Reads the folder each time."""
 
-    def __init__(self, folder: ResultsFolder, placement: str, rules: RepeatRules, max_usd: float | None) -> None:
+    def __init__(
+        self,
+        folder: ResultsFolder,
+        placement: str,
+        rules: RepeatRules,
+        max_usd: float | None,
+        versions: Mapping[str, int],
+    ) -> None:
+        """Candidates of a folder.
+
+        Args:
+            folder: of the study.
+            placement: of the study.
+            rules: how it repeats.
+            max_usd: its budget.
+            versions: of the benchmarks that this nephoscope has; other trials cannot be repeated by it.
+        """
         self._folder = folder
         self._placement = placement
         self._rules = rules
         self._max_usd = max_usd
+        self._versions = versions
         self._rows = list(folder.planned())
         self._before = {
             planned.intent.id: _made(trial) if rules.on_request else 0
@@ -108,6 +125,10 @@ class Candidates:
             repair = self.repair(planned, trial)
             left = self.left(planned, trial) if repair else 0
             if repair is None or left <= 0 or (first and left < self._rules.most):
+                continue
+            use = planned.intent.benchmark
+            if self._versions.get(use.uses) != use.version:
+                refused[planned.intent.id] = f"this nephoscope has another version of the benchmark {use.uses!r}"
                 continue
             limit = limit or _Limit.of(self._rows, self._rules, self._max_usd, spent_usd)
             why_not = limit.take(planned, trial, quiet_within_s(planned, trial, self._placement))

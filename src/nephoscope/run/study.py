@@ -95,7 +95,8 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     conduct = conduct or RunOptions()
     rows = list(folder.planned())
     left = [planned for planned, trial in rows if not trial.finished()]
-    candidates = Candidates(folder, conduct.rules.placement, conduct.repeats, conduct.limits.max_usd)
+    versions = {name: benchmark.version for name, benchmark in world.benchmarks.items()}
+    candidates = Candidates(folder, conduct.rules.placement, conduct.repeats, conduct.limits.max_usd, versions)
     again = [row for row, trial in rows if trial.finished() and (due(trial) or candidates.repair(row, trial))]
     world.listener.study_started(len(rows), len(rows) - len(left))
     key = study_key(folder)

@@ -11,7 +11,7 @@ import pytest
 
 from nephoscope.app.stages import evaluation, tracking
 from nephoscope.app.stages.running import CliOptions, run_options
-from nephoscope.benchmarks.fake import PROGRAM, fake_program
+from nephoscope.benchmarks.fake import PROGRAM, Fake, fake_program
 from nephoscope.machines.fake import Answer
 from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import InputError, MachineLost, ToolFailed
@@ -243,6 +243,20 @@ def test_trials_are_repeated_later_on_request(tmp_path: Path) -> None:
     assert all_verdicts(study) == [[False, False], *[[False, True]] * 3]
     assert conducted(later, CliOptions(retry_refused=True)).valid == 4
     assert all_verdicts(study)[0] == [False, False, True]
+
+
+def test_a_trial_of_another_version_of_its_benchmark_is_not_repeated(tmp_path: Path) -> None:
+    study = disturbed(tmp_path / "r", lambda n: n < 2, most=0)
+    conducted(study)
+    later = disturbed(tmp_path / "r", lambda _: False)
+
+    class Newer(Fake):
+        version = 2
+
+    world = replace(later.world, benchmarks={**later.world.benchmarks, "fake": Newer()})
+    outcome = conducted(replace(later, world=world))
+    assert set(outcome.not_repeated.values()) == {"this nephoscope has another version of the benchmark 'fake'"}
+    assert all_verdicts(study) == [[False], [False], [True], [True]]
 
 
 def test_on_request_only_those_of_one_check_are_repeated(tmp_path: Path) -> None:

@@ -100,7 +100,8 @@ def _parseable(folder: ResultsFolder) -> list[tuple[Stored, Attempt]]:
 
 def usable(folder: ResultsFolder, rows: Sequence[TrialRow]) -> list[UsableCell]:
     """How many trials of each cell can be used, and what repairs the others; `rows` are those of `status`."""
-    attempts = {row.trial: folder.trial(row.trial).decisive_attempt() for row in rows if row.state == "finished"}
+    rejected = [row.trial for row in rows if row.state == "finished" and not row.counts]
+    attempts = {trial: folder.trial(trial).decisive_attempt() for trial in rejected}
     verdicts = {trial: attempt.verdicts() for trial, attempt in attempts.items() if attempt is not None}
     return usable_cells(stored_study(folder), rows, verdicts)
 
