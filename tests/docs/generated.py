@@ -67,12 +67,12 @@ def parts() -> dict[str, str]:
         "load-spec": load_spec,
         "load-output": load_output,
         "load-exit-codes": load_exit_codes,
+        "repeats": repeats,
         "benchmarks": benchmarks,
         "editions": editions,
         "micro-editions": micro_editions,
         "ranks": ranks,
         "simulations": simulations,
-        "repeats": repeats,
     }
     return {name: make() for name, make in makers.items()}
 

@@ -79,6 +79,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     )
     findings = Findings(
         trials=trials,
+        usable=usable_cells(inputs.study, inputs.trials, inputs.verdicts),
         measurements=measurements,
         statistics=statistics,
         comparisons=comparisons,
@@ -93,7 +94,6 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         transfers=transfers,
         price_performance=priced.rows,
         price_comparisons=priced.comparisons,
-        usable=usable_cells(inputs.study, inputs.trials, inputs.verdicts),
         imported=inputs.source is not None,
         metrics=metrics,
         margin_percent=margin_percent,

@@ -43,6 +43,7 @@ class Findings:
     """The study's equivalence margin."""
     seed: int
     configurations: Sequence[ConfigurationRow] = ()
+    usable: Sequence[UsableCell] = ()
     family_comparisons: Sequence[FamilyComparison] = ()
     gate: Sequence[GateRow] = ()
     growth: Sequence[GrowthRow] = ()
@@ -52,7 +53,6 @@ class Findings:
     transfers: Sequence[TransferRow] = ()
     price_performance: Sequence[PricePerformance] = ()
     price_comparisons: Sequence[PriceComparison] = ()
-    usable: Sequence[UsableCell] = ()
     imported: bool = False
     """Whether somebody else measured the study."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -18,7 +18,7 @@ def study(provider: str = "local") -> Study:
 
 def said(verdict: Verdict, provider: str = "local") -> list[str]:
     rows = [trial("1", "a"), trial("2", "a", 2, verdict=verdict.verdict)]
-    return lines(usable_cells(study(provider), rows, {"2": [verdict]}), "results/x")
+    return lines(usable_cells(study(provider), rows, {"2": [verdict]}), "x")
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ def said(verdict: Verdict, provider: str = "local") -> list[str]:
         (
             invalid("foreign-load", "busy"),
             "local",
-            "rejected by foreign-load). Repeat: `nephoscope run results/x --retry-refused --check foreign-load`.",
+            "rejected by foreign-load). Repeat: `nephoscope run x --retry-refused --check foreign-load`.",
         ),
         (
             invalid("steal", "stolen"),
@@ -38,15 +38,15 @@ def said(verdict: Verdict, provider: str = "local") -> list[str]:
             invalid("generator-bound", "busy"),
             "aws",
             (
-                "rejected by generator-bound). A repeat would select results: the load generator was the limit, and would "
-                "be again. Give the load machine more CPUs, or use more load machines."
+                "rejected by generator-bound). A repeat would select results: the load generator was the limit, and "
+                "would be again. Give the load machine more CPUs, or use more load machines."
             ),
         ),
         (
             invalid("cgroup-limit", "1 CPU"),
             "local",
             (
-                "rejected by cgroup-limit). Lift the CPU quota of the cgroup; then repeat: `nephoscope run results/x "
+                "rejected by cgroup-limit). Lift the CPU quota of the cgroup; then repeat: `nephoscope run x "
                 "--retry-refused --check cgroup-limit`."
             ),
         ),
@@ -54,7 +54,7 @@ def said(verdict: Verdict, provider: str = "local") -> list[str]:
             unknown("steal", "not recorded"),
             "local",
             (
-                "without evidence for steal). Make sure that it can be observed; then repeat: `nephoscope run results/x "
+                "without evidence for steal). Make sure that it can be observed; then repeat: `nephoscope run x "
                 "--retry-refused --check steal`."
             ),
         ),
