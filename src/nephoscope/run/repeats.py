@@ -80,16 +80,14 @@ class Candidates:
             max_usd: its budget.
             versions: of the benchmarks that this nephoscope has; other trials cannot be repeated by it.
         """
-        self._folder = folder
         self._placement = placement
         self._rules = rules
         self._max_usd = max_usd
         self._versions = versions
         self._rows = list(folder.planned())
-        self._before = {
-            planned.intent.id: _made(trial) if rules.on_request else 0
-            for planned, trial in (self._rows if rules.on_request else ())
-        }
+        earlier = self._rows if rules.on_request else []
+        self._before = {planned.intent.id: _made(trial) for planned, trial in earlier}
+        """Repeats of earlier runs, which do not count."""
 
     def repair(self, planned: PlannedTrial, trial: Trial) -> Repair | None:
         """What a repeat would be for; `None`: there is nothing to repeat in this trial.
