@@ -82,7 +82,8 @@ def test_a_study_beside_bursts_of_load_ends_in_time_and_says_what_can_be_used(tm
     rows = json.loads(nephoscope("status", out, "--json").stdout)
     assert {row["state"] for row in rows} == {"finished"}
     repeated = [row for row in rows if row["attempts"] > 1]
-    assert repeated, "bursts that last as long as half a trial disturb some"
+    out_of_time = "not repeated: with more repeats the study could take over twice as long as planned" in ran.stderr
+    assert repeated or out_of_time, "bursts that last as long as half a trial disturb some"
     for row in repeated:
         attempts = sorted((out / "trials" / row["trial"] / "attempts").iterdir())
         assert len(attempts) == row["attempts"]
