@@ -63,7 +63,8 @@ def aws_on_moto(url: str, folder: Path) -> CloudProvider:
 async def observe_disturbed(machine: MachineHandle) -> tuple[Facts, dict[str, str]]:
     """A cluster is busy throughout or not at all, drawn by its key; the environment says how many are."""
     facts, verbatim = await observe_at_once(machine)
-    busy = random.Random(machine.data_dir).random() < float(os.environ.get(DISTURBED, "0"))
+    cluster = machine.data_dir.rpartition("%2F")[2]  # trial and attempt, without the folder's random name
+    busy = random.Random(cluster).random() < float(os.environ.get(DISTURBED, "0"))
     return facts.model_copy(update={"busy_share": 0.5 if busy else facts.busy_share}), verbatim
 
 
