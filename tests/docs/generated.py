@@ -27,6 +27,7 @@ from nephoscope.study.reference import sections
 from tests.docs.disturbances import disturbance, throttled
 from tests.docs.pages import ROOT
 from tests.docs.placements import placements
+from tests.docs.repeats import repeats
 from tests.docs.simulations import simulations
 
 COMMANDS = (
@@ -68,6 +69,7 @@ def parts() -> dict[str, str]:
         "load-spec": load_spec,
         "load-output": load_output,
         "load-exit-codes": load_exit_codes,
+        "repeats": repeats,
         "benchmarks": benchmarks,
         "editions": editions,
         "micro-editions": micro_editions,

@@ -35,6 +35,7 @@ from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
 from nephoscope.analysis.transfers import months_of, transfers_of
 from nephoscope.analysis.units import counted_cells
+from nephoscope.analysis.usable import usable_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
@@ -109,6 +110,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
 
     findings = Findings(
         trials=trials,
+        usable=usable_cells(inputs.study, inputs.trials, inputs.verdicts),
         measurements=measurements,
         statistics=statistics,
         comparisons=comparisons,

@@ -27,6 +27,7 @@ from nephoscope.model.rows import (
     TransferRow,
     TrialRow,
 )
+from nephoscope.model.usable import UsableCell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,7 @@ class Findings:
     """The study's equivalence margin."""
     seed: int
     configurations: Sequence[ConfigurationRow] = ()
+    usable: Sequence[UsableCell] = ()
     family_comparisons: Sequence[FamilyComparison] = ()
     gate: Sequence[GateRow] = ()
     growth: Sequence[GrowthRow] = ()

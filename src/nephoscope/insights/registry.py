@@ -29,6 +29,7 @@ from nephoscope.insights import (
     steal,
     storage,
     transfer,
+    usable,
     versions,
 )
 from nephoscope.insights.base import Findings, Rule
@@ -50,6 +51,7 @@ RULES: Mapping[str, Rule] = {
     steal.NAME: steal.steal,
     exclusions.NAME: exclusions.exclusions,
     gaps.NAME: gaps.gaps,
+    usable.NAME: usable.usable,
     replicates.NAME: replicates.replicates,
     precision.NAME: precision.precision,
     price_age.NAME: price_age.price_age,

@@ -54,6 +54,8 @@ class AttemptTask:
     """Called with each state that it enters."""
     ends_unix_ms: int | None = None
     """When the money reserved for its cluster is spent, except for the part to delete it; `None`: there is no limit."""
+    quiet_within_s: float = 0.0
+    """How long a busy machine may delay it, besides the usual tries: the attempt before it was disturbed."""
     course: AttemptState = field(default_factory=AttemptState)
 
 
@@ -162,7 +164,16 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
         if resumption is None:
             task.enter(State.PREPARING)
             conditions = stated_conditions(configuration.database, cluster) if driven else []
-            await gate(configuration, cluster, needs, conditions, attempt, world, intent.disturbance)
+            await gate(
+                configuration,
+                cluster,
+                needs,
+                conditions,
+                attempt,
+                world,
+                intent.disturbance,
+                quiet_within_s=task.quiet_within_s,
+            )
             task.enter(State.VERIFIED)
             configuration = _with_connections(configuration, benchmark.connections(site, parameters))
         before = {record.machine: record for record in attempt.facts()}

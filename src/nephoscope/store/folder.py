@@ -54,13 +54,19 @@ class Trial:
         return files.read(path, TrialIntent) if path.exists() else None
 
     def decisive_attempt(self) -> Attempt | None:
-        """The attempt that is used: the first finished one, else the last."""
-        attempts = self.attempts()
-        for attempt in attempts:
-            status = attempt.status()
-            if status is not None and status.state == "finished":
-                return attempt
+        """The attempt that is used: the first valid one, else the last finished one, else the last.
+
+        A rejected trial may be repeated, so several attempts may have finished; a valid one is never repeated.
+        """
+        finished = self.finished_attempts()
+        if len(finished) > 1:
+            return next((attempt for attempt in finished if attempt.valid()), finished[-1])
+        attempts = finished or self.attempts()
         return attempts[-1] if attempts else None
+
+    def finished_attempts(self) -> list[Attempt]:
+        """Those that were measured to their end, in order: more than one if a rejected trial was repeated."""
+        return [attempt for attempt in self.attempts() if attempt.finished()]
 
     def open_attempt(self) -> Attempt | None:
         """The last attempt, if it has no commit mark: it is running, or its controller died."""
@@ -80,10 +86,8 @@ class Trial:
         return files.read_lines(self.folder / "states.jsonl", StateRecord)
 
     def finished(self) -> bool:
-        """True if `run` must not repeat it."""
-        attempt = self.decisive_attempt()
-        status = attempt.status() if attempt else None
-        return status is not None and status.state == "finished"
+        """True if it was measured to its end: only a repeat of a rejected trial measures it again."""
+        return bool(self.finished_attempts())
 
 
 class ResultsFolder:

@@ -14,6 +14,9 @@ seed = 1                           # for the order of trials, the data and the o
 # More may be added later: `nephoscope run` then runs only what is missing.
 replicates = 6
 
+# A trial that was rejected for something outside it, such as the load of other programs, is repeated up to this often.
+repeat_refused = 2
+
 # fresh: new machines for each trial; per-configuration: the same machines for all trials of a configuration. "local"
 # has one machine.
 placement = "fresh"

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import nephoscope
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
+from nephoscope.checks.repeatable import POLICIES, Cause, policy_of
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.model.rows import Statistic
@@ -14,6 +16,7 @@ from nephoscope.plan.budget import check_budget
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.preflight import preflight
+from nephoscope.run.repeats import RepeatRules, due
 from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
@@ -35,6 +38,10 @@ class CliOptions:
     state_url: str | None = None
     until: str | None = None
     """'margin=1.5%'."""
+    retry_refused: bool = False
+    """Repeat rejected trials of earlier runs, too."""
+    checks: tuple[str, ...] = ()
+    """Repeat only trials that these checks rejected, even those that wait for somebody to change something."""
 
 
 def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> RunOptions:
@@ -63,6 +70,31 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
         rules=Rules(study.placement, Patience()),
         state_url=options.state_url,
         enough=enough,
+        repeats=_repeats(study, options),
+    )
+
+
+def _repeats(study: Study, options: CliOptions) -> RepeatRules:
+    """What the study says, or what somebody asks for now.
+
+    Raises:
+        InputError: a check is not known, or its rejections are never repeated.
+    """
+    if not options.retry_refused:
+        if options.checks:
+            raise InputError("--check needs --retry-refused", hint="add --retry-refused, or drop --check")
+        return RepeatRules(study.repeat_refused)
+    for name in options.checks:
+        if name not in POLICIES:
+            near = get_close_matches(name, POLICIES, n=3) or sorted(POLICIES)
+            raise InputError(f"there is no check {name!r}", hint=f"did you mean: {', '.join(near)}?")
+        policy = policy_of(name)
+        if policy.cause in {Cause.OUTCOME, Cause.WRONG}:
+            raise InputError(
+                f"trials that {name} rejected are not repeated: {policy.why}", hint=policy.advice or "see the report"
+            )
+    return RepeatRules(
+        max(1, study.repeat_refused), times_planned=None, on_request=True, checks=frozenset(options.checks)
     )
 
 
@@ -126,7 +158,7 @@ def adopt(folder: ResultsFolder, text: str, study: Study, planned: Plan, *, repl
 
 def expected_left_s(folder: ResultsFolder) -> float:
     """What the plan expects of the trials that are not finished."""
-    return sum(planned.expected_duration_s for planned, trial in folder.planned() if not trial.finished())
+    return sum(planned.expected_duration_s for planned, trial in folder.planned() if due(trial))
 
 
 async def run(folder: ResultsFolder, study: Study, world: World, options: RunOptions | None = None) -> StudyOutcome:
