@@ -6,10 +6,10 @@ from typing import Any
 
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.benchmarks.registry import BENCHMARKS
+from nephoscope.model.control import Lease
 from nephoscope.model.records import (
     Facts,
     FactsRecord,
-    Lease,
     Measurement,
     StartedRecord,
     Status,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from nephoscope.model.control import StateRecord
 from nephoscope.model.errors import (
     CapacityLacking,
     InfrastructureFailure,
@@ -18,7 +19,6 @@ from nephoscope.model.errors import (
     QuotaReached,
     Throttled,
 )
-from nephoscope.model.records import StateRecord
 
 
 class State(StrEnum):

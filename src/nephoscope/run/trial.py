@@ -14,8 +14,14 @@ from nephoscope.benchmarks.base import Benchmark, Needs, Site
 from nephoscope.checks.thresholds import FOREIGN_SHARE
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
 from nephoscope.machines.remote import KnowsItsProcesses, MachineHandle
+from nephoscope.model.control import Resumption
 from nephoscope.model.errors import STORAGE_ERRNOS, BudgetReached, NephoscopeError, StorageFailed
-from nephoscope.model.records import Resumption, Status, TrialIntent, Verdict, VerdictKind
+from nephoscope.model.records import (
+    Status,
+    TrialIntent,
+    Verdict,
+    VerdictKind,
+)
 from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import Cluster, ClusterRequest

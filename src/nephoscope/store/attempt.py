@@ -7,16 +7,18 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
+from nephoscope.model.control import (
+    Lease,
+    Resumption,
+)
 from nephoscope.model.errors import DamagedFile, StorageFailed
 from nephoscope.model.records import (
     CommandRecord,
     FactsRecord,
-    Lease,
     Measurement,
     NetworkBytes,
     OperationErrors,
     ResourceUse,
-    Resumption,
     StartedRecord,
     Status,
     Verdict,

@@ -17,8 +17,14 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from nephoscope.model.control import StateRecord
 from nephoscope.model.errors import InputError, StorageFailed
-from nephoscope.model.records import Plan, PlannedTrial, SourceRecord, StateRecord, TrialIntent
+from nephoscope.model.records import (
+    Plan,
+    PlannedTrial,
+    SourceRecord,
+    TrialIntent,
+)
 from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from nephoscope.model.records import StateRecord
+from nephoscope.model.control import StateRecord
 from nephoscope.run.states import (
     STOPS,
     Decision,
