@@ -1,0 +1,86 @@
+"""How far apart the largest and the smallest of several equal means may lie by chance: Tukey's studentised range.
+
+SciPy has this distribution, but takes 10 ms for a probability and 100 ms for a quantile. A step-down test of a hundred
+configurations needs thousands of quantiles, so they are computed once on a grid, for each level, and interpolated.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from scipy import special  # type: ignore[import-untyped]
+
+from nephoscope.stats.samples import Floats
+
+MIN_DEGREES_OF_FREEDOM = 1.0
+"""With fewer no difference is certain: the critical value is infinite."""
+MAX_GROUPS = 2000
+"""The largest number of means that the grid covers."""
+
+_GROUPS = np.array([2, 3, 4, 5, 6, 8, 10, 13, 17, 23, 30, 40, 55, 75, 100, 140, 200, 300, 500, 1000, MAX_GROUPS])
+_FREEDOM = np.array([1, 1.25, 1.6, 2, 2.5, 3, 3.5, 4, 5, 6, 8, 10, 14, 20, 30, 45, 70, 120, 300, 1000, np.inf])
+_RANGES = np.concatenate([np.linspace(0, 12, 481), np.linspace(12.05, 40, 560)])
+_HALVINGS = 40
+
+
+def critical_range(groups: int, degrees_of_freedom: Floats | float, alpha: float) -> Floats:
+    """The value that the studentised range of equal means exceeds with probability `alpha`.
+
+    Args:
+        groups: the number of means, 2 to 2,000.
+        degrees_of_freedom: of the standard deviation; any shape, infinity included. Below 1 the result is infinite.
+        alpha: in (0, 1).
+
+    Returns:
+        The same shape, within 0.5 % of the exact quantile.
+
+    Raises:
+        ValueError: a number of means that the grid does not cover.
+
+    Source: Copenhaver & Holland, Computation of the distribution of the maximum studentized range statistic (1988).
+    """
+    if not 2 <= groups <= MAX_GROUPS:
+        raise ValueError(f"a range has 2 to {MAX_GROUPS} means, not {groups}")
+    freedom = np.asarray(degrees_of_freedom, dtype=np.float64)
+    of_freedom = _of_groups(groups, alpha)
+    with np.errstate(divide="ignore"):
+        logs = np.interp(1 / freedom, 1 / _FREEDOM[::-1], of_freedom[::-1])
+    return np.where(freedom < MIN_DEGREES_OF_FREEDOM, np.inf, np.exp(logs))
+
+
+@lru_cache(maxsize=4096)
+def _of_groups(groups: int, alpha: float) -> Floats:
+    """Logarithms of the critical values of a number of means, for each of the grid's degrees of freedom."""
+    grid, places = _grid(alpha), np.log(_GROUPS)
+    return np.array([np.interp(np.log(groups), places, row) for row in grid])
+
+
+@lru_cache(maxsize=64)
+def _grid(alpha: float) -> Floats:
+    """Logarithms of critical values, shape (degrees of freedom, groups), by halving."""
+    nodes, weights = np.polynomial.legendre.leggauss(160)
+    chances = (nodes + 1) / 2
+    rows = []
+    for freedom in _FREEDOM:
+        scale = np.sqrt(special.chdtri(freedom, 1 - chances) / freedom) if np.isfinite(freedom) else np.ones(1)
+        weight = weights / 2 if np.isfinite(freedom) else np.ones(1)
+        low, high = np.zeros(_GROUPS.size), np.full(_GROUPS.size, 2000.0)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            reached = np.array(
+                [
+                    weight @ np.interp(value * scale, _RANGES, row)
+                    for value, row in zip(middle, _normal_range(), strict=True)
+                ]
+            )
+            low, high = np.where(reached < 1 - alpha, middle, low), np.where(reached < 1 - alpha, high, middle)
+        rows.append(np.log(high))
+    return np.array(rows)
+
+
+@lru_cache(maxsize=1)
+def _normal_range() -> Floats:
+    """P(range of standard normals <= x), shape (groups, ranges): the known standard deviation's case."""
+    nodes, weights = np.polynomial.legendre.leggauss(96)
+    z, weight = 8 * nodes, 8 * weights * np.exp(-32 * nodes**2) / np.sqrt(2 * np.pi)
+    inside = special.ndtr(z) - special.ndtr(z - _RANGES[:, None])
+    return np.clip([groups * (inside ** (groups - 1)) @ weight for groups in _GROUPS], 0, 1)
