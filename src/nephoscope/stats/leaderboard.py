@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.stats.moderation import Spreads, moderated
-from nephoscope.stats.samples import Floats
+from nephoscope.stats.samples import Floats, Indices, Mask
 from nephoscope.stats.studentized_range import critical_range
 from nephoscope.stats.two_way import TwoWayFit, two_way_fit
 
@@ -73,7 +73,7 @@ class Leaderboard:
         return Leaderboard(self.logs + offsets[:, None], fit, self.spreads)
 
     @cached_property
-    def decidable(self) -> Floats:
+    def decidable(self) -> Mask:
         """Shape (K,), booleans: configurations with enough values for a claim."""
         known = np.isfinite(self.spreads.variances) & np.isfinite(self.fit.means)
         return np.asarray((self.fit.counts >= MIN_VALUES) & known)
@@ -123,7 +123,7 @@ class Leaderboard:
         return np.asarray(np.where(usable, distances, np.nan))
 
 
-def possible_best(board: Leaderboard, alpha: float, among: Floats | None = None) -> Floats:
+def possible_best(board: Leaderboard, alpha: float, among: Indices | None = None) -> Indices:
     """The configurations that may be the best: all others are surely worse than one of these.
 
     A step-down test on the studentised range: everything that lies further below another than equal configurations
@@ -155,7 +155,7 @@ def possible_best(board: Leaderboard, alpha: float, among: Floats | None = None)
         kept = np.setdiff1d(kept, excluded)
 
 
-def possible_ranks(board: Leaderboard, alpha: float, among: Floats | None = None) -> tuple[Floats, Floats]:
+def possible_ranks(board: Leaderboard, alpha: float, among: Indices | None = None) -> tuple[Indices, Indices]:
     """The first and the last rank of each configuration: all at once are right in 1 - `alpha` of studies.
 
     Args:
@@ -174,7 +174,7 @@ def possible_ranks(board: Leaderboard, alpha: float, among: Floats | None = None
     return 1 + surely_above.sum(axis=0), names.size - surely_above.sum(axis=1)
 
 
-def differences(board: Leaderboard, alpha: float, among: Floats) -> Floats:
+def differences(board: Leaderboard, alpha: float, among: Indices) -> Mask:
     """Shape (k, k), booleans: the row's configuration is surely above the column's; one error rate for all pairs."""
     k = among.size
     claims = int(board.decidable[among].sum())
@@ -185,7 +185,7 @@ def differences(board: Leaderboard, alpha: float, among: Floats) -> Floats:
         return np.asarray(board.distances[square] > critical_range(claims, board.freedom[square], alpha))
 
 
-def ties(board: Leaderboard, alpha: float, margin: float, among: Floats | None = None) -> Floats:
+def ties(board: Leaderboard, alpha: float, margin: float, among: Indices | None = None) -> Mask:
     """Shape (k, k), booleans: pairs whose simultaneous interval lies within the equivalence margin.
 
     Args:

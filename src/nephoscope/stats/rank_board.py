@@ -10,10 +10,10 @@ import numpy as np
 
 from nephoscope.stats.decide import holm
 from nephoscope.stats.rank_sum import rank_sum_p_value
-from nephoscope.stats.samples import Floats
+from nephoscope.stats.samples import Floats, Indices, Mask
 
 
-def surely_above(samples: Sequence[Floats], alpha: float) -> Floats:
+def surely_above(samples: Sequence[Floats], alpha: float) -> Mask:
     """Which configuration is above which.
 
     Args:
@@ -40,7 +40,7 @@ def surely_above(samples: Sequence[Floats], alpha: float) -> Floats:
     return above
 
 
-def possible_best_by_ranks(samples: Sequence[Floats], alpha: float) -> Floats:
+def possible_best_by_ranks(samples: Sequence[Floats], alpha: float) -> Indices:
     """Indices of the configurations that no other is surely above."""
     return np.flatnonzero(~surely_above(samples, alpha).any(axis=0))
 

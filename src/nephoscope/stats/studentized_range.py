@@ -83,4 +83,4 @@ def _normal_range() -> Floats:
     nodes, weights = np.polynomial.legendre.leggauss(96)
     z, weight = 8 * nodes, 8 * weights * np.exp(-32 * nodes**2) / np.sqrt(2 * np.pi)
     inside = special.ndtr(z) - special.ndtr(z - _RANGES[:, None])
-    return np.clip([groups * (inside ** (groups - 1)) @ weight for groups in _GROUPS], 0, 1)
+    return np.asarray(np.clip([groups * (inside ** (groups - 1)) @ weight for groups in _GROUPS], 0, 1))

@@ -1,14 +1,14 @@
 """Least squares for configurations within blocks: what a drifting machine adds to all values of a block goes away.
 
-The model is value = configuration + block + noise, on logarithms. Blocks may have holes: a trial that does not count, or
-a configuration that is no longer measured. Without blocks the model is value = configuration + noise.
+The model is value = configuration + block + noise, on logarithms. Blocks may have holes: a trial that does not count,
+or a configuration that is no longer measured. Without blocks the model is value = configuration + noise.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from nephoscope.stats.samples import Floats
+from nephoscope.stats.samples import Floats, Indices
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def two_way_fit(logs: Floats, *, blocked: bool) -> TwoWayFit:
     )
 
 
-def _spread(values: Floats, places: Floats, shape: tuple[int, ...], empty: float) -> Floats:
+def _spread(values: Floats, places: Indices, shape: tuple[int, ...], empty: float) -> Floats:
     """The values of the configurations that were measured at their places among all."""
     full = np.full(shape, empty)
     full[np.ix_(*[places] * len(shape))] = values
@@ -98,7 +98,7 @@ def _leverage(unscaled: Floats, inside: Floats, shared: Floats, of_blocks: Float
     """The share of each residual's variance that the fit took: 1 / size of the block, and what is left after it."""
     crossed = unscaled @ shared
     within = (shared * crossed).sum(axis=0)
-    return (1 / of_blocks + np.diag(unscaled)[:, None] - 2 * crossed + within) * inside
+    return np.asarray((1 / of_blocks + np.diag(unscaled)[:, None] - 2 * crossed + within) * inside)
 
 
 def _connected(inside: Floats) -> bool:
