@@ -22,8 +22,20 @@ _FOLLOW: Mapping[str, frozenset[str]] = {
     VENDOR: frozenset({"database_machine.cpu_platform"}),
     GENERATION: frozenset({"database_machine.cpu_platform"}),
     KIND: frozenset({"volume iops", "volume throughput", "volume cache", "volume interface"}),
+    VCPUS: frozenset({"volume size", "volume iops", "volume throughput"}),
 }
-"""What changes with a key because it has a meaning only together with it."""
+"""What may change with a key: it has a meaning only together with it, or grows with the machine."""
+_NAMES: Mapping[str, str] = {
+    VCPUS: "size",
+    "database_machine.cpus": "CPUs",
+    "database_machine.count": "machines",
+    "database_machine.threads_per_core": "threads per core",
+    "database_machine.filesystem": "filesystem",
+    "database.version": "server version",
+    "database.connections": "connections",
+    "database.system": "database",
+}
+"""Key -> what a reader calls it; other settings go by the last part of their key."""
 _NO_QUESTION = frozenset(
     {"machine type", "series", "provider", "region", "zone", "database_machine.hosts", "load_machine.hosts"}
     | {"load machine type", "database.dsn", "database.binary"}
@@ -47,7 +59,7 @@ class Question:
     """One contrast: the firsts of all pairs against their seconds."""
 
     name: str
-    """What differs: 'volume kind', 'CPU vendor', 'database.settings.shared_buffers', or the declared name."""
+    """What differs: 'volume kind', 'CPU vendor', 'shared_buffers', or the declared name."""
     left: str
     """The value of the firsts: 'io2'."""
     right: str
@@ -136,11 +148,16 @@ def _found(facts: Mapping[str, Facts]) -> Iterator[Question]:
         questions: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         for by_value in _equal_but_for(key, facts):
             for left, right in _compared(list(by_value)):
-                labels = (_label(left), _label(right))
+                labels = (_label(key, left), _label(key, right))
                 questions[labels] += [(a, b) for a in by_value[left] for b in by_value[right]]
         for (left_label, right_label), pairs in questions.items():
-            name = "architecture" if key == VENDOR and "Arm" in (left_label, right_label) else key
-            yield Question(name, left_label, right_label, tuple(sorted(pairs)))
+            yield Question(_name(key, left_label, right_label), left_label, right_label, tuple(sorted(pairs)))
+
+
+def _name(key: str, left: str, right: str) -> str:
+    if key == VENDOR and "Arm" in (left, right):
+        return "architecture"
+    return _NAMES.get(key) or key.rpartition("settings.")[2]
 
 
 def _equal_but_for(key: str, facts: Mapping[str, Facts]) -> list[dict[Value, list[str]]]:
@@ -161,10 +178,11 @@ def _compared(values: list[Value]) -> list[tuple[Value, Value]]:
     return list(combinations(sorted(values, key=lambda value: (value is None, str(value))), 2))
 
 
-def _label(value: Value) -> str:
+def _label(key: str, value: Value) -> str:
+    unit = f" {VCPUS}" if key == VCPUS else ""
     if isinstance(value, bool):
         return str(value).lower()
-    return "not set" if value is None else f"{value:,g}" if isinstance(value, int | float) else value
+    return "not set" if value is None else f"{value:g}{unit}" if isinstance(value, int | float) else value
 
 
 def _declared(one: DeclaredContrast, facts: Mapping[str, Facts]) -> Question | None:
@@ -183,5 +201,5 @@ def _as_declared(one: DeclaredContrast, sides: list[str], pairs: list[tuple[str,
     return Question(one.name, left, right, tuple(sorted(pairs)), declared=True) if pairs else None
 
 
-def _with(group: Mapping[Value, list[str]], label: str) -> list[str]:
-    return [name for value, names in group.items() if _label(value) == label or str(value) == label for name in names]
+def _with(group: Mapping[Value, list[str]], value: str) -> list[str]:
+    return [name for known, names in group.items() if str(known) == value for name in names]

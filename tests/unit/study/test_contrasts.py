@@ -47,7 +47,7 @@ def test_one_question_is_about_all_pairs_that_differ_in_one_thing() -> None:
 
 def test_numbers_are_compared_with_the_next_one_only() -> None:
     found = asked(*(machine(f"m5.{size}") for size in ("large", "xlarge", "2xlarge")))
-    assert sorted(found) == ["vCPUs: 4 against 2", "vCPUs: 8 against 4"]
+    assert sorted(found) == ["size: 4 vCPUs against 2 vCPUs", "size: 8 vCPUs against 4 vCPUs"]
 
 
 def test_architecture_generation_version_and_a_setting() -> None:
@@ -55,10 +55,10 @@ def test_architecture_generation_version_and_a_setting() -> None:
     assert list(asked(machine("m5.xlarge"), machine("m6i.xlarge"))) == ["generation: 6 against 5"]
     old, new = machine("m5.xlarge", version="16"), machine("m5.xlarge", version="17")
     new = new.model_copy(update={"name": "new"})
-    assert list(asked(old, new)) == ["database.version: 16 against 17"]
+    assert list(asked(old, new)) == ["server version: 16 against 17"]
     small = machine("m5.xlarge", settings={"shared_buffers": "1GB"}).model_copy(update={"name": "small"})
     plain = machine("m5.xlarge")
-    assert list(asked(small, plain)) == ["database.settings.shared_buffers: 1GB against not set"]
+    assert list(asked(small, plain)) == ["shared_buffers: 1GB against not set"]
 
 
 @pytest.mark.parametrize(
