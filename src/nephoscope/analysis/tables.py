@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.rows import (
     ClaimRow,
     Comparison,
@@ -45,7 +46,9 @@ TABLES: Final[Mapping[str, type[Frozen]]] = {
     "measurements": MeasurementRow,
     "statistics": Statistic,
     "comparisons": Comparison,
+    "best": BestRow,
     "ranks": RankRow,
+    "contrasts": ContrastRow,
     "costs": CostRow,
     "cost_lines": CostLineRow,
     "network": NetworkRow,
@@ -67,6 +70,11 @@ _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
     Statistic: lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu),
     Comparison: lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right),
     RankRow: lambda row: (*(row.benchmark, row.metric, row.view, row.basis or "", row.place), row.configuration),
+    BestRow: lambda row: (row.benchmark, row.metric, row.view, row.basis or "", row.scope != "overall", row.scope),
+    ContrastRow: lambda row: (
+        *(not row.declared, row.question, row.left, row.right),
+        *(row.benchmark, row.metric, row.view, row.basis or ""),
+    ),
     CostRow: lambda row: (row.configuration, row.basis),
     CostLineRow: lambda row: (row.configuration, row.basis, row.what, row.price_row),
     NetworkRow: lambda row: (row.configuration, row.benchmark, row.trial, row.machine),

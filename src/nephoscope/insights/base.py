@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import (
     Comparison,
@@ -46,6 +47,8 @@ class Findings:
     gate: Sequence[GateRow] = ()
     growth: Sequence[GrowthRow] = ()
     ranks: Sequence[RankRow] = ()
+    best: Sequence[BestRow] = ()
+    contrasts: Sequence[ContrastRow] = ()
     costs: Sequence[CostRow] = ()
     cost_lines: Sequence[CostLineRow] = ()
     transfers: Sequence[TransferRow] = ()

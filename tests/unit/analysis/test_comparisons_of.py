@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from nephoscope.analysis.boards import boards_of
 from nephoscope.analysis.cells import cells_of
-from nephoscope.analysis.comparisons import comparisons_of_cells
+from nephoscope.analysis.comparisons import comparisons_of
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, MeasurementRow, TrialRow
 from tests.unit.analysis.study_builder import LATENCY, METRICS, Rows, measurement, rows, shuffled, trial
@@ -14,7 +15,8 @@ SIX = [100.0, 101, 102, 103, 104, 105]
 
 
 def compared(found: Rows, metrics: dict[str, list[Metric]] = METRICS, margin: float = 1.5) -> list[Comparison]:
-    return comparisons_of_cells(cells_of(found[0], found[1], metrics), margin_percent=margin)
+    boards = boards_of(cells_of(found[0], found[1], metrics), blocked=True)
+    return comparisons_of(boards, Comparison, margin_percent=margin)
 
 
 def test_twice_as_much_is_better_and_half_as_much_per_cpu_is_worse() -> None:
