@@ -36,7 +36,7 @@ MAX_UNDECIDABLE = 24
 """Up to this many configurations, pairs with too few values for any claim also get rows, and every undecided pair an
 estimate of how many replicates would decide it."""
 MAX_PAIRS = 20_000
-"""Pairs of all leaderboards together that get rows; headline metrics come first."""
+"""Pairs of all leaderboards together that get rows; with more, only those of headline metrics do."""
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,18 @@ class _Pair:
 
 
 def with_rows(boards: Sequence[Board]) -> list[Board]:
-    """The leaderboards whose pairs get rows: headline metrics first, each as a whole, while there is room."""
-    room = MAX_PAIRS
-    chosen = set()
-    order = sorted(range(len(boards)), key=lambda place: (not boards[place].headline, boards[place].view != "plain"))
-    for place in order:
-        pairs = math.comb(len(boards[place].members), 2)
-        if pairs <= room:
-            room -= pairs
-            chosen.add(place)
-    return [board for place, board in enumerate(boards) if place in chosen]
+    """The leaderboards whose pairs get rows: all of them, or with too many pairs as many headline metrics as fit.
+
+    Those as measured come before those per CPU and per dollar.
+    """
+    sizes = {id(board): math.comb(len(board.members), 2) for board in boards}
+    everything = sum(sizes.values()) <= MAX_PAIRS
+    room, chosen = MAX_PAIRS, set()
+    for board in sorted(boards, key=lambda board: board.view != "plain"):
+        if (everything or board.headline) and sizes[id(board)] <= room:
+            room -= sizes[id(board)]
+            chosen.add(id(board))
+    return [board for board in boards if id(board) in chosen]
 
 
 def comparisons_of(
