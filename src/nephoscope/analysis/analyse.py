@@ -155,6 +155,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         transfers=transfers,
         price_performance=list(findings.price_performance),
         price_comparisons=questions.price_comparisons,
+        scopes=questions.scopes,
         best=questions.best,
         contrasts=questions.contrasts,
         claims=claims_of(inputs.claims, configurations, cells, costs.rows, margin_percent=margin_percent),
@@ -175,6 +176,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
 class _Answers:
     """Everything that is asked of leaderboards, but ranks."""
 
+    scopes: dict[str, list[str]]
     best: list[BestRow]
     contrasts: list[ContrastRow]
     comparisons: list[Comparison]
@@ -193,6 +195,7 @@ def _answers(study: Study, names: Mapping[str, str], boards: Sequence[Board], pr
 
     shown = with_rows(every)
     return _Answers(
+        scopes={scope.name: list(scope.members) for scope in scopes_of(configurations)},
         best=ordered(best_of(every, scopes, margin_percent=margin_percent), BestRow),
         contrasts=ordered(
             contrasts_on(every, contrasts_of(configurations, study.contrasts), margin_percent=margin_percent),
