@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.questions import BestRow, ContrastRow, View
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import (
@@ -54,6 +55,10 @@ class Findings:
     transfers: Sequence[TransferRow] = ()
     price_performance: Sequence[PricePerformance] = ()
     price_comparisons: Sequence[PriceComparison] = ()
+    judged_again: str | None = None
+    """How stored steal was judged again for this analysis; None: as when the trials ran."""
+    steal: Sequence[StealRow] = ()
+    delivered: Sequence[DeliveredRow] = ()
     imported: bool = False
     """Whether somebody else measured the study."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
