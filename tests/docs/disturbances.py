@@ -1,16 +1,17 @@
 """What rejecting, repeating and recording stolen CPU time make of one comparison, and what counts as throttled."""
 
 from collections import Counter
-from functools import partial
+from collections.abc import Sequence
 from statistics import median
 
 import numpy as np
 
+from nephoscope.analysis.boards import boards_of
 from nephoscope.analysis.cells import Cell
-from nephoscope.analysis.comparisons import comparisons_of_cells
+from nephoscope.analysis.comparisons import comparisons_of
 from nephoscope.analysis.delivered import compared_as_delivered
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.rows import Comparison, ComparisonVerdict
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.change_points import plateaus, throttling
 from tests.support.series import Noise
@@ -46,8 +47,13 @@ def _cell(name: str, values: list[tuple[float, str]]) -> Cell:
         cpus=None,
         values=tuple(value for value, _ in ordered),
         members=tuple((trial,) for _, trial in ordered),
+        blocks=tuple(range(len(ordered))),
         n_excluded=REPLICATES - len(ordered),
     )
+
+
+def _compare(cells: Sequence[Cell]) -> list[Comparison]:
+    return comparisons_of(boards_of(cells, blocked=False), Comparison, margin_percent=MARGIN_PERCENT)
 
 
 def verdicts_of(policy: str) -> tuple[Counter[ComparisonVerdict], float]:
@@ -74,7 +80,7 @@ def verdicts_of(policy: str) -> tuple[Counter[ComparisonVerdict], float]:
         reported.append(median(rate for rate, _, _ in kept))
         cells = [_cell("a", a), _cell("b", [(rate, trial) for rate, trial, _ in kept])]
         lost = frozenset(trial for _, trial, stolen in kept if stolen)
-        (row,) = compared_as_delivered(cells, partial(comparisons_of_cells, margin_percent=MARGIN_PERCENT), lost)
+        (row,) = compared_as_delivered(cells, _compare, lost)
         mirrored = {
             ComparisonVerdict.BETTER: ComparisonVerdict.WORSE,
             ComparisonVerdict.WORSE: ComparisonVerdict.BETTER,

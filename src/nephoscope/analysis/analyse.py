@@ -2,16 +2,21 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
+from nephoscope.analysis.best import best_of
+from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.bounds import bounds_of
 from nephoscope.analysis.cells import Cell, Metrics
 from nephoscope.analysis.claims import claims_of
-from nephoscope.analysis.comparisons import comparisons_of_cells
+from nephoscope.analysis.comparisons import comparisons_of, with_rows
 from nephoscope.analysis.configurations import configurations_of
+from nephoscope.analysis.contrasts import contrasts_on
 from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.delivered import (
     claims_as_delivered,
@@ -29,8 +34,8 @@ from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.passes import passes_of
-from nephoscope.analysis.price_performance import price_performance_of
-from nephoscope.analysis.ranks import performance_ranks
+from nephoscope.analysis.price_performance import price_performance_of, priced_boards
+from nephoscope.analysis.ranks import ranks_of
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
 from nephoscope.analysis.transfers import months_of, transfers_of
@@ -40,21 +45,31 @@ from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.model.analysed import AnalysedStudy, Levels
+from nephoscope.model.price_rows import (
+    CostRow,
+    PriceComparison,
+    PricePerformance,
+)
+from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import (
     CheckRow,
     ClaimRow,
     CommandRow,
+    Comparison,
     ErrorRow,
     MeasurementRow,
     NetworkRow,
     RankRow,
+    Statistic,
     TrialRow,
 )
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
+from nephoscope.study.contrasts import contrasts_of
 from nephoscope.study.model import Study
+from nephoscope.study.scopes import Scope, scopes_of
 
 Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)
 """Rows that name a trial and its configuration."""
@@ -81,12 +96,10 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     costs = costs_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, inputs.book, day)
     cells = counted_cells(trials, measurements, metrics)
     statistics = statistics_of_cells(cells)
+    boards = boards_of(cells, blocked=inputs.source is None)
     disturbed = disturbed_trials(trials)
     delivered = delivered_rows(trials, measurements, metrics, cells)
     notes = rejection_notes(delivered)
-    comparisons = with_notes(
-        compared_as_delivered(cells, partial(comparisons_of_cells, margin_percent=margin_percent), disturbed), notes
-    )
     network = ordered([_renamed(row, names) for row in inputs.network], NetworkRow)
     transfers = transfers_of(
         inputs.study,
@@ -96,10 +109,10 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         inputs.book,
         day,
     )
-    priced = price_performance_of(
-        cells, statistics, comparisons, costs.rows, months_of(transfers), disturbed, margin_percent=margin_percent
-    )
-    priced_comparisons = with_notes(priced.comparisons, notes)
+    priced = priced_boards(boards, costs.rows)
+    questions = _answers(inputs.study, {row.configuration: original[row.trial] for row in trials}, boards, priced)
+    comparisons, price_comparisons = _pairs(cells, costs.rows, disturbed, inputs)
+    comparisons, price_comparisons = with_notes(comparisons, notes), with_notes(price_comparisons, notes)
     machines = machines_of(inputs.machines)
     configurations = configurations_of(
         inputs.study, {row.configuration: original[row.trial] for row in trials}, machines
@@ -120,16 +133,20 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         gate=gate_of(trials, measurements, metrics),
         growth=growth_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, cells),
         ranks=ordered(
-            ranks_with_notes([*performance_ranks(statistics, comparisons, metrics), *priced.ranks], notes), RankRow
+            ranks_with_notes(_ranks([*boards, *priced], statistics, costs.rows, margin_percent), notes), RankRow
         ),
         judged_again=inputs.judged_again,
         steal=steal_rows(trials),
         delivered=delivered,
+        best=questions.best,
+        contrasts=questions.contrasts,
         costs=costs.rows,
         cost_lines=costs.lines,
         transfers=transfers,
-        price_performance=priced.rows,
-        price_comparisons=priced_comparisons,
+        price_performance=ordered(
+            price_performance_of(boards, priced, statistics, costs.rows, months_of(transfers)), PricePerformance
+        ),
+        price_comparisons=price_comparisons,
         imported=inputs.source is not None,
         metrics=metrics,
         margin_percent=margin_percent,
@@ -167,8 +184,11 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         cost_lines=costs.lines,
         network=network,
         transfers=transfers,
-        price_performance=priced.rows,
-        price_comparisons=priced_comparisons,
+        price_performance=list(findings.price_performance),
+        price_comparisons=price_comparisons,
+        scopes=questions.scopes,
+        best=questions.best,
+        contrasts=questions.contrasts,
         claims=claims_as_delivered(claims(cells), claims, cells, disturbed),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
@@ -184,6 +204,75 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
     )
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """Everything that is asked of leaderboards, but ranks."""
+
+    scopes: dict[str, list[str]]
+    best: list[BestRow]
+    contrasts: list[ContrastRow]
+
+
+def _answers(study: Study, names: Mapping[str, str], boards: Sequence[Board], priced: Sequence[Board]) -> _Answers:
+    """Args: `names` maps a configuration as analysed to its name in the study."""
+    asked = {one.name: one for one in study.configurations}
+    configurations = {name: asked[original] for name, original in names.items() if original in asked}
+    margin_percent = study.equivalence_margin_percent
+    every = [*boards, *priced]
+
+    def scopes(members: tuple[str, ...]) -> list[Scope]:
+        return scopes_of({name: configurations[name] for name in members if name in configurations})
+
+    return _Answers(
+        scopes={scope.name: list(scope.members) for scope in scopes_of(configurations)},
+        best=ordered(best_of(every, scopes, margin_percent=margin_percent), BestRow),
+        contrasts=ordered(
+            contrasts_on(every, contrasts_of(configurations, study.contrasts), margin_percent=margin_percent),
+            ContrastRow,
+        ),
+    )
+
+
+def _pairs(
+    cells: Sequence[Cell], costs: Sequence[CostRow], disturbed: AbstractSet[str], inputs: StudyInputs
+) -> tuple[list[Comparison], list[PriceComparison]]:
+    """All pairs, as measured and per dollar; a verdict about disturbed trials holds only if the quiet ones agree."""
+    blocked, margin_percent = inputs.source is None, inputs.study.equivalence_margin_percent
+
+    def measured(cells: Sequence[Cell]) -> list[Comparison]:
+        return comparisons_of(with_rows(boards_of(cells, blocked=blocked)), Comparison, margin_percent=margin_percent)
+
+    def per_dollar(cells: Sequence[Cell], basis: str) -> list[PriceComparison]:
+        priced = with_rows(priced_boards(boards_of(cells, blocked=blocked), costs))
+        on_basis = [board for board in priced if board.basis == basis]
+        return comparisons_of(on_basis, partial(PriceComparison, basis=basis), margin_percent=margin_percent)
+
+    headline = [cell for cell in cells if cell.headline and not cell.per_cpu]
+    bases = sorted({cost.basis for cost in costs if cost.month_usd})
+    dollars: list[PriceComparison] = []
+    for basis in bases:
+        dollars += compared_as_delivered(headline, partial(per_dollar, basis=basis), disturbed)
+    return compared_as_delivered(cells, measured, disturbed), ordered(dollars, PriceComparison)
+
+
+def _ranks(
+    boards: Sequence[Board], statistics: Sequence[Statistic], costs: Sequence[CostRow], margin_percent: float
+) -> list[RankRow]:
+    medians: dict[tuple[str, str, bool], dict[str, float]] = defaultdict(dict)
+    for row in statistics:
+        medians[row.benchmark, row.metric, row.per_cpu][row.configuration] = row.median
+    months = {(row.configuration, row.basis): row.month_usd for row in costs if row.month_usd}
+    found: list[RankRow] = []
+    for board in boards:
+        if not board.headline:
+            continue
+        of_board = medians[board.benchmark, board.metric, board.view == "per CPU"]
+        if board.basis is not None:
+            of_board = {name: of_board[name] / months[name, board.basis] for name in board.members}
+        found += ranks_of(board, of_board, margin_percent=margin_percent)
+    return found
 
 
 def commands_of(trials: Sequence[TrialRow], commands: Mapping[str, Sequence[CommandRecord]]) -> list[CommandRow]:

@@ -29,6 +29,8 @@ class Cell:
     values: tuple[float, ...]
     members: tuple[tuple[str, ...], ...]
     """The trials behind each value: one, unless a value is a machine's median."""
+    blocks: tuple[int, ...]
+    """The block of each value; empty if values are medians of machines."""
     n_excluded: int
     counted: Counted = "trials"
     """What the values are of; see `units`."""
@@ -97,7 +99,9 @@ def _cell(
             f"{row.metric} of {trial.configuration} has values in {' and '.join(units)}, and units are not converted"
         )
     cpus = {trial.cpus for trial, _ in pairs}
-    valued = sorted((row.value / (trial.cpus or 1) if per_cpu else row.value, trial.trial) for trial, row in pairs)
+    valued = sorted(
+        (row.value / (trial.cpus or 1) if per_cpu else row.value, trial.trial, trial.block) for trial, row in pairs
+    )
     return Cell(
         configuration=trial.configuration,
         benchmark=trial.benchmark,
@@ -108,7 +112,8 @@ def _cell(
         per_cpu=per_cpu,
         headline=declaration is not None and declaration.headline,
         cpus=cpus.pop() if len(cpus) == 1 else None,
-        values=tuple(value for value, _ in valued),
-        members=tuple((name,) for _, name in valued),
+        values=tuple(value for value, *_ in valued),
+        members=tuple((name,) for _, name, _ in valued),
+        blocks=tuple(block for *_, block in valued),
         n_excluded=expected - len(valued),
     )

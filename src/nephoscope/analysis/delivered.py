@@ -57,14 +57,15 @@ def quiet_of(cell: Cell, disturbed: AbstractSet[str]) -> Cell | None:
 
     The median of a machine is quiet if all its trials are.
     """
-    kept = [(value, many) for value, many in zip(cell.values, cell.members, strict=True) if disturbed.isdisjoint(many)]
+    kept = [place for place, many in enumerate(cell.members) if disturbed.isdisjoint(many)]
     if not kept:
         return None
     dropped = len(cell.values) - len(kept)
     return replace(
         cell,
-        values=tuple(value for value, _ in kept),
-        members=tuple(many for _, many in kept),
+        values=tuple(cell.values[place] for place in kept),
+        members=tuple(cell.members[place] for place in kept),
+        blocks=tuple(cell.blocks[place] for place in kept) if cell.blocks else (),
         n_excluded=cell.n_excluded + dropped,
     )
 

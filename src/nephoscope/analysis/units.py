@@ -59,6 +59,7 @@ def units_of_cell(cell: Cell, machines: Mapping[str, str | None]) -> Cell:
         cell,
         values=tuple(value for value, _ in medians),
         members=tuple(trials for _, trials in medians),
+        blocks=(),
         counted="machines",
         machines=known,
     )

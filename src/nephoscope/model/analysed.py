@@ -9,6 +9,14 @@ from pydantic import Field
 
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.price_rows import (
+    CostLineRow,
+    CostRow,
+    PriceComparison,
+    PricePerformance,
+    TransferRow,
+)
+from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import Disturbance, Plan, SourceRecord
 from nephoscope.model.rows import (
     BenchmarkRow,
@@ -18,8 +26,6 @@ from nephoscope.model.rows import (
     CommandRow,
     Comparison,
     ConfigurationRow,
-    CostLineRow,
-    CostRow,
     ErrorRow,
     FamilyComparison,
     GateRow,
@@ -29,11 +35,8 @@ from nephoscope.model.rows import (
     MeasurementRow,
     NetworkRow,
     PassRow,
-    PriceComparison,
-    PricePerformance,
     RankRow,
     Statistic,
-    TransferRow,
     TrialRow,
     WanFloor,
 )
@@ -84,6 +87,9 @@ class AnalysedStudy(Frozen):
     transfers: list[TransferRow] = []
     price_performance: list[PricePerformance] = []
     price_comparisons: list[PriceComparison] = []
+    scopes: dict[str, list[str]] = Field(default={}, description="who competes with whom: 'cloud: aws' -> members")
+    best: list[BestRow] = []
+    contrasts: list[ContrastRow] = []
     claims: list[ClaimRow] = []
     price_date: str | None = Field(default=None, description="the day whose prices the costs use")
     configurations: list[ConfigurationRow] = []

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+Mask = NDArray[np.bool_]
 
 
 def sample(values: Sequence[float] | Floats, *, minimum: int = 1) -> Floats:

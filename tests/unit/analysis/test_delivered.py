@@ -1,14 +1,15 @@
 """As delivered and quiet: what a verdict needs, what is said of rejected trials, and how often steal is found."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
 from nephoscope.analysis.agreement import agree
 from nephoscope.analysis.analyse import analyse
-from nephoscope.analysis.cells import cells_of
-from nephoscope.analysis.comparisons import comparisons_of_cells
+from nephoscope.analysis.boards import boards_of
+from nephoscope.analysis.cells import Cell, cells_of
+from nephoscope.analysis.comparisons import comparisons_of
 from nephoscope.analysis.delivered import compared_as_delivered, disturbed_trials
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.records import VerdictKind
@@ -40,7 +41,8 @@ def with_stolen(found: Rows, of: str, after: int, *, rejected: bool) -> Rows:
 
 
 def studied(b: list[float], after: int, *, rejected: bool) -> AnalysedStudy:
-    return analyse(inputs(with_stolen(rows({"a": QUIET, "b": b}), "b", after, rejected=rejected)))
+    a = QUIET * 3 if len(b) == 3 * len(QUIET) else QUIET  # within blocks, only replicates of both are compared
+    return analyse(inputs(with_stolen(rows({"a": a, "b": b}), "b", after, rejected=rejected)))
 
 
 def plain(study: AnalysedStudy) -> Comparison:
@@ -98,7 +100,10 @@ def test_both_views_that_agree_give_the_verdict_as_delivered() -> None:
 def test_without_stolen_time_nothing_changes() -> None:
     trials, measurements = rows({"a": QUIET, "b": FASTER})
     cells = cells_of(trials, measurements, METRICS)
-    compare = partial(comparisons_of_cells, margin_percent=1.5)
+
+    def compare(cells: Sequence[Cell]) -> list[Comparison]:
+        return comparisons_of(boards_of(cells, blocked=True), Comparison, margin_percent=1.5)
+
     assert compared_as_delivered(cells, compare, disturbed_trials(trials)) == compare(cells)
     assert analyse(inputs((trials, measurements))).delivered == []
 

@@ -1,0 +1,253 @@
+"""Many configurations, one metric: who may be the best, which ranks are possible, what differs, what is a tie.
+
+Every question has its own error rate. All of them use the same fit: configurations within blocks, on logarithms, with a
+spread that is borrowed from all configurations as far as these agree.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import special  # type: ignore[import-untyped]
+
+from nephoscope.stats.moderation import Spreads, moderated
+from nephoscope.stats.samples import Floats, Indices, Mask
+from nephoscope.stats.studentized_range import critical_range
+from nephoscope.stats.two_way import TwoWayFit, two_way_fit
+
+MIN_VALUES = 2
+"""A configuration with fewer values takes part in no claim."""
+_SQRT_2 = np.sqrt(2.0)
+_NO_SPREAD = 1e-18
+"""Squares of logarithms below this are rounding errors."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A weighted sum of means of logarithms."""
+
+    estimate: float
+    error: float
+    """Standard error."""
+    freedom: float
+    p_value: float
+    """Two-sided, of no difference."""
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Bounds that cover the true value with this confidence, on logarithms."""
+        half = float(special.stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
+        return self.estimate - half, self.estimate + half
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """The fit of one metric over K configurations. Higher logarithms are better."""
+
+    logs: Floats
+    """Shape (K, B), NaN where there is no value."""
+    fit: TwoWayFit
+    spreads: Spreads
+
+    @classmethod
+    def of(cls, logs: Floats, *, blocked: bool) -> "Leaderboard":
+        """Fits the values.
+
+        Args:
+            logs: shape (K, B): logarithms of the values, negated if less is better; NaN where there is no value.
+            blocked: whether the columns are blocks, each measured at one time. If not, rows may be in any order.
+
+        Raises:
+            ValueError: not two dimensions, or infinite values.
+        """
+        fit = two_way_fit(logs, blocked=blocked)
+        paired = fit.blocked and int((fit.counts > 0).sum()) == 2
+        return cls(logs, fit, moderated(fit.squares, fit.freedom, paired=paired))
+
+    def shifted(self, offsets: Floats) -> "Leaderboard":
+        """The same values divided by a constant of each configuration: its CPUs, or the dollars of a month.
+
+        Args:
+            offsets: shape (K,), added to the logarithms. NaN takes a configuration out of all claims.
+        """
+        fit = replace(self.fit, means=self.fit.means + offsets)
+        return Leaderboard(self.logs + offsets[:, None], fit, self.spreads)
+
+    @cached_property
+    def decidable(self) -> Mask:
+        """Shape (K,), booleans: configurations with enough values for a claim."""
+        known = np.isfinite(self.spreads.variances) & np.isfinite(self.fit.means)
+        return np.asarray((self.fit.counts >= MIN_VALUES) & known)
+
+    @cached_property
+    def discrete(self) -> bool:
+        """True if most configurations have no spread at all: a metric in steps, for which the fit is no model."""
+        several = self.fit.counts >= MIN_VALUES
+        return bool(several.any() and np.mean(self.fit.squares[several] <= _NO_SPREAD) > 0.5)
+
+    @cached_property
+    def gaps(self) -> Floats:
+        """Shape (K, K): by how much the row's configuration is above the column's, on logarithms."""
+        return np.asarray(self.fit.means[:, None] - self.fit.means[None, :])
+
+    @cached_property
+    def errors(self) -> Floats:
+        """Shape (K, K): standard errors of the gaps."""
+        unscaled, variances = self.fit.unscaled, self.spreads.variances
+        own = np.diag(unscaled)[:, None] - unscaled
+        parts = own * variances[:, None]
+        return np.asarray(np.sqrt(np.maximum(parts + parts.T, 0)))
+
+    @cached_property
+    def freedom(self) -> Floats:
+        """Shape (K, K): degrees of freedom of the errors.
+
+        Within three or more configurations the smaller of the two: Welch's sum of both is too many for variances that
+        share what they borrowed. Two configurations without blocks share nothing.
+        """
+        each = self.spreads.freedom
+        least = np.minimum(each[:, None], each[None, :])
+        if self.fit.blocked or int((self.fit.counts > 0).sum()) > 2:
+            return np.asarray(least)
+        parts = (np.diag(self.fit.unscaled) * self.spreads.variances)[:, None] * np.ones_like(least)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            welch = (parts + parts.T) ** 2 / (parts**2 / each[:, None] + parts.T**2 / each[None, :])
+        return np.asarray(np.where(np.isfinite(welch), welch, least))
+
+    @cached_property
+    def distances(self) -> Floats:
+        """Shape (K, K): gaps in units of the studentised range; NaN where no claim is possible, 0 on the diagonal."""
+        usable = self.decidable[:, None] & self.decidable[None, :]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            distances = _SQRT_2 * self.gaps / self.errors
+        distances = np.where(np.isnan(distances), 0.0, distances)
+        return np.asarray(np.where(usable, distances, np.nan))
+
+
+def possible_best(board: Leaderboard, alpha: float, among: Indices | None = None) -> Indices:
+    """The configurations that may be the best: all others are surely worse than one of these.
+
+    A step-down test on the studentised range: everything that lies further below another than equal configurations
+    would lie apart is excluded; the rest is compared with the smaller range of fewer configurations, until nothing more
+    is excluded. No configuration that is the best, or equal to the best, is excluded in at least 1 - `alpha` of
+    studies; that is more than Hsu's comparison with the best promises, which keeps only one of several equal ones.
+
+    Args:
+        board: the fit.
+        alpha: error rate of this question, in (0, 1).
+        among: indices of the configurations it is about; all by default.
+
+    Returns:
+        Indices, in order. A configuration with too few values is never excluded.
+
+    Source: step-down of Newman and Keuls, with a spread that is moderated; docs/concepts/statistics.md has the
+    simulated error rates and powers.
+    """
+    kept = np.arange(board.logs.shape[0]) if among is None else np.sort(np.asarray(among))
+    while True:
+        claims = kept[board.decidable[kept]]
+        if claims.size < 2:
+            return kept
+        square = np.ix_(claims, claims)
+        critical = critical_range(claims.size, board.freedom[square], alpha)
+        excluded = claims[(board.distances[square] < -critical).any(axis=1)]
+        if excluded.size == 0:
+            return kept
+        kept = np.setdiff1d(kept, excluded)
+
+
+def possible_ranks(board: Leaderboard, alpha: float, among: Indices | None = None) -> tuple[Indices, Indices]:
+    """The first and the last rank of each configuration: all at once are right in 1 - `alpha` of studies.
+
+    Args:
+        board: the fit.
+        alpha: error rate for all ranks together.
+        among: as in `possible_best`.
+
+    Returns:
+        Two arrays in the order of `among`, ranks from 1.
+
+    Source: Mogstad, Romano, Shaikh & Wilhelm, Inference for ranks (2024), with simultaneous intervals of all
+    differences from Tukey's range.
+    """
+    names = np.arange(board.logs.shape[0]) if among is None else np.sort(np.asarray(among))
+    surely_above = differences(board, alpha, names)
+    return 1 + surely_above.sum(axis=0), names.size - surely_above.sum(axis=1)
+
+
+def differences(board: Leaderboard, alpha: float, among: Indices) -> Mask:
+    """Shape (k, k), booleans: the row's configuration is surely above the column's; one error rate for all pairs."""
+    k = among.size
+    claims = int(board.decidable[among].sum())
+    if claims < 2:
+        return np.zeros((k, k), dtype=bool)
+    square = np.ix_(among, among)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(board.distances[square] > critical_range(claims, board.freedom[square], alpha))
+
+
+def ties(board: Leaderboard, alpha: float, margin: float, among: Indices | None = None) -> Mask:
+    """Shape (k, k), booleans: pairs whose simultaneous interval lies within the equivalence margin.
+
+    Args:
+        board: the fit.
+        alpha: chance of even one false tie.
+        margin: share, above 0: 0.015 for a ratio of 1.015 at most.
+        among: as in `possible_best`.
+
+    Raises:
+        ValueError: a margin that is not above 0.
+    """
+    if margin <= 0:
+        raise ValueError(f"an equivalence margin must be above 0, not {margin}")
+    names = np.arange(board.logs.shape[0]) if among is None else np.sort(np.asarray(among))
+    claims = int(board.decidable[names].sum())
+    if claims < 2:
+        return np.zeros((names.size, names.size), dtype=bool)
+    square = np.ix_(names, names)
+    half = critical_range(claims, board.freedom[square], alpha) / _SQRT_2 * board.errors[square]
+    usable = ~np.isnan(board.distances[square]) & ~np.eye(names.size, dtype=bool)
+    return np.asarray(usable & (np.abs(board.gaps[square]) + half <= np.log1p(margin)))
+
+
+def pair(board: Leaderboard, left: int, right: int) -> Contrast | None:
+    """Left minus right, as one comparison on its own; None if either has too few values."""
+    if not (board.decidable[left] and board.decidable[right]):
+        return None
+    return _contrast(
+        float(board.gaps[left, right]), float(board.errors[left, right]), float(board.freedom[left, right])
+    )
+
+
+def contrast(board: Leaderboard, pairs: list[tuple[int, int]]) -> Contrast | None:
+    """The mean over pairs of (first minus second): one question about what tells the firsts from the seconds.
+
+    Args:
+        board: the fit.
+        pairs: indices; those with too few values on either side are left out.
+
+    Returns:
+        None if no pair is left.
+    """
+    usable = [(a, b) for a, b in pairs if board.decidable[a] and board.decidable[b]]
+    if not usable:
+        return None
+    if len(usable) == 1:
+        return pair(board, *usable[0])
+    weights = np.zeros(board.logs.shape[0])
+    for first, second in usable:
+        weights[first] += 1 / len(usable)
+        weights[second] -= 1 / len(usable)
+    involved = np.flatnonzero(weights)
+    inner = board.fit.unscaled[np.ix_(involved, involved)]
+    parts = weights[involved] * (inner @ weights[involved]) * board.spreads.variances[involved]
+    each = board.spreads.freedom[involved]
+    variance = float(parts.sum())
+    welch = variance**2 / float((parts**2 / each).sum()) if variance > 0 else float(each.min())
+    estimate = float(weights[involved] @ board.fit.means[involved])
+    return _contrast(estimate, float(np.sqrt(max(variance, 0.0))), min(welch, board.spreads.total))
+
+
+def _contrast(estimate: float, error: float, freedom: float) -> Contrast:
+    if error == 0:
+        return Contrast(estimate, 0.0, freedom, 1.0 if estimate == 0 else 0.0)
+    return Contrast(estimate, error, freedom, 2 * float(special.stdtr(freedom, -abs(estimate) / error)))
