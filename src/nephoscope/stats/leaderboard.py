@@ -204,7 +204,8 @@ def ties(board: Leaderboard, alpha: float, margin: float, among: Indices | None 
     if claims < 2:
         return np.zeros((names.size, names.size), dtype=bool)
     square = np.ix_(names, names)
-    half = critical_range(claims, board.freedom[square], alpha) / _SQRT_2 * board.errors[square]
+    with np.errstate(invalid="ignore"):
+        half = critical_range(claims, board.freedom[square], alpha) / _SQRT_2 * board.errors[square]
     usable = ~np.isnan(board.distances[square]) & ~np.eye(names.size, dtype=bool)
     return np.asarray(usable & (np.abs(board.gaps[square]) + half <= np.log1p(margin)))
 

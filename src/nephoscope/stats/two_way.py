@@ -49,7 +49,7 @@ def two_way_fit(logs: Floats, *, blocked: bool) -> TwoWayFit:
     measured, used = present.any(axis=1), present.any(axis=0)
     inside = present[np.ix_(measured, used)].astype(np.float64)
     values = np.nan_to_num(logs[np.ix_(measured, used)])
-    with_blocks = blocked and _connected(inside)
+    with_blocks = blocked and inside.size > 0 and _connected(inside)
     means, unscaled, residuals, leverage = _within_blocks(values, inside) if with_blocks else _plain(values, inside)
     k, b = logs.shape
     places = np.flatnonzero(measured)
