@@ -12,8 +12,9 @@ from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.stats.samples import Floats
 
-CAUTION = 0.9
-"""Confidence that variances differ at most as much as is assumed: their agreement is not overstated."""
+CAUTION = 0.95
+"""Confidence that variances differ at most as much as is assumed: their agreement is not overstated. With 0.9, one
+configuration of a hundred that spreads three times as much as the others excluded a best one in 6 % of studies."""
 MIN_POOLED = 3
 """With fewer configurations nothing says whether spreads agree: two share one variance within blocks, else none."""
 _MAX_PRIOR = 1e6

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats  # type: ignore[import-untyped]
 
+from bench.leaderboards import LIMIT_S, cpu_s
 from nephoscope.stats.leaderboard import (
     Contrast,
     Leaderboard,
@@ -102,19 +103,23 @@ def test_the_step_down_excludes_what_a_single_step_keeps() -> None:
 
 
 def test_a_contrast_by_hand() -> None:
-    logs = even_noise(4) + np.array([[1.0], [0.0], [1.5], [0.3]])
-    board = Leaderboard.of(logs, blocked=True)
-    assert np.isinf(board.spreads.borrowed)
-    weights = np.array([0.5, -0.5, 0.5, -0.5])
-    residuals = logs - logs.mean(axis=1, keepdims=True) - logs.mean(axis=0) + logs.mean()
-    variance = (residuals**2).sum() / 15
-    found = known(contrast(board, [(0, 1), (2, 3)]))
-    assert found.estimate == pytest.approx(weights @ logs.mean(axis=1))
-    assert found.error == pytest.approx(math.sqrt(variance * (weights**2).sum() / 6))
-    assert found.freedom == 15
-    assert found.p_value == pytest.approx(2 * scipy_stats.t.sf(found.estimate / found.error, 15))
-    half = scipy_stats.t.ppf(0.975, 15) * found.error
+    logs = np.random.default_rng(5).standard_normal((4, 6)) * np.array([[1.0], [2.0], [0.5], [1.0]])
+    found = known(contrast(Leaderboard.of(logs, blocked=False), [(0, 1), (2, 3)]))
+    parts = logs.var(axis=1, ddof=1) / 4 / 6
+    freedom = parts.sum() ** 2 / (parts**2 / 5).sum()
+    assert found.estimate == pytest.approx(np.array([0.5, -0.5, 0.5, -0.5]) @ logs.mean(axis=1))
+    assert found.error == pytest.approx(math.sqrt(parts.sum()))
+    assert found.freedom == pytest.approx(freedom)
+    assert found.p_value == pytest.approx(2 * scipy_stats.t.sf(abs(found.estimate) / found.error, freedom))
+    half = scipy_stats.t.ppf(0.975, freedom) * found.error
     assert found.interval(0.95) == pytest.approx((found.estimate - half, found.estimate + half))
+
+
+def test_a_contrast_of_one_noisy_configuration_is_as_wide_as_its_noise() -> None:
+    logs = even_noise(20) * np.where(np.arange(20) == 0, 5.0, 1.0)[:, None]
+    found = known(pair(Leaderboard.of(logs, blocked=False), 0, 1))
+    assert found.error == pytest.approx(math.sqrt((25 + 1) / 5))
+    assert found.freedom == pytest.approx(26**2 / (25**2 / 5 + 1 / 5))
 
 
 def test_a_configuration_on_both_sides_of_a_contrast_cancels() -> None:
@@ -253,3 +258,7 @@ def test_rows_without_values_take_part_in_no_claim_and_keep_every_rank() -> None
     assert answers(board) == [[1, 3], [3, 1, 2, 1], [4, 4, 3, 2]]
     empty = Leaderboard.of(np.full((3, 2), np.nan), blocked=True)
     assert answers(empty) == [[0, 1, 2], [1, 1, 1], [3, 3, 3]]
+
+
+def test_a_hundred_configurations_of_20_metrics_take_far_less_than_3_cpu_seconds() -> None:
+    assert cpu_s(100, 6) < LIMIT_S / 2

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special  # type: ignore[import-untyped]
 
-from nephoscope.stats.moderation import moderated
+from nephoscope.stats.moderation import CAUTION, moderated
 from nephoscope.stats.samples import Floats
 
 
@@ -43,7 +43,7 @@ def test_the_borrowed_freedom_solves_smyths_equation() -> None:
     freedom = np.full(40, 5.0)
     squares = squares_of(np.geomspace(0.5, 2, 40), 5, seed=5)
     found = moderated(squares, freedom, paired=False)
-    scatter = np.log(squares).var(ddof=1) * 39 / special.chdtri(39, 0.9)
+    scatter = np.log(squares).var(ddof=1) * 39 / special.chdtri(39, CAUTION)
     assert special.polygamma(1, found.borrowed / 2) == pytest.approx(scatter - special.polygamma(1, 2.5))
 
 
