@@ -2,15 +2,20 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
+from nephoscope.analysis.best import best_of
+from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.bounds import bounds_of
 from nephoscope.analysis.cells import Metrics, cells_of
 from nephoscope.analysis.claims import claims_of
-from nephoscope.analysis.comparisons import comparisons_of_cells
+from nephoscope.analysis.comparisons import comparisons_of, with_rows
 from nephoscope.analysis.configurations import configurations_of
+from nephoscope.analysis.contrasts import contrasts_on
 from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.families import families_of
 from nephoscope.analysis.gate import gate_of
@@ -18,8 +23,8 @@ from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
 from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.passes import passes_of
-from nephoscope.analysis.price_performance import price_performance_of
-from nephoscope.analysis.ranks import performance_ranks
+from nephoscope.analysis.price_performance import price_performance_of, priced_boards
+from nephoscope.analysis.ranks import ranks_of
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
 from nephoscope.analysis.transfers import months_of, transfers_of
@@ -27,12 +32,28 @@ from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.model.analysed import AnalysedStudy, Levels
+from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
-from nephoscope.model.rows import CheckRow, CommandRow, ErrorRow, MeasurementRow, NetworkRow, RankRow, TrialRow
+from nephoscope.model.rows import (
+    CheckRow,
+    CommandRow,
+    Comparison,
+    CostRow,
+    ErrorRow,
+    MeasurementRow,
+    NetworkRow,
+    PriceComparison,
+    PricePerformance,
+    RankRow,
+    Statistic,
+    TrialRow,
+)
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
+from nephoscope.study.contrasts import contrasts_of
 from nephoscope.study.model import Study
+from nephoscope.study.scopes import Scope, scopes_of
 
 Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)
 """Rows that name a trial and its configuration."""
@@ -59,7 +80,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     costs = costs_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, inputs.book, day)
     cells = cells_of(trials, measurements, metrics)
     statistics = statistics_of_cells(cells)
-    comparisons = comparisons_of_cells(cells, margin_percent=margin_percent)
+    boards = boards_of(cells, blocked=inputs.source is None)
     network = ordered([_renamed(row, names) for row in inputs.network], NetworkRow)
     transfers = transfers_of(
         inputs.study,
@@ -69,9 +90,8 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         inputs.book,
         day,
     )
-    priced = price_performance_of(
-        cells, statistics, comparisons, costs.rows, months_of(transfers), margin_percent=margin_percent
-    )
+    priced = priced_boards(boards, costs.rows)
+    questions = _answers(inputs.study, {row.configuration: original[row.trial] for row in trials}, boards, priced)
     machines = machines_of(inputs.machines)
     configurations = configurations_of(
         inputs.study, {row.configuration: original[row.trial] for row in trials}, machines
@@ -80,18 +100,22 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         trials=trials,
         measurements=measurements,
         statistics=statistics,
-        comparisons=comparisons,
+        comparisons=questions.comparisons,
         machines=machines,
         configurations=configurations,
         family_comparisons=families_of(configurations, statistics, metrics, margin_percent=margin_percent),
         gate=gate_of(trials, measurements, metrics),
         growth=growth_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, cells),
-        ranks=ordered([*performance_ranks(statistics, comparisons, metrics), *priced.ranks], RankRow),
+        ranks=ordered(_ranks([*boards, *priced], statistics, costs.rows, margin_percent), RankRow),
+        best=questions.best,
+        contrasts=questions.contrasts,
         costs=costs.rows,
         cost_lines=costs.lines,
         transfers=transfers,
-        price_performance=priced.rows,
-        price_comparisons=priced.comparisons,
+        price_performance=ordered(
+            price_performance_of(boards, priced, statistics, costs.rows, months_of(transfers)), PricePerformance
+        ),
+        price_comparisons=questions.price_comparisons,
         imported=inputs.source is not None,
         metrics=metrics,
         margin_percent=margin_percent,
@@ -129,8 +153,11 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         cost_lines=costs.lines,
         network=network,
         transfers=transfers,
-        price_performance=priced.rows,
-        price_comparisons=priced.comparisons,
+        price_performance=list(findings.price_performance),
+        price_comparisons=questions.price_comparisons,
+        scopes=questions.scopes,
+        best=questions.best,
+        contrasts=questions.contrasts,
         claims=claims_of(inputs.claims, configurations, cells, costs.rows, margin_percent=margin_percent),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
@@ -143,6 +170,70 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
     )
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """Everything that is asked of leaderboards, but ranks."""
+
+    scopes: dict[str, list[str]]
+    best: list[BestRow]
+    contrasts: list[ContrastRow]
+    comparisons: list[Comparison]
+    price_comparisons: list[PriceComparison]
+
+
+def _answers(study: Study, names: Mapping[str, str], boards: Sequence[Board], priced: Sequence[Board]) -> _Answers:
+    """Args: `names` maps a configuration as analysed to its name in the study."""
+    asked = {one.name: one for one in study.configurations}
+    configurations = {name: asked[original] for name, original in names.items() if original in asked}
+    margin_percent = study.equivalence_margin_percent
+    every = [*boards, *priced]
+
+    def scopes(members: tuple[str, ...]) -> list[Scope]:
+        return scopes_of({name: configurations[name] for name in members if name in configurations})
+
+    shown = with_rows(every)
+    return _Answers(
+        scopes={scope.name: list(scope.members) for scope in scopes_of(configurations)},
+        best=ordered(best_of(every, scopes, margin_percent=margin_percent), BestRow),
+        contrasts=ordered(
+            contrasts_on(every, contrasts_of(configurations, study.contrasts), margin_percent=margin_percent),
+            ContrastRow,
+        ),
+        comparisons=comparisons_of(
+            [board for board in shown if board.basis is None], Comparison, margin_percent=margin_percent
+        ),
+        price_comparisons=ordered(
+            [
+                row
+                for board in shown
+                if board.basis is not None
+                for row in comparisons_of(
+                    [board], partial(PriceComparison, basis=board.basis), margin_percent=margin_percent
+                )
+            ],
+            PriceComparison,
+        ),
+    )
+
+
+def _ranks(
+    boards: Sequence[Board], statistics: Sequence[Statistic], costs: Sequence[CostRow], margin_percent: float
+) -> list[RankRow]:
+    medians: dict[tuple[str, str, bool], dict[str, float]] = defaultdict(dict)
+    for row in statistics:
+        medians[row.benchmark, row.metric, row.per_cpu][row.configuration] = row.median
+    months = {(row.configuration, row.basis): row.month_usd for row in costs if row.month_usd}
+    found: list[RankRow] = []
+    for board in boards:
+        if not board.headline:
+            continue
+        of_board = medians[board.benchmark, board.metric, board.view == "per CPU"]
+        if board.basis is not None:
+            of_board = {name: of_board[name] / months[name, board.basis] for name in board.members}
+        found += ranks_of(board, of_board, margin_percent=margin_percent)
+    return found
 
 
 def commands_of(trials: Sequence[TrialRow], commands: Mapping[str, Sequence[CommandRecord]]) -> list[CommandRow]:

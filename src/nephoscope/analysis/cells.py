@@ -28,6 +28,8 @@ class Cell:
     """CPUs of every trial of the cell; None when unknown or not the same."""
     values: tuple[float, ...]
     trials: tuple[str, ...]
+    blocks: tuple[int, ...]
+    """The block of each value."""
     n_excluded: int
 
 
@@ -87,7 +89,9 @@ def _cell(
             f"{row.metric} of {trial.configuration} has values in {' and '.join(units)}, and units are not converted"
         )
     cpus = {trial.cpus for trial, _ in pairs}
-    valued = sorted((row.value / (trial.cpus or 1) if per_cpu else row.value, trial.trial) for trial, row in pairs)
+    valued = sorted(
+        (row.value / (trial.cpus or 1) if per_cpu else row.value, trial.trial, trial.block) for trial, row in pairs
+    )
     return Cell(
         configuration=trial.configuration,
         benchmark=trial.benchmark,
@@ -98,7 +102,8 @@ def _cell(
         per_cpu=per_cpu,
         headline=declaration is not None and declaration.headline,
         cpus=cpus.pop() if len(cpus) == 1 else None,
-        values=tuple(value for value, _ in valued),
-        trials=tuple(name for _, name in valued),
+        values=tuple(value for value, *_ in valued),
+        trials=tuple(name for _, name, _ in valued),
+        blocks=tuple(block for *_, block in valued),
         n_excluded=expected - len(valued),
     )

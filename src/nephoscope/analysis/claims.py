@@ -13,7 +13,7 @@ from statistics import median
 
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.families import matched_words
-from nephoscope.analysis.ranks import View
+from nephoscope.model.questions import View
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import ClaimRow, ConfigurationRow, CostRow
 from nephoscope.model.subjects import Subject

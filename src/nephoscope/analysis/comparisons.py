@@ -1,62 +1,93 @@
-"""Every pair of configurations within one benchmark and metric, with a verdict that survives many comparisons."""
+"""Every pair of configurations within one leaderboard: exploratory, so that no sentence rests on it alone.
 
+The best of a leaderboard, ranks and contrasts are questions with error rates of their own. Pairs are evidence: at most
+5 % of those that are called better or worse in a leaderboard are expected to be wrong.
+"""
+
+import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from nephoscope.analysis.cells import Cell
+import numpy as np
+from scipy import special  # type: ignore[import-untyped]
+
+from nephoscope.analysis.boards import Board
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Comparison, ComparisonVerdict
 from nephoscope.stats.decide import (
     ALPHA,
+    POWER,
     Relation,
     benjamini_hochberg,
-    holm,
     minimum_detectable_share,
     pooled_log_deviation,
     relation,
     replicates_to_decide,
 )
-from nephoscope.stats.ratio import RatioEstimate, compare_with_each, interval_rank
+from nephoscope.stats.median import CONFIDENCE
+from nephoscope.stats.ratio import RatioInterval, compare_with_each
 from nephoscope.stats.samples import LogSample
 
 Row = TypeVar("Row", bound=Comparison)
 
 MAX_UNDECIDABLE = 24
-"""Up to this many configurations, pairs with too few replicates for any claim also get rows."""
-
-
+"""Up to this many configurations, pairs with too few values for any claim also get rows, and every undecided pair an
+estimate of how many replicates would decide it."""
 MAX_PAIRS = 20_000
-"""Pairs of all metrics together; with more, only headline metrics are compared, to limit the time this takes."""
+"""Pairs of all leaderboards together that get rows; with more, only those of headline metrics do."""
 
 
 @dataclass(frozen=True)
 class _Pair:
-    left: Cell
-    right: Cell
-    log_deviation: float | None
-    estimate: RatioEstimate
+    """What is known of two configurations, `left` as a multiple of `right`."""
+
+    left: int
+    right: int
+    ratio: float
+    interval: RatioInterval | None
+    p_value: float
+    deviation: float | None
+    """Standard deviation of a single value's logarithm."""
+    detectable: float | None
 
 
-def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha: float = ALPHA) -> list[Comparison]:
-    """Compares all pairs of configurations, metric by metric, plain and per CPU.
+def with_rows(boards: Sequence[Board]) -> list[Board]:
+    """The leaderboards whose pairs get rows: all of them, or with too many pairs as many headline metrics as fit.
 
-    Corrections for many comparisons, in four families that answer four questions: the headline metrics by Holm (not
-    one false claim, at 95 %), once plain and once per CPU; all other metrics by Benjamini-Hochberg (at most 5 % of the
-    claims false), again plain and per CPU. A pair with too few replicates for any claim (its smallest possible p-value
-    is above alpha) makes none and is in no family, so it takes no power from the others (Tarone 1990).
+    Those as measured come before those per CPU and per dollar.
+    """
+    sizes = {id(board): math.comb(len(board.members), 2) for board in boards}
+    everything = sum(sizes.values()) <= MAX_PAIRS
+    room, chosen = MAX_PAIRS, set()
+    for board in sorted(boards, key=lambda board: board.view != "plain"):
+        if (everything or board.headline) and sizes[id(board)] <= room:
+            room -= sizes[id(board)]
+            chosen.add(id(board))
+    return [board for board in boards if id(board) in chosen]
 
-    On a leaderboard of more than 24 configurations, only pairs with enough replicates for a claim are compared:
-    thousands of rows that all say "one replicate each" would be useless. A pair without a row is undecided. In a study
-    with more than 20,000 pairs, only headline metrics are compared: the others have only medians and intervals.
 
-    A metric with a zero or negative value in either configuration is not compared: its ratio means nothing.
+def comparisons_of(
+    boards: Sequence[Board],
+    make: Callable[..., Row],
+    *,
+    margin_percent: float,
+    alpha: float = ALPHA,
+) -> list[Row]:
+    """Compares all pairs of configurations of each board.
+
+    For headline metrics, the spread is that of the leaderboard: within blocks, and borrowed from the other
+    configurations as far as they agree; corrected by Benjamini-Hochberg within each leaderboard. Metrics in steps are
+    compared by exact rank sums instead, and so are all other metrics, which have long tails and are corrected together.
+    A pair with too few values for any claim makes none and takes no power from the others (Tarone 1990); on a
+    leaderboard of more than 24 configurations it has no row.
 
     Args:
-        cells: the values of every configuration and metric, as `cells_of` groups them.
+        boards: see `with_rows`.
+        make: makes a row from its fields.
         margin_percent: the study's equivalence margin, above 0.
-        alpha: level of the claims of one family.
+        alpha: expected share of false claims among the claims of a leaderboard.
 
     Returns:
         Sorted by benchmark, metric, plain before per CPU, left, right; left is the first by name.
@@ -64,85 +95,103 @@ def comparisons_of_cells(cells: Sequence[Cell], *, margin_percent: float, alpha:
     Raises:
         ValueError: a margin that is not above 0.
     """
-    return compared(cells, Comparison, margin_percent=margin_percent, alpha=alpha)
-
-
-def compared(
-    cells: Sequence[Cell], make: Callable[..., Row], *, margin_percent: float, alpha: float = ALPHA
-) -> list[Row]:
-    """`comparisons_of_cells`, each row made by `make` from its fields."""
-    families: dict[tuple[bool, bool], list[_Pair]] = defaultdict(list)
-    boards: dict[tuple[str, str, bool], list[Cell]] = defaultdict(list)
-    for cell in cells:
-        if cell.values[0] > 0:
-            boards[cell.benchmark, cell.metric, cell.per_cpu].append(cell)
-    pairs_in_all = sum(len(board) * (len(board) - 1) // 2 for board in boards.values())
-    for board in boards.values():
-        if pairs_in_all > MAX_PAIRS and not board[0].headline:
-            continue
-        if len({cell.unit for cell in board}) > 1:
-            units = " and in ".join(sorted({cell.unit for cell in board}))
-            raise ValueError(f"{board[0].metric} has values in {units}, and units are not converted")
-        samples = [LogSample.of(cell.values) for cell in board]
-        for place, (left, x) in enumerate(zip(board, samples, strict=True)):
-            others = [
-                (right, y)
-                for right, y in zip(board[place + 1 :], samples[place + 1 :], strict=True)
-                if len(board) <= MAX_UNDECIDABLE or interval_rank(len(left.values), len(right.values), 1 - alpha)
-            ]
-            estimates = compare_with_each(x, [y for _, y in others], 1 - alpha)
-            families[left.headline, left.per_cpu] += [
-                _Pair(left, right, pooled_log_deviation(x, y), estimate)
-                for (right, y), estimate in zip(others, estimates, strict=True)
-            ]
+    families: dict[tuple[str, ...], list[tuple[Board, _Pair]]] = defaultdict(list)
+    for place, board in enumerate(boards):
+        by_values = board.headline and not board.fit.discrete
+        family = (str(place),) if board.headline else ("others", board.view)
+        families[family] += [(board, pair) for pair in (_by_values(board) if by_values else _by_ranks(board))]
     rows: list[Row] = []
-    for (headline, _), pairs in families.items():
-        adjust = holm if headline else benjamini_hochberg
-        claims = [pair for pair in pairs if pair.estimate.interval is not None]
-        adjusted = adjust([pair.estimate.p_value for pair in claims])
-        rows += [_row(make, pair, p, margin_percent, alpha) for pair, p in zip(claims, adjusted, strict=True)]
-        rows += [_row(make, pair, 1.0, margin_percent, alpha) for pair in pairs if pair.estimate.interval is None]
+    for found in families.values():
+        able = [(board, pair) for board, pair in found if pair.interval is not None]
+        adjusted = benjamini_hochberg([pair.p_value for _, pair in able])
+        rows += [
+            _row(make, board, pair, p, margin_percent, alpha) for (board, pair), p in zip(able, adjusted, strict=True)
+        ]
+        rows += [
+            _row(make, board, pair, 1.0, margin_percent, alpha)
+            for board, pair in found
+            if pair.interval is None and len(board.members) <= MAX_UNDECIDABLE
+        ]
     return sorted(rows, key=lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right))
 
 
-def _row(make: Callable[..., Row], pair: _Pair, p_adjusted: float, margin_percent: float, alpha: float) -> Row:
-    left, right, estimate = pair.left, pair.right, pair.estimate
-    interval, n_left, n_right = estimate.interval, len(left.values), len(right.values)
+def _by_values(board: Board) -> Iterator[_Pair]:
+    """All pairs at once: Student's t on differences of means, as `stats.leaderboard.pair` takes one."""
+    rows = board.rows_of(board.members)
+    upper = np.triu_indices(rows.size, 1)
+    left, right = rows[upper[0]], rows[upper[1]]
+    fit = board.fit
+    gaps, errors = fit.gaps[left, right], fit.errors[left, right]
+    known = fit.decidable[left] & fit.decidable[right]
+    freedom = np.where(known, fit.freedom[left, right], np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p_values = np.where(errors > 0, 2 * special.stdtr(freedom, -np.abs(gaps) / errors), (gaps == 0) * 1.0)
+    halves = special.stdtrit(freedom, (1 + CONFIDENCE) / 2) * errors
+    detectable = np.expm1((special.stdtrit(freedom, 1 - ALPHA / 2) + special.stdtrit(freedom, POWER)) * errors)
+    deviations = errors / np.sqrt(1 / fit.fit.counts[left] + 1 / fit.fit.counts[right])
+    ratios = np.exp(board.sign * gaps)
+    lows, highs = np.exp(board.sign * gaps - halves), np.exp(board.sign * gaps + halves)
+    columns: list[list[Any]] = [
+        one.tolist() for one in (left, right, ratios, lows, highs, p_values, deviations, detectable, known)
+    ]
+    for i, j, ratio, low, high, p_value, deviation, share, able in zip(*columns, strict=True):
+        if able:
+            yield _Pair(i, j, ratio, RatioInterval(low, high, CONFIDENCE), min(p_value, 1.0), deviation or None, share)
+        else:
+            yield _Pair(i, j, ratio, None, 1.0, None, None)
+
+
+def _by_ranks(board: Board) -> Iterator[_Pair]:
+    rows = board.rows_of(board.members).tolist()
+    samples = {row: LogSample.of(np.exp(board.sign * board.samples[row])) for row in rows}
+    for place, left in enumerate(rows):
+        others = rows[place + 1 :]
+        estimates = compare_with_each(samples[left], [samples[other] for other in others], CONFIDENCE)
+        for right, estimate in zip(others, estimates, strict=True):
+            deviation = pooled_log_deviation(samples[left], samples[right])
+            share = minimum_detectable_share(deviation, samples[left].logs.size, samples[right].logs.size)
+            yield _Pair(left, right, estimate.ratio, estimate.interval, estimate.p_value, deviation, share)
+
+
+def _row(
+    make: Callable[..., Row], board: Board, pair: _Pair, p_adjusted: float, margin_percent: float, alpha: float
+) -> Row:
+    interval = pair.interval
+    n_left, n_right = (int(board.fit.fit.counts[row]) for row in (pair.left, pair.right))
     margin = margin_percent / 100
-    verdict = _verdict(relation(interval, p_adjusted, equivalence_margin=margin, alpha=alpha), left.direction)
-    deviation = pair.log_deviation
-    detectable = minimum_detectable_share(deviation, n_left, n_right, alpha=alpha)
+    verdict = verdict_of(relation(interval, p_adjusted, equivalence_margin=margin, alpha=alpha), board.direction)
     more = None
-    if verdict is ComparisonVerdict.UNRESOLVED:
-        level = alpha if interval is None else alpha * estimate.p_value / p_adjusted
-        each = replicates_to_decide(estimate.ratio, deviation, equivalence_margin=margin, alpha=level)
+    if verdict is ComparisonVerdict.UNRESOLVED and len(board.members) <= MAX_UNDECIDABLE:
+        level = alpha if interval is None or p_adjusted == 0 else alpha * pair.p_value / p_adjusted
+        each = replicates_to_decide(pair.ratio, pair.deviation, equivalence_margin=margin, alpha=level)
         more = None if each is None else max(1, each - min(n_left, n_right))
     return make(
-        benchmark=left.benchmark,
-        subject=left.subject,
-        metric=left.metric,
-        unit=left.unit,
-        direction=left.direction,
-        per_cpu=left.per_cpu,
-        left=left.configuration,
-        right=right.configuration,
+        benchmark=board.benchmark,
+        subject=board.subject,
+        metric=board.metric,
+        unit=board.unit,
+        direction=board.direction,
+        per_cpu=board.view == "per CPU",
+        left=board.names[pair.left],
+        right=board.names[pair.right],
         n_left=n_left,
         n_right=n_right,
-        ratio=estimate.ratio,
+        ratio=pair.ratio,
         low=interval.low if interval else None,
         high=interval.high if interval else None,
         coverage=interval.coverage if interval else None,
-        p_value=estimate.p_value,
+        p_value=pair.p_value,
         p_adjusted=p_adjusted,
         verdict=verdict,
         margin_percent=margin_percent,
-        minimum_detectable_percent=None if detectable is None else 100 * detectable,
+        minimum_detectable_percent=None if pair.detectable is None else 100 * pair.detectable,
         more_replicates_needed=more,
-        trials=sorted({*left.trials, *right.trials}),
+        trials=sorted({*board.trials[pair.left], *board.trials[pair.right]}),
     )
 
 
-def _verdict(found: Relation, direction: Direction) -> ComparisonVerdict:
+def verdict_of(found: Relation, direction: Direction) -> ComparisonVerdict:
+    """A relation of values as a verdict on the left one: above is better only where higher is better."""
     if found in {"tie", "unresolved"}:
         return ComparisonVerdict(found)
     more_is_better = direction is Direction.HIGHER

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from nephoscope.analysis.cpu_designs import design_of, vendor_of
 from nephoscope.model.rows import ConfigurationRow, MachineRow
 from nephoscope.model.units import GIB
-from nephoscope.prices.offers import machine_name
+from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Study
 
 

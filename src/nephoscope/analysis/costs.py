@@ -7,8 +7,9 @@ from datetime import UTC, date, datetime
 from nephoscope.model.rows import CostLineRow, CostRow
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import METHODS, Bill, Line, Method, break_even_hours
-from nephoscope.prices.offers import STATED, BasisBill, Offer, bills_of, machine_name, offer_of
+from nephoscope.prices.offers import STATED, BasisBill, Offer, bills_of, offer_of
 from nephoscope.prices.rows import Basis, Price, Unit
+from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Study
 
 COMMITMENTS = frozenset({Basis.RESERVED_1Y, Basis.RESERVED_3Y, Basis.SAVINGS_PLAN_1Y, Basis.SAVINGS_PLAN_3Y})

@@ -1,24 +1,13 @@
-"""Headline metrics and cost: dollars per unit, verdicts and ranks per dollar, and the Pareto front."""
+"""Headline metrics and cost: leaderboards per dollar, dollars per unit, and the Pareto front."""
 
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 
-from nephoscope.analysis.cells import Cell
-from nephoscope.analysis.comparisons import compared
-from nephoscope.analysis.ranks import ranks_of
+from nephoscope.analysis.boards import Board, per_dollar
+from nephoscope.analysis.ranks import surely_better
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import (
-    Comparison,
-    ComparisonVerdict,
-    CostRow,
-    PriceComparison,
-    PricePerformance,
-    RankRow,
-    Statistic,
-)
+from nephoscope.model.rows import CostRow, PricePerformance, Statistic
 from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from nephoscope.prices.cost import discount_to_reach
 
@@ -26,106 +15,58 @@ _PER = {"/s": 1.0, "/min": SECONDS_PER_MINUTE}
 _NOT_OPERATIONS = frozenset({"B", "byte", "bytes", "bit"})
 
 
-@dataclass(frozen=True)
-class PricedBoards:
-    """All tables of performance per dollar."""
+def priced_boards(boards: Sequence[Board], costs: Sequence[CostRow]) -> list[Board]:
+    """One leaderboard per dollar for each headline metric where more is better, and each basis with a price.
 
-    rows: list[PricePerformance]
-    comparisons: list[PriceComparison]
-    ranks: list[RankRow]
+    Per dollar means each value divided by the dollars of a month: a constant of its configuration.
+
+    Args:
+        boards: all; those per CPU are ignored.
+        costs: by configuration and basis.
+    """
+    months: dict[str, dict[str, float]] = defaultdict(dict)
+    for cost in costs:
+        if cost.month_usd:
+            months[cost.basis][cost.configuration] = cost.month_usd
+    found = [
+        per_dollar(board, months[basis], basis)
+        for basis in sorted(months)
+        for board in sorted(boards, key=lambda board: (board.benchmark, board.metric))
+        if board.headline and board.view == "plain" and board.direction is Direction.HIGHER
+    ]
+    return [board for board in found if board.members]
 
 
 def price_performance_of(
-    cells: Sequence[Cell],
+    boards: Sequence[Board],
+    priced: Sequence[Board],
     statistics: Sequence[Statistic],
-    comparisons: Sequence[Comparison],
     costs: Sequence[CostRow],
     transfers_usd: Mapping[tuple[str, str], float],
-    *,
-    margin_percent: float,
-) -> PricedBoards:
-    """One leaderboard for each headline metric where more is better, and each basis with a price.
-
-    Per dollar means each value divided by the dollars of a month: a constant of its configuration. Verdicts on it are
-    corrected together for each basis (Holm): each basis answers a question of its own.
+) -> list[PricePerformance]:
+    """What a unit costs, for every configuration of every leaderboard per dollar.
 
     Args:
-        cells: of all metrics; see `cells_of`.
-        statistics: the same as medians with intervals.
-        comparisons: by performance alone, for what is certainly behind the Pareto front.
+        boards: as measured, for what is certainly behind the Pareto front.
+        priced: see `priced_boards`.
+        statistics: medians with intervals.
         costs: by configuration and basis.
         transfers_usd: configuration and benchmark -> a month of transfer, where that is known.
-        margin_percent: the study's equivalence margin.
     """
-    boards: dict[tuple[str, str, str], dict[str, CostRow]] = defaultdict(dict)
-    headline = {
-        (cell.benchmark, cell.metric, cell.configuration): cell
-        for cell in cells
-        if cell.headline and not cell.per_cpu and cell.direction is Direction.HIGHER and cell.values[0] > 0
-    }
-    by_configuration: dict[str, list[CostRow]] = defaultdict(list)
-    for cost in costs:
-        if cost.month_usd:
-            by_configuration[cost.configuration].append(cost)
-    for benchmark, metric, name in headline:
-        for cost in by_configuration[name]:
-            boards[cost.basis, benchmark, metric][name] = cost
     known = {(row.benchmark, row.metric, row.configuration): row for row in statistics if not row.per_cpu}
-    winners = _winners(comparisons)
-    compared = _compared(headline, boards, margin_percent)
-    of_boards: dict[tuple[str, str, str], list[PriceComparison]] = defaultdict(list)
-    for pair in compared:
-        of_boards[pair.basis, pair.benchmark, pair.metric].append(pair)
+    by_key = {(cost.configuration, cost.basis): cost for cost in costs}
+    winners = {
+        (board.benchmark, board.metric): surely_better(board)
+        for board in boards
+        if board.headline and board.view == "plain"
+    }
     rows: list[PricePerformance] = []
-    ranks: list[RankRow] = []
-    for (basis, benchmark, metric), priced in sorted(boards.items()):
-        of_board = {name: known[benchmark, metric, name] for name in priced}
-        moved = {name: transfers_usd.get((name, benchmark)) for name in priced}
-        rows += _board(of_board, priced, winners[benchmark, metric], moved)
-        per_dollar = {name: row.median / (priced[name].month_usd or 1) for name, row in of_board.items()}
-        ranks += ranks_of(
-            per_dollar,
-            of_boards[basis, benchmark, metric],
-            Direction.HIGHER,
-            benchmark=benchmark,
-            subject=next(iter(of_board.values())).subject,
-            metric=metric,
-            view="per dollar",
-            basis=basis,
-        )
-    return PricedBoards(rows, compared, ranks)
-
-
-def _compared(
-    headline: Mapping[tuple[str, str, str], Cell],
-    boards: Mapping[tuple[str, str, str], Mapping[str, CostRow]],
-    margin_percent: float,
-) -> list[PriceComparison]:
-    of_basis: dict[str, list[Cell]] = defaultdict(list)
-    for (basis, benchmark, metric), priced in sorted(boards.items()):
-        for name, cost in sorted(priced.items()):
-            cell, month_usd = headline[benchmark, metric, name], cost.month_usd
-            if month_usd and len(cell.values) > 1:  # a single value makes no claim
-                per_dollar = tuple(value / month_usd for value in cell.values)
-                of_basis[basis].append(replace(cell, values=per_dollar, unit=f"{cell.unit} per USD/month"))
-    return [
-        row
-        for basis, many in of_basis.items()
-        for row in compared(many, partial(PriceComparison, basis=basis), margin_percent=margin_percent)
-    ]
-
-
-def _winners(comparisons: Sequence[Comparison]) -> dict[tuple[str, str], dict[str, set[str]]]:
-    """(benchmark, metric) -> configuration -> those that are certainly better."""
-    found: dict[tuple[str, str], dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for row in comparisons:
-        if row.per_cpu:
-            continue
-        if row.verdict is ComparisonVerdict.BETTER:
-            found[row.benchmark, row.metric][row.right].add(row.left)
-        elif row.verdict is ComparisonVerdict.WORSE:
-            found[row.benchmark, row.metric][row.left].add(row.right)
-    return found
+    for board in priced:
+        of_board = {name: known[board.benchmark, board.metric, name] for name in board.members}
+        basis_costs = {name: by_key[name, board.basis or ""] for name in board.members}
+        moved = {name: transfers_usd.get((name, board.benchmark)) for name in board.members}
+        rows += _board(of_board, basis_costs, winners[board.benchmark, board.metric], moved)
+    return rows
 
 
 def _board(

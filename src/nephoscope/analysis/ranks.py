@@ -1,100 +1,83 @@
-"""Ranks as intervals: 1 + (number certainly better) to number of all - (number certainly worse)."""
+"""Ranks as intervals, simultaneous within a leaderboard: 1 + (certainly better) to all - (certainly worse)."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Literal
 
-from nephoscope.analysis.cells import Metrics, declared
+import numpy as np
+
+from nephoscope.analysis.boards import Board
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import Comparison, ComparisonVerdict, RankRow, Statistic
-from nephoscope.model.subjects import Subject
-
-View = Literal["plain", "per CPU", "per dollar"]
-
-
-def performance_ranks(
-    statistics: Sequence[Statistic], comparisons: Sequence[Comparison], metrics: Metrics
-) -> list[RankRow]:
-    """The leaderboards of all headline metrics, plain and per CPU."""
-    headlines = {key for key, metric in declared(metrics).items() if metric.headline}
-    boards: dict[tuple[str, str, bool], list[Statistic]] = defaultdict(list)
-    for row in statistics:
-        if (row.benchmark, row.metric) in headlines:
-            boards[row.benchmark, row.metric, row.per_cpu].append(row)
-    pairs: dict[tuple[str, str, bool], list[Comparison]] = defaultdict(list)
-    for comparison in comparisons:
-        pairs[comparison.benchmark, comparison.metric, comparison.per_cpu].append(comparison)
-    found: list[RankRow] = []
-    for (benchmark, metric, per_cpu), board in boards.items():
-        found += ranks_of(
-            {row.configuration: row.median for row in board},
-            pairs[benchmark, metric, per_cpu],
-            board[0].direction,
-            benchmark=benchmark,
-            subject=board[0].subject,
-            metric=metric,
-            view="per CPU" if per_cpu else "plain",
-        )
-    return found
+from nephoscope.model.rows import RankRow
+from nephoscope.stats.decide import ALPHA
+from nephoscope.stats.leaderboard import differences, possible_ranks, ties
+from nephoscope.stats.rank_board import surely_above
+from nephoscope.stats.samples import Indices, Mask
 
 
 def ranks_of(
-    medians: Mapping[str, float],
-    comparisons: Sequence[Comparison],
-    direction: Direction,
-    *,
-    benchmark: str,
-    subject: Subject,
-    metric: str,
-    view: View,
-    basis: str | None = None,
+    board: Board, medians: Mapping[str, float], *, margin_percent: float, alpha: float = ALPHA
 ) -> list[RankRow]:
     """One row per configuration, best median first.
 
-    The comparisons are those of one leaderboard, corrected together. A pair without a comparison is undecided.
+    All ranks of a board are right at once in 1 - `alpha` of studies; and so are all ties.
 
     Args:
-        medians: by configuration.
-        comparisons: of these configurations; others are ignored.
-        direction: of the metric.
-        benchmark: written into every row, like all arguments below.
-        subject: of the benchmark.
-        metric: its name.
-        view: which leaderboard.
-        basis: of the prices, of the view per dollar.
+        board: the leaderboard.
+        medians: of every configuration that was measured, in the unit of the board. One that is in no row, as a value
+            has no logarithm, has a place by its median, and its rank is open.
+        margin_percent: the study's equivalence margin.
+        alpha: error rate of all ranks of this board together.
     """
-    better: dict[str, int] = defaultdict(int)
-    worse: dict[str, int] = defaultdict(int)
-    ties: dict[str, list[str]] = defaultdict(list)
-    for row in comparisons:
-        if row.left not in medians or row.right not in medians:
-            continue
-        for one, other in ((row.left, row.right), (row.right, row.left)):
-            if row.verdict is ComparisonVerdict.TIE:
-                ties[one].append(other)
-        if row.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}:
-            won = row.verdict is ComparisonVerdict.BETTER
-            winner, loser = (row.left, row.right) if won else (row.right, row.left)
-            better[loser] += 1
-            worse[winner] += 1
-    sign = -1 if direction is Direction.HIGHER else 1
+    rows = board.rows_of(board.members)
+    first, last, equal = _of_rows(board, rows, margin_percent / 100, alpha)
+    others = len([name for name in medians if name not in board.places or name not in board.members])
+    found = {
+        board.names[row]: (
+            int(first[place]),
+            int(last[place]) + others,
+            sorted(board.names[rows[other]] for other in np.flatnonzero(equal[place])),
+        )
+        for place, row in enumerate(rows)
+    }
+    sign = -1 if board.direction is Direction.HIGHER else 1
     order = sorted(medians, key=lambda name: (sign * medians[name], name))
     places: dict[float, int] = {}
     for place, name in enumerate(order, start=1):
         places.setdefault(medians[name], place)
     return [
         RankRow(
-            benchmark=benchmark,
-            subject=subject,
-            metric=metric,
-            view=view,
-            basis=basis,
+            benchmark=board.benchmark,
+            subject=board.subject,
+            metric=board.metric,
+            view=board.view,
+            basis=board.basis,
             configuration=name,
             place=places[medians[name]],
-            first=1 + better[name],
-            last=len(order) - worse[name],
+            first=found[name][0] if name in found else 1,
+            last=found[name][1] if name in found else len(order),
             of=len(order),
-            ties=sorted(ties[name]),
+            ties=found[name][2] if name in found else [],
         )
         for name in order
     ]
+
+
+def surely_better(board: Board, alpha: float = ALPHA) -> dict[str, set[str]]:
+    """Configuration -> those that are certainly better; one error rate for the whole board."""
+    rows = board.rows_of(board.members)
+    if board.fit.discrete:
+        above = surely_above([board.samples[row] for row in rows], alpha)
+    else:
+        above = differences(board.fit, alpha, rows)
+    return {
+        board.names[row]: {board.names[rows[other]] for other in np.flatnonzero(above[:, place])}
+        for place, row in enumerate(rows)
+    }
+
+
+def _of_rows(board: Board, rows: Indices, margin: float, alpha: float) -> tuple[Sequence[int], Sequence[int], Mask]:
+    if not board.fit.discrete:
+        first, last = possible_ranks(board.fit, alpha, rows)
+        return first.tolist(), last.tolist(), ties(board.fit, alpha, margin, rows)
+    above = surely_above([board.samples[row] for row in rows], alpha)
+    nothing = np.zeros((rows.size, rows.size), dtype=bool)
+    return (1 + above.sum(axis=0)).tolist(), (rows.size - above.sum(axis=1)).tolist(), nothing

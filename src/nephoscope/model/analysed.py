@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import Plan, SourceRecord
 from nephoscope.model.rows import (
     BenchmarkRow,
@@ -83,6 +84,9 @@ class AnalysedStudy(Frozen):
     transfers: list[TransferRow] = []
     price_performance: list[PricePerformance] = []
     price_comparisons: list[PriceComparison] = []
+    scopes: dict[str, list[str]] = Field(default={}, description="who competes with whom: 'cloud: aws' -> members")
+    best: list[BestRow] = []
+    contrasts: list[ContrastRow] = []
     claims: list[ClaimRow] = []
     price_date: str | None = Field(default=None, description="the day whose prices the costs use")
     configurations: list[ConfigurationRow] = []

@@ -1,6 +1,5 @@
 """What a configuration is sold as, and what a month of it costs under each basis."""
 
-import re
 from collections.abc import Sequence
 from datetime import date
 
@@ -27,37 +26,6 @@ ALL_MONTH = "used all month, by Google's documented tiers"
 _SELLS_LOCAL_SSDS = "gcp"
 _LOCAL_SSD, _LOCAL_SSD_GIB = "local SSD", 375.0
 """As the price book names it, and the only size there is of one."""
-
-_AZURE = re.compile(r"Standard_(?P<family>[A-Z]+)(?P<number>\d+)(?:-\d+)?(?P<rest>[a-z]*(?:_v(?P<version>\d+))?)")
-_AZURE_NUMBERS_VCPUS_SINCE = 3
-_AZURE_SECOND_VERSIONS = frozenset({"F", "L"})
-"""Families whose second version counts vCPUs already; older names count sizes: Standard_DS3_v2 has 4."""
-_AWS_SIZES = {"large": 2, "xlarge": 4}
-_AWS_MULTIPLE = re.compile(r"(\d+)xlarge")
-
-
-class MachineName(Frozen):
-    """What the name of a machine type says. None: it does not say it in a way known here."""
-
-    family: str | None
-    vcpus: int | None
-
-
-def machine_name(provider: str, machine_type: str) -> MachineName:
-    """'m6i' and 8 of 'm6i.2xlarge', 'n2-standard' and 8 of 'n2-standard-8', 'Ds_v5' and 8 of 'Standard_D8s_v5'."""
-    if provider == "aws":
-        family, _, size = machine_type.partition(".")
-        multiple = _AWS_MULTIPLE.fullmatch(size)
-        return MachineName(family=family, vcpus=4 * int(multiple[1]) if multiple else _AWS_SIZES.get(size))
-    if provider == "gcp":
-        family, _, size = machine_type.rpartition("-")
-        return MachineName(family=family or None, vcpus=int(size) if size.isdigit() and family else None)
-    found = _AZURE.fullmatch(machine_type) if provider == "azure" else None
-    if found is None:
-        return MachineName(family=None, vcpus=None)
-    version = int(found["version"] or 1) + (found["family"] in _AZURE_SECOND_VERSIONS)
-    says = version >= _AZURE_NUMBERS_VCPUS_SINCE
-    return MachineName(family=found["family"] + found["rest"], vcpus=int(found["number"]) if says else None)
 
 
 class Offer(Frozen):

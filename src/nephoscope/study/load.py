@@ -13,6 +13,7 @@ from pydantic_core import from_json
 from nephoscope.model.errors import StudyError
 from nephoscope.model.frozen import Frozen
 from nephoscope.study import rules
+from nephoscope.study.contrasts import without_pairs
 from nephoscope.study.explain import Problem, below, explain
 from nephoscope.study.known import KnownBenchmark
 from nephoscope.study.locate import Path, line_of, locate, show
@@ -63,9 +64,19 @@ def load_study(text: str, file_name: str, known: Mapping[str, KnownBenchmark]) -
     across = list(rules.across_keys(data, lines, known))
     told = {problem.path for problem in across}
     problems = across + [problem for problem in problems if problem.path not in told]
+    if not problems and study is not None:
+        study = with_places(study)
+        problems = [
+            Problem(
+                ("contrasts", place),
+                "no two configurations have these two values and are equal in everything else; check `key` and "
+                "`values`, or list the pairs in `left` and `right`",
+            )
+            for place in without_pairs(study)
+        ]
     if problems or study is None:
         raise StudyError("\n".join(_in_order(problems, file_name, lines)))
-    return with_places(study)
+    return study
 
 
 def _parse(text: str, file_name: str) -> dict[str, Any]:

@@ -296,6 +296,42 @@ class Costs(Frozen):
     )
 
 
+class DeclaredContrast(Frozen):
+    """One question about what several pairs of configurations differ in: either `left` and `right`, or `key`."""
+
+    name: str = Field(min_length=1, max_length=80, description="what differs, as the report calls it: 'shared buffers'")
+    left: list[str] | None = Field(
+        default=None, min_length=1, description="configurations, each compared with the one at its place in `right`"
+    )
+    right: list[str] | None = Field(default=None, min_length=1, description="as many configurations as `left`")
+    key: str | None = Field(
+        default=None,
+        min_length=1,
+        description="a key of [[configurations]], as 'database.settings.shared_buffers': compare all pairs that differ "
+        "in it only",
+    )
+    values: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="two values of `key`: the first is compared with the second"
+    )
+    labels: Annotated[list[str], Field(min_length=2, max_length=2)] | None = Field(
+        default=None, description="what to call the two sides; default: the values, else 'left' and 'right'"
+    )
+
+    @model_validator(mode="after")
+    def _is_one_of_both_kinds(self) -> "DeclaredContrast":
+        by_names, by_key = (self.left, self.right), (self.key, self.values)
+        if (None in by_names) == (None in by_key) or by_names.count(None) == 1 or by_key.count(None) == 1:
+            raise conflict("needs either `left` and `right`, or `key` and `values`")
+        if self.left is not None and self.right is not None and len(self.left) != len(self.right):
+            raise conflict(
+                f"`left` has {len(self.left)} configurations and `right` has {len(self.right)}: they are compared pair "
+                "by pair, so both need the same number"
+            )
+        if any(a == b for a, b in zip(self.left or [], self.right or [], strict=True)):
+            raise conflict("compares a configuration with itself; remove that pair")
+        return self
+
+
 class Study(Frozen):
     """A study file."""
 
@@ -327,6 +363,9 @@ class Study(Frozen):
     )
     configurations: list[Configuration] = Field(min_length=1, description="what to compare")
     benchmarks: list[BenchmarkEntry] = Field(min_length=1, description="how to measure it")
+    contrasts: list[DeclaredContrast] = Field(
+        default=[], description="questions about one thing, besides those that the configurations themselves hold"
+    )
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> "Study":

@@ -29,6 +29,7 @@ def across_keys(
     yield from _dates((), data)
     yield from _twice("configurations", data, lines)
     yield from _twice("benchmarks", data, lines)
+    yield from _twice("contrasts", data, lines)
     for index, entry in _tables(data, "benchmarks"):
         uses = entry.get("uses")
         if isinstance(uses, str) and uses not in known:
@@ -50,16 +51,15 @@ def across_keys(
 
 
 def _run_on(data: Mapping[str, Any]) -> Iterator[Problem]:
-    """A benchmark may only name configurations of this study."""
+    """A benchmark and a contrast may only name configurations of this study."""
     there = [str(configuration.get("name")) for _, configuration in _tables(data, "configurations")]
-    for index, entry in _tables(data, "benchmarks"):
-        named = entry.get("configurations", [])
-        for place, name in enumerate(named if isinstance(named, list) else []):
-            if isinstance(name, str) and name not in there:
-                near = nearest(name, there)
-                hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(there)}"
-                path = ("benchmarks", index, "configurations", place)
-                yield Problem(path, f"unknown configuration {shown(name)}; {hint}")
+    for table, key in (("benchmarks", "configurations"), ("contrasts", "left"), ("contrasts", "right")):
+        for index, entry in _tables(data, table):
+            for place, name in enumerate(_list(entry.get(key))):
+                if isinstance(name, str) and name not in there:
+                    near = nearest(name, there)
+                    hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(there)}"
+                    yield Problem((table, index, key, place), f"unknown configuration {shown(name)}; {hint}")
 
 
 def _newer_schema(data: Mapping[str, Any]) -> Iterator[Problem]:

@@ -132,6 +132,19 @@ parameters = { warehouses = 2, ramp_s = 5, duration_s = 20 }    # ramp_s: under 
 [[benchmarks]]
 uses = "point-select"
 parameters = { rows = 100_000, ramp_s = 2, duration_s = 10 }
+
+
+# ---- What to ask besides which one is best: one [[contrasts]] for each question about one thing ----
+#
+# Questions about pairs that differ in one key only are found without it. For others: name, and either left and right
+# (as many configurations each, compared pair by pair), or key and values (all pairs that differ in this key only);
+# labels names the two sides.
+#
+#     [[contrasts]]
+#     name = "CPUs"
+#     left = ["all-cpus"]
+#     right = ["one-cpu"]
+#     labels = ["all CPUs", "one CPU"]
 """
 
 

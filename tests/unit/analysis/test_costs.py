@@ -13,8 +13,9 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.cost import discount_to_reach
-from nephoscope.prices.offers import machine_name, offer_of
+from nephoscope.prices.offers import offer_of
 from nephoscope.prices.rows import Basis, Kind, Price, Unit
+from nephoscope.study.machine_names import machine_name
 from nephoscope.study.model import Configuration, Study
 from tests.unit.analysis.study_builder import inputs, observed, rows
 

@@ -1,0 +1,147 @@
+"""Leaderboards: the values of one metric on all configurations, as the statistics of many configurations take them."""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from nephoscope.analysis.cells import Cell
+from nephoscope.model.questions import Method, View
+from nephoscope.model.records import Direction
+from nephoscope.model.subjects import Subject
+from nephoscope.stats.leaderboard import Leaderboard
+from nephoscope.stats.samples import Floats, Indices
+
+NO_LOGARITHM = "has values that are not above 0"
+NO_PRICE = "has no price"
+
+
+@dataclass(frozen=True)
+class Board:
+    """One metric, one view. Configurations are rows of the fit, in the order of their names."""
+
+    benchmark: str
+    subject: Subject
+    metric: str
+    unit: str
+    direction: Direction
+    headline: bool
+    view: View
+    basis: str | None
+    names: tuple[str, ...]
+    """Of the rows of the fit."""
+    members: tuple[str, ...]
+    """Those that compete; others have no price on this basis, but their spread is known."""
+    trials: tuple[tuple[str, ...], ...]
+    """Of each configuration."""
+    left_out: tuple[str, ...]
+    """'configuration: reason' for those that were measured but do not compete."""
+    fit: Leaderboard
+    """On logarithms, negated if less is better: higher is better."""
+
+    @property
+    def sign(self) -> int:
+        """1 if higher values are better, else -1."""
+        return 1 if self.direction is Direction.HIGHER else -1
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Configuration -> its row."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
+    def samples(self) -> tuple[Floats, ...]:
+        """Logarithms of each configuration, higher is better, without holes."""
+        return tuple(row[~np.isnan(row)] for row in self.fit.logs)
+
+    @property
+    def method(self) -> Method:
+        """How this board's questions are answered."""
+        if not self.fit.decidable.any():
+            return "none"
+        if self.fit.discrete:
+            return "rank sums"
+        return "within blocks" if self.fit.fit.blocked else "without blocks"
+
+    def rows_of(self, names: Sequence[str]) -> Indices:
+        """Rows of those of the names that compete, in the order of rows."""
+        competing = {*self.members} & {*names}
+        return np.array([place for place, name in enumerate(self.names) if name in competing], dtype=np.intp)
+
+
+def boards_of(cells: Sequence[Cell], *, blocked: bool) -> list[Board]:
+    """One board for each benchmark, metric and view, plain and per CPU, in the order of the cells.
+
+    A configuration with a zero or negative value is in no row, as its logarithm does not exist. Blocks are ignored
+    where one of them holds a configuration twice.
+
+    Args:
+        cells: as `cells_of` groups them.
+        blocked: whether blocks were measured in random order, each at one time: true for studies that nephoscope ran.
+
+    Raises:
+        ValueError: a metric with values in two units.
+    """
+    grouped: dict[tuple[str, str, bool], list[Cell]] = defaultdict(list)
+    for cell in cells:
+        grouped[cell.benchmark, cell.metric, cell.per_cpu].append(cell)
+    ordered = (sorted(many, key=lambda cell: cell.configuration) for many in grouped.values())
+    return [_board(many, blocked=blocked) for many in ordered if any(cell.values[0] > 0 for cell in many)]
+
+
+def per_dollar(board: Board, months_usd: Mapping[str, float], basis: str) -> Board:
+    """The plain board divided by the dollars of a month: a constant of each configuration.
+
+    Configurations without a price on this basis do not compete.
+    """
+    offsets = [-math.log(months_usd[name]) if name in months_usd else math.nan for name in board.names]
+    return replace(
+        board,
+        view="per dollar",
+        basis=basis,
+        unit=f"{board.unit} per USD/month",
+        members=tuple(name for name in board.members if name in months_usd),
+        left_out=(*board.left_out, *(f"{name}: {NO_PRICE}" for name in board.members if name not in months_usd)),
+        fit=board.fit.shifted(np.array(offsets)),
+    )
+
+
+def _board(cells: Sequence[Cell], *, blocked: bool) -> Board:
+    first = cells[0]
+    if len({cell.unit for cell in cells}) > 1:
+        units = " and in ".join(sorted({cell.unit for cell in cells}))
+        raise ValueError(f"{first.metric} has values in {units}, and units are not converted")
+    usable = [cell for cell in cells if cell.values[0] > 0]
+    names = tuple(cell.configuration for cell in usable)
+    return Board(
+        benchmark=first.benchmark,
+        subject=first.subject,
+        metric=first.metric,
+        unit=first.unit,
+        direction=first.direction,
+        headline=first.headline,
+        view="per CPU" if first.per_cpu else "plain",
+        basis=None,
+        names=names,
+        members=names,
+        trials=tuple(cell.trials for cell in usable),
+        left_out=tuple(f"{cell.configuration}: {NO_LOGARITHM}" for cell in cells if cell.values[0] <= 0),
+        fit=_fit(usable, 1 if first.direction is Direction.HIGHER else -1, blocked=blocked),
+    )
+
+
+def _fit(cells: Sequence[Cell], sign: int, *, blocked: bool) -> Leaderboard:
+    in_blocks = blocked and all(len({*cell.blocks}) == len(cell.values) for cell in cells)
+    if in_blocks:
+        columns = {block: place for place, block in enumerate(sorted({b for cell in cells for b in cell.blocks}))}
+        width = len(columns)
+    else:
+        width = max((len(cell.values) for cell in cells), default=0)
+    logs = np.full((len(cells), width), np.nan)
+    for row, cell in enumerate(cells):
+        for place, (value, block) in enumerate(zip(cell.values, cell.blocks, strict=True)):
+            logs[row, columns[block] if in_blocks else place] = sign * math.log(value)
+    return Leaderboard.of(logs, blocked=in_blocks)

@@ -1,0 +1,105 @@
+"""Contrasts: what one thing changes, as one question over all pairs of configurations that differ in it only."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import special  # type: ignore[import-untyped]
+
+from nephoscope.analysis.boards import Board
+from nephoscope.analysis.comparisons import verdict_of
+from nephoscope.model.questions import ContrastRow
+from nephoscope.stats.blocked import compare_in_blocks
+from nephoscope.stats.decide import ALPHA, POWER, relation
+from nephoscope.stats.leaderboard import contrast
+from nephoscope.stats.median import CONFIDENCE
+from nephoscope.stats.ratio import RatioInterval
+from nephoscope.study.contrasts import Question
+
+Pair = tuple[int, int]
+
+
+def contrasts_on(
+    boards: Sequence[Board], questions: Sequence[Question], *, margin_percent: float, alpha: float = ALPHA
+) -> list[ContrastRow]:
+    """A row for each headline metric, view and question that at least one pair of configurations can answer.
+
+    Args:
+        boards: plain, per CPU and per dollar.
+        questions: see `study.contrasts.contrasts_of`.
+        margin_percent: the study's equivalence margin.
+        alpha: the chance of a false "better" or "worse", for each row.
+    """
+    rows = []
+    for board in boards:
+        if not board.headline or not board.fit.decidable.any():
+            continue
+        for question in questions:
+            row = _row(board, question, margin_percent, alpha)
+            if row is not None:
+                rows.append(row)
+    return rows
+
+
+def _row(board: Board, question: Question, margin_percent: float, alpha: float) -> ContrastRow | None:
+    competing = {*board.members}
+    known = board.fit.decidable
+    measured = [
+        (board.places[left], board.places[right])
+        for left, right in question.pairs
+        if left in competing and right in competing
+    ]
+    pairs = [(left, right) for left, right in measured if known[left] and known[right]]
+    found = _answer(board, pairs) if pairs else None
+    if found is None:
+        return None
+    ratio, interval, p_value, detectable = found
+    margin = margin_percent / 100
+    agreeing = sum(board.sign * board.fit.gaps[pair] * math.log(ratio) > 0 for pair in pairs)
+    return ContrastRow(
+        question=question.name,
+        left=question.left,
+        right=question.right,
+        declared=question.declared,
+        benchmark=board.benchmark,
+        subject=board.subject,
+        metric=board.metric,
+        direction=board.direction,
+        view=board.view,
+        basis=board.basis,
+        pairs=len(pairs),
+        pairs_agreeing=int(agreeing),
+        pairs_left_out=len(question.pairs) - len(pairs),
+        ratio=ratio,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        coverage=interval.coverage if interval else None,
+        p_value=p_value,
+        verdict=verdict_of(relation(interval, p_value, equivalence_margin=margin, alpha=alpha), board.direction),
+        alpha=alpha,
+        method=board.method,
+        margin_percent=margin_percent,
+        detectable_percent=detectable,
+        members=[f"{board.names[left]} {board.names[right]}" for left, right in pairs],
+        trials=sorted({trial for pair in pairs for row in pair for trial in board.trials[row]}),
+    )
+
+
+def _answer(board: Board, pairs: list[Pair]) -> tuple[float, RatioInterval | None, float, float | None] | None:
+    """Ratio, interval, p-value and detectable difference in percent."""
+    if board.fit.discrete:
+        values = [tuple(np.exp(board.sign * board.samples[row]).tolist() for row in pair) for pair in pairs]
+        exact = compare_in_blocks([(left, right) for left, right in values], CONFIDENCE)
+        return exact.ratio, exact.interval, exact.p_value, None
+    found = contrast(board.fit, pairs)
+    if found is None:
+        return None
+    low, high = found.interval(CONFIDENCE)
+    ends = sorted((math.exp(board.sign * low), math.exp(board.sign * high)))
+    quantiles = special.stdtrit(found.freedom, 1 - ALPHA / 2) + special.stdtrit(found.freedom, POWER)
+    return (
+        math.exp(board.sign * found.estimate),
+        RatioInterval(ends[0], ends[1], CONFIDENCE),
+        min(found.p_value, 1.0),
+        100 * math.expm1(float(quantiles) * found.error) if found.error > 0 else None,
+    )

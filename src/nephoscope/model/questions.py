@@ -1,0 +1,83 @@
+"""Rows of the questions a study answers: which configuration is best, and what one thing changes."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import ComparisonVerdict
+from nephoscope.model.subjects import Subject
+
+View = Literal["plain", "per CPU", "per dollar"]
+Method = Literal["within blocks", "without blocks", "rank sums", "none"]
+"""How an answer was found; none: every configuration has too few values for any claim."""
+
+
+class BestRow(Frozen):
+    """Which configurations of a leaderboard may be the best. best.parquet."""
+
+    benchmark: str
+    metric: str
+    direction: Direction
+    view: View
+    basis: str | None = Field(description="basis of the prices, for the view per dollar")
+    scope: str = Field(description="'overall', 'cloud: aws', or 'size: 8 vCPUs'")
+    of: int = Field(ge=2, description="configurations that compete")
+    best: list[str] = Field(
+        description="those that may be the best, best mean first: every other one is certainly worse than one of these"
+    )
+    excluded: int = Field(ge=0, description="number of configurations that are certainly not the best")
+    open: list[str] = Field(description="those with too few values for any claim")
+    left_out: list[str] = Field(description="'configuration: reason' for those that do not compete")
+    tied: bool = Field(description="there are several best ones, and each two differ by less than the margin")
+    close: list[str] = Field(
+        description="others that were shown to differ from the only winner by less than the margin"
+    )
+    alpha: float = Field(description="error rate of this question")
+    method: Method
+    n_least: int = Field(ge=0, description="the smallest number of values of a configuration")
+    n_most: int = Field(ge=0)
+    cv_percent: float | None = Field(description="spread of single values that the answer rests on; None: not known")
+    degrees_of_freedom: float | None = Field(description="what that spread is known from; the least of all")
+    detectable_percent: float | None = Field(
+        description="smallest difference from the best that excludes a configuration with a chance of 80 %"
+    )
+    margin_percent: float = Field(description="the study's equivalence margin")
+    trials: list[str] = Field(description="those of the configurations that may be the best")
+    subject: Subject
+
+    @property
+    def winner(self) -> str | None:
+        """The best configuration, if only one is left."""
+        return self.best[0] if len(self.best) == 1 and not self.open else None
+
+
+class ContrastRow(Frozen):
+    """One question about what pairs of configurations differ in. contrasts.parquet."""
+
+    question: str = Field(description="what differs: 'volume kind', 'CPU vendor', 'shared_buffers'")
+    left: str = Field(description="its value on the left: 'io2'")
+    right: str
+    declared: bool = Field(description="the study file asks it; otherwise its configurations hold it")
+    benchmark: str
+    metric: str
+    direction: Direction
+    view: View
+    basis: str | None = Field(description="basis of the prices, for the view per dollar")
+    pairs: int = Field(ge=1, description="pairs of configurations with enough values for a claim")
+    pairs_agreeing: int = Field(ge=0, description="pairs whose own ratio is on the same side of equality")
+    pairs_left_out: int = Field(ge=0, description="pairs with too few values")
+    ratio: float = Field(description="left / right: the geometric mean over the pairs")
+    low: float | None = Field(description="end of the ratio's interval; None: too few values for one")
+    high: float | None
+    coverage: float | None
+    p_value: float
+    verdict: ComparisonVerdict
+    alpha: float = Field(description="error rate of this question")
+    method: Method
+    margin_percent: float = Field(description="the study's equivalence margin")
+    detectable_percent: float | None = Field(description="smallest difference that shows with a chance of 80 %")
+    members: list[str] = Field(description="'left right' of each pair")
+    trials: list[str]
+    subject: Subject

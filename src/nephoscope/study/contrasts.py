@@ -1,0 +1,210 @@
+"""Questions about one thing: which pairs of configurations differ in it and in nothing else.
+
+"io2 against gp3" is one question over all pairs of configurations that are equal but for the kind of their volumes.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+from typing import Any
+
+from nephoscope.study.machine_names import MachineName, machine_name
+from nephoscope.study.model import Configuration, DeclaredContrast, Machine, Study, Volume
+
+Value = str | int | float | bool | None
+Facts = Mapping[str, Value]
+"""A configuration as flat keys: 'database.settings.shared_buffers', 'CPU vendor', 'volume kind'."""
+
+VENDOR, GENERATION, VCPUS, KIND = "CPU vendor", "generation", "vCPUs", "volume kind"
+_FOLLOW: Mapping[str, frozenset[str]] = {
+    VENDOR: frozenset({"database_machine.cpu_platform"}),
+    GENERATION: frozenset({"database_machine.cpu_platform"}),
+    KIND: frozenset({"volume iops", "volume throughput", "volume cache", "volume interface"}),
+    VCPUS: frozenset({"volume size", "volume iops", "volume throughput"}),
+}
+"""What may change with a key: it has a meaning only together with it, or grows with the machine."""
+_NAMES: Mapping[str, str] = {
+    VCPUS: "size",
+    "database_machine.cpus": "CPUs",
+    "database_machine.count": "machines",
+    "database_machine.threads_per_core": "threads per core",
+    "database_machine.filesystem": "filesystem",
+    "database.version": "server version",
+    "database.connections": "connections",
+    "database.system": "database",
+}
+"""Key -> what a reader calls it; other settings go by the last part of their key."""
+_NO_QUESTION = frozenset(
+    {"machine type", "series", "provider", "region", "zone", "database_machine.hosts", "load_machine.hosts"}
+    | {"load machine type", "database.dsn", "database.binary"}
+)
+"""Keys that say which machine it is, not what about it: configurations are only compared where these are equal."""
+_NOT_COMPARED: dict[str, Any] = {
+    "name": True,
+    "price_usd_per_hour": True,
+    "price_basis": True,
+    "priced_as": True,
+    "ssh": True,
+    "cloud": True,
+    "other_zones": True,
+    "database": {"fixtures"},
+}
+_EXPECTATIONS = "expect_"
+
+
+@dataclass(frozen=True)
+class Question:
+    """One contrast: the firsts of all pairs against their seconds."""
+
+    name: str
+    """What differs: 'volume kind', 'CPU vendor', 'shared_buffers', or the declared name."""
+    left: str
+    """The value of the firsts: 'io2'."""
+    right: str
+    pairs: tuple[tuple[str, str], ...]
+    """Names of configurations, sorted by the first."""
+    declared: bool = False
+
+
+def contrasts_of(
+    configurations: Mapping[str, Configuration], declared: Sequence[DeclaredContrast] = ()
+) -> list[Question]:
+    """All contrasts: those that a study declares, then those that its configurations hold.
+
+    Where a key has numbers, each value is compared with the next larger one; the larger is on the left. Other values
+    are compared pair by pair in the order of the alphabet. Two values of one key form one question, over all pairs of
+    configurations that differ in that key only.
+
+    Args:
+        configurations: by the name under which they are measured.
+        declared: the study's `[[contrasts]]`. A question that was declared is not found again.
+    """
+    facts = {name: facts_of(one) for name, one in configurations.items()}
+    found = [question for one in declared if (question := _declared(one, facts)) is not None]
+    asked = {_same(question) for question in found}
+    return found + [question for question in _found(facts) if _same(question) not in asked]
+
+
+def _same(question: Question) -> frozenset[frozenset[str]]:
+    """Which configurations are compared, whichever of the two sides is the first."""
+    return frozenset(frozenset(pair) for pair in question.pairs)
+
+
+def without_pairs(study: Study) -> list[int]:
+    """Places of the declared contrasts by key for which the study has no two configurations."""
+    facts = {one.name: facts_of(one) for one in study.configurations}
+    return [place for place, one in enumerate(study.contrasts) if _declared(one, facts) is None]
+
+
+def facts_of(configuration: Configuration) -> Facts:
+    """Everything about a configuration that could make its values differ, as flat keys."""
+    database, load = configuration.database_machine, configuration.load_machine
+    sold = configuration.priced_as
+    said: MachineName | None = None
+    if database.type is not None:
+        said = machine_name(configuration.provider, database.type)
+    elif sold is not None:
+        said = machine_name(sold.provider, sold.type)
+    facts: dict[str, Value] = {}
+    if said is not None and said.series is not None and said.vcpus is not None:
+        facts |= {"series": said.series, VCPUS: said.vcpus, GENERATION: said.generation, VENDOR: said.vendor}
+    elif database.emulated is None:
+        facts["machine type"] = database.type
+    if load is not None and load.type != database.type and load.emulated is None:
+        facts["load machine type"] = load.type
+    plain = configuration.model_dump(mode="json", exclude_none=True, exclude=_NOT_COMPARED)
+    for role, machine in (("database_machine", database), ("load_machine", load)):
+        if machine is not None:
+            plain[role] = _plain_machine(plain[role], machine)
+    facts |= _storage(database.volumes if sold is None or database.volumes else sold.volumes)
+    facts |= dict(_flat(plain))
+    return facts
+
+
+def _plain_machine(plain: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
+    told_elsewhere = {"type", "volumes"} if machine.volumes is None or len(machine.volumes) == 1 else {"type"}
+    kept = {
+        key: value for key, value in plain.items() if key not in told_elsewhere and not key.startswith(_EXPECTATIONS)
+    }
+    if "emulated" in kept:
+        kept |= {key: value for key, value in kept.pop("emulated").items() if key != "name"}
+    return kept
+
+
+def _storage(volumes: Sequence[Volume] | None) -> dict[str, Value]:
+    if volumes is None or len(volumes) != 1:
+        return {}
+    return {f"volume {key}": value for key, value in volumes[0].model_dump(exclude_none=True).items()}
+
+
+def _flat(plain: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Value]]:
+    for key, value in plain.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{above}{key}.")
+        else:
+            yield f"{above}{key}", json.dumps(value) if isinstance(value, list) else value
+
+
+def _found(facts: Mapping[str, Facts]) -> Iterator[Question]:
+    """Groups configurations by everything but one key, so that it takes no look at each pair."""
+    for key in sorted({key for one in facts.values() for key in one} - _NO_QUESTION):
+        questions: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+        for by_value in _equal_but_for(key, facts):
+            for left, right in _compared(list(by_value)):
+                labels = (_label(key, left), _label(key, right))
+                questions[labels] += [(a, b) for a in by_value[left] for b in by_value[right]]
+        for (left_label, right_label), pairs in questions.items():
+            yield Question(_name(key, left_label, right_label), left_label, right_label, tuple(sorted(pairs)))
+
+
+def _name(key: str, left: str, right: str) -> str:
+    if key == VENDOR and "Arm" in (left, right):
+        return "architecture"
+    return _NAMES.get(key) or key.rpartition("settings.")[2]
+
+
+def _equal_but_for(key: str, facts: Mapping[str, Facts]) -> list[dict[Value, list[str]]]:
+    """Value of the key -> configurations, for each group that is equal in everything else."""
+    ignored = {key} | _FOLLOW.get(key, frozenset())
+    groups: dict[frozenset[tuple[str, Value]], dict[Value, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for name, one in sorted(facts.items()):
+        rest = frozenset((other, value) for other, value in one.items() if other not in ignored)
+        groups[rest][one.get(key)].append(name)
+    return [dict(group) for group in groups.values() if len(group) > 1]
+
+
+def _compared(values: list[Value]) -> list[tuple[Value, Value]]:
+    """Which values form questions; the left one first."""
+    if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
+        ordered = sorted(values, key=lambda value: float(value or 0), reverse=True)
+        return list(pairwise(ordered))
+    return list(combinations(sorted(values, key=lambda value: (value is None, str(value))), 2))
+
+
+def _label(key: str, value: Value) -> str:
+    unit = f" {VCPUS}" if key == VCPUS else ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "not set" if value is None else f"{value:g}{unit}" if isinstance(value, int | float) else value
+
+
+def _declared(one: DeclaredContrast, facts: Mapping[str, Facts]) -> Question | None:
+    if one.left is not None and one.right is not None:
+        pairs = [(a, b) for a, b in zip(one.left, one.right, strict=True) if a in facts and b in facts]
+        return _as_declared(one, ["left", "right"], pairs)
+    key, values = one.key or "", one.values or ["", ""]
+    pairs = [
+        (a, b) for group in _equal_but_for(key, facts) for a in _with(group, values[0]) for b in _with(group, values[1])
+    ]
+    return _as_declared(one, values, pairs)
+
+
+def _as_declared(one: DeclaredContrast, sides: list[str], pairs: list[tuple[str, str]]) -> Question | None:
+    left, right = one.labels or sides
+    return Question(one.name, left, right, tuple(sorted(pairs)), declared=True) if pairs else None
+
+
+def _with(group: Mapping[Value, list[str]], value: str) -> list[str]:
+    return [name for known, names in group.items() if str(known) == value for name in names]

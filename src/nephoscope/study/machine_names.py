@@ -1,0 +1,84 @@
+"""What the name of a machine type says: family, vCPUs, CPU vendor, generation."""
+
+import re
+
+from nephoscope.model.frozen import Frozen
+
+_AZURE = re.compile(r"Standard_(?P<letters>[A-Z]+)(?P<number>\d+)(?:-\d+)?(?P<options>[a-z]*)(?:_v(?P<version>\d+))?")
+_AZURE_NUMBERS_VCPUS_SINCE = 3
+_AZURE_SECOND_VERSIONS = frozenset({"F", "L"})
+"""Families whose second version counts vCPUs already; older names count sizes: Standard_DS3_v2 has 4."""
+_AZURE_VENDORS = {"a": "AMD", "p": "Arm"}
+_AWS_SIZES = {"large": 2, "xlarge": 4}
+_AWS_MULTIPLE = re.compile(r"(\d+)xlarge")
+_AWS_FAMILY = re.compile(r"(?P<letters>[a-z]+)(?P<generation>\d+)(?P<options>[a-z]*)(?P<rest>-[a-z]+)?")
+_AWS_VENDORS = {"a": "AMD", "g": "Arm", "i": "Intel"}
+_GCP_FAMILY = re.compile(r"(?P<letters>[a-z])(?P<generation>\d)(?P<vendor>[ad]?)-(?P<shape>[a-z]+)")
+_GCP_VENDORS = {"": "Intel", "a": "Arm", "d": "AMD"}
+_GCP_OF_ANY_VENDOR = frozenset({"e"})
+"""Families whose machines have the CPU of whichever vendor is free."""
+
+
+class MachineName(Frozen):
+    """What the name of a machine type says. None: it does not say it in a way known here."""
+
+    family: str | None
+    vcpus: int | None
+    series: str | None = None
+    """The family without vendor and generation: 'm' of 'm6i', 'n-standard' of 'n2d-standard'."""
+    generation: int | None = None
+    vendor: str | None = None
+    """'AMD', 'Arm' or 'Intel'."""
+
+
+def machine_name(provider: str, machine_type: str) -> MachineName:
+    """'m6i' and 8 of 'm6i.2xlarge', 'n2-standard' and 8 of 'n2-standard-8', 'Ds_v5' and 8 of 'Standard_D8s_v5'."""
+    if provider == "aws":
+        return _aws(machine_type)
+    if provider == "gcp":
+        return _gcp(machine_type)
+    found = _AZURE.fullmatch(machine_type) if provider == "azure" else None
+    if found is None:
+        return MachineName(family=None, vcpus=None)
+    letters, options, version = found["letters"], found["options"], int(found["version"] or 1)
+    says = version + (letters in _AZURE_SECOND_VERSIONS) >= _AZURE_NUMBERS_VCPUS_SINCE
+    return MachineName(
+        family=letters + options + (f"_v{found['version']}" if found["version"] else ""),
+        vcpus=int(found["number"]) if says else None,
+        series=letters + re.sub("[ap]", "", options),
+        generation=version,
+        vendor=next((vendor for sign, vendor in _AZURE_VENDORS.items() if sign in options), "Intel"),
+    )
+
+
+def _aws(machine_type: str) -> MachineName:
+    family, _, size = machine_type.partition(".")
+    multiple = _AWS_MULTIPLE.fullmatch(size)
+    vcpus = 4 * int(multiple[1]) if multiple else _AWS_SIZES.get(size)
+    found = _AWS_FAMILY.fullmatch(family)
+    if found is None:
+        return MachineName(family=family, vcpus=vcpus)
+    options = found["options"]
+    sign = options[:1] if options[:1] in _AWS_VENDORS else ""
+    return MachineName(
+        family=family,
+        vcpus=vcpus,
+        series=found["letters"] + options.removeprefix(sign) + (found["rest"] or ""),
+        generation=int(found["generation"]),
+        vendor=_AWS_VENDORS.get(sign, "Intel"),
+    )
+
+
+def _gcp(machine_type: str) -> MachineName:
+    family, _, size = machine_type.rpartition("-")
+    vcpus = int(size) if size.isdigit() and family else None
+    found = _GCP_FAMILY.fullmatch(family)
+    if found is None:
+        return MachineName(family=family or None, vcpus=vcpus)
+    return MachineName(
+        family=family,
+        vcpus=vcpus,
+        series=f"{found['letters']}-{found['shape']}",
+        generation=int(found["generation"]),
+        vendor=None if found["letters"] in _GCP_OF_ANY_VENDOR else _GCP_VENDORS[found["vendor"]],
+    )

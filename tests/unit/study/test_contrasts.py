@@ -1,0 +1,138 @@
+"""Which configurations compete, and which questions about one thing a study holds."""
+
+import pytest
+
+from nephoscope.model.errors import StudyError
+from nephoscope.study.contrasts import Question, contrasts_of
+from nephoscope.study.load import load_study
+from nephoscope.study.machine_names import MachineName, machine_name
+from nephoscope.study.model import Configuration, Database, DeclaredContrast, Machine, Volume
+from nephoscope.study.scopes import Scope, scopes_of
+from tests.unit.study.study_example import KNOWN, MINIMAL
+
+
+def machine(type_: str, kind: str = "gp3", provider: str = "aws", **database: object) -> Configuration:
+    iops = {"gp3": 3000.0, "io2": 16000.0}.get(kind, 0.0)
+    volumes = [Volume(kind=kind, size=1000, iops=iops)]
+    return Configuration.model_validate(
+        {
+            "name": f"{type_}-{kind}",
+            "provider": provider,
+            "region": "r",
+            "database_machine": Machine(type=type_, volumes=volumes),
+            "load_machine": Machine(type=type_),
+            "database": Database.model_validate(database),
+        }
+    )
+
+
+def asked(*many: Configuration, declared: tuple[DeclaredContrast, ...] = ()) -> dict[str, Question]:
+    found = contrasts_of({one.name: one for one in many}, declared)
+    return {f"{one.name}: {one.left} against {one.right}": one for one in found}
+
+
+def test_one_question_is_about_all_pairs_that_differ_in_one_thing() -> None:
+    found = asked(*(machine(type_, kind) for type_ in ("m5.xlarge", "m5a.xlarge") for kind in ("gp3", "io2")))
+    assert {name: one.pairs for name, one in found.items()} == {
+        "volume kind: gp3 against io2": (
+            ("m5.xlarge-gp3", "m5.xlarge-io2"),
+            ("m5a.xlarge-gp3", "m5a.xlarge-io2"),
+        ),
+        "CPU vendor: AMD against Intel": (
+            ("m5a.xlarge-gp3", "m5.xlarge-gp3"),
+            ("m5a.xlarge-io2", "m5.xlarge-io2"),
+        ),
+    }
+
+
+def test_numbers_are_compared_with_the_next_one_only() -> None:
+    found = asked(*(machine(f"m5.{size}") for size in ("large", "xlarge", "2xlarge")))
+    assert sorted(found) == ["size: 4 vCPUs against 2 vCPUs", "size: 8 vCPUs against 4 vCPUs"]
+
+
+def test_architecture_generation_version_and_a_setting() -> None:
+    assert list(asked(machine("m6g.xlarge"), machine("m6i.xlarge"))) == ["architecture: Arm against Intel"]
+    assert list(asked(machine("m5.xlarge"), machine("m6i.xlarge"))) == ["generation: 6 against 5"]
+    old, new = machine("m5.xlarge", version="16"), machine("m5.xlarge", version="17")
+    new = new.model_copy(update={"name": "new"})
+    assert list(asked(old, new)) == ["server version: 16 against 17"]
+    small = machine("m5.xlarge", settings={"shared_buffers": "1GB"}).model_copy(update={"name": "small"})
+    plain = machine("m5.xlarge")
+    assert list(asked(small, plain)) == ["shared_buffers: 1GB against not set"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (machine("m5.xlarge"), machine("c5.xlarge")),
+        (machine("m5.xlarge"), machine("m6a.2xlarge")),
+        (machine("e2-standard-8", provider="gcp"), machine("n2-standard-8", provider="gcp")),
+        (machine("odd", provider="other"), machine("name", provider="other")),
+    ],
+)
+def test_configurations_that_differ_in_more_are_no_contrast(one: Configuration, other: Configuration) -> None:
+    assert asked(one, other) == {}
+
+
+def test_a_declared_question_is_not_found_again() -> None:
+    both = machine("m5.xlarge", "gp3"), machine("m5.xlarge", "io2")
+    by_key = DeclaredContrast(name="storage", key="volume kind", values=["io2", "gp3"])
+    assert [(one.name, one.left, one.declared) for one in asked(*both, declared=(by_key,)).values()] == [
+        ("storage", "io2", True)
+    ]
+    by_name = DeclaredContrast(name="mine", left=[both[1].name], right=[both[0].name], labels=["dear", "cheap"])
+    assert "mine: dear against cheap" in asked(*both, declared=(by_name,))
+
+
+def test_a_wrong_contrast_is_an_error_with_its_line() -> None:
+    wrong = MINIMAL + '\n[[contrasts]]\nname = "x"\nkey = "database.version"\nvalues = ["16", "17"]\n'
+    with pytest.raises(StudyError, match=rf"s.toml:{wrong.count(chr(10)) - 3}: .*no two configurations have these"):
+        load_study(wrong, "s.toml", KNOWN)
+    both = MINIMAL + '\n[[contrasts]]\nname = "x"\nkey = "a"\nleft = ["b"]\n'
+    with pytest.raises(StudyError, match="either `left` and `right`, or `key` and `values`"):
+        load_study(both, "s.toml", KNOWN)
+    unknown = MINIMAL + '\n[[contrasts]]\nname = "x"\nleft = ["nobody"]\nright = ["nothing"]\n'
+    with pytest.raises(StudyError, match='unknown configuration "nobody"'):
+        load_study(unknown, "s.toml", KNOWN)
+
+
+def test_scopes_are_overall_clouds_and_sizes() -> None:
+    many = [
+        machine("m5.xlarge"),
+        machine("m5.2xlarge"),
+        machine("n2-standard-8", provider="gcp"),
+        machine("n2-standard-16", provider="gcp"),
+    ]
+    a, b, c, d = (one.name for one in many)
+    assert scopes_of({one.name: one for one in many}) == [
+        Scope("overall", tuple(sorted([a, b, c, d]))),
+        Scope("cloud: aws", tuple(sorted([a, b]))),
+        Scope("cloud: gcp", tuple(sorted([c, d]))),
+        Scope("size: 8 vCPUs", tuple(sorted([b, c]))),
+    ]
+    assert [scope.name for scope in scopes_of({one.name: one for one in many[:2]})] == ["overall"]
+    assert scopes_of({many[0].name: many[0]}) == []
+
+
+@pytest.mark.parametrize(
+    ("provider", "name", "series", "generation", "vendor"),
+    [
+        ("aws", "m6i.2xlarge", "m", 6, "Intel"),
+        ("aws", "c5n.9xlarge", "cn", 5, "Intel"),
+        ("aws", "m5a.4xlarge", "m", 5, "AMD"),
+        ("aws", "c7gn.xlarge", "cn", 7, "Arm"),
+        ("gcp", "n2d-highmem-8", "n-highmem", 2, "AMD"),
+        ("gcp", "e2-standard-4", "e-standard", 2, None),
+        ("azure", "Standard_D8as_v5", "Ds", 5, "AMD"),
+        ("azure", "Standard_F16s_v2", "Fs", 2, "Intel"),
+    ],
+)
+def test_the_name_of_a_type_says_vendor_and_generation(
+    provider: str, name: str, series: str, generation: int, vendor: str | None
+) -> None:
+    found = machine_name(provider, name)
+    assert (found.series, found.generation, found.vendor) == (series, generation, vendor)
+
+
+def test_an_unknown_name_says_nothing() -> None:
+    assert machine_name("other", "m5.xlarge") == MachineName(family=None, vcpus=None)
