@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bench.simulations.noises import NOISES, Noise
-from nephoscope.stats.leaderboard import Contrast, Leaderboard, contrast, differences, pair, possible_best, ties
+from nephoscope.stats.leaderboard import Contrast, Leaderboard, contrast, differences, possible_best, ties
 from nephoscope.stats.samples import Floats
 from nephoscope.stats.studentized_range import critical_range
 
@@ -52,7 +52,7 @@ class ErrorCell:
             levels = -behind / np.sqrt(n) * (np.arange(k) >= min(EQUAL_BEST, (k + 1) // 2))
             wrong[f"{behind:g} behind: best lost"] = _best_is_lost(board.shifted(levels), levels)
         wrong["false tie"] = _false_tie(board, n)
-        wrong["pair missed"] = _missed(pair(board, 0, 1))
+        wrong["pair missed"] = _missed(contrast(board, [(0, 1)]))
         half = k // 2
         wrong["contrast missed"] = _missed(contrast(board, [(i, half + i) for i in range(half)]))
         return +wrong

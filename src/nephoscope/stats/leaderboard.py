@@ -114,6 +114,20 @@ class Leaderboard:
         return np.asarray(np.where(np.isfinite(welch), welch, least))
 
     @cached_property
+    def of_pairs(self) -> tuple[Floats, Floats]:
+        """Two arrays of shape (K, K): standard error and degrees of freedom of each gap as a comparison on its own.
+
+        As `contrast` has them, with nothing borrowed; for all pairs at once.
+        """
+        variances, each = _own_spreads(self, np.arange(self.logs.shape[0]))
+        parts = (np.diag(self.fit.unscaled)[:, None] - self.fit.unscaled) * variances[:, None]
+        squares = np.maximum(parts + parts.T, 0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = parts**2 / each[:, None]
+            welch = np.where(squares > 0, squares**2 / (below + below.T), np.minimum(each[:, None], each[None, :]))
+        return np.sqrt(squares), np.asarray(np.minimum(welch, self.spreads.total))
+
+    @cached_property
     def distances(self) -> Floats:
         """Shape (K, K): gaps in units of the studentised range; NaN where no claim is possible, 0 on the diagonal."""
         usable = self.decidable[:, None] & self.decidable[None, :]
@@ -208,11 +222,6 @@ def ties(board: Leaderboard, alpha: float, margin: float, among: Indices | None 
         half = critical_range(claims, board.freedom[square], alpha) / _SQRT_2 * board.errors[square]
     usable = ~np.isnan(board.distances[square]) & ~np.eye(names.size, dtype=bool)
     return np.asarray(usable & (np.abs(board.gaps[square]) + half <= np.log1p(margin)))
-
-
-def pair(board: Leaderboard, left: int, right: int) -> Contrast | None:
-    """Left minus right, as one comparison on its own; None if either has too few values."""
-    return contrast(board, [(left, right)])
 
 
 def contrast(board: Leaderboard, pairs: list[tuple[int, int]]) -> Contrast | None:

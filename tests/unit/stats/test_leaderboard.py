@@ -14,7 +14,6 @@ from nephoscope.stats.leaderboard import (
     Leaderboard,
     contrast,
     differences,
-    pair,
     possible_best,
     possible_ranks,
     ties,
@@ -67,7 +66,7 @@ def test_two_within_blocks_are_the_paired_t_test(holes: bool) -> None:
         logs[0, 2] = logs[1, 6] = np.nan
     whole = ~np.isnan(logs).any(axis=0)
     exact = scipy_stats.ttest_rel(logs[0, whole], logs[1, whole])
-    found = known(pair(Leaderboard.of(logs, blocked=True), 0, 1))
+    found = known(contrast(Leaderboard.of(logs, blocked=True), [(0, 1)]))
     assert (found.estimate / found.error, found.freedom) == pytest.approx((exact.statistic, exact.df))
     assert found.p_value == pytest.approx(exact.pvalue)
     assert found.interval(0.95) == pytest.approx(tuple(exact.confidence_interval()))
@@ -78,7 +77,7 @@ def test_two_without_blocks_are_welchs_t_test() -> None:
     logs = generator.standard_normal((2, 9)) * np.array([[1.0], [4.0]])
     logs[0, 5:] = np.nan
     exact = scipy_stats.ttest_ind(logs[0, :5], logs[1], equal_var=False)
-    found = known(pair(Leaderboard.of(logs, blocked=False), 0, 1))
+    found = known(contrast(Leaderboard.of(logs, blocked=False), [(0, 1)]))
     assert (found.estimate / found.error, found.freedom) == pytest.approx((exact.statistic, exact.df))
     assert found.p_value == pytest.approx(exact.pvalue)
 
@@ -117,14 +116,23 @@ def test_a_contrast_by_hand() -> None:
 
 def test_a_contrast_of_one_noisy_configuration_is_as_wide_as_its_noise() -> None:
     logs = even_noise(20) * np.where(np.arange(20) == 0, 5.0, 1.0)[:, None]
-    found = known(pair(Leaderboard.of(logs, blocked=False), 0, 1))
+    found = known(contrast(Leaderboard.of(logs, blocked=False), [(0, 1)]))
     assert found.error == pytest.approx(math.sqrt((25 + 1) / 5))
     assert found.freedom == pytest.approx(26**2 / (25**2 / 5 + 1 / 5))
 
 
+@pytest.mark.parametrize("blocked", [True, False])
+def test_all_pairs_at_once_are_each_pair(blocked: bool) -> None:
+    board = Leaderboard.of(board_values(6, 6, 1, 0.15, 4.0), blocked=blocked)
+    errors, freedom = board.of_pairs
+    for i, j in ((0, 1), (2, 5), (4, 3)):
+        found = known(contrast(board, [(i, j)]))
+        assert (errors[i, j], freedom[i, j]) == pytest.approx((found.error, found.freedom))
+
+
 def test_a_configuration_on_both_sides_of_a_contrast_cancels() -> None:
     board = Leaderboard.of(np.random.default_rng(6).standard_normal((4, 6)), blocked=True)
-    chain, ends = known(contrast(board, [(0, 1), (1, 2)])), known(pair(board, 0, 2))
+    chain, ends = known(contrast(board, [(0, 1), (1, 2)])), known(contrast(board, [(0, 2)]))
     assert chain.estimate == pytest.approx(ends.estimate / 2)
     assert chain.error == pytest.approx(ends.error / 2)
 
@@ -133,7 +141,7 @@ def test_pairs_with_too_few_values_are_left_out_of_a_contrast() -> None:
     logs = np.random.default_rng(7).standard_normal((4, 6))
     logs[3, 1:] = np.nan
     board = Leaderboard.of(logs, blocked=False)
-    assert contrast(board, [(0, 1), (2, 3)]) == pair(board, 0, 1)
+    assert contrast(board, [(0, 1), (2, 3)]) == contrast(board, [(0, 1)])
     assert contrast(board, [(2, 3)]) is None
     assert contrast(board, []) is None
 
@@ -238,7 +246,7 @@ def test_one_value_each_decides_nothing(blocked: bool) -> None:
     board = Leaderboard.of(np.array([[1.0], [5.0], [9.0]]), blocked=blocked)
     assert answers(board) == [[0, 1, 2], [1, 1, 1], [3, 3, 3]]
     assert not ties(board, ALPHA, 0.5).any()
-    assert pair(board, 0, 2) is None
+    assert contrast(board, [(0, 2)]) is None
     assert not board.discrete
 
 
@@ -246,8 +254,8 @@ def test_one_value_each_decides_nothing(blocked: bool) -> None:
 def test_values_without_any_spread_are_discrete(blocked: bool) -> None:
     board = Leaderboard.of(np.repeat([[1.0], [1.0], [2.0]], 6, axis=1), blocked=blocked)
     assert board.discrete
-    assert known(pair(board, 0, 1)).p_value == 1.0
-    assert known(pair(board, 2, 1)).p_value == 0.0
+    assert known(contrast(board, [(0, 1)])).p_value == 1.0
+    assert known(contrast(board, [(2, 1)])).p_value == 0.0
     assert possible_best(board, ALPHA).tolist() == [2]
 
 
