@@ -13,6 +13,8 @@ MAKEFLAGS += --no-print-directory
 RESULTS ?= results/laptop
 # More arguments of the benchmark: `make bench BENCH=--quick`.
 BENCH ?=
+# More arguments of the simulations: `make simulate SIMULATE="--studies 1000"`.
+SIMULATE ?=
 # More arguments of pytest: `make test PYTEST="-k fio -x"`.
 PYTEST ?=
 
@@ -38,7 +40,7 @@ awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " 
 [ $$pytest = 0 ] && [ $$rust = 0 ]
 endef
 
-.PHONY: help report test test-all lint lint-python lint-rust bench static setup setup-dev tools browser server lock clean
+.PHONY: help report test test-all lint lint-python lint-rust bench simulate static setup setup-dev tools browser server lock clean
 
 help: ## say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 18
@@ -73,6 +75,10 @@ lint-rust:
 bench: tools setup-dev ## the tool's own speed, against its peers where they are installed
 	@for program in bench/*.py; do \
 		echo "== $$program"; PYTHONPATH=src:. $(BIN)/python -m "bench.$$(basename "$$program" .py)" $(BENCH); done
+
+simulate: setup-dev ## error rates of leaderboards, up to 4,000 studies per cell, added to those of earlier runs
+	@OPENBLAS_NUM_THREADS=1 PYTHONPATH=src:. nice $(BIN)/python -m bench.simulations $(SIMULATE)
+	@scripts/regenerate
 
 static: setup ## build a load generator that runs on any Linux of this CPU, for hosts reached over SSH
 	@cd load && RUSTFLAGS="-C target-feature=+crt-static" cargo build --release --locked --quiet \

@@ -78,8 +78,8 @@ def comparisons_of(
 ) -> list[Row]:
     """Compares all pairs of configurations of each board.
 
-    For headline metrics, the spread is that of the leaderboard: within blocks, and borrowed from the other
-    configurations as far as they agree; corrected by Benjamini-Hochberg within each leaderboard. Metrics in steps are
+    For headline metrics, a pair is compared by Welch's test within the blocks of its leaderboard; corrected by
+    Benjamini-Hochberg within each leaderboard. Metrics in steps are
     compared by exact rank sums instead, and so are all other metrics, which have long tails and are corrected together.
     A pair with too few values for any claim makes none and takes no power from the others (Tarone 1990); on a
     leaderboard of more than 24 configurations it has no row.
@@ -117,14 +117,14 @@ def comparisons_of(
 
 
 def _by_values(board: Board) -> Iterator[_Pair]:
-    """All pairs at once: Student's t on differences of means, as `stats.leaderboard.pair` takes one."""
+    """All pairs at once: Student's t on differences of means, as `stats.leaderboard.contrast` takes one."""
     rows = board.rows_of(board.members)
     upper = np.triu_indices(rows.size, 1)
     left, right = rows[upper[0]], rows[upper[1]]
     fit = board.fit
-    gaps, errors = fit.gaps[left, right], fit.errors[left, right]
+    gaps, (errors, freedom) = fit.gaps[left, right], (part[left, right] for part in fit.of_pairs)
     known = fit.decidable[left] & fit.decidable[right]
-    freedom = np.where(known, fit.freedom[left, right], np.nan)
+    freedom = np.where(known, freedom, np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):
         p_values = np.where(errors > 0, 2 * special.stdtr(freedom, -np.abs(gaps) / errors), (gaps == 0) * 1.0)
     halves = special.stdtrit(freedom, (1 + CONFIDENCE) / 2) * errors

@@ -12,11 +12,14 @@ from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.stats.samples import Floats
 
-CAUTION = 0.9
-"""Confidence that variances differ at most as much as is assumed: their agreement is not overstated."""
+CAUTION = 0.95
+"""Confidence that variances differ at most as much as is assumed: their agreement is not overstated. With 0.9, one
+configuration of a hundred that spreads three times as much as the others excluded a best one in 6 % of studies."""
 MIN_POOLED = 3
 """With fewer configurations nothing says whether spreads agree: two share one variance within blocks, else none."""
 _MAX_PRIOR = 1e6
+_MAX_STEPS = 50
+_PRECISION = 1e-10
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,19 @@ def _borrowed(logs: Floats, half: Floats) -> float:
     excess = careful - float(special.polygamma(1, half).mean())
     if excess <= 0:
         return np.inf
-    low, high = 1e-6, _MAX_PRIOR
-    for _ in range(80):
-        middle = np.sqrt(low * high)
-        low, high = (middle, high) if special.polygamma(1, middle / 2) > excess else (low, middle)
-    return float(low)
+    return min(2 * _inverse_trigamma(excess), _MAX_PRIOR)
+
+
+def _inverse_trigamma(value: float) -> float:
+    """The argument at which the trigamma function has this value, by Newton's steps on its reciprocal.
+
+    Source: Smyth (2004), appendix: the reciprocal is convex and nearly linear, so a few steps from below suffice.
+    """
+    found = 0.5 + 1 / value
+    for _ in range(_MAX_STEPS):
+        trigamma = float(special.polygamma(1, found))
+        step = trigamma * (1 - trigamma / value) / float(special.polygamma(2, found))
+        found += step
+        if -step < _PRECISION * found:
+            break
+    return found

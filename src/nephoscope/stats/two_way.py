@@ -49,7 +49,7 @@ def two_way_fit(logs: Floats, *, blocked: bool) -> TwoWayFit:
     measured, used = present.any(axis=1), present.any(axis=0)
     inside = present[np.ix_(measured, used)].astype(np.float64)
     values = np.nan_to_num(logs[np.ix_(measured, used)])
-    with_blocks = blocked and _connected(inside)
+    with_blocks = blocked and inside.size > 0 and _connected(inside)
     means, unscaled, residuals, leverage = _within_blocks(values, inside) if with_blocks else _plain(values, inside)
     k, b = logs.shape
     places = np.flatnonzero(measured)
@@ -81,26 +81,30 @@ def _plain(values: Floats, inside: Floats) -> tuple[Floats, Floats, Floats, Floa
 
 
 def _within_blocks(values: Floats, inside: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-    """Solves the normal equations after eliminating the blocks; their matrix is a Laplacian, of rank K - 1."""
+    """Solves the normal equations after eliminating the configurations, which are many where blocks are few.
+
+    The matrix that is left is a Laplacian of the blocks, of rank B - 1, and so is its inverse of block effects that add
+    up to 0. The variances of the means follow from it; centred, they are the pseudo-inverse of the configurations'
+    Laplacian.
+    """
     of_rows, of_blocks = inside.sum(axis=1), inside.sum(axis=0)
-    shared = inside / of_blocks
-    constant = np.full((len(of_rows), len(of_rows)), 1 / len(of_rows))
-    if inside.all():  # nothing to invert
-        unscaled = (np.eye(len(of_rows)) - constant) / len(of_blocks)
-    else:
-        unscaled = np.linalg.inv(np.diag(of_rows) - shared @ inside.T + constant) - constant
-    block_means = (values * inside).sum(axis=0) / of_blocks
-    effects = unscaled @ ((values - block_means) * inside).sum(axis=1)
-    blocks = block_means - effects @ shared
-    residuals = (values - effects[:, None] - blocks) * inside
-    return effects + blocks.mean(), unscaled, residuals, _leverage(unscaled, inside, shared, of_blocks)
+    shared = inside / of_rows[:, None]
+    constant = np.full((of_blocks.size, of_blocks.size), 1 / of_blocks.size)
+    inverse = np.linalg.inv(np.diag(of_blocks) - inside.T @ shared + constant) - constant
+    row_means = (values * inside).sum(axis=1) / of_rows
+    blocks = inverse @ ((values - row_means[:, None]) * inside).sum(axis=0)
+    means = row_means - shared @ blocks
+    residuals = (values - means[:, None] - blocks) * inside
+    crossed = shared @ inverse
+    own = (crossed * shared).sum(axis=1)
+    leverage = (1 / of_rows[:, None] + np.diag(inverse) - 2 * crossed + own[:, None]) * inside
+    return means, _centred(np.diag(1 / of_rows) + crossed @ shared.T), residuals, leverage
 
 
-def _leverage(unscaled: Floats, inside: Floats, shared: Floats, of_blocks: Floats) -> Floats:
-    """The share of each residual's variance that the fit took: 1 / size of the block, and what is left after it."""
-    crossed = unscaled @ shared
-    within = (shared * crossed).sum(axis=0)
-    return np.asarray((1 / of_blocks + np.diag(unscaled)[:, None] - 2 * crossed + within) * inside)
+def _centred(matrix: Floats) -> Floats:
+    """A symmetric matrix whose rows and columns add up to 0, with the same values for weights that do so too."""
+    rows = matrix.mean(axis=0)
+    return np.asarray(matrix - rows[:, None] - rows[None, :] + rows.mean())
 
 
 def _connected(inside: Floats) -> bool:

@@ -126,12 +126,3 @@ def test_replicates_respect_the_least_p_value_and_what_is_unknown() -> None:
     assert replicates_to_decide(2.0, 0.001, equivalence_margin=0.015, alpha=0.05 / 24) == 7
     assert replicates_to_decide(2.0, None, equivalence_margin=0.015) is None
     assert replicates_to_decide(1.007, 50.0, equivalence_margin=0.015) is None
-
-
-def test_an_a_a_pair_is_called_different_in_at_most_5_percent() -> None:
-    generator = np.random.default_rng(11)
-    wrong = 0
-    for _ in range(2000):
-        found = compare(generator.lognormal(0, 0.02, 6), generator.lognormal(0, 0.02, 6))
-        wrong += relation(found.interval, found.p_value, equivalence_margin=0.015) in {"above", "below"}
-    assert wrong / 2000 <= 0.05

@@ -4,7 +4,7 @@ import math
 from functools import cache
 from statistics import NormalDist, median
 
-CAUTION = 0.9
+CAUTION = 0.95
 NO_SPREAD = 1e-18
 TOO_CLOSE = 0.006
 """The report takes quantiles from a grid that is right to 0.5 %; closer answers are not compared."""
@@ -196,6 +196,12 @@ def fit(values, blocked):
         "blocked": blocked,
         "variances": variances,
         "freedom": worth,
+        "own": [
+            (squares[i] / freedom[i], freedom[i])
+            if squares[i] > NO_SPREAD and freedom[i] > 0
+            else (variances[i], worth[i])
+            for i in range(k)
+        ],
         "total": total,
         "discrete": discrete,
         "able": [counts[i] > 1 and variances[i] is not None for i in range(k)],
@@ -288,18 +294,13 @@ def contrast(board, pairs, shift):
         weights[second] = weights.get(second, 0.0) - 1 / len(pairs)
     weights = {place: weight for place, weight in weights.items() if weight}
     estimate = sum(weight * (board["means"][i] + shift[i]) for i, weight in weights.items())
-    if len(pairs) == 1:
-        error, freedom = error_and_freedom(board, *pairs[0])
-    else:
-        inner = {i: sum(board["unscaled"][i][j] * other for j, other in weights.items()) for i in weights}
-        parts = {i: weight * inner[i] * board["variances"][i] for i, weight in weights.items()}
-        variance = sum(parts.values())
-        least = min(board["freedom"][i] for i in weights)
-        below = sum(part**2 / board["freedom"][i] for i, part in parts.items())
-        error, freedom = (
-            math.sqrt(max(variance, 0.0)),
-            min(variance**2 / below if variance > 0 else least, board["total"]),
-        )
+    inner = {i: sum(board["unscaled"][i][j] * other for j, other in weights.items()) for i in weights}
+    parts = {i: weight * inner[i] * board["own"][i][0] for i, weight in weights.items()}
+    variance = max(sum(parts.values()), 0.0)
+    error, freedom = math.sqrt(variance), min(board["own"][i][1] for i in weights)
+    if variance > 0:
+        below = sum(part**2 / board["own"][i][1] for i, part in parts.items())
+        freedom = min(variance**2 / below, board["total"])
     if error == 0:
         return estimate, estimate, estimate, 1.0 if estimate == 0 else 0.0
     half = t_with_tail(freedom, 0.025) * error

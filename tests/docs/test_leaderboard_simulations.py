@@ -1,0 +1,103 @@
+"""The questions of a leaderboard are wrong in at most 5 % of studies, and find what there is: by simulation."""
+
+import pytest
+from scipy import stats as scipy_stats  # type: ignore[import-untyped]
+
+from bench.simulations.noises import NOISES, Noise
+from bench.simulations.stored import Stored, load
+from bench.simulations.studies import (
+    CELLS,
+    CONFIGURATIONS,
+    ERROR_CELLS,
+    POWER_CELLS,
+    REPLICATES,
+    ErrorCell,
+    PowerCell,
+    fingerprint,
+    simulate,
+)
+from bench.simulations.tables import BAR, LENIENT_BAR, QUESTIONS, worst
+
+STUDIES = 200
+COMPLETE = 4000
+"""From this number of studies on a share is what it is; with fewer, chance is allowed for."""
+CHANCE = 1e-4
+"""That a share which is exactly at the bar fails a test."""
+KEY_NOISES = ("log-normal", "two levels, 50 : 50", "one with 3 times the spread", "the same, 15 % missing")
+
+
+def stored_counts() -> Stored:
+    stored = load()
+    assert stored is not None
+    return stored
+
+
+def bar_of(cell: ErrorCell) -> float:
+    return LENIENT_BAR if cell.noise.lenient else BAR
+
+
+def holds(share: float, bar: float, studies: int) -> bool:
+    """True unless this share is too large to be chance if the true one is at the bar."""
+    return bool(share * studies <= scipy_stats.binom.isf(CHANCE, studies, bar))
+
+
+def assert_errors_hold(cell: ErrorCell, studies: int) -> None:
+    fresh = Stored([])
+    fresh.add(cell.key, studies, simulate(cell, 0, studies))
+    bar = bar_of(cell)
+    for question in QUESTIONS:
+        share = worst(fresh, cell, question)
+        assert share is not None
+        assert holds(share, bar, studies), f"{question}: {share:.1%} in {cell.key}"
+
+
+def assert_power_holds(cell: PowerCell, studies: int) -> None:
+    found = simulate(cell, 0, studies)["found"]
+    assert cell.bar is not None
+    assert holds(1 - found / studies, 1 - cell.bar, studies), f"{found} of {studies} in {cell.key}"
+
+
+def test_the_stored_counts_are_those_of_the_procedure() -> None:
+    stored = stored_counts()
+    assert stored.fingerprint == pytest.approx(fingerprint(), rel=1e-5), "stale: run make simulate"
+    assert set(stored.studies) == {cell.key for cell in CELLS}
+
+
+def test_the_stored_counts_hold_every_bar() -> None:
+    stored, missed = stored_counts(), []
+    for cell in ERROR_CELLS:
+        studies = stored.studies[cell.key]
+        bar = bar_of(cell)
+        for question in QUESTIONS:
+            share = worst(stored, cell, question)
+            assert share is not None
+            if share > bar if studies >= COMPLETE else not holds(share, bar, studies):
+                missed.append(f"{question}: {share:.1%} in {cell.key}")
+    assert missed == []
+    weak = [cell.key for cell in POWER_CELLS if cell.bar and (stored.share(cell.key, "found") or 0) < cell.bar]
+    assert weak == []
+
+
+@pytest.mark.parametrize("noise", [noise for noise in NOISES if noise.name in KEY_NOISES], ids=lambda noise: noise.name)
+def test_answers_are_rarely_wrong_in_key_cells(noise: Noise) -> None:
+    for configurations, replicates in ((2, 6), (20, 4)):
+        assert_errors_hold(ErrorCell(noise, configurations, replicates), STUDIES)
+    assert_errors_hold(ErrorCell(noise, 100, 6), STUDIES // 4)
+
+
+@pytest.mark.parametrize("cell", [cell for cell in POWER_CELLS if cell.bar and cell.drift], ids=lambda cell: cell.key)
+def test_one_winner_of_a_hundred_is_found(cell: PowerCell) -> None:
+    assert_power_holds(cell, STUDIES // 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("configurations", CONFIGURATIONS)
+@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.name)
+def test_answers_are_rarely_wrong(noise: Noise, configurations: int) -> None:
+    for replicates in REPLICATES:
+        assert_errors_hold(ErrorCell(noise, configurations, replicates), STUDIES)
+
+
+def test_studies_add_up_by_number_whatever_the_runs() -> None:
+    cell = ERROR_CELLS[0]
+    assert simulate(cell, 0, 30) == simulate(cell, 0, 11) + simulate(cell, 11, 30)

@@ -1,0 +1,76 @@
+"""Borrowing spread: all of it where spreads agree, little where they do not, and never more certainty than there is."""
+
+import numpy as np
+import pytest
+from scipy import special  # type: ignore[import-untyped]
+
+from nephoscope.stats.moderation import CAUTION, moderated
+from nephoscope.stats.samples import Floats
+
+
+def squares_of(spreads: Floats, freedom: float, seed: int) -> Floats:
+    return np.asarray(spreads**2 * np.random.default_rng(seed).chisquare(freedom, spreads.size))
+
+
+def test_equal_spreads_are_pooled() -> None:
+    squares, freedom = np.array([5.0, 4.0, 6.0, 5.5]), np.full(4, 5.0)
+    found = moderated(squares, freedom, paired=False)
+    assert np.isinf(found.borrowed)
+    assert found.variances == pytest.approx(np.full(4, squares.sum() / 20))
+    assert found.freedom.tolist() == [20] * 4
+    assert found.total == 20
+
+
+def test_spreads_that_differ_keep_their_own_variance_for_the_most_part() -> None:
+    spreads = np.geomspace(0.1, 10, 30)
+    squares = squares_of(spreads, 5, seed=1)
+    found = moderated(squares, np.full(30, 5.0), paired=False)
+    assert found.borrowed < 2
+    noisy = spreads > 2
+    assert found.variances[noisy] == pytest.approx(squares[noisy] / 5, rel=0.3)
+    assert (found.freedom < 7).all()
+
+
+def test_some_freedom_is_borrowed_where_spreads_differ_a_little() -> None:
+    generator = np.random.default_rng(3)
+    spreads = np.sqrt(8 / generator.chisquare(8, 400))
+    found = moderated(squares_of(spreads, 5, seed=4), np.full(400, 5.0), paired=False)
+    assert 4 < found.borrowed <= 9, "the truth is 8; with caution rather less than more"
+    assert found.freedom == pytest.approx(np.full(400, found.borrowed + 5))
+
+
+def test_the_borrowed_freedom_solves_smyths_equation() -> None:
+    freedom = np.full(40, 5.0)
+    squares = squares_of(np.geomspace(0.5, 2, 40), 5, seed=5)
+    found = moderated(squares, freedom, paired=False)
+    scatter = np.log(squares).var(ddof=1) * 39 / special.chdtri(39, CAUTION)
+    assert special.polygamma(1, found.borrowed / 2) == pytest.approx(scatter - special.polygamma(1, 2.5))
+
+
+def test_a_configuration_with_close_values_is_not_taken_for_precise() -> None:
+    squares = squares_of(np.geomspace(0.3, 3, 20), 5, seed=2)
+    squares[7] = 1e-12
+    found = moderated(squares, np.full(20, 5.0), paired=False)
+    assert found.variances.min() > 0.2 * np.median(squares / 5)
+    assert found.variances[7] == found.variances.min()
+
+
+def test_two_within_blocks_have_one_variance_and_two_without_have_two() -> None:
+    squares, freedom = np.array([2.0, 8.0]), np.array([2.5, 2.5])
+    assert moderated(squares, freedom, paired=True).variances == pytest.approx([2, 2])
+    alone = moderated(squares, freedom, paired=False)
+    assert alone.variances == pytest.approx([0.8, 3.2])
+    assert alone.freedom == pytest.approx([2.5, 2.5])
+    assert alone.borrowed == 0
+
+
+def test_without_freedom_nothing_is_known_of_a_spread() -> None:
+    none = moderated(np.zeros(3), np.zeros(3), paired=False)
+    assert np.isnan(none.variances).all()
+    assert none.total == 0
+    part = moderated(np.array([0.0, 4.0]), np.array([0.0, 4.0]), paired=False)
+    assert np.isnan(part.variances).tolist() == [True, False]
+
+
+def test_values_that_are_all_equal_have_no_variance() -> None:
+    assert moderated(np.zeros(3), np.full(3, 4.0), paired=False).variances.tolist() == [0, 0, 0]
