@@ -1,7 +1,6 @@
 """The data of the interactive part of the page: replicates, prices and filters.
 
-Nothing is computed here. `explorer.js` repeats the statistics of the report with the reader's own prices; a test
-compares its answers with the stored ones.
+`explorer.js` ranks with the reader's own prices, by exact rank sums; a test compares its ranks with the stored ones.
 """
 
 from typing import Any

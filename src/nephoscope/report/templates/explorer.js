@@ -1,5 +1,5 @@
-// Lets the reader rank, filter and change prices. Repeats the statistics of the report (exact Mann-Whitney, Hodges-
-// Lehmann ratio, Holm) over the replicates, because a different price changes every verdict per dollar.
+// Lets the reader rank, filter and change prices. A different price changes every verdict per dollar, so ranks are
+// computed here, by exact Mann-Whitney tests and Holm's correction: simpler than the report's leaderboards, and less sure.
 (() => {
   const source = document.getElementById("explorer-data");
   if (!source) return;
