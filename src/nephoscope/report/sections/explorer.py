@@ -3,11 +3,14 @@
 `explorer.js` ranks with the reader's own prices, by exact rank sums; a test compares its ranks with the stored ones.
 """
 
+from collections import defaultdict
+from collections.abc import Sequence
+from statistics import median
 from typing import Any
 
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow
+from nephoscope.model.rows import BenchmarkRow, TrialRow
 from nephoscope.report.lookup import Lookup, headlines, unique
 from nephoscope.report.wording import metric_title
 
@@ -30,11 +33,17 @@ def explorer_data(lookup: Lookup) -> dict[str, Any] | None:
 
 
 def _board(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | None:
-    values: dict[str, list[list[float | int | None]]] = {}
+    measured: dict[str, list[tuple[float, TrialRow]]] = defaultdict(list)
     for found in lookup.values.get((row.benchmark, metric.name), []):
         trial = lookup.trials.get(found.trial)
         if found.valid and trial is not None:
-            values.setdefault(found.configuration, []).append([found.value, trial.cpus])
+            measured[found.configuration].append((found.value, trial))
+    statistics = lookup.statistics.get((row.benchmark, metric.name, False), {})
+    by_machine = {name for name, statistic in statistics.items() if statistic.counted == "machines"}
+    values = {
+        name: _medians(pairs) if name in by_machine else [(value, trial.cpus) for value, trial in pairs]
+        for name, pairs in measured.items()
+    }
     if not values:
         return None
     scale = lookup.scale(row.benchmark, metric)
@@ -50,6 +59,15 @@ def _board(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> dict[str, Any] 
         "headline": metric.headline,
         "values": values,
     }
+
+
+def _medians(pairs: Sequence[tuple[float, TrialRow]]) -> list[tuple[float, int | None]]:
+    """The median of each machine, where machines are what the analysis counts; and its CPUs."""
+    values: dict[str | None, list[float]] = defaultdict(list)
+    for value, trial in pairs:
+        values[trial.machine].append(value)
+    cpus = {trial.machine: trial.cpus for _, trial in pairs}
+    return [(median(many), cpus[machine]) for machine, many in values.items()]
 
 
 def _configuration(lookup: Lookup, name: str) -> dict[str, Any]:
