@@ -166,6 +166,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         passes=passes_of(measurements),
         wan_floors=wan_floors_of(inputs.study, {row.configuration: original[row.trial] for row in trials}),
         bounds=bounds_of(trials, inputs.resources, inputs.machines),
+        looks=list(inputs.looks),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
     )

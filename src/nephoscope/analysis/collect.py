@@ -4,7 +4,6 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from pydantic import ValidationError
 
@@ -17,7 +16,7 @@ from nephoscope.checks.base import Check
 from nephoscope.checks.registry import overall
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import BenchmarkUse, Metric, Plan, SourceRecord, StartedRecord, TrialIntent, VerdictKind
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow, TrialState
 from nephoscope.model.subjects import Subject, subject_by_name
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
@@ -44,19 +43,21 @@ class Stored:
     """What it was when it was run: a new plan may give a kept trial another place. As planned until it starts."""
     attempt: Attempt | None
     attempts: int
+    not_needed_after: int | None = None
+    """The block after which no open question needed it; None: it is needed."""
     running: bool = False
     """Its attempt has not ended, and a controller is working on the folder."""
 
 
 def stored_trials(folder: ResultsFolder) -> list[Stored]:
     """Every planned trial, in the plan's order."""
-    in_use = folder.in_use()
+    in_use, not_needed = folder.in_use(), folder.not_needed()
     rows: list[Stored] = []
     for planned, trial in folder.planned():
         attempt = trial.decisive_attempt()
         intent = (trial.intent() if attempt else None) or planned.intent
         running = in_use and attempt is not None and attempt.status() is None
-        rows.append(Stored(intent, attempt, len(trial.attempts()), running))
+        rows.append(Stored(intent, attempt, len(trial.attempts()), not_needed.get(intent.id), running))
     newest = max((row.attempt.touched_ns for row in rows if row.running and row.attempt), default=None)
     return [
         replace(row, running=row.running and row.attempt is not None and row.attempt.touched_ns == newest)
@@ -119,6 +120,7 @@ def collect(
         tool_versions=_tool_versions(attempt for _, attempt in begun),
         book=_book(folder),
         claims=_claims(folder),
+        looks=folder.looks(),
         inputs_digest=digest_before,
     )
 
@@ -135,6 +137,8 @@ def digest(folder: ResultsFolder) -> str:
     said = (folder.study_text(), source.model_dump_json() if source else "", versions)
     for content in (folder.plan_path.read_bytes(), *own, *(text.encode() for text in said)):
         found.update(hashlib.sha256(content).digest())
+    for look in folder.looks():
+        found.update(look.model_dump_json().encode())
     for row in stored_trials(folder):
         found.update(row.intent.model_dump_json().encode())
         found.update(f"{row.attempt.number if row.attempt else 0} of {row.attempts}".encode())
@@ -221,9 +225,9 @@ def cpus_of(started: StartedRecord, subject: Subject) -> int | None:
     return sum(found) if all(found) else None
 
 
-def _state(row: Stored) -> Literal["finished", "failed", "interrupted", "running", "not run", "planned"]:
+def _state(row: Stored) -> TrialState:
     if row.attempt is None:
-        return "planned"
+        return "planned" if row.not_needed_after is None else "not needed"
     status = row.attempt.status()
     if status is None:
         return "running" if row.running else "interrupted"
@@ -231,6 +235,8 @@ def _state(row: Stored) -> Literal["finished", "failed", "interrupted", "running
 
 
 def _reasons(row: Stored) -> list[str]:
+    if row.attempt is None and row.not_needed_after is not None:
+        return [f"no open question needed it after block {row.not_needed_after}"]
     if row.attempt is None:
         return ["not started yet"]
     status = row.attempt.status()

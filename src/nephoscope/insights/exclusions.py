@@ -13,15 +13,16 @@ NAME = "exclusions"
 def exclusions(findings: Findings) -> list[Insight]:
     """One sentence about all trials of the study; each excluded trial is counted under one reason."""
     excluded: dict[str, list[str]] = defaultdict(list)
-    for row in findings.trials:
+    needed = [row for row in findings.trials if row.state != "not needed"]
+    for row in needed:
         if not row.counts:
             excluded[_reason(row)].append(row.trial)
-    total = len(findings.trials)
+    total = len(needed)
     if not total:
         return []
     if not excluded:
         ending = "The only trial is valid." if total == 1 else "All {total:count} trials are valid."
-        trials = [row.trial for row in findings.trials]
+        trials = [row.trial for row in needed]
         return [say(NAME, "note", ending, numbers={"total": total}, trials=trials)]
     ids = [trial for many in excluded.values() for trial in many]
     numbers: dict[str, float] = {"total": total, "excluded": len(ids)}

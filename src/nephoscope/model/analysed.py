@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import Field
 
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.looks import Look
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import Plan, SourceRecord
 from nephoscope.model.rows import (
@@ -95,5 +96,6 @@ class AnalysedStudy(Frozen):
     growth: list[GrowthRow] = []
     passes: list[PassRow] = []
     bounds: list[BoundRow] = []
+    looks: list[Look] = []
     source: SourceRecord | None = Field(default=None, description="source of imported results; None: measured here")
     inputs_digest: str | None = Field(default=None, description="digest of all input of the analysis; None: not known")

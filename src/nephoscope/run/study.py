@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -39,6 +39,8 @@ class StudyOutcome:
     """Trials that could not start or finish within the budget, and why."""
     stopped: str = ""
     """Why it ended before all blocks were done; empty: it did not."""
+    not_needed: int = 0
+    """Trials that were left out because no open question needs them."""
 
 
 def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bool) -> None:
@@ -63,6 +65,16 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
 
 
 @dataclass(frozen=True)
+class Rest:
+    """What a stopping rule says of the blocks that follow."""
+
+    stopped: str = ""
+    """Why no further block is needed; empty: one is."""
+    not_needed: Collection[str] = ()
+    """Ids of trials that nothing needs any more, in whichever block."""
+
+
+@dataclass(frozen=True)
 class RunOptions:
     """How a study runs: nothing here changes what a trial is."""
 
@@ -72,10 +84,8 @@ class RunOptions:
     """Database shared by several controllers; `None`: there is only this one."""
     dead_after_s: float = DEAD_AFTER_S
     """Time without a heartbeat after which others take over a controller's trials."""
-    enough: Callable[[int], str] | None = None
-    """Called after each whole block with its number: returns why no further block is needed, or an empty text if one
-    is.
-    """
+    look: Callable[[int], Rest] | None = None
+    """Called after each whole block with its number: what is left to measure. None: all that is planned."""
 
 
 async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | None = None) -> StudyOutcome:
@@ -89,7 +99,8 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     """
     conduct = conduct or RunOptions()
     rows = list(folder.planned())
-    left = [planned for planned, trial in rows if not trial.finished()]
+    not_needed = folder.not_needed()
+    left = [row for row, trial in rows if not trial.finished() and row.intent.id not in not_needed]
     world.listener.study_started(len(rows), len(rows) - len(left))
     key = study_key(folder)
     providers = _providers(left, world)
@@ -105,7 +116,8 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
             conductor = Conductor(folder, key, world, ledger, conduct.rules)
             await conductor.hold_again(going_on)
             queue = await leave.enter_async_context(_queue(folder, providers, conduct, world))
-            work = _drain(left, queue, conductor, conduct)
+            last = max((planned.intent.block for planned, _ in rows), default=0)
+            work = _drain(left, last, queue, conductor, conduct)
             if isinstance(ledger, SharedLedger) and isinstance(queue, DurableQueue):
                 work = _beside(work, _living(ledger, queue, world))
             stopped = await work
@@ -122,10 +134,11 @@ def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Run
     shared = conduct.state_url is not None
     if outcome.stopped or (shared and outcome.finished + outcome.failed + len(outcome.refused) > 0):
         return
+    known = {*outcome.refused, *folder.not_needed()}
     absent = [
         planned.intent.id
         for planned, trial in folder.planned()
-        if not trial.attempts() and planned.intent.id not in outcome.refused
+        if not trial.attempts() and planned.intent.id not in known
     ]
     if absent:
         anew = (
@@ -144,18 +157,18 @@ def study_key(folder: ResultsFolder) -> str:
     return f"{folder.plan().study}-{folder.fleet_id()}"
 
 
-async def _drain(left: list[PlannedTrial], queue: Queue, conductor: Conductor, conduct: RunOptions) -> str:
+async def _drain(left: list[PlannedTrial], last: int, queue: Queue, conductor: Conductor, conduct: RunOptions) -> str:
     """Runs trials in the plan's order, with a stopping rule block by block. Returns why it stopped."""
-    if conduct.enough is None:
+    if conduct.look is None:
         await queue.drain([planned.intent.id for planned in left], conductor.advance)
         return ""
-    last = max((planned.intent.block for planned in left), default=0)
     for block, trials in groupby(left, key=lambda planned: planned.intent.block):
-        said = conduct.enough(block - 1)
-        if said:
-            return said
-        await queue.drain([planned.intent.id for planned in trials], conductor.advance)
-    return conduct.enough(last) if last else ""
+        rest = conduct.look(block - 1)
+        if rest.stopped:
+            return rest.stopped
+        needed = [planned.intent.id for planned in trials if planned.intent.id not in rest.not_needed]
+        await queue.drain(needed, conductor.advance)
+    return conduct.look(last).stopped
 
 
 def _queue(
@@ -259,4 +272,5 @@ def count(folder: ResultsFolder) -> StudyOutcome:
         states[status.state] += 1
         if status.state == "finished" and overall(attempt.verdicts()) is VerdictKind.VALID:
             states["valid"] += 1
-    return StudyOutcome(states["finished"], states["valid"], states["failed"])
+    left_out = sum(not folder.trial(trial).attempts() for trial in folder.not_needed())
+    return StudyOutcome(states["finished"], states["valid"], states["failed"], not_needed=left_out)

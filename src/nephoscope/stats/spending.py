@@ -60,7 +60,7 @@ def _last_level(before: tuple[tuple[int, float], ...], last: int, alpha: float) 
         time = block / last
         bound = -float(special.ndtri(level / 2)) * np.sqrt(time) if level > 0 else np.inf
         spent += _outside(density, bound)
-        density = np.where(np.abs(_GRID) <= bound, density, 0.0)
+        density = np.asarray(np.where(np.abs(_GRID) <= bound, density, 0.0))
     if spent >= alpha or time >= 1:
         return 0.0
     density = _moved(density, 1 - time)
@@ -75,7 +75,7 @@ def _moved(density: Floats | None, passed: float) -> Floats:
     """The density after some more time; it starts at 0."""
     spread = np.sqrt(passed)
     if density is None:
-        return _normal(_GRID / spread) / spread
+        return np.asarray(_normal(_GRID / spread) / spread)
     return np.asarray(_normal((_GRID[:, None] - _GRID[None, :]) / spread) / spread @ density * _STEP)
 
 

@@ -355,6 +355,11 @@ class Study(Frozen):
         description="fresh: new machines for each trial; per-configuration: the same machines for all trials of a "
         "configuration, which then do not sample the spread between machines",
     )
+    stop: Literal["never", "decided"] = Field(
+        default="never",
+        description="never: every trial of the plan runs; decided: after the third block only those run whose "
+        "configuration an open question needs, see docs/how-to/spend-where-it-decides.md",
+    )
     budget: Budget = Field(default=Budget(), description="`run` rejects a plan that exceeds it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")
     machine_types: list[MachineType] = Field(default=[], description="specifications of emulated machines")

@@ -161,9 +161,10 @@ def _tell_outcome(outcome: "StudyOutcome", planned: int, folder: Path) -> None:
         reason = next(iter(outcome.refused.values()))
         tell(f"{len(outcome.refused):,} trials did not start, over budget: {reason}")
     rejected = outcome.finished - outcome.valid
+    left_out = f"{outcome.not_needed:,} not needed; " if outcome.not_needed else ""
     tell(
         f"{outcome.finished:,} of {planned:,} trials finished: {outcome.valid:,} valid, {rejected:,} rejected; "
-        f"{outcome.failed:,} failed; results in {folder}"
+        f"{left_out}{outcome.failed:,} failed; results in {folder}"
     )
 
 
