@@ -29,7 +29,8 @@ CV = 0.01
 def study_text(count: int, replicates: int, stop: str = "decided") -> str:
     head = f'name = "many"\nseed = 11\nreplicates = {replicates}\nstop = "{stop}"\n'
     machines = (
-        f'[[configurations]]\nname = "m{place:02d}"\nprovider = "fake"\ndatabase_machine = {{ cpus = {2 ** (place % 3)} }}\n'
+        f'[[configurations]]\nname = "m{place:02d}"\nprovider = "fake"\n'
+        f"database_machine = {{ cpus = {2 ** (place % 3)} }}\n"
         f"price_usd_per_hour = {1 + place % 5}\n"
         for place in range(count)
     )

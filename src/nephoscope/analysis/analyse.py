@@ -1,14 +1,14 @@
 """Computes everything a report shows from stored trials. Pure: equal input gives equal bytes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
-from nephoscope.analysis.best import best_of
+from nephoscope.analysis.best import Leaderboard, best_of
 from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.bounds import bounds_of
 from nephoscope.analysis.cells import Metrics, cells_of
@@ -21,6 +21,7 @@ from nephoscope.analysis.families import families_of
 from nephoscope.analysis.gate import gate_of
 from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.analysis.looks import settled
 from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.passes import passes_of
 from nephoscope.analysis.price_performance import price_performance_of, priced_boards
@@ -91,7 +92,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         day,
     )
     priced = priced_boards(boards, costs.rows)
-    questions = _answers(inputs.study, {row.configuration: original[row.trial] for row in trials}, boards, priced)
+    questions = _answers(
+        inputs.study, {row.configuration: original[row.trial] for row in trials}, boards, priced, settled(inputs.looks)
+    )
     machines = machines_of(inputs.machines)
     configurations = configurations_of(
         inputs.study, {row.configuration: original[row.trial] for row in trials}, machines
@@ -116,6 +119,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
             price_performance_of(boards, priced, statistics, costs.rows, months_of(transfers)), PricePerformance
         ),
         price_comparisons=questions.price_comparisons,
+        looks=inputs.looks,
         imported=inputs.source is not None,
         metrics=metrics,
         margin_percent=margin_percent,
@@ -182,8 +186,14 @@ class _Answers:
     price_comparisons: list[PriceComparison]
 
 
-def _answers(study: Study, names: Mapping[str, str], boards: Sequence[Board], priced: Sequence[Board]) -> _Answers:
-    """Args: `names` maps a configuration as analysed to its name in the study."""
+def _answers(
+    study: Study,
+    names: Mapping[str, str],
+    boards: Sequence[Board],
+    priced: Sequence[Board],
+    known: Mapping[Leaderboard, Collection[str]],
+) -> _Answers:
+    """Args: `names` maps a configuration as analysed to its name in the study; `known` is what looks settled."""
     asked = {one.name: one for one in study.configurations}
     configurations = {name: asked[original] for name, original in names.items() if original in asked}
     margin_percent = study.equivalence_margin_percent
@@ -194,7 +204,7 @@ def _answers(study: Study, names: Mapping[str, str], boards: Sequence[Board], pr
 
     shown = with_rows(every)
     return _Answers(
-        best=ordered(best_of(every, scopes, margin_percent=margin_percent), BestRow),
+        best=ordered(best_of(every, scopes, margin_percent=margin_percent, settled=known), BestRow),
         contrasts=ordered(
             contrasts_on(every, contrasts_of(configurations, study.contrasts), margin_percent=margin_percent),
             ContrastRow,

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from nephoscope.analysis.best import Leaderboard
 from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.cells import Metrics, cells_of
 from nephoscope.analysis.costs import costs_of, day_of
@@ -58,6 +59,16 @@ def replayed(inputs: StudyInputs, looks: Sequence[Look]) -> list[Look]:
         seen = [row for row in inputs.trials if row.counts and _used(row) in named]
         made.append(_look(inputs, seen, look.block, made, last=look.last))
     return made
+
+
+def settled(looks: Sequence[Look]) -> dict[Leaderboard, list[str]]:
+    """Leaderboard -> who may be the best after all looks."""
+    rows = looks[-1].questions if looks else []
+    return {
+        (row.benchmark, row.metric, row.view, row.basis or "", row.about): row.configurations
+        for row in rows
+        if row.kind == "best"
+    }
 
 
 def _used(row: TrialRow) -> str:

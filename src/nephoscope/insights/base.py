@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+from nephoscope.model.looks import Look
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import (
@@ -54,6 +55,7 @@ class Findings:
     transfers: Sequence[TransferRow] = ()
     price_performance: Sequence[PricePerformance] = ()
     price_comparisons: Sequence[PriceComparison] = ()
+    looks: Sequence[Look] = ()
     imported: bool = False
     """Whether somebody else measured the study."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)
