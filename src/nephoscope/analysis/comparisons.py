@@ -5,6 +5,7 @@ The best of a leaderboard, ranks and contrasts are questions with error rates of
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -35,7 +36,7 @@ MAX_UNDECIDABLE = 24
 """Up to this many configurations, pairs with too few values for any claim also get rows, and every undecided pair an
 estimate of how many replicates would decide it."""
 MAX_PAIRS = 20_000
-"""Pairs of all leaderboards together that get rows; headline metrics come first."""
+"""Pairs of all leaderboards together that get rows; with more, only those of headline metrics do."""
 
 
 @dataclass(frozen=True)
@@ -53,16 +54,18 @@ class _Pair:
 
 
 def with_rows(boards: Sequence[Board]) -> list[Board]:
-    """The leaderboards whose pairs get rows: headline metrics first, each as a whole, while there is room."""
-    room = MAX_PAIRS
-    chosen = set()
-    order = sorted(range(len(boards)), key=lambda place: (not boards[place].headline, boards[place].view != "plain"))
-    for place in order:
-        pairs = math.comb(len(boards[place].members), 2)
-        if pairs <= room:
-            room -= pairs
-            chosen.add(place)
-    return [board for place, board in enumerate(boards) if place in chosen]
+    """The leaderboards whose pairs get rows: all of them, or with too many pairs as many headline metrics as fit.
+
+    Those as measured come before those per CPU and per dollar.
+    """
+    sizes = {id(board): math.comb(len(board.members), 2) for board in boards}
+    everything = sum(sizes.values()) <= MAX_PAIRS
+    room, chosen = MAX_PAIRS, set()
+    for board in sorted(boards, key=lambda board: board.view != "plain"):
+        if (everything or board.headline) and sizes[id(board)] <= room:
+            room -= sizes[id(board)]
+            chosen.add(id(board))
+    return [board for board in boards if id(board) in chosen]
 
 
 def comparisons_of(
@@ -74,10 +77,11 @@ def comparisons_of(
 ) -> list[Row]:
     """Compares all pairs of configurations of each board.
 
-    The spread is that of the leaderboard: within blocks, and borrowed from the other configurations as far as they
-    agree. Metrics in steps are compared by exact rank sums instead. Corrected by Benjamini-Hochberg within each
-    leaderboard. A pair with too few values for any claim makes none and takes no power from the others (Tarone 1990);
-    on a leaderboard of more than 24 configurations it has no row.
+    For headline metrics, the spread is that of the leaderboard: within blocks, and borrowed from the other
+    configurations as far as they agree; corrected by Benjamini-Hochberg within each leaderboard. Metrics in steps are
+    compared by exact rank sums instead, and so are all other metrics, which have long tails and are corrected together.
+    A pair with too few values for any claim makes none and takes no power from the others (Tarone 1990); on a
+    leaderboard of more than 24 configurations it has no row.
 
     Args:
         boards: see `with_rows`.
@@ -91,15 +95,23 @@ def comparisons_of(
     Raises:
         ValueError: a margin that is not above 0.
     """
+    families: dict[tuple[str, ...], list[tuple[Board, _Pair]]] = defaultdict(list)
+    for place, board in enumerate(boards):
+        by_values = board.headline and not board.fit.discrete
+        family = (str(place),) if board.headline else ("others", board.view)
+        families[family] += [(board, pair) for pair in (_by_values(board) if by_values else _by_ranks(board))]
     rows: list[Row] = []
-    for board in boards:
-        found = list(_by_ranks(board) if board.fit.discrete else _by_values(board))
-        able = [pair for pair in found if pair.interval is not None]
-        adjusted = benjamini_hochberg([pair.p_value for pair in able])
-        rows += [_row(make, board, pair, p, margin_percent, alpha) for pair, p in zip(able, adjusted, strict=True)]
-        if len(board.members) <= MAX_UNDECIDABLE:
-            unable = [pair for pair in found if pair.interval is None]
-            rows += [_row(make, board, pair, 1.0, margin_percent, alpha) for pair in unable]
+    for found in families.values():
+        able = [(board, pair) for board, pair in found if pair.interval is not None]
+        adjusted = benjamini_hochberg([pair.p_value for _, pair in able])
+        rows += [
+            _row(make, board, pair, p, margin_percent, alpha) for (board, pair), p in zip(able, adjusted, strict=True)
+        ]
+        rows += [
+            _row(make, board, pair, 1.0, margin_percent, alpha)
+            for board, pair in found
+            if pair.interval is None and len(board.members) <= MAX_UNDECIDABLE
+        ]
     return sorted(rows, key=lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right))
 
 

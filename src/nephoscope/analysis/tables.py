@@ -7,6 +7,7 @@ atomic writes belong to `store`; here are only bytes.
 """
 
 import io
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
@@ -70,7 +71,7 @@ _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
     Statistic: lambda row: (row.configuration, row.benchmark, row.metric, row.per_cpu),
     Comparison: lambda row: (row.benchmark, row.metric, row.per_cpu, row.left, row.right),
     RankRow: lambda row: (*(row.benchmark, row.metric, row.view, row.basis or "", row.place), row.configuration),
-    BestRow: lambda row: (row.benchmark, row.metric, row.view, row.basis or "", row.scope != "overall", row.scope),
+    BestRow: lambda row: (row.benchmark, row.metric, row.view, row.basis or "", *_scope(row.scope)),
     ContrastRow: lambda row: (
         *(not row.declared, row.question, row.left, row.right),
         *(row.benchmark, row.metric, row.view, row.basis or ""),
@@ -89,6 +90,12 @@ _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
         *(row.at_s is not None, row.at_s or 0.0, row.value),
     ),
 }
+
+
+def _scope(scope: str) -> tuple[bool, list[str | int]]:
+    """The overall scope first; sizes by number."""
+    parts = re.split(r"(\d+)", scope)
+    return scope != "overall", [int(part) if part.isdigit() else part for part in parts]
 
 
 def ordered(rows: Sequence[Row], kind: type[Row]) -> list[Row]:

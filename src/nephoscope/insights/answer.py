@@ -1,37 +1,39 @@
 """The answer of each benchmark: which configuration is better in the headline metric, by how much, and how certain."""
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.leaders import MAX_RANKED
-from nephoscope.insights.pairs import INTERVAL, oriented, unresolved, winner_first
-from nephoscope.insights.words import interval_of_one, say
+from nephoscope.insights.bests import MAX_NAMED, told
+from nephoscope.insights.pairs import INTERVAL, unresolved, winner_first
+from nephoscope.insights.words import enumeration, interval_of_one, say
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight, Statistic
+from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight, RankRow, Statistic
 
 NAME = "answer"
-MAX_PAIRED = 3
-"""With more configurations than this, the answer gives ranks instead of every pair."""
+MAX_RANKED = 12
+"""With more configurations than this, no sentence gives every rank."""
+_NAMED = 3
 
 
 def answer(findings: Findings) -> list[Insight]:
-    """One sentence per pair of configurations; with more than three, their ranks; with one, its median.
+    """The best of three or more configurations, and their ranks; the comparison of two; the median of one.
 
-    With more than twelve, `leaders` names the best ones. Decided comparisons come first.
+    Decided questions come first.
     """
     insights: list[Insight] = []
     open_questions: list[Insight] = []
     for benchmark, metric in findings.headlines():
         statistics = findings.statistics_of(benchmark, metric.name)
-        comparisons = findings.comparisons_of(benchmark, metric.name)
+        best = findings.best_of(benchmark, metric.name)
         if len(statistics) == 1:
             insights.append(_alone(statistics[0], metric))
-        elif len(statistics) > MAX_RANKED:
-            continue
-        elif len(statistics) > MAX_PAIRED and comparisons:
-            insights.append(_ranks(statistics, comparisons, metric))
-        else:
-            for comparison in comparisons:
+        elif len(statistics) == 2:
+            for comparison in findings.comparisons_of(benchmark, metric.name):
                 decided = comparison.verdict is not ComparisonVerdict.UNRESOLVED
                 (insights if decided else open_questions).append(_pair(findings, comparison, metric))
+        elif best is not None:
+            (insights if best.excluded or best.tied else open_questions).append(_best(best, statistics, metric))
+            if best.method != "none" and best.of <= MAX_RANKED:
+                insights.append(_ranks(findings.ranks_of(benchmark, metric.name), statistics, metric, best.alpha))
     return insights + open_questions
 
 
@@ -49,6 +51,38 @@ def _alone(row: Statistic, metric: Metric) -> Insight:
         benchmark_name=row.benchmark,
         title=metric.title,
         name=row.configuration,
+    )
+
+
+def _best(best: BestRow, statistics: list[Statistic], metric: Metric) -> Insight:
+    """The answer; the best medians too, where it names no configuration."""
+    by_name = {row.configuration: row for row in statistics}
+    style = f"quantity:{statistics[0].unit}"
+    winner = by_name.get(best.best[0]) if len(best.best) == 1 else None
+    answer = told(best, value=f", {{median:{style}}}" if winner else "")
+    numbers, words, template = answer.numbers, answer.words, answer.template
+    if winner:
+        numbers["median"] = winner.median
+    elif not best.excluded or len(best.best) > MAX_NAMED:
+        sign = -1 if metric.direction is Direction.HIGHER else 1
+        first = sorted(statistics, key=lambda row: (sign * row.median, row.configuration))[:_NAMED]
+        parts = []
+        for key, row in zip("abc", first, strict=False):
+            numbers[f"median_{key}"] = row.median
+            words[f"name_{key}"] = row.configuration
+            parts.append(f"{{name_{key}}} ({{median_{key}:{style}}})")
+        what = "values" if best.n_most == 1 else "medians"
+        template += f" The first {what} are those of " + enumeration(parts) + "."
+    return say(
+        NAME,
+        "answer",
+        "{benchmark_name}: " + template,
+        numbers=numbers,
+        trials=best.trials,
+        benchmark=best.benchmark,
+        benchmark_name=best.benchmark,
+        title=metric.title,
+        **words,
     )
 
 
@@ -82,27 +116,22 @@ def _pair(findings: Findings, comparison: Comparison, metric: Metric) -> Insight
     )
 
 
-def _ranks(statistics: list[Statistic], comparisons: list[Comparison], metric: Metric) -> Insight:
-    """Ranks as intervals: 1 + (number that are certainly better) to N - (number that are certainly worse)."""
-    sign = -1 if metric.direction is Direction.HIGHER else 1
-    order = [row.configuration for row in sorted(statistics, key=lambda row: (sign * row.median, row.configuration))]
-    numbers: dict[str, float] = {"configurations": len(order)}
+def _ranks(ranks: list[RankRow], statistics: list[Statistic], metric: Metric, alpha: float) -> Insight:
+    numbers: dict[str, float] = {"configurations": len(ranks), "alpha": 100 * alpha}
     words: dict[str, str] = {}
     parts: list[str] = []
-    for index, name in enumerate(order):
-        verdicts = [oriented(row, name).verdict for row in comparisons if name in {row.left, row.right}]
-        first = 1 + verdicts.count(ComparisonVerdict.WORSE)
-        last = len(order) - verdicts.count(ComparisonVerdict.BETTER)
+    for index, row in enumerate(ranks):
         key = "abcdefghijklmnopqrstuvwxyz"[index % 26] * (1 + index // 26)
-        numbers |= {f"first_{key}": first, f"last_{key}": last}
-        words[f"name_{key}"] = name
-        rank = f"{{first_{key}:count}}" if first == last else f"{{first_{key}:count}} to {{last_{key}:count}}"
+        numbers |= {f"first_{key}": row.first, f"last_{key}": row.last}
+        words[f"name_{key}"] = row.configuration
+        exact = row.first == row.last
+        rank = f"{{first_{key}:count}}" if exact else f"{{first_{key}:count}} to {{last_{key}:count}}"
         parts.append(f"{{name_{key}}} {rank}")
     return say(
         NAME,
         "answer",
         "{benchmark_name}: ranks of the {configurations:count} configurations by {title} (a range means that the exact "
-        "rank is not certain): " + ", ".join(parts) + ".",
+        "rank is not certain; error rate {alpha:limit} % for all together): " + ", ".join(parts) + ".",
         numbers=numbers,
         trials=[trial for row in statistics for trial in row.trials],
         benchmark=statistics[0].benchmark,

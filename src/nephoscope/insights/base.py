@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Protocol
 
 from nephoscope.model.looks import Look
-from nephoscope.model.questions import BestRow, ContrastRow
+from nephoscope.model.questions import BestRow, ContrastRow, View
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import (
     Comparison,
@@ -81,6 +81,19 @@ class Findings:
         """The comparisons of one metric, sorted by left and right."""
         return list(self._comparisons.get((benchmark, metric, per_cpu), ()))
 
+    def bests_of(self, benchmark: str, metric: str, *, view: View = "plain", basis: str | None = None) -> list[BestRow]:
+        """The best of each scope, the overall one first."""
+        return list(self._bests.get((benchmark, metric, view, basis), ()))
+
+    def best_of(self, benchmark: str, metric: str, *, view: View = "plain", basis: str | None = None) -> BestRow | None:
+        """The best of all configurations; None if fewer than two compete."""
+        rows = self.bests_of(benchmark, metric, view=view, basis=basis)
+        return next((row for row in rows if row.scope == "overall"), None)
+
+    def ranks_of(self, benchmark: str, metric: str) -> list[RankRow]:
+        """The ranks of one metric as measured, best median first."""
+        return [row for row in self.ranks if (row.benchmark, row.metric, row.view) == (benchmark, metric, "plain")]
+
     def values_of(self, row: Statistic) -> list[float]:
         """The values behind a plain statistic, in the order of its trials."""
         found = self._values[row.benchmark, row.metric]
@@ -122,6 +135,13 @@ class Findings:
         return dict(found)
 
     @cached_property
+    def _bests(self) -> Mapping[tuple[str, str, View, str | None], list[BestRow]]:
+        found: dict[tuple[str, str, View, str | None], list[BestRow]] = defaultdict(list)
+        for row in self.best:
+            found[row.benchmark, row.metric, row.view, row.basis].append(row)
+        return dict(found)
+
+    @cached_property
     def _comparisons(self) -> Mapping[tuple[str, str, bool], list[Comparison]]:
         found: dict[tuple[str, str, bool], list[Comparison]] = defaultdict(list)
         for row in self.comparisons:
@@ -131,11 +151,6 @@ class Findings:
     def headline_statistics(self) -> list[Statistic]:
         """The plain statistics of all headline metrics."""
         return [row for benchmark, metric in self.headlines() for row in self.statistics_of(benchmark, metric.name)]
-
-    def claims(self, *, per_cpu: bool) -> list[Comparison]:
-        """The headline comparisons that are corrected together: those with enough replicates for any claim."""
-        many = [row for b, metric in self.headlines() for row in self.comparisons_of(b, metric.name, per_cpu=per_cpu)]
-        return [row for row in many if row.high is not None]
 
 
 class Rule(Protocol):

@@ -1,70 +1,71 @@
-"""Which of many configurations is first, overall and per CPU, and whether that is certain."""
+"""Who is best per CPU, and within each cloud and each size."""
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.pairs import oriented
-from nephoscope.insights.words import enumeration, plural, say
-from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import ComparisonVerdict, Insight, Statistic
+from nephoscope.insights.bests import RATE, short, told
+from nephoscope.insights.words import say
+from nephoscope.model.questions import BestRow, View
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import Insight
 
 NAME = "leaders"
-MAX_RANKED = 12
-"""With more configurations than this, the answer names the best three instead of every rank."""
-_NAMED = 3
+MIN_COMPETING = 3
+"""Of two configurations, other rules tell the whole difference."""
+_VIEWS: Sequence[View] = ("plain", "per CPU")
 
 
 def leaders(findings: Findings) -> list[Insight]:
-    """One sentence for each headline metric and view with many configurations."""
+    """For each headline metric: the best per CPU of all, and the best of each cloud and each size."""
     insights = []
     for benchmark, metric in findings.headlines():
-        for per_cpu in (False, True):
-            rows = findings.statistics_of(benchmark, metric.name, per_cpu=per_cpu)
-            if len(rows) > MAX_RANKED:
-                insights.append(_sentence(findings, rows, metric))
+        overall = findings.best_of(benchmark, metric.name, view="per CPU")
+        if overall is not None and overall.of >= MIN_COMPETING:
+            answer = told(overall)
+            insights.append(
+                say(
+                    NAME,
+                    "answer",
+                    "{benchmark_name}: " + answer.template,
+                    numbers=answer.numbers,
+                    trials=overall.trials,
+                    benchmark=benchmark,
+                    benchmark_name=benchmark,
+                    title=f"{metric.title} per CPU",
+                    **answer.words,
+                )
+            )
+        for view in _VIEWS:
+            rows = [row for row in findings.bests_of(benchmark, metric.name, view=view) if ": " in row.scope]
+            for kind, within in groupby(rows, key=lambda row: row.scope.partition(": ")[0]):
+                insights.append(_within(list(within), metric, kind, view))
     return insights
 
 
-def _sentence(findings: Findings, rows: Sequence[Statistic], metric: Metric) -> Insight:
-    sign = -1 if metric.direction is Direction.HIGHER else 1
-    first = sorted(rows, key=lambda row: (sign * row.median, row.configuration))[:_NAMED]
-    best, style = first[0], f"quantity:{first[0].unit}"
-    comparisons = findings.comparisons_of(best.benchmark, best.metric, per_cpu=best.per_cpu)
-    verdicts = [
-        oriented(row, best.configuration).verdict for row in comparisons if best.configuration in {row.left, row.right}
-    ]
-    beaten = verdicts.count(ComparisonVerdict.BETTER)
-    numbers: dict[str, float] = {"all": len(rows), "beaten": beaten, "last": len(rows) - beaten, "n": best.n}
+def _within(rows: Sequence[BestRow], metric: Metric, kind: str, view: View) -> Insight:
     parts = []
-    for key, row in zip("abc", first, strict=False):
-        numbers[f"median_{key}"] = row.median
-        parts.append(f"{{name_{key}}} ({{median_{key}:{style}}})")
+    numbers: dict[str, float] = {"alpha": 100 * rows[0].alpha}
+    words: dict[str, str] = {}
+    for place, row in enumerate(rows):
+        key = "abcdefghijklmnopqrstuvwxyz"[place % 26] * (1 + place // 26)
+        answer, more, named = short(row, key)
+        numbers |= more
+        words |= {f"scope_{key}": row.scope.partition(": ")[2], **named}
+        parts.append(f"{{scope_{key}}}: {answer}")
+    numbers["scopes"] = len(rows)
     return say(
         NAME,
         "answer",
-        "{benchmark_name}: the best "
-        + ("values" if best.n == 1 else "medians")
-        + " of {title} among {all:count} configurations are those of "
-        + enumeration(parts)
-        + _certainty(best.n, beaten, len(rows)),
+        "{benchmark_name}: the best {title} within each of {scopes:count} "
+        + ("clouds" if kind == "cloud" else "sizes")
+        + f" {RATE.replace(' %)', ' % each)')}: "
+        + "; ".join(parts)
+        + ".",
         numbers=numbers,
         trials=[trial for row in rows for trial in row.trials],
-        benchmark=best.benchmark,
-        benchmark_name=best.benchmark,
-        title=metric.title + (" per CPU" if best.per_cpu else ""),
-        **{f"name_{key}": row.configuration for key, row in zip("abc", first, strict=False)},
-    )
-
-
-def _certainty(n: int, beaten: int, among: int) -> str:
-    """How certain the first rank is, given the replicates."""
-    if beaten == among - 1:
-        return ". The first is certainly better than every other (n = {n:count})."
-    if n == 1:
-        return ". The first was measured once, so a repeat may change this order."
-    if beaten == 0:
-        return ". Which one is really best is unresolved: no difference from the first is certain (n = {n:count})."
-    return (
-        ". Which one is really best is unresolved: with n = {n:count}, the first is certainly better than "
-        "{beaten:count} " + plural(beaten, "other") + ", so its rank is somewhere from first to number {last:count}."
+        benchmark=rows[0].benchmark,
+        benchmark_name=rows[0].benchmark,
+        title=metric.title + (" per CPU" if view == "per CPU" else ""),
+        **words,
     )

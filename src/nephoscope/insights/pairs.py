@@ -8,7 +8,6 @@ from nephoscope.insights.words import plural, say
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight
 from nephoscope.stats.decide import ALPHA, POWER
-from nephoscope.stats.rank_sum import least_n_each
 
 _OPPOSITE = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
 
@@ -33,7 +32,7 @@ def oriented(comparison: Comparison, first: str) -> Oriented:
         ends = (_inverse(comparison.high), _inverse(comparison.low))
         ratio, counts = 1 / comparison.ratio, (comparison.n_right, comparison.n_left)
         verdict = _OPPOSITE.get(comparison.verdict, comparison.verdict)
-    numbers: dict[str, float] = {"ratio": ratio, "n_first": counts[0], "n_second": counts[1]}
+    numbers: dict[str, float] = {"ratio": ratio, "n_first": counts[0], "n_second": counts[1], "alpha": 100 * ALPHA}
     if ends[0] is not None and ends[1] is not None and comparison.coverage is not None:
         numbers |= {"low": ends[0], "high": ends[1], "coverage": 100 * comparison.coverage}
     second = comparison.right if comparison.left == first else comparison.left
@@ -49,31 +48,24 @@ def winner_first(comparison: Comparison) -> Oriented:
     return oriented(comparison, comparison.right if comparison.verdict is ComparisonVerdict.WORSE else comparison.left)
 
 
-INTERVAL = "{coverage:coverage} % interval {low:ratio} to {high:ratio}, n = {n_first:count} and {n_second:count}"
+INTERVAL = (
+    "{coverage:coverage} % interval {low:ratio} to {high:ratio}, n = {n_first:count} and {n_second:count}, error rate "
+    "{alpha:limit} %"
+)
 
 
 def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Metric, *, title: str) -> Insight:
     """Says what is unresolved between two configurations, why, and what would decide it."""
     told = oriented(comparison, comparison.left)
     numbers = dict(told.numbers)
-    template = "{benchmark_name}: {title} of {first} and {second}: unresolved, "
+    template = "{benchmark_name}: {title} of {first} and {second}: not decided, "
     if comparison.low is None or comparison.high is None:
-        numbers["least"] = least_n_each(ALPHA)
-        template += (
-            "because n = {n_first:count} and {n_second:count} is too few for any claim; it takes at least "
-            "{least:count} of each."
-        )
+        template += "because n = {n_first:count} and {n_second:count} is too few for any claim."
     else:
-        numbers |= {"margin": comparison.margin_percent, "p_adjusted": comparison.p_adjusted}
-        numbers["claims"] = len(findings.claims(per_cpu=comparison.per_cpu))
-        template += "with a ratio of {ratio:ratio} (" + INTERVAL + "): "
-        excludes_one = comparison.low > 1 or comparison.high < 1
+        numbers["margin"] = comparison.margin_percent
         template += (
-            "the difference is not significant after correction for {claims:count} "
-            + plural(numbers["claims"], "comparison")
-            + " (adjusted p = {p_adjusted:probability})."
-            if excludes_one
-            else "the interval includes equality, but is not entirely within ±{margin:limit} %."
+            "with a ratio of {ratio:ratio} (" + INTERVAL + "): the interval includes equality, but is not entirely "
+            "within ±{margin:limit} %."
         )
     if comparison.more_replicates_needed is not None:
         more = comparison.more_replicates_needed

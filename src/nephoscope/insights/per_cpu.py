@@ -1,5 +1,6 @@
 """Scaling with CPUs: does a configuration with more CPUs deliver as much per CPU?"""
 
+from nephoscope.insights import contrasts
 from nephoscope.insights.base import Findings
 from nephoscope.insights.pairs import INTERVAL, oriented, unresolved
 from nephoscope.insights.words import plural, say
@@ -7,17 +8,19 @@ from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import Comparison, ComparisonVerdict, Insight
 
 NAME = "per_cpu"
-MAX_SENTENCES = 12
-"""With more pairs than this, one sentence counts them."""
 _ENDINGS = {
     ComparisonVerdict.BETTER: ": it scales better than in proportion to its CPUs.",
     ComparisonVerdict.WORSE: ": it scales less than in proportion to its CPUs.",
     ComparisonVerdict.TIE: ": it scales in proportion to its CPUs, within ±{margin:limit} %.",
 }
+_CONTRAST_ENDINGS = {
+    ComparisonVerdict.BETTER: ": more than in proportion.",
+    ComparisonVerdict.WORSE: ": less than in proportion.",
+}
 
 
 def per_cpu(findings: Findings) -> list[Insight]:
-    """One sentence per pair of configurations with different numbers of CPUs, where higher is better; counts if many.
+    """Where higher is better: two configurations with different numbers of CPUs; of more, each contrast of sizes.
 
     The ratio of the values per CPU, larger over smaller, is the scaling efficiency.
     """
@@ -26,44 +29,19 @@ def per_cpu(findings: Findings) -> list[Insight]:
         cpus = {row.configuration: row.cpus for row in findings.statistics_of(benchmark, metric.name, per_cpu=True)}
         if metric.direction is not Direction.HIGHER:
             continue
-        pairs: list[tuple[Comparison, int, int]] = []
+        if len(cpus) > 2:
+            insights += [
+                contrasts.sentence(findings, row, NAME, _CONTRAST_ENDINGS.get(row.verdict))
+                for row in findings.contrasts
+                if (row.benchmark, row.metric, row.view) == (benchmark, metric.name, "per CPU")
+                and row.question in contrasts.SCALING
+            ]
+            continue
         for comparison in findings.comparisons_of(benchmark, metric.name, per_cpu=True):
             left, right = cpus.get(comparison.left), cpus.get(comparison.right)
             if left is not None and right is not None and left != right:
-                pairs.append((comparison, left, right))
-        if len(pairs) > MAX_SENTENCES:
-            insights.append(_counts(pairs, metric))
-        else:
-            insights += [_sentence(findings, comparison, metric, left, right) for comparison, left, right in pairs]
+                insights.append(_sentence(findings, comparison, metric, left, right))
     return insights
-
-
-def _counts(pairs: list[tuple[Comparison, int, int]], metric: Metric) -> Insight:
-    """How often the larger of two has more, as much or less per CPU."""
-    verdicts = [
-        oriented(comparison, comparison.left if left > right else comparison.right).verdict
-        for comparison, left, right in pairs
-    ]
-    count = {kind: verdicts.count(kind) for kind in ComparisonVerdict}
-    return say(
-        NAME,
-        "answer",
-        "{benchmark_name}: in {pairs:count} pairs of configurations with different numbers of CPUs, the larger one has "
-        "more {title} per CPU in {more:count}, as much (within ±{margin:limit} %) in {even:count} and less in "
-        "{less:count}; {open:count} are unresolved.",
-        numbers={
-            "pairs": len(pairs),
-            "margin": pairs[0][0].margin_percent,
-            "more": count[ComparisonVerdict.BETTER],
-            "even": count[ComparisonVerdict.TIE],
-            "less": count[ComparisonVerdict.WORSE],
-            "open": count[ComparisonVerdict.UNRESOLVED],
-        },
-        trials=[trial for comparison, _, _ in pairs for trial in comparison.trials],
-        benchmark=pairs[0][0].benchmark,
-        benchmark_name=pairs[0][0].benchmark,
-        title=metric.title,
-    )
 
 
 def _sentence(findings: Findings, comparison: Comparison, metric: Metric, left: int, right: int) -> Insight:

@@ -1,11 +1,14 @@
 """Is high-performance storage worth its price on the same machine, and where do volumes dominate the bill?"""
 
+from nephoscope.insights import contrasts
 from nephoscope.insights.base import Findings
-from nephoscope.insights.pairs import INTERVAL, oriented
 from nephoscope.insights.words import enumeration, percent_range, plural, say
-from nephoscope.model.rows import Comparison, ComparisonVerdict, CostRow, Insight, PriceComparison
+from nephoscope.model.questions import ContrastRow
+from nephoscope.model.rows import ComparisonVerdict, CostRow, Insight
 
 NAME = "storage"
+KIND = "volume kind"
+"""The question about it."""
 HIGH_PERFORMANCE = ("io1", "io2", "pd-extreme", "hyperdisk-extreme", "Ultra Disk")
 """Kinds that are sold for their IOPS; all others in the price book are general-purpose."""
 LARGE_SHARE = 0.25
@@ -13,67 +16,38 @@ LARGE_SHARE = 0.25
 
 
 def storage(findings: Findings) -> list[Insight]:
-    """A sentence per pair of equal machines on both classes of storage, and one about large shares of volumes."""
+    """A sentence per contrast of both classes of storage and price basis, and one about large shares of volumes."""
     return [*_worth_it(findings), *_shares(findings)]
 
 
 def _worth_it(findings: Findings) -> list[Insight]:
-    kinds = {
-        (line.configuration, line.basis): line.what.removesuffix(" size")
-        for line in findings.cost_lines
-        if line.what.endswith(" size")
-    }
-    costs = {(row.configuration, row.basis): row for row in findings.costs}
-    plain = {(row.benchmark, row.metric, row.left, row.right): row for row in findings.comparisons if not row.per_cpu}
-    told: list[Insight] = []
-    for row in findings.price_comparisons:
-        left, right = (row.left, row.basis), (row.right, row.basis)
-        if left not in kinds or right not in kinds or not _same_machine(costs[left], costs[right]):
-            continue
-        high = [name for name, _ in (left, right) if kinds[name, row.basis] in HIGH_PERFORMANCE]
-        if len(high) == 1:
-            other = row.right if high[0] == row.left else row.left
-            performance = plain[row.benchmark, row.metric, row.left, row.right]
-            words = {"fast": kinds[high[0], row.basis], "plain": kinds[other, row.basis]}
-            told.append(_sentence(findings, row, performance, high[0], words))
-    return told
+    rows = [row for row in map(_high_first, findings.contrasts) if row is not None]
+    plain = {(row.benchmark, row.metric, row.left, row.right): row.ratio for row in rows if row.view == "plain"}
+    return [
+        contrasts.sentence(
+            findings,
+            row,
+            NAME,
+            _ENDINGS.get(row.verdict),
+            as_measured=plain.get((row.benchmark, row.metric, row.left, row.right)),
+        )
+        for row in rows
+        if row.view == "per dollar"
+    ]
 
 
-def _same_machine(left: CostRow, right: CostRow) -> bool:
-    return (left.provider, left.region, left.machine_type) == (right.provider, right.region, right.machine_type)
+def _high_first(row: ContrastRow) -> ContrastRow | None:
+    """The contrast with the high-performance kind on the left; None if it is about something else."""
+    high = [kind in HIGH_PERFORMANCE for kind in (row.left, row.right)]
+    if row.question != KIND or high.count(True) != 1:
+        return None
+    return row if high[0] else contrasts.mirrored(row)
 
 
 _ENDINGS = {
-    ComparisonVerdict.BETTER: "it is worth its price.",
-    ComparisonVerdict.WORSE: "it is not worth its price.",
-    ComparisonVerdict.TIE: "it gives as much per dollar.",
-    ComparisonVerdict.UNRESOLVED: "whether it is worth its price is unresolved.",
+    ComparisonVerdict.BETTER: ": it is worth its price.",
+    ComparisonVerdict.WORSE: ": it is not worth its price.",
 }
-
-
-def _sentence(
-    findings: Findings, row: PriceComparison, performance: Comparison, high: str, words: dict[str, str]
-) -> Insight:
-    dollars, speed = oriented(row, high), oriented(performance, high)
-    numbers = dollars.numbers | {"speed": speed.numbers["ratio"]}
-    interval = INTERVAL if "low" in numbers else "no interval, n = {n_first:count} and {n_second:count}"
-    return say(
-        NAME,
-        "answer",
-        "{benchmark_name}, {basis} prices: {first} (on {fast}) has {speed:ratio} \N{MULTIPLICATION SIGN} the {title} "
-        "of {second} (on {plain}, same machine; {speed_verdict}), and {ratio:ratio} \N{MULTIPLICATION SIGN} per dollar "
-        "(" + interval + "): " + _ENDINGS[dollars.verdict],
-        numbers=numbers,
-        trials=row.trials,
-        benchmark=row.benchmark,
-        benchmark_name=row.benchmark,
-        basis=row.basis,
-        first=dollars.first,
-        second=dollars.second,
-        title=findings.title(row.benchmark, row.metric),
-        speed_verdict=speed.verdict.value,
-        **words,
-    )
 
 
 def _shares(findings: Findings) -> list[Insight]:

@@ -84,9 +84,11 @@ def _within_blocks(values: Floats, inside: Floats) -> tuple[Floats, Floats, Floa
     """Solves the normal equations after eliminating the blocks; their matrix is a Laplacian, of rank K - 1."""
     of_rows, of_blocks = inside.sum(axis=1), inside.sum(axis=0)
     shared = inside / of_blocks
-    laplacian = np.diag(of_rows) - shared @ inside.T
-    constant = np.full_like(laplacian, 1 / len(of_rows))
-    unscaled = np.linalg.inv(laplacian + constant) - constant
+    constant = np.full((len(of_rows), len(of_rows)), 1 / len(of_rows))
+    if inside.all():  # nothing to invert
+        unscaled = (np.eye(len(of_rows)) - constant) / len(of_blocks)
+    else:
+        unscaled = np.linalg.inv(np.diag(of_rows) - shared @ inside.T + constant) - constant
     block_means = (values * inside).sum(axis=0) / of_blocks
     effects = unscaled @ ((values - block_means) * inside).sum(axis=1)
     blocks = block_means - effects @ shared

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Any
 
-from nephoscope.study.machine_names import machine_name
-from nephoscope.study.model import Configuration, DeclaredContrast, Machine, Study
+from nephoscope.study.machine_names import MachineName, machine_name
+from nephoscope.study.model import Configuration, DeclaredContrast, Machine, Study, Volume
 
 Value = str | int | float | bool | None
 Facts = Mapping[str, Value]
@@ -101,7 +101,12 @@ def without_pairs(study: Study) -> list[int]:
 def facts_of(configuration: Configuration) -> Facts:
     """Everything about a configuration that could make its values differ, as flat keys."""
     database, load = configuration.database_machine, configuration.load_machine
-    said = machine_name(configuration.provider, database.type) if database.type else None
+    sold = configuration.priced_as
+    said: MachineName | None = None
+    if database.type is not None:
+        said = machine_name(configuration.provider, database.type)
+    elif sold is not None:
+        said = machine_name(sold.provider, sold.type)
     facts: dict[str, Value] = {}
     if said is not None and said.series is not None and said.vcpus is not None:
         facts |= {"series": said.series, VCPUS: said.vcpus, GENERATION: said.generation, VENDOR: said.vendor}
@@ -113,7 +118,7 @@ def facts_of(configuration: Configuration) -> Facts:
     for role, machine in (("database_machine", database), ("load_machine", load)):
         if machine is not None:
             plain[role] = _plain_machine(plain[role], machine)
-    facts |= _storage(database)
+    facts |= _storage(database.volumes if sold is None or database.volumes else sold.volumes)
     facts |= dict(_flat(plain))
     return facts
 
@@ -128,10 +133,10 @@ def _plain_machine(plain: Mapping[str, Any], machine: Machine) -> dict[str, Any]
     return kept
 
 
-def _storage(machine: Machine) -> dict[str, Value]:
-    if machine.volumes is None or len(machine.volumes) != 1:
+def _storage(volumes: Sequence[Volume] | None) -> dict[str, Value]:
+    if volumes is None or len(volumes) != 1:
         return {}
-    return {f"volume {key}": value for key, value in machine.volumes[0].model_dump(exclude_none=True).items()}
+    return {f"volume {key}": value for key, value in volumes[0].model_dump(exclude_none=True).items()}
 
 
 def _flat(plain: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Value]]:

@@ -1,0 +1,94 @@
+"""What the answer to "which one is the best?" is in words: one winner, several that may be it, or no answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from nephoscope.insights.words import enumeration, plural
+from nephoscope.model.questions import BestRow
+from nephoscope.stats.decide import POWER
+
+MAX_NAMED = 12
+"""More configurations than this are counted instead of named."""
+RATE = "(error rate {alpha:limit} %)"
+
+
+@dataclass(frozen=True)
+class Told:
+    """A template with its numbers and words, for `say`."""
+
+    template: str
+    numbers: dict[str, float]
+    words: dict[str, str]
+
+
+def told(row: BestRow, *, title: str = "{title}", value: str = "") -> Told:
+    """The answer as sentences, without a capital at their start.
+
+    Args:
+        row: the answer.
+        title: part of a template that names the metric; the caller gives its words.
+        value: part of a template that is added to the only winner, as ": {median:quantity:s}".
+    """
+    numbers: dict[str, float] = {
+        "of": row.of,
+        "alpha": 100 * row.alpha,
+        "left": len(row.best) + len(row.open),
+        "excluded": row.excluded,
+        "margin": row.margin_percent,
+    }
+    words = {"names": enumeration(row.best), "open_names": enumeration(row.open), "close": enumeration(row.close)}
+    return Told(_answer(row, title, value) + _besides(row, numbers), numbers, words)
+
+
+def _answer(row: BestRow, title: str, value: str) -> str:
+    if row.method == "none":
+        reason = "each was measured once" if row.n_most == 1 else "too few of them were measured more than once"
+        return f"which of {{of:count}} configurations has the best {title} cannot be decided: {reason}."
+    if len(row.best) == 1 and row.excluded:
+        close = ", but {close} " + plural(len(row.close), "is", "are") + " within ±{margin:limit} % of it"
+        others = f"{{names}} has the best {title} of {{of:count}} configurations{value} {RATE}"
+        return others + (close if row.close else "") + "."
+    if not row.excluded:
+        return f"any of {{of:count}} configurations may have the best {title} {RATE}: no difference is certain."
+    which = ": {names};" if len(row.best) <= MAX_NAMED else ";"
+    return (
+        f"one of {{left:count}} configurations has the best {title}{which} the other "
+        + plural(row.excluded, "one is", "{excluded:count} are")
+        + f" certainly worse {RATE}."
+    )
+
+
+def _besides(row: BestRow, numbers: dict[str, float]) -> str:
+    """What else there is to know about the answer."""
+    parts = ""
+    if row.tied:
+        parts += " Those that may be the best are a tie: each two of them differ by less than {margin:limit} %."
+    elif len(row.best) > 1 and row.detectable_percent is not None:
+        numbers |= {"detectable": row.detectable_percent, "power": 100 * POWER, "n_least": row.n_least}
+        parts += (
+            " With n = {n_least:count}, a configuration that is {detectable:percent} % behind the best is found "
+            "to be worse with a chance of {power:count} %."
+        )
+    if row.open and row.method != "none" and len(row.open) <= MAX_NAMED:
+        parts += " Nothing is known about {open_names}, which " + plural(len(row.open), "has", "have")
+        parts += " too few values."
+    if row.method == "rank sums":
+        parts += " The values come in steps, so exact rank sums were used, which decide less."
+    if row.left_out and row.view != "per dollar":
+        numbers["out"] = len(row.left_out)
+        parts += " {out:count} more " + plural(len(row.left_out), "configuration has", "configurations have")
+        parts += " a zero or negative value and cannot be compared."
+    return parts
+
+
+def short(row: BestRow, key: str) -> tuple[str, Mapping[str, float], Mapping[str, str]]:
+    """The answer in a few words: 'a', 'one of 2 (a and b)', 'not decided'."""
+    numbers, words = {f"left_{key}": float(len(row.best) + len(row.open))}, {f"names_{key}": enumeration(row.best)}
+    if row.method == "none":
+        return "not decided", {}, {}
+    if len(row.best) == 1 and row.excluded and not row.open:
+        return f"{{names_{key}}}", {}, words
+    if not row.excluded:
+        return f"any of {{left_{key}:count}}", numbers, {}
+    named = f" ({{names_{key}}})" if len(row.best) <= MAX_NAMED and not row.open else ""
+    return f"one of {{left_{key}:count}}{named}", numbers, words if named else {}

@@ -1,0 +1,107 @@
+"""What one thing changes: a volume's kind, a CPU's vendor, a setting, over all pairs that differ in it only."""
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import plural, say
+from nephoscope.model.questions import ContrastRow
+from nephoscope.model.records import Direction
+from nephoscope.model.rows import ComparisonVerdict, Insight
+from nephoscope.stats.decide import POWER
+
+NAME = "contrasts"
+SCALING = frozenset({"size", "CPUs", "machines"})
+"""Questions about more of the same; `per_cpu` asks whether it pays."""
+
+
+def contrasts(findings: Findings) -> list[Insight]:
+    """One sentence for each contrast of a headline metric as measured.
+
+    Silent where a benchmark has only two configurations: their comparison says it.
+    """
+    told = []
+    for row in findings.contrasts:
+        several = len(findings.statistics_of(row.benchmark, row.metric)) > 2
+        if row.view == "plain" and (several or row.declared) and row.question not in SCALING:
+            told.append(sentence(findings, row, NAME))
+    return told
+
+
+def sentence(
+    findings: Findings, row: ContrastRow, rule: str, ending: str | None = None, as_measured: float | None = None
+) -> Insight:
+    """'tpcc: volume kind, io2 against gp3: 1.21× the New-Orders (95 % interval …), in 20 of 23 pairs (error rate 5 %)'.
+
+    Args:
+        findings: for the title of the metric.
+        row: the answer.
+        rule: the rule that speaks.
+        ending: part of a template that is added where better or worse is certain; default: nothing.
+        as_measured: the ratio of the plain values, to add to one per dollar.
+    """
+    numbers: dict[str, float] = {
+        "ratio": row.ratio,
+        "alpha": 100 * row.alpha,
+        "agreeing": row.pairs_agreeing,
+        "pairs": row.pairs,
+        "margin": row.margin_percent,
+    }
+    interval = ""
+    if row.low is not None and row.high is not None and row.coverage is not None:
+        numbers |= {"low": row.low, "high": row.high, "coverage": 100 * row.coverage}
+        interval = " ({coverage:coverage} % interval {low:ratio} to {high:ratio})"
+    template = (
+        "{benchmark_name}"
+        + ("" if row.basis is None else ", {basis} prices")
+        + ": {question}, {left} against {right}: {ratio:ratio} \N{MULTIPLICATION SIGN} the {title}"
+        + interval
+    )
+    if as_measured is not None:
+        numbers["speed"] = as_measured
+        template += " and {speed:ratio} \N{MULTIPLICATION SIGN} as measured"
+    if row.pairs > 1:
+        template += ", in {agreeing:count} of {pairs:count} " + plural(row.pairs, "pair") + " on that side of equality"
+    return say(
+        rule,
+        "answer",
+        template + " (error rate {alpha:limit} %)" + _end(row, numbers, ending),
+        numbers=numbers,
+        trials=row.trials,
+        benchmark=row.benchmark,
+        benchmark_name=row.benchmark,
+        question=row.question,
+        left=row.left,
+        right=row.right,
+        basis=row.basis or "",
+        title=findings.title(row.benchmark, row.metric) + ("" if row.view == "plain" else f" {row.view}"),
+    )
+
+
+_OPPOSITE = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
+
+
+def mirrored(row: ContrastRow) -> ContrastRow:
+    """The same answer with left and right exchanged."""
+    return row.model_copy(
+        update={
+            "left": row.right,
+            "right": row.left,
+            "ratio": 1 / row.ratio,
+            "low": None if row.high is None else 1 / row.high,
+            "high": None if row.low is None else 1 / row.low,
+            "verdict": _OPPOSITE.get(row.verdict, row.verdict),
+            "members": [" ".join(reversed(pair.split(" "))) for pair in row.members],
+        }
+    )
+
+
+def _end(row: ContrastRow, numbers: dict[str, float], ending: str | None) -> str:
+    if row.verdict is ComparisonVerdict.TIE:
+        return ": a tie, as the whole interval is within ±{margin:limit} %."
+    if row.verdict is ComparisonVerdict.UNRESOLVED:
+        detectable = ""
+        if row.detectable_percent is not None:
+            numbers |= {"detectable": row.detectable_percent, "power": 100 * POWER}
+            detectable = "; a difference of {detectable:percent} % would show with a chance of {power:count} %"
+        return ": not decided, as the interval includes equality" + detectable + "."
+    if ending is not None:
+        return ending
+    return "." if row.direction is Direction.HIGHER else "; lower is better."
