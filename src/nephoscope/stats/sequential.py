@@ -19,7 +19,7 @@ FIRST_LOOK = 3
 """Blocks before the first look: two values of each configuration say little of its spread."""
 MIN_CHANCE = 0.1
 """A question closes if the blocks that are left would decide more of it with a smaller chance."""
-_TIE_BELOW = 0.5
+_TIE_BELOW = 0.25
 """A tie stays open while the blocks left would more likely than not tell its members apart."""
 
 State = Literal["open", "decided", "tie", "out of reach", "undecided"]
