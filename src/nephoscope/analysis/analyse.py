@@ -159,6 +159,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         transfers=transfers,
         price_performance=list(findings.price_performance),
         price_comparisons=questions.price_comparisons,
+        scopes=questions.scopes,
         best=questions.best,
         contrasts=questions.contrasts,
         claims=claims_of(inputs.claims, configurations, cells, costs.rows, margin_percent=margin_percent),
@@ -180,6 +181,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
 class _Answers:
     """Everything that is asked of leaderboards, but ranks."""
 
+    scopes: dict[str, list[str]]
     best: list[BestRow]
     contrasts: list[ContrastRow]
     comparisons: list[Comparison]
@@ -204,6 +206,7 @@ def _answers(
 
     shown = with_rows(every)
     return _Answers(
+        scopes={scope.name: list(scope.members) for scope in scopes_of(configurations)},
         best=ordered(best_of(every, scopes, margin_percent=margin_percent, settled=known), BestRow),
         contrasts=ordered(
             contrasts_on(every, contrasts_of(configurations, study.contrasts), margin_percent=margin_percent),

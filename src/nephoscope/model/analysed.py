@@ -85,6 +85,7 @@ class AnalysedStudy(Frozen):
     transfers: list[TransferRow] = []
     price_performance: list[PricePerformance] = []
     price_comparisons: list[PriceComparison] = []
+    scopes: dict[str, list[str]] = Field(default={}, description="who competes with whom: 'cloud: aws' -> members")
     best: list[BestRow] = []
     contrasts: list[ContrastRow] = []
     claims: list[ClaimRow] = []

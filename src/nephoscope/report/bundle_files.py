@@ -20,7 +20,7 @@ def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
     files = {f"{name}.csv": content for name, content in tables.items()}
     files["metrics.csv"] = _metrics(study)
     files["study.json"] = _study(study)
-    for name in ("README.md", "exact.py", "recompute.py"):
+    for name in ("README.md", "boards.py", "exact.py", "questions.py", "recompute.py"):
         files[name] = shipped.joinpath(name).read_bytes()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -57,5 +57,7 @@ def _study(study: AnalysedStudy) -> bytes:
         "alpha": study.levels.alpha,
         "confidence": study.levels.confidence,
         "price_date": study.price_date,
+        "blocked": study.source is None,
+        "scopes": study.scopes,
     }
     return (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode()

@@ -3,9 +3,10 @@
     python3 recompute.py [FOLDER]
 
 From trials.csv and measurements.csv: medians, their intervals and coverage, spread, ratios with intervals, p-values,
-their correction, verdicts, ranks, families of types, claims, what the checks changed. From cost_lines.csv and
-network.csv: monthly costs, transfer, dollars for one unit, the Pareto front, verdicts and ranks per dollar. Each is
-compared with the table that the report prints. Exit code 0: all agree; 1: some differ, and each of those is named.
+their correction, verdicts, the best of leaderboards, ranks, contrasts, families of types, claims, what the checks
+changed. From cost_lines.csv and network.csv: monthly costs, transfer, dollars for one unit, the Pareto front, answers
+per dollar. Each is compared with the table that the report prints. Exit code 0: all agree; 1: some differ, and each of
+those is named.
 """
 
 import csv
@@ -18,6 +19,7 @@ from pathlib import Path
 from statistics import fmean, median, stdev
 
 from exact import benjamini_hochberg, compare, holm, judge, median_rank
+from questions import boards_of, certain, check_best, check_contrasts, check_ranks, pairs_of
 
 BYTES = {"GB": 10**9, "GiB": 2**30}
 SECONDS_PER = {"/s": 1, "/min": 60}
@@ -36,22 +38,25 @@ def main():
     cells, trials_of = cells_of(tables["trials"], tables["measurements"], metrics)
     needed = [row for row in tables["trials"] if row["state"] != "not needed"]
     check_statistics(tables["statistics"], cells, trials_of, Counter(map(cell_of_trial, needed)))
-    plain = compare_all(cells, metrics, study)
-    check_comparisons(tables["comparisons"], plain, "comparisons")
-    check_ranks([row for row in tables["ranks"] if not row["basis"]], plain, cells, metrics)
+    block_of = {row["trial"]: row["block"] for row in tables["trials"]}
+    found = boards_of(cells, trials_of, block_of, metrics, study["blocked"])
+    for board in found.values():
+        board["margin"] = study["equivalence_margin_percent"] / 100
     months = check_costs(tables["costs"], tables["cost_lines"])
-    moved = check_transfers(tables["transfers"], tables["network"])
-    check_price_performance(tables["price_performance"], cells, months, moved, tables["costs"], plain)
-    for basis in sorted({basis for _, basis in months}):
-        per_dollar = {
-            key: [value / months[key[3], basis] for value in values]
-            for key, values in cells.items()
-            if not key[2] and (key[3], basis) in months and priced(metrics.get(key[:2]))
-        }
-        found = compare_all({key: many for key, many in per_dollar.items() if len(many) > 1}, metrics, study)
+    check_pairs(tables["comparisons"], compare_all(cells, found, metrics, study), "comparisons")
+    for basis in sorted({row["basis"] for row in tables["price_comparisons"]}):
         rows = [row for row in tables["price_comparisons"] if row["basis"] == basis]
-        check_comparisons(rows, found, f"price_comparisons, {basis}")
-        check_ranks([row for row in tables["ranks"] if row["basis"] == basis], found, per_dollar, metrics)
+        check_pairs(rows, per_dollar(found, months, basis, metrics, study), f"price_comparisons, {basis}")
+    medians = {key: median(values) for key, values in cells.items()}
+    for check in (
+        check_best(tables["best"], found, months, study),
+        check_ranks(tables["ranks"], found, months, medians),
+        check_contrasts(tables["contrasts"], found, months),
+    ):
+        for what, where, stored, value in check:
+            agree(what, where, stored, value)
+    moved = check_transfers(tables["transfers"], tables["network"])
+    check_price_performance(tables["price_performance"], cells, months, moved, tables["costs"], found)
     check_families(tables["family_comparisons"], cells, study)
     check_claims(tables["claims"], cells, months, metrics, study)
     check_gate(tables["gate"], tables["trials"], tables["measurements"])
@@ -130,26 +135,42 @@ def check_statistics(rows, cells, trials_of, planned):
 # comparisons
 
 
-def compare_all(cells, metrics, study):
+def compare_all(cells, found, metrics, study):
     """(benchmark, metric, per CPU, left, right) -> ratio, ends, p, corrected p and verdict."""
-    families, boards = defaultdict(list), defaultdict(dict)
-    for (benchmark, metric, per_cpu, name), values in cells.items():
-        boards[benchmark, metric, per_cpu][name] = values
-    for (benchmark, metric, per_cpu), board in boards.items():
-        declared = metrics.get((benchmark, metric))
-        headline = bool(declared) and declared["headline"] == "true"
+    all_pairs, others, values = {}, defaultdict(list), defaultdict(dict)
+    for key, board in found.items():
+        places, shift = range(len(board["names"])), [0.0] * len(board["names"])
+        pairs = pairs_of(board, shift, places, study, metrics[key[:2]]["direction"])
+        all_pairs |= {(*key, *names): pair for names, pair in pairs.items()}
+    for key, many in cells.items():
+        if key[:3] not in found:
+            values[key[:3]][key[3]] = many
+    for key, board in values.items():
+        declared = metrics.get(key[:2])
         for left, right in combinations(sorted(board), 2):
-            if board[left][0] > 0 and board[right][0] > 0:
-                pair = compare([(board[left], board[right])])
-                pair["key"] = (benchmark, metric, per_cpu, left, right)
-                pair["higher"] = declared["direction"] == "higher" if declared else True
-                families[headline, per_cpu].append(pair)
-    for (headline, _), pairs in families.items():
-        judge(pairs, holm if headline else benjamini_hochberg, study)
-    return {pair["key"]: pair for pairs in families.values() for pair in pairs}
+            if declared and declared["headline"] != "true" and board[left][0] > 0 and board[right][0] > 0:
+                pair = compare([(board[left], board[right])]) | {"higher": declared["direction"] == "higher"}
+                all_pairs[*key, left, right] = pair
+                others[key[2]].append(pair)
+    for pairs in others.values():
+        judge(pairs, benjamini_hochberg, study)
+    return all_pairs
 
 
-def check_comparisons(rows, found, what):
+def per_dollar(found, months, basis, metrics, study):
+    all_pairs = {}
+    for key, board in found.items():
+        if key[2] or not priced(metrics[key[:2]]):
+            continue
+        usd = [months.get((name, basis)) for name in board["names"]]
+        shift = [-math.log(month) if month else 0.0 for month in usd]
+        places = [place for place, month in enumerate(usd) if month]
+        pairs = pairs_of(board, shift, places, study, "higher")
+        all_pairs |= {(*key, *names): pair for names, pair in pairs.items()}
+    return all_pairs
+
+
+def check_pairs(rows, found, what):
     for row in rows:
         key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["left"], row["right"])
         check_estimate(row, found[key], what, " ".join(map(str, key)))
@@ -160,31 +181,6 @@ def check_estimate(row, pair, what, where):
     if not pair.get("left_out"):
         for name in ("ratio", "low", "high", "p_value", "p_adjusted", "coverage"):
             agree(what, f"{where} {name}", row[name], pair["p" if name == "p_value" else name])
-
-
-def check_ranks(rows, found, cells, metrics):
-    better, worse, ties = defaultdict(int), defaultdict(int), defaultdict(set)
-    for (benchmark, metric, per_cpu, left, right), pair in found.items():
-        board = (benchmark, metric, per_cpu)
-        if pair["verdict"] in {"better", "worse"}:
-            winner, loser = (left, right) if pair["verdict"] == "better" else (right, left)
-            worse[*board, winner] += 1
-            better[*board, loser] += 1
-        elif pair["verdict"] == "tie":
-            ties[*board, left].add(right)
-            ties[*board, right].add(left)
-    medians = defaultdict(list)
-    for key, values in cells.items():
-        sign = -1 if metrics.get(key[:2], {}).get("direction") != "lower" else 1
-        medians[key[:3]].append(sign * median(values))
-    for row in rows:
-        key = (row["benchmark"], row["metric"], row["view"] == "per CPU", row["configuration"])
-        sign = -1 if metrics[key[:2]]["direction"] != "lower" else 1
-        mine, where = sign * median(cells[key]), " ".join(map(str, key))
-        agree("ranks", f"{where} place", row["place"], 1 + sum(other < mine for other in medians[key[:3]]))
-        agree("ranks", f"{where} first", row["first"], 1 + better[key])
-        agree("ranks", f"{where} last", row["last"], len(medians[key[:3]]) - worse[key])
-        agree("ranks", f"{where} ties", row["ties"], ";".join(sorted(ties[key])) or None)
 
 
 # costs
@@ -245,7 +241,7 @@ def priced(declared):
     return bool(declared) and declared["headline"] == "true" and declared["direction"] == "higher"
 
 
-def check_price_performance(rows, cells, months, moved, costs, plain):
+def check_price_performance(rows, cells, months, moved, costs, found):
     about = {(row["configuration"], row["basis"]): row for row in costs}
     boards = defaultdict(list)
     for row in rows:
@@ -254,18 +250,25 @@ def check_price_performance(rows, cells, months, moved, costs, plain):
         values_of = {row["configuration"]: cells[benchmark, metric, False, row["configuration"]] for row in board}
         middles = {name: median(values) for name, values in values_of.items()}
         costing = {name: months[name, basis] for name in middles}
+        on_board = found[benchmark, metric, False]
+        rivals, _ = certain(on_board, range(len(on_board["names"])), [0.0] * len(on_board["names"]))
+        better = {tuple(on_board["names"][place] for place in pair) for pair in rivals or ()}
         leader = min(costing[name] / middle for name, middle in middles.items())
         for row in board:
             name = row["configuration"]
             month, middle, values, cost = costing[name], middles[name], values_of[name], about[name, basis]
             (rank, _), transfer = median_rank(len(values)), moved.get((name, benchmark))
-            found = {"usd_per_unit": month / middle, "low": month / values[-rank], "high": month / values[rank - 1]} | {
+            numbers = {
+                "usd_per_unit": month / middle,
+                "low": month / values[-rank],
+                "high": month / values[rank - 1],
+            } | {
                 "usd_per_unit_with_transfer": None if transfer is None else (month + transfer) / middle,
                 "usd_per_million": per_million(row["unit"], middle, month, float(cost["hours"])),
                 "discount_to_lead_percent": discount(leader * middle, month, float(cost["storage_share"] or 0) * month),
-                "front": front(name, middles, costing, plain, (benchmark, metric)),
+                "front": front(name, middles, costing, better) if rivals is not None else row["front"],
             }
-            for what, value in found.items():
+            for what, value in numbers.items():
                 agree("dollars for one unit", f"{name} {benchmark} {basis} {what}", row[what], value)
 
 
@@ -283,14 +286,11 @@ def discount(wanted, month, storage):
     return None if wanted <= storage else 100 * (1 - (wanted - storage) / (month - storage))
 
 
-def front(name, middles, costing, plain, board):
+def front(name, middles, costing, better):
     """Behind: one that is no dearer is certainly better. Open: one is no dearer and no worse by the medians."""
     cheap = [other for other in middles if other != name and costing[other] <= costing[name]]
-    for other in cheap:
-        left, right = sorted((name, other))
-        said = plain.get((*board, False, left, right), {}).get("verdict")
-        if said == ("worse" if left == name else "better"):
-            return "behind"
+    if any((other, name) in better for other in cheap):
+        return "behind"
     mine = (middles[name], -costing[name])
     beaten = any(middles[other] >= mine[0] and (middles[other], -costing[other]) != mine for other in cheap)
     return "open" if beaten else "on it"

@@ -1,0 +1,364 @@
+"""Leaderboards in plain Python: configurations within blocks, spreads with borrowed strength, and what follows."""
+
+import math
+from functools import cache
+from statistics import NormalDist, median
+
+CAUTION = 0.9
+NO_SPREAD = 1e-18
+TOO_CLOSE = 0.006
+"""The report takes quantiles from a grid that is right to 0.5 %; closer answers are not compared."""
+
+
+def quantile(rises, low, high):
+    """Where a rising function turns true."""
+    middle = (low + high) / 2
+    while low < middle < high:
+        low, high = (low, middle) if rises(middle) else (middle, high)
+        middle = (low + high) / 2
+    return high
+
+
+@cache
+def survival_of_chi_square(freedom, x):
+    """By the series of the incomplete gamma function, or by its continued fraction."""
+    a, z = freedom / 2, x / 2
+    if z <= 0:
+        return 1.0
+    front = math.exp(a * math.log(z) - z - math.lgamma(a))
+    if z < a + 1:
+        term = total = 1 / a
+        n = a
+        while abs(term) > abs(total) * 1e-17:
+            n += 1
+            term *= z / n
+            total += term
+        return 1 - front * total
+    b = z + 1 - a
+    c, d = 1e300, 1 / b
+    h = d
+    for i in range(1, 100_000):
+        b += 2
+        d = 1 / (-i * (i - a) * d + b)
+        c = b - i * (i - a) / c
+        h *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return front * h
+
+
+@cache
+def chi_square_with_survival(freedom, chance):
+    return quantile(lambda x: survival_of_chi_square(freedom, x) <= chance, 0.0, 10 * freedom + 100)
+
+
+@cache
+def tail_of_t(freedom, t):
+    """P(T > t) for t >= 0, by the continued fraction of the incomplete beta function."""
+    if math.isinf(freedom):
+        return math.erfc(t / math.sqrt(2)) / 2
+    if t == 0:
+        return 0.5
+    x, a, b = freedom / (freedom + t * t), freedom / 2, 0.5
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    if x < (a + 1) / (a + b + 2):
+        return front * fraction(x, a, b) / a / 2
+    return (1 - front * fraction(1 - x, b, a) / b) / 2
+
+
+def fraction(x, a, b):
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    h = d
+    for m in range(1, 100_000):
+        up = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        d, c = 1 / (1 + up * d), 1 + up / c
+        h *= c * d
+        down = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        d, c = 1 / (1 + down * d), 1 + down / c
+        h *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return h
+
+
+@cache
+def t_with_tail(freedom, chance):
+    return quantile(lambda t: tail_of_t(freedom, t) <= chance, 0.0, 1e6)
+
+
+def digamma(x):
+    total = 0.0
+    while x < 20:
+        total -= 1 / x
+        x += 1
+    return total + math.log(x) - 1 / (2 * x) - 1 / (12 * x**2) + 1 / (120 * x**4) - 1 / (252 * x**6) + 1 / (240 * x**8)
+
+
+def trigamma(x):
+    total = 0.0
+    while x < 20:
+        total += 1 / x**2
+        x += 1
+    return total + 1 / x + 1 / (2 * x**2) + 1 / (6 * x**3) - 1 / (30 * x**5) + 1 / (42 * x**7) - 1 / (30 * x**9)
+
+
+# Tukey's studentised range
+
+
+@cache
+def normal_range(groups):
+    """P(range of so many standard normals <= x) for x in steps of 0.05."""
+    normal, step = NormalDist(), 0.05
+    z = [-8.5 + step * i for i in range(341)]
+    weights, below = [step * normal.pdf(value) for value in z], {}
+
+    def chance(x):
+        total = 0.0
+        for value, weight in zip(z, weights, strict=True):
+            for at in (value, value - x):
+                if at not in below:
+                    below[at] = normal.cdf(at)
+            total += weight * (below[value] - below[value - x]) ** (groups - 1)
+        return min(1.0, groups * total)
+
+    return [chance(0.05 * i) for i in range(260)]
+
+
+@cache
+def critical_range(groups, freedom, alpha):
+    if freedom < 1:
+        return math.inf
+    if groups == 2:
+        return math.sqrt(2) * t_with_tail(freedom, alpha / 2)
+    table = normal_range(groups)
+
+    def within(x):
+        place = x / 0.05
+        first = min(int(place), len(table) - 2)
+        return table[first] + (min(place, len(table) - 1) - first) * (table[first + 1] - table[first])
+
+    n = 200
+    scales = [1.0]
+    if math.isfinite(freedom):
+        chances = [(i + 0.5) / n for i in range(n)]
+        scales = [math.sqrt(chi_square_with_survival(freedom, chance) / freedom) for chance in chances]
+    return quantile(lambda q: sum(within(q * s) for s in scales) / len(scales) >= 1 - alpha, 0.0, 2000.0)
+
+
+# the fit
+
+
+def fit(values, blocked):
+    """Name -> block -> logarithm, higher is better. Least squares for configurations within blocks."""
+    names = sorted(values)
+    blocks = sorted({block for of_name in values.values() for block in of_name})
+    blocked = blocked and connected(values)
+    k = len(names)
+    counts = [len(values[name]) for name in names]
+    if blocked:
+        members = {block: [i for i, name in enumerate(names) if block in values[name]] for block in blocks}
+        unscaled = inverse_of_laplacian(counts, members)
+        mean_of = {
+            block: sum(values[names[i]][block] for i in inside) / len(inside) for block, inside in members.items()
+        }
+        off = [sum(value - mean_of[block] for block, value in values[name].items()) for name in names]
+        effects = [sum(unscaled[i][j] * off[j] for j in range(k)) for i in range(k)]
+        at = {
+            block: mean_of[block] - sum(effects[i] for i in inside) / len(inside) for block, inside in members.items()
+        }
+        general = sum(at.values()) / len(at)
+        means = [effect + general for effect in effects]
+        crossed = {
+            block: [sum(row[j] for j in inside) / len(inside) for row in unscaled] for block, inside in members.items()
+        }
+        squares, freedom = [], []
+        for i, name in enumerate(names):
+            squares.append(sum((value - effects[i] - at[block]) ** 2 for block, value in values[name].items()))
+            taken = 0.0
+            for block in values[name]:
+                inside = members[block]
+                within = sum(crossed[block][j] for j in inside) / len(inside)
+                taken += 1 / len(inside) + unscaled[i][i] - 2 * crossed[block][i] + within
+            freedom.append(counts[i] - taken)
+    else:
+        means = [sum(values[name].values()) / len(values[name]) for name in names]
+        squares = [sum((v - m) ** 2 for v in values[name].values()) for name, m in zip(names, means, strict=True)]
+        unscaled = [[1 / counts[i] if i == j else 0.0 for j in range(k)] for i in range(k)]
+        freedom = [count - 1.0 for count in counts]
+    variances, worth, total = moderated(squares, freedom, paired=blocked and k == 2)
+    several = [square for square, count in zip(squares, counts, strict=True) if count > 1]
+    discrete = bool(several) and sum(square <= NO_SPREAD for square in several) > len(several) / 2
+    return {
+        "names": names,
+        "means": means,
+        "unscaled": unscaled,
+        "counts": counts,
+        "blocked": blocked,
+        "variances": variances,
+        "freedom": worth,
+        "total": total,
+        "discrete": discrete,
+        "able": [counts[i] > 1 and variances[i] is not None for i in range(k)],
+    }
+
+
+def connected(values):
+    reached, waiting = set(), [next(iter(values))]
+    while waiting:
+        name = waiting.pop()
+        if name not in reached:
+            reached.add(name)
+            waiting += [other for other in values if not values[other].keys().isdisjoint(values[name])]
+    return len(reached) == len(values)
+
+
+def inverse_of_laplacian(counts, members):
+    """Of the normal equations without the blocks, by elimination."""
+    k = len(counts)
+    if all(len(inside) == k for inside in members.values()):
+        return [[((i == j) - 1 / k) / len(members) for j in range(k)] for i in range(k)]
+    rows = [
+        [(counts[i] if i == j else 0.0) + 1 / k for j in range(k)] + [float(i == j) for j in range(k)] for i in range(k)
+    ]
+    for inside in members.values():
+        for i in inside:
+            for j in inside:
+                rows[i][j] -= 1 / len(inside)
+    for i in range(k):
+        best = max(range(i, k), key=lambda row: abs(rows[row][i]))
+        rows[i], rows[best] = rows[best], rows[i]
+        pivot = rows[i][i]
+        rows[i] = [value / pivot for value in rows[i]]
+        for j in range(k):
+            factor = rows[j][i]
+            if j != i and factor:
+                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
+    return [[value - 1 / k for value in row[k:]] for row in rows]
+
+
+def moderated(squares, freedom, paired):
+    """Variances of single values, what they are worth in degrees of freedom, and what all are worth together."""
+    k, total = len(squares), sum(freedom)
+    if total <= 0:
+        return [None] * k, [0.0] * k, 0.0
+    pooled = sum(squares) / total
+    if paired or pooled == 0:
+        return [pooled] * k, [total] * k, total
+    known = [i for i in range(k) if freedom[i] > 0.3 and squares[i] > 0]
+    raw = [squares[i] / freedom[i] if freedom[i] > 0.3 else None for i in range(k)]
+    if len(known) < 3:
+        return raw, [freedom[i] if freedom[i] > 0.3 else 0.0 for i in range(k)], total
+    logs = {i: math.log(raw[i]) - digamma(freedom[i] / 2) + math.log(freedom[i] / 2) for i in known}
+    centre = sum(logs.values()) / len(known)
+    scatter = sum((value - centre) ** 2 for value in logs.values()) / (len(known) - 1)
+    others = len(known) - 1
+    careful = scatter * others / chi_square_with_survival(others, CAUTION)
+    excess = careful - sum(trigamma(freedom[i] / 2) for i in known) / len(known)
+    if excess <= 0:
+        return [pooled] * k, [total] * k, total
+    low, high = 1e-6, 1e6
+    for _ in range(80):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if trigamma(middle / 2) > excess else (low, middle)
+    prior = math.exp(centre + digamma(low / 2) - math.log(low / 2))
+    floor = median(raw[i] * freedom[i] / chi_square_with_survival(freedom[i], 0.5) for i in known)
+    shrunk = [max((low * prior + squares[i]) / max(low + freedom[i], 1e-12), floor) for i in range(k)]
+    return shrunk, [min(low + freedom[i], total) for i in range(k)], total
+
+
+# questions
+
+
+def error_and_freedom(board, i, j):
+    unscaled, variances, each = board["unscaled"], board["variances"], board["freedom"]
+    parts = [(unscaled[i][i] - unscaled[i][j]) * variances[i], (unscaled[j][j] - unscaled[i][j]) * variances[j]]
+    freedom = min(each[i], each[j])
+    if not board["blocked"] and len(each) == 2:
+        own = [unscaled[i][i] * variances[i], unscaled[j][j] * variances[j]]
+        below = sum(part**2 / worth for part, worth in zip(own, (each[i], each[j]), strict=True) if worth)
+        freedom = sum(own) ** 2 / below if below else freedom
+    return math.sqrt(max(sum(parts), 0.0)), freedom
+
+
+def contrast(board, pairs, shift):
+    """Estimate, ends of the interval and p-value of the mean difference over pairs of places, on logarithms."""
+    weights = {}
+    for first, second in pairs:
+        weights[first] = weights.get(first, 0.0) + 1 / len(pairs)
+        weights[second] = weights.get(second, 0.0) - 1 / len(pairs)
+    weights = {place: weight for place, weight in weights.items() if weight}
+    estimate = sum(weight * (board["means"][i] + shift[i]) for i, weight in weights.items())
+    if len(pairs) == 1:
+        error, freedom = error_and_freedom(board, *pairs[0])
+    else:
+        inner = {i: sum(board["unscaled"][i][j] * other for j, other in weights.items()) for i in weights}
+        parts = {i: weight * inner[i] * board["variances"][i] for i, weight in weights.items()}
+        variance = sum(parts.values())
+        least = min(board["freedom"][i] for i in weights)
+        below = sum(part**2 / board["freedom"][i] for i, part in parts.items())
+        error, freedom = (
+            math.sqrt(max(variance, 0.0)),
+            min(variance**2 / below if variance > 0 else least, board["total"]),
+        )
+    if error == 0:
+        return estimate, estimate, estimate, 1.0 if estimate == 0 else 0.0
+    half = t_with_tail(freedom, 0.025) * error
+    return estimate, estimate - half, estimate + half, 2 * tail_of_t(freedom, abs(estimate) / error)
+
+
+def distances(board, places, shift):
+    """(i, j) -> gap in units of the studentised range, its degrees of freedom, its error, and the gap."""
+    found = {}
+    for i in places:
+        for j in places:
+            if i != j and board["able"][i] and board["able"][j]:
+                error, freedom = error_and_freedom(board, i, j)
+                gap = board["means"][i] + shift[i] - board["means"][j] - shift[j]
+                distance = math.sqrt(2) * gap / error if error else math.copysign(math.inf, gap) if gap else 0.0
+                found[i, j] = (distance, freedom, error, gap)
+    return found
+
+
+def possible_best(board, places, shift, alpha, factor=1.0):
+    """Places that may be the best. With another factor, critical values are that many times as large."""
+    found, kept = distances(board, places, shift), list(places)
+    while True:
+        able = [place for place in kept if board["able"][place]]
+        if len(able) < 2:
+            return kept
+        excluded = {
+            i
+            for i in able
+            for j in able
+            if i != j and -found[i, j][0] > factor * critical_range(len(able), found[i, j][1], alpha)
+        }
+        if not excluded:
+            return kept
+        kept = [place for place in kept if place not in excluded]
+
+
+def surely_above(board, places, shift, alpha, factor=1.0):
+    """Pairs (i, j) of which i is surely above j; one error rate for all."""
+    k = sum(board["able"][place] for place in places)
+    found = distances(board, places, shift)
+    return {
+        pair
+        for pair, (distance, freedom, _, _) in found.items()
+        if distance > 0 and distance > factor * critical_range(k, freedom, alpha)
+    }
+
+
+def ties(board, places, shift, alpha, margin, factor=1.0):
+    """Pairs whose simultaneous interval is within the margin."""
+    k = sum(board["able"][place] for place in places)
+    return {
+        pair
+        for pair, (_, freedom, error, gap) in distances(board, places, shift).items()
+        if abs(gap) + factor * critical_range(k, freedom, alpha) / math.sqrt(2) * error <= math.log1p(margin)
+    }
+
+
+def clear(answer):
+    """The answer with the exact critical value; None if one that is a little smaller or larger would change it."""
+    found = [answer(factor) for factor in (1.0, 1 - TOO_CLOSE, 1 + TOO_CLOSE)]
+    return found[0] if found[0] == found[1] == found[2] else None
