@@ -98,7 +98,7 @@ def _look(
         last_level=last_level,
         questions=questions,
         measured={name: sorted(found) for name, found in sorted(measured.items())} if block < last else {},
-        planned=len({row.configuration for row in inputs.trials}),
+        planned={name: sorted(found) for name, found in sorted(_planned(inputs).items())},
         trials=sorted(_used(row) for row in seen),
         inputs_digest=_digest(values),
     )

@@ -13,7 +13,11 @@ def looks(findings: Findings) -> list[Insight]:
         return []
     last = findings.looks[-1]
     left_out = [row.trial for row in findings.trials if row.state == "not needed"]
-    numbers: dict[str, float] = {"left_out": len(left_out), "total": len(findings.trials), "planned": last.planned}
+    numbers: dict[str, float] = {
+        "left_out": len(left_out),
+        "total": len(findings.trials),
+        "planned": last.configurations,
+    }
     stages, reasons = [], []
     for place, look in enumerate((one for one in findings.looks if one.block < one.last), start=1):
         key = "x" * place

@@ -59,7 +59,7 @@ class Look(Frozen):
     measured: dict[str, list[str]] = Field(
         description="benchmark -> configurations that an open question needs: only these have trials in the next block"
     )
-    planned: int = Field(description="configurations of the plan")
+    planned: dict[str, list[str]] = Field(description="benchmark -> configurations of the plan, sorted")
     trials: list[str] = Field(description="'trial/attempt' of every trial whose numbers it used, sorted")
     inputs_digest: str = Field(description="SHA-256 of these numbers")
 
@@ -67,6 +67,11 @@ class Look(Frozen):
     def still(self) -> list[str]:
         """Configurations that are still measured, sorted."""
         return sorted({name for names in self.measured.values() for name in names})
+
+    @property
+    def configurations(self) -> int:
+        """How many the plan has."""
+        return len({name for names in self.planned.values() for name in names})
 
     def outcomes(self) -> dict[str, int]:
         """How many questions were closed for which reason, in words."""

@@ -358,7 +358,7 @@ class Study(Frozen):
     stop: Literal["never", "decided"] = Field(
         default="never",
         description="never: every trial of the plan runs; decided: after the third block only those run whose "
-        "configuration an open question needs, see docs/how-to/spend-where-it-decides.md",
+        "configuration an open question needs, see docs/how-to/run-a-big-study.md",
     )
     budget: Budget = Field(default=Budget(), description="`run` rejects a plan that exceeds it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")

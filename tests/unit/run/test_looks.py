@@ -156,6 +156,29 @@ def test_it_excludes_other_rules_and_several_controllers(tmp_path: Path) -> None
         run_options(study.folder, study.study, CliOptions(state_url="postgresql://me@here:5432/studies"))
 
 
+def test_more_replicates_before_the_last_look_go_on_and_after_it_measure_nothing(
+    tmp_path: Path, done: Rehearsal
+) -> None:
+    killed(many(tmp_path / "r", COUNT, REPLICATES), 38)
+    before = ResultsFolder(tmp_path / "r").looks()
+    study = many(tmp_path / "r", COUNT, REPLICATES + 1)
+    conducted(study)
+    looks = study.folder.looks()
+    assert looks[: len(before)] == before
+    assert (before[-1].last, looks[-1].last, looks[-1].block) == (REPLICATES, REPLICATES + 1, REPLICATES + 1)
+    shutil.copytree(done.folder.path, tmp_path / "s")
+    late = many(tmp_path / "s", COUNT, REPLICATES + 1)
+    conducted(late)
+    assert late.heard.ended == []
+
+
+def test_other_configurations_need_another_folder(tmp_path: Path, done: Rehearsal) -> None:
+    shutil.copytree(done.folder.path, tmp_path / "r")
+    study = many(tmp_path / "r", COUNT + 1, REPLICATES)
+    with pytest.raises(InputError, match="since the look after block 6 the plan of m09 has changed"):
+        conducted(study)
+
+
 def test_stop_does_not_enter_the_ids_of_trials(tmp_path: Path) -> None:
     ids = [
         [row.intent.id for row in many(tmp_path / stop, 3, 4, stop=stop).folder.plan().trials]

@@ -118,12 +118,16 @@ def due_looks(folder: ResultsFolder, study: Study, block: int) -> list[Look]:
     """All looks up to a block, after storing those that are due.
 
     A look waits until each trial that its block needs has ended.
+
+    Raises:
+        InputError: configurations or benchmarks were added or removed since the first look.
     """
     from nephoscope.analysis.collect import collect
     from nephoscope.analysis.looks import looks_after
     from nephoscope.stats.sequential import FIRST_LOOK
 
     looks = folder.looks()
+    _require_same_cells(folder, looks)
     for at in range(max(FIRST_LOOK, looks[-1].block + 1 if looks else 0), block + 1):
         if (looks and not looks[-1].measured) or not _ended(folder, at):
             break
@@ -132,6 +136,20 @@ def due_looks(folder: ResultsFolder, study: Study, block: int) -> list[Look]:
             folder.write_look(made)
             looks.append(made)
     return looks
+
+
+def _require_same_cells(folder: ResultsFolder, looks: list[Look]) -> None:
+    if not looks:
+        return
+    planned = {(row.intent.benchmark.name, row.intent.configuration_name) for row in folder.plan().trials}
+    seen = {(benchmark, name) for benchmark, names in looks[-1].planned.items() for name in names}
+    if planned != seen:
+        changed = sorted({name for _, name in planned ^ seen})
+        raise InputError(
+            f"{folder.path} holds looks at other questions: since the look after block {looks[-1].block} the plan of "
+            f"{', '.join(changed[:5])} has changed",
+            hint='measure the changed study in another folder, or remove `stop = "decided"` to measure every trial',
+        )
 
 
 def _ended(folder: ResultsFolder, block: int) -> bool:
