@@ -9,10 +9,10 @@ NAME = "looks"
 
 def looks(findings: Findings) -> list[Insight]:
     """How many configurations were measured after each look, how many trials that saved, and why questions closed."""
-    if not findings.looks:
+    left_out = [row.trial for row in findings.trials if row.state == "not needed"]
+    if not (findings.looks and left_out):
         return []
     last = findings.looks[-1]
-    left_out = [row.trial for row in findings.trials if row.state == "not needed"]
     numbers: dict[str, float] = {
         "left_out": len(left_out),
         "total": len(findings.trials),
