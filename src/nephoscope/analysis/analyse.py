@@ -21,7 +21,7 @@ from nephoscope.analysis.families import families_of
 from nephoscope.analysis.gate import gate_of
 from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
-from nephoscope.analysis.looks import settled
+from nephoscope.analysis.looks import not_repeatable, settled
 from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.passes import passes_of
 from nephoscope.analysis.price_performance import price_performance_of, priced_boards
@@ -120,6 +120,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         ),
         price_comparisons=questions.price_comparisons,
         looks=inputs.looks,
+        not_repeatable=not_repeatable(inputs),
         imported=inputs.source is not None,
         metrics=metrics,
         margin_percent=margin_percent,

@@ -48,6 +48,12 @@ def looks_after(inputs: StudyInputs, block: int, earlier: Sequence[Look]) -> lis
     return looks[len(earlier) :]
 
 
+def not_repeatable(inputs: StudyInputs) -> list[int]:
+    """Blocks of stored looks that stored trials do not give again, as a trial that they used was replaced since."""
+    made = replayed(inputs, inputs.looks)
+    return [old.block for old, new in zip(inputs.looks, made, strict=True) if old.findings != new.findings]
+
+
 def replayed(inputs: StudyInputs, looks: Sequence[Look]) -> list[Look]:
     """Stored looks made again, each from the trials that it names and from the looks made again before it.
 

@@ -59,8 +59,8 @@ def _expected(plan: Plan) -> str:
         price = dollars(expected([one.price_usd or 0 for one in full], [one.price_usd or 0 for one in rest]))
     return (
         f'that is the most; stop = "decided" is expected to measure about {counted(trials, "trial")} in '
-        f"{duration(time_s)}, {price}: {FULL_BLOCKS} blocks in full and {LATER_SHARE * 100:.0f} % of the others, as for the "
-        "CPUs of three clouds; the closer your best configurations, the more"
+        f"{duration(time_s)}, {price}: {FULL_BLOCKS} blocks in full and {LATER_SHARE * 100:.0f} % of the others, as "
+        "for the CPUs of three clouds; the closer your best configurations, the more"
     )
 
 

@@ -56,6 +56,8 @@ class Findings:
     price_performance: Sequence[PricePerformance] = ()
     price_comparisons: Sequence[PriceComparison] = ()
     looks: Sequence[Look] = ()
+    not_repeatable: Sequence[int] = ()
+    """Blocks of looks that stored trials do not give again."""
     imported: bool = False
     """Whether somebody else measured the study."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -34,4 +34,16 @@ def looks(findings: Findings) -> list[Insight]:
     template += f": of {{planned:count}}, {enumeration(stages)} were left. " if stages else ". "
     template += "Questions: {questions:count}" + (f", of which {enumeration(reasons)}. " if reasons else ". ")
     template += "Trials left out: {left_out:count} of {total:count}."
-    return [say(NAME, "note", template, numbers=numbers, trials=left_out, **words)]
+    found = [say(NAME, "note", template, numbers=numbers, trials=left_out, **words)]
+    if findings.not_repeatable:
+        changed = {
+            "changed": len(findings.not_repeatable),
+            "looks": len(findings.looks),
+            "first": findings.not_repeatable[0],
+        }
+        text = (
+            "The stored trials give {changed:count} of {looks:count} looks differently, first the one after block "
+            "{first:count}: a trial that they used was repeated or replaced since. The stored looks stand."
+        )
+        found.append(say(NAME, "warning", text, numbers=changed, trials=[row.trial for row in findings.trials]))
+    return found

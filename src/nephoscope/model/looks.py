@@ -73,6 +73,12 @@ class Look(Frozen):
         """How many the plan has."""
         return len({name for names in self.planned.values() for name in names})
 
+    @property
+    def findings(self) -> tuple[object, ...]:
+        """What it says, without chances, whose last digits may depend on the processor."""
+        said = [(row.key, row.state, row.closed_after, row.configurations) for row in self.questions]
+        return self.block, self.measured, self.inputs_digest, said
+
     def outcomes(self) -> dict[str, int]:
         """How many questions were closed for which reason, in words."""
         counts = Counter(row.state for row in self.questions)

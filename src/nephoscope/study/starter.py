@@ -14,8 +14,8 @@ seed = 1                           # for the order of trials, the data and the o
 # More may be added later: `nephoscope run` then runs only what is missing.
 replicates = 6
 
-# never: every trial runs. decided: after the third block only those that an open question needs, and `replicates` is the
-# maximum; at least 4.
+# never: every trial runs. decided: after the third block only those that an open question needs; `replicates` is then
+# the maximum, and at least 4.
 stop = "never"
 
 # fresh: new machines for each trial; per-configuration: the same machines for all trials of a configuration. "local"

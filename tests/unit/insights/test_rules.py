@@ -64,7 +64,7 @@ def split() -> AnalysedStudy:
     return analyse(inputs(found, machines=seen))
 
 
-def stopped() -> AnalysedStudy:
+def stopped(digest: str = "") -> AnalysedStudy:
     """Its third configuration is far behind; the last trials of it and of the second are not needed."""
     trials, measurements = noisy({"a": 1.0, "b": 0.9, "c": 0.5})
     late = {"a": 6, "b": 4, "c": 3}
@@ -74,7 +74,10 @@ def stopped() -> AnalysedStudy:
         for row in trials
     ]
     found = inputs((rows_, [row for row in measurements if row.trial not in unneeded]))
-    return analyse(replace(found, looks=looks_after(found, 4, [])))
+    first, *later = looks_after(found, 4, [])
+    return analyse(
+        replace(found, looks=[first.model_copy(update={"inputs_digest": digest or first.inputs_digest}), *later])
+    )
 
 
 def versions() -> AnalysedStudy:
@@ -374,6 +377,9 @@ def test_what_a_study_did_not_need_is_no_exclusion_and_asks_for_no_replicates() 
     (excluded,) = told("stopped", "exclusions")
     assert excluded.text == "All 13 trials are valid."
     assert told("stopped", "replicates") == []
+    (_, changed) = [insight for insight in stopped("of other trials").insights if insight.rule == "looks"]
+    assert changed.kind == "warning"
+    assert "differently, first the one after block 3:" in changed.text
 
 
 def test_fewer_than_six_replicates_are_told_with_their_true_coverage() -> None:
