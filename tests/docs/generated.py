@@ -19,7 +19,6 @@ from nephoscope.importers.registry import IMPORTERS
 from nephoscope.model import errors
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.subjects import Subject
-from nephoscope.plan.advice import claims_decidable
 from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank
@@ -205,19 +204,18 @@ def _fio_jobs() -> list[str]:
 
 
 def ranks() -> str:
-    """What n replicates can carry: rank and coverage of the median, of ratios, and claims that Holm decides."""
+    """What n replicates can carry: rank and coverage of the median and of ratios, and the least p-value."""
     lines = [
-        "| n | interval of the median | its coverage | n against n: rank, ratio | its coverage | least p | claims |",
-        "|---|---|---|---|---|---|---|",
+        "| n | interval of the median | its coverage | n against n: rank, ratio | its coverage | least p |",
+        "|---|---|---|---|---|---|",
     ]
     for n in (3, 4, 5, 6, 7, 8, 9, 12, 15, 20, 30):
         rank, of_ratio = median_rank(n), interval_rank(n, n)
         ends = "smallest to largest" if rank == 1 else f"{rank}. smallest to {rank}. largest"
         coverage = f"{1 - 2 * cumulative_u(of_ratio - 1, n, n):.2%}" if of_ratio else "none"
-        claims = claims_decidable(n)
         lines.append(
             f"| {n} | {ends} | {median_coverage(n, rank):.2%} | {of_ratio or 'none'} | {coverage} "
-            f"| {smallest_p_value(n, n):.2g} | {claims if claims < 1000 else 'over 1000'} |"
+            f"| {smallest_p_value(n, n):.2g} |"
         )
     return "\n".join(lines).replace("%", " %") + "\n"
 

@@ -47,11 +47,6 @@ class BestRow(Frozen):
     trials: list[str] = Field(description="those of the configurations that may be the best")
     subject: Subject
 
-    @property
-    def winner(self) -> str | None:
-        """The best configuration, if only one is left."""
-        return self.best[0] if len(self.best) == 1 and not self.open else None
-
 
 class ContrastRow(Frozen):
     """One question about what pairs of configurations differ in. contrasts.parquet."""

@@ -457,13 +457,16 @@ class Comparison(Frozen):
     right: str
     n_left: int
     n_right: int
-    ratio: float = Field(description="left / right, Hodges-Lehmann on logs")
+    ratio: float = Field(
+        description="left / right, on logarithms: difference of means within blocks, or Hodges-Lehmann"
+    )
     low: float | None = Field(description="end of the ratio's interval; None below the minimum n")
     high: float | None
-    coverage: float | None = Field(description="exact coverage of the interval")
+    coverage: float | None = Field(description="coverage of the interval; exact for rank sums")
     p_value: float
     p_adjusted: float = Field(
-        description="adjusted p-value: Holm within the headline metrics, Benjamini-Hochberg within all others"
+        description="adjusted p-value: Benjamini-Hochberg within the leaderboard of a headline metric, else over all "
+        "other metrics"
     )
     verdict: ComparisonVerdict
     margin_percent: float = Field(description="the study's equivalence margin")

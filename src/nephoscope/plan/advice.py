@@ -1,26 +1,19 @@
-"""What a plan shows before anything starts: whether it has enough replicates for the claims it will make."""
+"""What a plan warns of before anything starts: too few replicates, and configurations that are the same."""
 
-import itertools
-import math
 from collections import defaultdict
 
 from nephoscope.benchmarks.database.tpcc_editions import EDITIONS
-from nephoscope.model.words import counted
 from nephoscope.study.model import Configuration, Study
 
 MIN_REPLICATES_FOR_95_PERCENT = 6
 """The median of n values lies in [min, max] with probability 1 - 2 / 2^n: 93.75 % for 5, 96.88 % for 6."""
 
-_TWO_SIDED_ORDERINGS_PER_CLAIM = 40
-"""2 / 0.05: Holm's first step requires p <= 0.05 / claims of a smallest p of 2 / C(2n, n)."""
 
-
-def warnings_for(study: Study, headline_metrics: int) -> list[str]:
-    """Warnings about a study; `headline_metrics` is how many metrics its configurations are ranked by."""
+def warnings_for(study: Study) -> list[str]:
+    """Warnings about a study."""
     return [
         *_few_replicates(study),
         *_fewer_than_the_edition(study),
-        *_many_claims(study, headline_metrics),
         *_equal_configurations(study),
     ]
 
@@ -28,16 +21,6 @@ def warnings_for(study: Study, headline_metrics: int) -> list[str]:
 def coverage_of_range(n: int) -> float:
     """Probability that the population's median lies between the smallest and the largest of n values."""
     return 1 - 2 * 0.5**n
-
-
-def claims_decidable(n: int) -> int:
-    """How many comparisons of n with n replicates Holm can decide at once at 5 %, at best; 23 for n = 6."""
-    return math.comb(2 * n, n) // _TWO_SIDED_ORDERINGS_PER_CLAIM
-
-
-def replicates_for(claims: int) -> int:
-    """The smallest n with which this many comparisons can be decided at once."""
-    return next(n for n in itertools.count(1) if claims_decidable(n) >= claims)
 
 
 def _few_replicates(study: Study) -> list[str]:
@@ -61,18 +44,6 @@ def _fewer_than_the_edition(study: Study) -> list[str]:
         for label, edition in editions.items()
         if edition is not None and edition.runs is not None and study.replicates < edition.runs
     ]
-
-
-def _many_claims(study: Study, headline_metrics: int) -> list[str]:
-    pairs, n = math.comb(len(study.configurations), 2), study.replicates
-    claims = pairs * headline_metrics
-    if claims <= claims_decidable(n):
-        return []
-    comparisons = counted(claims, "comparison")
-    made_of = f"{counted(pairs, 'pair')} of configurations × {counted(headline_metrics, 'headline metric')}"
-    most = f"{n} replicates of each can decide at most {claims_decidable(n):,} at once (Holm, 5 %)"
-    needed = f"{replicates_for(claims)} replicates are needed"
-    return [f"{comparisons} ({made_of}), but {most}; {needed}"]
 
 
 def _equal_configurations(study: Study) -> list[str]:

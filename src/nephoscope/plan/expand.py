@@ -3,7 +3,6 @@
 import hashlib
 import json
 import math
-from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -99,7 +98,7 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
         warnings=[
             *_scaled(entries.values()),
             *before.notes(),
-            *warnings_for(study, _compared(fitting, entries)),
+            *warnings_for(study),
             *left_out,
         ],
     )
@@ -128,12 +127,6 @@ def _fitting(
             "benchmark",
         )
     return cells, left_out
-
-
-def _compared(cells: Collection[Cell], entries: Mapping[str, "_Resolved"]) -> int:
-    """Headline metrics of the benchmarks that run on more than one configuration."""
-    runs = Counter(label for _, label in cells)
-    return sum(entry.headline_metrics for label, entry in entries.items() if runs[label] > 1)
 
 
 _NOT_MEASURED: dict[str, Any] = {
@@ -176,7 +169,6 @@ class _Resolved:
     canonical: str
     """Of `use`, for the ids of its trials."""
     duration_s: float
-    headline_metrics: int
     machines: int
     run_on: frozenset[str]
     """Names of configurations; empty: all with enough machines."""
@@ -229,7 +221,6 @@ def _resolve(entry: BenchmarkEntry, benchmarks: Mapping[str, Plannable]) -> _Res
         use=use,
         canonical=_canonical(use.model_dump(mode="json")),
         duration_s=benchmark.expected_duration_s(parameters),
-        headline_metrics=sum(metric.headline for metric in benchmark.metrics(parameters)),
         machines=benchmark.needs(parameters).machines,
         run_on=frozenset(entry.configurations),
         fixture_bytes=benchmark.fixture_bytes(parameters) if isinstance(benchmark, HasDataSet) else 0,

@@ -29,6 +29,7 @@ from nephoscope.report.sections.looks import looks_table
 from nephoscope.report.sections.machine_numbers import machine_numbers
 from nephoscope.report.sections.machines import machines_table
 from nephoscope.report.sections.methods import methods_section
+from nephoscope.report.sections.questions import best_table, contrasts_table
 from nephoscope.report.sections.trials import checks_table, counted, evidence_table, exclusions_table, trials_table
 from nephoscope.report.tables.html import folded_html, rows_html
 from nephoscope.report.tables.statistics import leaderboard
@@ -90,6 +91,8 @@ def _render(book: Book) -> str:
         "explorer": _explorer(book),
         "numbers": machine_numbers(book),
         "benchmarks": [benchmark_section(book, row) for row in study.benchmarks],
+        "best": best_table(book),
+        "contrasts": contrasts_table(book),
         "comparisons": comparison_section(book),
         "order": order_figures(book),
         "draws_values": book.lookup.draws_values,

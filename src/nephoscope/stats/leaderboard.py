@@ -127,7 +127,7 @@ def possible_best(board: Leaderboard, alpha: float, among: Indices | None = None
     """The configurations that may be the best: all others are surely worse than one of these.
 
     A step-down test on the studentised range: everything that lies further below another than equal configurations
-    would lie apart is excluded; the rest is held against the smaller range of fewer configurations, until nothing more
+    would lie apart is excluded; the rest is compared with the smaller range of fewer configurations, until nothing more
     is excluded. No configuration that is the best, or equal to the best, is excluded in at least 1 - `alpha` of
     studies; that is more than Hsu's comparison with the best promises, which keeps only one of several equal ones.
 

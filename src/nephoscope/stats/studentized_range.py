@@ -46,40 +46,35 @@ def critical_range(groups: int, degrees_of_freedom: Floats | float, alpha: float
         known = np.clip(freedom, MIN_DEGREES_OF_FREEDOM, 1e9)
         exact = np.sqrt(2) * special.stdtrit(known, 1 - alpha / 2)
         return np.where(freedom < MIN_DEGREES_OF_FREEDOM, np.inf, exact)
-    of_freedom = _of_groups(groups, alpha)
     with np.errstate(divide="ignore"):
-        logs = np.interp(1 / freedom, 1 / _FREEDOM[::-1], of_freedom[::-1])
+        inverse, known = 1 / freedom, 1 / _FREEDOM
+    above = np.searchsorted(-known, -np.clip(inverse, 0, 1), side="left")
+    needed = sorted({*np.unique(above).tolist(), *np.unique(np.maximum(above - 1, 0)).tolist()}, reverse=True)
+    logs = np.interp(inverse, known[needed], [_of_groups(groups, place, alpha) for place in needed])
     return np.where(freedom < MIN_DEGREES_OF_FREEDOM, np.inf, np.exp(logs))
 
 
-@lru_cache(maxsize=4096)
-def _of_groups(groups: int, alpha: float) -> Floats:
-    """Logarithms of the critical values of a number of means, for each of the grid's degrees of freedom."""
-    grid, places = _grid(alpha), np.log(_GROUPS)
-    return np.array([np.interp(np.log(groups), places, row) for row in grid])
+@lru_cache(maxsize=65536)
+def _of_groups(groups: int, place: int, alpha: float) -> float:
+    """Logarithm of the critical value of a number of means, at a place of the grid's degrees of freedom."""
+    return float(np.interp(np.log(groups), np.log(_GROUPS), _row(place, alpha)))
 
 
-@lru_cache(maxsize=64)
-def _grid(alpha: float) -> Floats:
-    """Logarithms of critical values, shape (degrees of freedom, groups), by halving."""
+@lru_cache(maxsize=1024)
+def _row(place: int, alpha: float) -> Floats:
+    """Logarithms of critical values for each number of means, by halving."""
     nodes, weights = np.polynomial.legendre.leggauss(160)
     chances = (nodes + 1) / 2
-    rows = []
-    for freedom in _FREEDOM:
-        scale = np.sqrt(special.chdtri(freedom, 1 - chances) / freedom) if np.isfinite(freedom) else np.ones(1)
-        weight = weights / 2 if np.isfinite(freedom) else np.ones(1)
-        low, high = np.zeros(_GROUPS.size), np.full(_GROUPS.size, 2000.0)
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            reached = np.array(
-                [
-                    weight @ np.interp(value * scale, _RANGES, row)
-                    for value, row in zip(middle, _normal_range(), strict=True)
-                ]
-            )
-            low, high = np.where(reached < 1 - alpha, middle, low), np.where(reached < 1 - alpha, high, middle)
-        rows.append(np.log(high))
-    return np.array(rows)
+    freedom = float(_FREEDOM[place])
+    scale = np.sqrt(special.chdtri(freedom, 1 - chances) / freedom) if np.isfinite(freedom) else np.ones(1)
+    weight = weights / 2 if np.isfinite(freedom) else np.ones(1)
+    low, high = np.zeros(_GROUPS.size), np.full(_GROUPS.size, 2000.0)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        ranges = zip(middle, _normal_range(), strict=True)
+        reached = np.array([weight @ np.interp(value * scale, _RANGES, row) for value, row in ranges])
+        low, high = np.where(reached < 1 - alpha, middle, low), np.where(reached < 1 - alpha, high, middle)
+    return np.asarray(np.log(high))
 
 
 @lru_cache(maxsize=1)

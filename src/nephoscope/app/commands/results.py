@@ -52,7 +52,15 @@ def analyze(folder: Folder, as_json: AsJson = False) -> None:
 
     study = evaluation.analyze(ResultsFolder.existing(folder))
     if as_json:
-        print_json({"statistics": study.statistics, "comparisons": study.comparisons, "insights": study.insights})
+        print_json(
+            {
+                "statistics": study.statistics,
+                "best": study.best,
+                "contrasts": study.contrasts,
+                "comparisons": study.comparisons,
+                "insights": study.insights,
+            }
+        )
         return
     for insight in study.insights:
         if insight.kind != "note":

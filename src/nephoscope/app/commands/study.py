@@ -13,6 +13,7 @@ from nephoscope.model.errors import EXIT_TRIALS_FAILED
 
 if TYPE_CHECKING:
     from nephoscope.app.stages.running import CliOptions
+    from nephoscope.model.analysed import AnalysedStudy
     from nephoscope.model.records import Plan
     from nephoscope.run.study import StudyOutcome
 
@@ -26,6 +27,10 @@ Scale = Annotated[
         help="multiply sizes and run times of microbenchmarks by this, e.g. 0.05; threads, block sizes and queue "
         "depths stay the same",
     ),
+]
+Like = Annotated[
+    Path | None,
+    typer.Option("--like", metavar="RESULTS", help="a results folder: its spread says what the study could decide"),
 ]
 Rows = Annotated[bool, typer.Option("--rows", help="print every trial, in a pager on a terminal")]
 Replan = Annotated[bool, typer.Option("--replan", help="replace the stored plan, even if that drops trials")]
@@ -78,8 +83,8 @@ def init(
     tell(f"wrote {file}; next: nephoscope plan {file}")
 
 
-def plan(study: StudyFile, scale: Scale = None, rows: Rows = False, as_json: AsJson = False) -> None:
-    """Show what a study would measure, for how long and for how many dollars. Starts nothing."""
+def plan(study: StudyFile, scale: Scale = None, like: Like = None, rows: Rows = False, as_json: AsJson = False) -> None:
+    """Show what a study would measure and could decide, for how long and for how many dollars. Starts nothing."""
     from nephoscope.app import planned as words
     from nephoscope.app.stages import planning
 
@@ -93,8 +98,19 @@ def plan(study: StudyFile, scale: Scale = None, rows: Rows = False, as_json: AsJ
     for line in words.summary(planned):
         say(line)
     print_table(words.HEADERS, words.groups(planned))
+    for line in planning.decides(planned, _analysed(like), "" if like is None else str(like)):
+        say(line)
     _warn(planned)
     tell(f"every trial: nephoscope plan {study} --rows", style="dim")
+
+
+def _analysed(like: Path | None) -> "AnalysedStudy | None":
+    if like is None:
+        return None
+    from nephoscope.app.stages import evaluation
+    from nephoscope.store.folder import ResultsFolder
+
+    return evaluation.analysed(ResultsFolder.existing(like))
 
 
 def run(

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
 
 from nephoscope.app.files import read_text
 from nephoscope.app.wiring import real_databases
@@ -13,6 +15,10 @@ from nephoscope.plan.space import Footprint, check_space
 from nephoscope.providers.cloud.check import require_possible
 from nephoscope.study.load import load_study
 from nephoscope.study.model import Study
+from nephoscope.study.scopes import OVERALL
+
+if TYPE_CHECKING:
+    from nephoscope.model.analysed import AnalysedStudy
 
 
 def load(text: str, name: str) -> Study:
@@ -37,6 +43,52 @@ def plan(study: Study, *, scale: float | None = None) -> Plan:
     planned = expand(study, BENCHMARKS, scale=scale)
     check_space(planned, BENCHMARKS, _footprints(study))
     return planned
+
+
+ASSUMED_CV = 0.02
+"""Spread of single values where no earlier results say it."""
+
+
+def decides(planned: Plan, like: "AnalysedStudy | None" = None, name: str = "") -> list[str]:
+    """What the plan can decide, in sentences; empty if no benchmark runs on two configurations.
+
+    Args:
+        planned: the plan.
+        like: earlier results, whose spread is taken: that of the benchmark with the same name, else of all.
+        name: what to call these.
+    """
+    from nephoscope.stats.decide import POWER
+    from nephoscope.stats.detectable import detectable_share
+
+    runs: dict[str, set[str]] = {}
+    replicates: dict[str, set[int]] = {}
+    for trial in planned.trials:
+        label = trial.intent.benchmark.name
+        runs.setdefault(label, set()).add(trial.intent.configuration_name)
+        replicates.setdefault(label, set()).add(trial.intent.replicate)
+    lines: dict[str, list[str]] = {}
+    for label, names in runs.items():
+        n = len(replicates[label])
+        cv = ASSUMED_CV if like is None else _spread(like, label)
+        share = detectable_share(len(names), n, cv) if len(names) > 1 and cv else None
+        if share is not None and cv is not None:
+            at = (
+                f"at the spread of {name} (CV {100 * cv:.2g} %)"
+                if like
+                else f"if single values spread by {100 * cv:g} % (CV)"
+            )
+            line = f"{n} replicates tell {len(names)} configurations apart that differ by {100 * share:.2g} % or more"
+            lines.setdefault(f"{line} (with a chance of {100 * POWER:g} %), {at}", []).append(label)
+    every = len(lines) == 1
+    hint = "" if like else "; this spread is assumed, --like RESULTS takes that of earlier results"
+    return [f"{line}{hint}" if every else f"{', '.join(labels)}: {line}{hint}" for line, labels in lines.items()]
+
+
+def _spread(like: "AnalysedStudy", label: str) -> float | None:
+    """The median over leaderboards, as a share; None if no spread is known."""
+    rows = [row for row in like.best if row.view == "plain" and row.scope == OVERALL and row.cv_percent]
+    chosen = [row for row in rows if row.benchmark == label] or rows
+    return median(row.cv_percent for row in chosen if row.cv_percent) / 100 if chosen else None
 
 
 def _footprints(study: Study) -> Mapping[str, Footprint]:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from itertools import combinations
 from statistics import median
 
-import boards
+from boards import clear, contrast, fit, possible_best, surely_above, ties
 from exact import benjamini_hochberg, compare, holm, judge, verdict
 
 
@@ -29,7 +29,7 @@ def board_of(values, metric, blocked):
         name: {(at[i] if in_blocks else i): sign * math.log(value) for i, value in enumerate(many)}
         for name, (many, at) in values.items()
     }
-    board = boards.fit(logs, in_blocks)
+    board = fit(logs, in_blocks)
     plain = {name: many for name, (many, _) in values.items()}
     return board | {"sign": sign, "values": plain, "place": {name: i for i, name in enumerate(board["names"])}}
 
@@ -75,9 +75,9 @@ def check_best(rows, found, months, study):
         else:
 
             def best(factor, board=board, places=places, shift=shift, alpha=alpha):
-                return boards.possible_best(board, places, shift, alpha, factor)
+                return possible_best(board, places, shift, alpha, factor)
 
-            kept = boards.clear(best)
+            kept = clear(best)
         yield "best", f"{where} of", row["of"], len(places)
         if kept is None:
             continue
@@ -90,9 +90,9 @@ def check_best(rows, found, months, study):
         if not board["discrete"] and names:
 
             def equal(factor, board=board, places=places, shift=shift, alpha=alpha, margin=margin):
-                return boards.ties(board, places, shift, alpha, margin, factor)
+                return ties(board, places, shift, alpha, margin, factor)
 
-            tied = boards.clear(equal)
+            tied = clear(equal)
             if tied is not None:
                 every = len(first) > 1 and all(pair in tied for pair in combinations(first, 2))
                 close = [board["names"][j] for j in places if len(first) == 1 and (first[0], j) in tied]
@@ -138,8 +138,8 @@ def certain(board, places, shift, alpha=0.05, margin=None):
         return above_by_ranks(board, places, shift, alpha), set()
     margin = board["margin"] if margin is None else margin
     return (
-        boards.clear(lambda factor: boards.surely_above(board, places, shift, alpha, factor)),
-        boards.clear(lambda factor: boards.ties(board, places, shift, alpha, margin, factor)),
+        clear(lambda factor: surely_above(board, places, shift, alpha, factor)),
+        clear(lambda factor: ties(board, places, shift, alpha, margin, factor)),
     )
 
 
@@ -167,7 +167,7 @@ def of_pairs(board, pairs, shift):
     """Ratio, interval and p-value over pairs of places."""
     if board["discrete"]:
         return compare([tuple(shifted(board, place, shift) for place in pair) for pair in pairs])
-    estimate, low, high, p = boards.contrast(board, pairs, shift)
+    estimate, low, high, p = contrast(board, pairs, shift)
     ends = sorted(math.exp(board["sign"] * end) for end in (low, high))
     ratio = math.exp(board["sign"] * estimate)
     return {"ratio": ratio, "low": ends[0], "high": ends[1], "p": p, "coverage": 0.95, "p_adjusted": 1.0}

@@ -88,7 +88,7 @@ def _figure(book: Book, rows: Sequence[Comparison]) -> Figure:
     return book.figure(
         f"{left} compared with {right}: headline metrics",
         f"ratio {left} ÷ {right}; ↑ higher is better, ↓ lower is better",
-        f"Points: Hodges\N{EN DASH}Lehmann ratio; bars: its interval. The band around 1 is the equivalence margin of "
+        f"Points: the ratio; bars: its interval. The band around 1 is the equivalence margin of "
         f"±{margin:g} %: an interval that lies inside it is a tie. The axis is logarithmic.",
         [("", f"Ratios {left} to {right}. {spoken}", charts.comparisons(labels, data, margin / 100))],
         key=[
@@ -111,13 +111,13 @@ def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
         Column("Left"),
         Column("Right"),
         Column("Left is"),
-        Column("Ratio", numeric=True, hint="Left ÷ right, Hodges\N{EN DASH}Lehmann estimate on logarithms."),
+        Column("Ratio", numeric=True, hint="Left ÷ right, estimated on logarithms."),
         Column("Interval", numeric=True),
         Column("Coverage", numeric=True),
         Column(
             "p, adjusted",
             numeric=True,
-            hint="Corrected by Holm over headline metrics, by Benjamini\N{EN DASH}Hochberg over all others.",
+            hint="Benjamini\N{EN DASH}Hochberg: within a leaderboard; over all metrics that are not headlines.",
         ),
         Column("n", numeric=True, hint="Left, right."),
         Column("To decide it"),
