@@ -1,4 +1,4 @@
-"""Questions that are looked at again and again while a study grows: which are answered, which never will be.
+"""Questions that are tested again and again while a study grows: which are answered, which never will be.
 
 The error rate of a question holds over all looks, because each look tests at the level that `spending` gives it, and
 what was excluded once stays excluded.
