@@ -48,7 +48,7 @@ class Drawn:
 def drawn(generator: np.random.Generator, shape: Shape, *, count: int, blocks: int, cv: float) -> Drawn:
     """Clouds and sizes are drawn with equal chances; blocks drift by 3 %."""
     if shape == "all equal":
-        truth, sizes, clouds = np.zeros(count), np.zeros(count), np.zeros(count)
+        truth, sizes, clouds = np.zeros(count), np.zeros(count, dtype=np.int64), np.zeros(count, dtype=np.int64)
     else:
         places = np.linspace(0, 1, len(SPEEDS))
         sizes, clouds = generator.choice(SIZES, count), generator.integers(0, 3, count)
@@ -67,8 +67,10 @@ def grown(study: Drawn) -> tuple[float, list[Ended]]:
     count, blocks = study.logs.shape
     full = Leaderboard.of(study.logs, blocked=True)
     seen = np.full_like(study.logs, np.nan)
-    kept, states = [*study.boards], ["open"] * len(study.boards)
-    needed, taken = np.arange(count), []
+    kept = [*study.boards]
+    states: list[State] = ["open"] * len(study.boards)
+    needed: Indices = np.arange(count)
+    taken: list[tuple[int, float]] = []
     for block in range(1, blocks + 1):
         seen[needed, block - 1] = study.logs[needed, block - 1]
         if block < FIRST_LOOK:
@@ -92,7 +94,7 @@ def grown(study: Drawn) -> tuple[float, list[Ended]]:
     return float(np.isfinite(seen).mean()), ends
 
 
-def _ended(study: Drawn, members: Indices, kept: Indices, in_full: Indices, state: str) -> Ended:
+def _ended(study: Drawn, members: Indices, kept: Indices, in_full: Indices, state: State) -> Ended:
     best = members[study.truth[members] == study.truth[members].max()]
     superset = np.isin(in_full, kept).all()
     return Ended(

@@ -26,8 +26,9 @@ from tests.support.fake_world import Rehearsal, rehearsal
 CV = 0.01
 
 
-def study_text(count: int, replicates: int, stop: str = "decided") -> str:
-    head = f'name = "many"\nseed = 11\nreplicates = {replicates}\nstop = "{stop}"\n'
+def study_text(count: int, replicates: int, stop: str = "decided", placement: str = "fresh") -> str:
+    head = f'placement = "{placement}"\n'
+    head += f'name = "many"\nseed = 11\nreplicates = {replicates}\nstop = "{stop}"\n'
     machines = (
         f'[[configurations]]\nname = "m{place:02d}"\nprovider = "fake"\n'
         f"database_machine = {{ cpus = {2 ** (place % 3)} }}\n"
@@ -60,14 +61,15 @@ class Known(FakeProvider):
         return FakeProvider._machine(own, name, request, cpus)
 
 
-def many(folder: Path, count: int, replicates: int, stop: str = "decided") -> Rehearsal:
-    found = rehearsal(folder, text=study_text(count, replicates, stop))
+def many(folder: Path, count: int, replicates: int, stop: str = "decided", placement: str = "fresh") -> Rehearsal:
+    found = rehearsal(folder, text=study_text(count, replicates, stop, placement))
     provider = Known({PROGRAM: fake_program}, found.clock)
     return replace(found, provider=provider, world=replace(found.world, providers={"fake": provider}))
 
 
-def conducted(study: Rehearsal) -> StudyOutcome:
-    return asyncio.run(run_study(study.folder, study.world, run_options(study.folder, study.study, CliOptions())))
+def conducted(study: Rehearsal, max_clusters: int = 1) -> StudyOutcome:
+    options = run_options(study.folder, study.study, CliOptions(max_clusters=max_clusters))
+    return asyncio.run(run_study(study.folder, study.world, options))
 
 
 if __name__ == "__main__":

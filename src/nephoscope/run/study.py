@@ -166,6 +166,7 @@ async def _drain(left: list[PlannedTrial], last: int, queue: Queue, conductor: C
         rest = conduct.look(block - 1)
         if rest.stopped:
             return rest.stopped
+        await conductor.leave_out(rest.not_needed)
         needed = [planned.intent.id for planned in trials if planned.intent.id not in rest.not_needed]
         await queue.drain(needed, conductor.advance)
     return conduct.look(last).stopped

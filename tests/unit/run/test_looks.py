@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from nephoscope.checks.registry import CHECKS
 from nephoscope.model.errors import InputError
 from nephoscope.model.looks import Look
 from nephoscope.model.records import PlannedTrial, Status, VerdictKind
+from nephoscope.providers.fake import FakeProvider
 from nephoscope.run.study import run_study
 from nephoscope.store.folder import ResultsFolder
 from tests.support.fake_world import Heard, Rehearsal
@@ -177,6 +178,30 @@ def test_other_configurations_need_another_folder(tmp_path: Path, done: Rehearsa
     study = many(tmp_path / "r", COUNT + 1, REPLICATES)
     with pytest.raises(InputError, match="since the look after block 6 the plan of m09 has changed"):
         conducted(study)
+
+
+@dataclass
+class Counting(Heard):
+    """Remembers how many clusters exist whenever a trial starts."""
+
+    provider: FakeProvider | None = None
+    existing: dict[int, set[str]] = field(default_factory=dict)
+
+    def trial_started(self, trial: PlannedTrial) -> None:
+        assert self.provider is not None
+        there = self.existing.setdefault(trial.intent.block, set())
+        there.update(cluster.split("/")[1] for cluster in self.provider.existing)
+
+
+def test_a_kept_cluster_that_nothing_needs_any_more_is_deleted_at_once(tmp_path: Path) -> None:
+    study = many(tmp_path / "r", COUNT, REPLICATES, placement="per-configuration")
+    heard = Counting(provider=study.provider)
+    conducted(replace(study, world=replace(study.world, listener=heard)), max_clusters=COUNT)
+    looks = study.folder.looks()
+    assert len(heard.existing[3]) == COUNT
+    assert len(looks[1].still) < COUNT
+    for look in looks[:-1]:
+        assert heard.existing[look.block + 1] == set(look.still)
 
 
 def test_stop_does_not_enter_the_ids_of_trials(tmp_path: Path) -> None:
