@@ -23,13 +23,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 SOURCES := pyproject.toml hatch_build.py README.md load/Cargo.toml load/Cargo.lock \
 	$(shell find src load/src -name __pycache__ -prune -o -type f -print)
 
-# Both suites beside each other, since each alone leaves a part of two cores idle. $(1) are arguments of cargo test, $(2)
-# of pytest, whose longest tests come first. Pytest is seen as it goes; of cargo only what failed.
+# Both suites beside each other, since each alone leaves a part of two cores idle: three workers of pytest, as tests of
+# real servers wait more than they compute. $(1) are arguments of cargo test, $(2) of pytest, whose longest tests come
+# first. Pytest is seen as it goes; of cargo only what failed.
 define TESTS
 mkdir -p build; echo "== pytest, and beside it cargo test, which writes build/cargo-test.txt"; \
 (cd load && NEPHOSCOPE_PG_BIN="$$(../$(EMBEDDED))" exec cargo test --locked --features testkit --quiet --no-fail-fast $(1)) >build/cargo-test.txt 2>&1 & \
 cargo=$$!; trap 'kill $$cargo 2>/dev/null || true' EXIT; \
-pytest=0; $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(2) $(PYTEST) || pytest=$$?; \
+pytest=0; $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(2) $(PYTEST) || pytest=$$?; \
 rust=0; wait $$cargo || rust=$$?; \
 if [ $$rust != 0 ]; then cat build/cargo-test.txt; fi; \
 awk '/^test result/ { passed += $$4; failed += $$6 } END { print "cargo test: " passed+0 " passed, " failed+0 " failed" }' \
@@ -57,17 +58,17 @@ test-all: lint tools browser server setup-dev ## lint and every test, slow ones 
 
 lint: lint-python lint-rust ## style, types, arrows between packages, unused code, clippy; `make -j2 lint` does both halves at once
 
-lint-python: setup-dev
+# Reads the sources, so that it need not wait until the wheel is built.
+lint-python: $(DONE)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	PYTHONPATH=src $(BIN)/lint-imports
 	$(BIN)/python scripts/find_unused.py
 
 lint-rust:
 	cd load && cargo fmt --check
 	cd load && cargo clippy --locked --quiet --all-targets --features testkit -- -D warnings
-	cd load && cargo clippy --locked --quiet -- -D warnings
 
 bench: tools setup-dev ## the tool's own speed, against its peers where they are installed
 	@for program in bench/*.py; do \

@@ -43,7 +43,7 @@ OUTPUT_SCHEMA = json.loads((SCHEMA / "load-output-1.json").read_text())
 SPEC_SCHEMA = json.loads((SCHEMA / "load-spec-1.json").read_text())
 TPCC = TpccWorkload(warehouses=1)
 POINT_SELECT = PointSelectWorkload(rows=5000)
-KV = KvWorkload(rows=5000, max_block_bytes=40)
+KV = KvWorkload(rows=5000, min_block_bytes=1, max_block_bytes=40)
 WORKLOADS: dict[str, load_spec.AnyWorkload] = {
     "tpcc": TPCC,
     "point_select": POINT_SELECT,

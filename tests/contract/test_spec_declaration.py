@@ -112,6 +112,24 @@ def test_every_sort_of_drift_shows(damage: Any) -> None:
     assert fields(drifted) != fields(DECLARED)
 
 
+def defaults(schema: dict[str, Any]) -> dict[str, object]:
+    """Name of each field that may be left out -> its default."""
+    return {name: field["default"] for name, field in schema["properties"].items() if "default" in field}
+
+
+def test_benchmarks_and_specs_have_the_same_defaults() -> None:
+    specs = {_tag(choice): defaults(choice) for choice in DECLARED["properties"]["workload"]["oneOf"]}
+    compared = {
+        (name, field): (default, specs[name.replace("-", "_")][field])
+        for name, benchmark in BENCHMARKS.items()
+        for field, default in defaults(benchmark.parameters.model_json_schema()).items()
+        if field in specs.get(name.replace("-", "_"), {})
+    }
+    assert ("kv", "min_block_bytes") in compared, "the walk found the fields"
+    differ = {field: both for field, both in compared.items() if both[0] != both[1]}
+    assert differ == {}, "(benchmark, spec): a parameter that is left out must mean the same in both"
+
+
 def declared_bytes(workload: str, field: str) -> int:
     """What one unit of a field adds to a data set, in bytes."""
     choice = next(each for each in DECLARED["properties"]["workload"]["oneOf"] if _tag(each) == workload)

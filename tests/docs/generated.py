@@ -23,6 +23,7 @@ from nephoscope.stats.median import median_coverage, median_rank
 from nephoscope.stats.rank_sum import cumulative_u, smallest_p_value
 from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
+from tests.docs.disturbances import disturbance, throttled
 from tests.docs.pages import ROOT
 from tests.docs.simulations import simulations
 
@@ -70,6 +71,8 @@ def parts() -> dict[str, str]:
         "micro-editions": micro_editions,
         "ranks": ranks,
         "simulations": simulations,
+        "disturbance": disturbance,
+        "throttled": throttled,
     }
     return {name: make() for name, make in makers.items()}
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from nephoscope.app.cli import app
 from nephoscope.model.errors import FolderInUse, InputError
 from nephoscope.store import lock
-from tests.support.command_line import NEPHOSCOPE, nephoscope
+from tests.support.command_line import IMPATIENT, NEPHOSCOPE, nephoscope
 from tests.support.fake_world import STUDY
 from tests.support.logs_of_2019 import cpu_log, write_run
 
@@ -97,7 +97,7 @@ def test_a_scale_is_said_in_plan_progress_and_report(tmp_path: Path) -> None:
     file.write_text(MICRO)
     said = "scaled to 5 % of the edition's times: not comparable with published numbers"
     assert f"warning: {said}" in nephoscope("plan", file, "--scale", "0.05").stderr
-    ran = nephoscope("run", file, "--out", out, "--scale", "0.05")
+    ran = nephoscope("run", file, "--out", out, "--scale", "0.05", program=IMPATIENT)
     assert ran.exit_code == 0, ran.stderr
     assert said in ran.stderr
     assert "replicate 1 · scaled to 5 %: " in ran.stderr
@@ -157,6 +157,12 @@ def test_wrong_arguments_are_one_clear_error(arguments: list[str]) -> None:
     assert said.exit_code == 2
     assert said.stderr.startswith("error: ")
     assert "Traceback" not in said.stderr
+
+
+def test_a_wrong_option_of_run_is_told_before_the_plan(study: Path, tmp_path: Path) -> None:
+    said = nephoscope("run", study, "--out", tmp_path / "out", "--until", "margin=1")
+    assert said.exit_code == 2
+    assert said.stderr.startswith("error: cannot read --until 'margin=1'")
 
 
 def test_a_second_run_on_the_same_folder_refuses(study: Path, tmp_path: Path) -> None:

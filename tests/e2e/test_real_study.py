@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command_line import nephoscope, processes_naming, start_nephoscope
+from tests.support.command_line import IMPATIENT, nephoscope, processes_naming, start_nephoscope
 from tests.support.real_parts import needs
 
 pytestmark = needs("postgres", "nephoscope-load", "stress-ng")
@@ -74,7 +74,7 @@ def wait_for(condition: Any, timeout_s: float = 60) -> None:
 
 def test_a_study_measures_checks_and_reports(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ran = nephoscope("run", study_in(tmp_path, STRESS_NG, TPCC, SELECTS), "--out", out)
+    ran = nephoscope("run", study_in(tmp_path, STRESS_NG, TPCC, SELECTS), "--out", out, program=IMPATIENT)
     assert ran.exit_code == 0, ran.stderr
     assert [row["state"] for row in rows_of(out)] == ["finished"] * 3
     assert no_process_left(out)
@@ -100,14 +100,14 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
     out, study = tmp_path / "out", study_in(tmp_path, STRESS_NG, TPCC, replicates=2)
     moments = random.Random(20)
     for _ in range(3):
-        process = start_nephoscope("run", study, "--out", out)
+        process = start_nephoscope("run", study, "--out", out, program=IMPATIENT)
         time.sleep(moments.uniform(1.5, 5.0))
         process.kill()
         process.communicate()
         assert no_process_left(out)
     raw_before = {path: path.stat().st_size for path in out.rglob("raw/*") if path.is_file()}
     finished_before = {row["trial"]: row["attempt"] for row in rows_of(out) if row["state"] == "finished"}
-    ran = nephoscope("run", study, "--out", out)
+    ran = nephoscope("run", study, "--out", out, program=IMPATIENT)
     assert ran.exit_code == 0, ran.stderr
     rows = rows_of(out)
     assert [row["state"] for row in rows] == ["finished"] * 4
@@ -123,7 +123,7 @@ def test_killed_three_times_it_finishes_every_trial_once(tmp_path: Path) -> None
 )
 def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, exit_code: int) -> None:
     out, study = tmp_path / "out", study_in(tmp_path, TPCC)
-    process = start_nephoscope("run", study, "--out", out)
+    process = start_nephoscope("run", study, "--out", out, program=IMPATIENT)
     wait_for(lambda: list((out / "trials").rglob("load-run.stdout")) or process.poll() is not None)
     process.send_signal(number)
     said, _ = process.communicate(timeout=60)
@@ -132,14 +132,14 @@ def test_a_signal_leaves_a_clean_resumable_state(tmp_path: Path, number: int, ex
     assert no_process_left(out)
     states = [row["state"] for row in rows_of(out)]
     assert states.count("interrupted") == 1
-    assert nephoscope("run", study, "--out", out).exit_code == 0
+    assert nephoscope("run", study, "--out", out, program=IMPATIENT).exit_code == 0
     assert {row["state"] for row in rows_of(out)} == {"finished"}
 
 
 @pytest.mark.slow
 def test_a_server_that_dies_fails_its_trial_keeps_its_log_and_the_study_goes_on(tmp_path: Path) -> None:
     out, study = tmp_path / "out", study_in(tmp_path, LONGER, STRESS_NG)
-    process = start_nephoscope("run", study, "--out", out)
+    process = start_nephoscope("run", study, "--out", out, program=IMPATIENT)
 
     def driving() -> list[Path]:
         return [
@@ -186,7 +186,7 @@ def test_a_tool_that_talks_nonsense_fails_its_trials_alone(tmp_path: Path, scrip
         'name = "only"\nreplicates = 1\n[[configurations]]\nname = "here"\n[[benchmarks]]\nuses = "stress-ng"'
     )
     out = tmp_path / "out"
-    ran = nephoscope("run", file, "--out", out, environment=shadowing(tmp_path, "stress-ng", script))
+    ran = nephoscope("run", file, "--out", out, environment=shadowing(tmp_path, "stress-ng", script), program=IMPATIENT)
     assert ran.exit_code == 4
     (row,) = rows_of(out)
     assert row["state"] == "failed"
@@ -206,12 +206,12 @@ def test_a_full_disk_ends_the_study_with_its_own_exit_code_and_it_resumes(tmp_pa
     )
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(out)], check=True)
     try:
-        ran = nephoscope("run", file, "--out", out)
+        ran = nephoscope("run", file, "--out", out, program=IMPATIENT)
         assert ran.exit_code == 6, ran.stderr
         assert "No space left on device" in ran.stderr
         assert "free some space" in ran.stderr
         subprocess.run(["mount", "-o", "remount,size=20m", str(out)], check=True)
-        assert nephoscope("run", file, "--out", out).exit_code == 0
+        assert nephoscope("run", file, "--out", out, program=IMPATIENT).exit_code == 0
         assert {row["state"] for row in rows_of(out)} == {"finished"}
     finally:
         subprocess.run(["umount", str(out)], check=True)

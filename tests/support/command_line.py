@@ -3,11 +3,24 @@
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 NEPHOSCOPE = (sys.executable, "-m", "nephoscope")
+IMPATIENT = (
+    sys.executable,
+    "-c",
+    """
+import sys
+from nephoscope.app.cli import main
+from nephoscope.run import gate
+
+gate.SETTLE_TRIES = 1
+sys.exit(main())
+""",
+)
+"""Waits for no quiet moment before a trial: beside other tests it would wait for seconds and not find one."""
 
 
 @dataclass(frozen=True)
@@ -18,10 +31,13 @@ class CommandResult:
 
 
 def nephoscope(
-    *arguments: str | Path, environment: Mapping[str, str] | None = None, timeout_s: float = 300
+    *arguments: str | Path,
+    environment: Mapping[str, str] | None = None,
+    timeout_s: float = 300,
+    program: Sequence[str] = NEPHOSCOPE,
 ) -> CommandResult:
     done = subprocess.run(
-        [*NEPHOSCOPE, *map(str, arguments)],
+        [*program, *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=timeout_s,
@@ -31,9 +47,11 @@ def nephoscope(
     return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
-def start_nephoscope(*arguments: str | Path, environment: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+def start_nephoscope(
+    *arguments: str | Path, environment: Mapping[str, str] | None = None, program: Sequence[str] = NEPHOSCOPE
+) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [*NEPHOSCOPE, *map(str, arguments)],
+        [*program, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         env={**os.environ, **(environment or {})},

@@ -1,6 +1,6 @@
 //! Options that the workloads share, and what they add to a spec.
 
-use crate::spec::{Action, CheckSpec, LoadPart, LoadSpec, PaceSpec, ShardSpec, Spec, TargetSpec, WorkloadSpec};
+use crate::spec::{self, Action, CheckSpec, LoadPart, LoadSpec, PaceSpec, ShardSpec, Spec, TargetSpec, WorkloadSpec};
 use crate::target::Dialect;
 use crate::target::postgres::{Isolation, Retry};
 use clap::{Args, ValueEnum};
@@ -16,7 +16,7 @@ pub(super) struct CommonArgs {
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Connections to the server; for a load, parallel COPY streams.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = spec::default_connections())]
     connections: u32,
     /// What to verify afterwards.
     #[arg(long, value_enum, default_value_t)]
@@ -75,13 +75,13 @@ impl DataArgs {
 #[derive(Debug, Args)]
 pub(super) struct DriveArgs {
     /// Duration of the measurement in seconds.
-    #[arg(long, default_value_t = 10.0)]
+    #[arg(long, default_value_t = spec::default_duration_s())]
     duration_s: f64,
     /// Duration in seconds of the load before the measurement starts.
     #[arg(long, default_value_t = 0.0)]
     ramp_s: f64,
     /// Maximum number of retries of one operation after serialization failures and deadlocks.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = spec::default_max_retries())]
     max_retries: u32,
     /// Isolation level of transactions.
     #[arg(long, value_enum, default_value_t)]
@@ -119,10 +119,10 @@ pub(super) struct DriveArgs {
     #[arg(long)]
     start_at_unix_ms: Option<u64>,
     /// Seconds without an answer after which a connection counts as lost.
-    #[arg(long, default_value_t = 60.0)]
+    #[arg(long, default_value_t = spec::default_answer_timeout_s())]
     answer_timeout_s: f64,
     /// Seconds to try to reconnect a lost connection before the load gives up.
-    #[arg(long, default_value_t = 5.0)]
+    #[arg(long, default_value_t = spec::default_reconnect_timeout_s())]
     reconnect_timeout_s: f64,
 }
 

@@ -15,8 +15,9 @@ pub(super) fn validate(kv: &KvOptions) -> Result<(), SpecError> {
     require(batch, &format!("workload.batch: must be 1 to {MAX_BATCH}, and at most the number of rows"))?;
     let blocks = kv.min_block_bytes >= 1 && kv.max_block_bytes() <= MAX_BLOCK_BYTES;
     require(blocks, &format!("workload.min_block_bytes: must be 1 to {MAX_BLOCK_BYTES}"))?;
-    let ordered = kv.min_block_bytes <= kv.max_block_bytes();
-    require(ordered, "workload.max_block_bytes: must not be below min_block_bytes")?;
+    let (min, max) = (kv.min_block_bytes, kv.max_block_bytes());
+    let ordered = format!("workload.max_block_bytes: {max} is below min_block_bytes, which is {min}; set both");
+    require(min <= max, &ordered)?;
     let exponent = kv.zipf_exponent > 0.0 && kv.zipf_exponent <= MAX_ZIPF_EXPONENT;
     require(exponent, "workload.zipf_exponent: must be above 0 and at most 10")
 }

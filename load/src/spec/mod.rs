@@ -197,23 +197,23 @@ pub enum CheckSpec {
     Conditions,
 }
 
-fn default_connections() -> u32 {
+pub(crate) fn default_connections() -> u32 {
     1
 }
 
-fn default_answer_timeout_s() -> f64 {
+pub(crate) fn default_answer_timeout_s() -> f64 {
     60.0
 }
 
-fn default_reconnect_timeout_s() -> f64 {
+pub(crate) fn default_reconnect_timeout_s() -> f64 {
     5.0
 }
 
-fn default_duration_s() -> f64 {
+pub(crate) fn default_duration_s() -> f64 {
     10.0
 }
 
-fn default_max_retries() -> u32 {
+pub(crate) fn default_max_retries() -> u32 {
     10
 }
 

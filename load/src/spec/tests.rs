@@ -175,7 +175,11 @@ fn what_is_wrong_is_named() {
         (with("/workload", json!({"kind": "kv", "rows": 9, "min_block_bytes": 0})), "workload.min_block_bytes"),
         (
             with("/workload", json!({"kind": "kv", "rows": 9, "min_block_bytes": 2, "max_block_bytes": 1})),
-            "max_block_bytes",
+            "workload.max_block_bytes: 1 is below min_block_bytes, which is 2; set both",
+        ),
+        (
+            with("/workload", json!({"kind": "kv", "rows": 9, "max_block_bytes": 40})),
+            "workload.max_block_bytes: 40 is below min_block_bytes, which is 256; set both",
         ),
         (with("/workload", json!({"kind": "kv", "rows": 9, "zipf_exponent": 0})), "workload.zipf_exponent"),
         (with("/workload", json!({"kind": "kv", "rows": 9, "order": "random"})), "workload.order"),

@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
@@ -11,12 +12,22 @@ from typing import TypeVar
 from nephoscope.analysis.best import Leaderboard, best_of
 from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.bounds import bounds_of
-from nephoscope.analysis.cells import Metrics, cells_of
+from nephoscope.analysis.cells import Cell, Metrics, cells_of
 from nephoscope.analysis.claims import claims_of
 from nephoscope.analysis.comparisons import comparisons_of, with_rows
 from nephoscope.analysis.configurations import configurations_of
 from nephoscope.analysis.contrasts import contrasts_on
 from nephoscope.analysis.costs import costs_of, day_of
+from nephoscope.analysis.delivered import (
+    claims_as_delivered,
+    compared_as_delivered,
+    delivered_rows,
+    disturbed_trials,
+    ranks_with_notes,
+    rejection_notes,
+    steal_rows,
+    with_notes,
+)
 from nephoscope.analysis.families import families_of
 from nephoscope.analysis.gate import gate_of
 from nephoscope.analysis.growth import growth_of
@@ -37,6 +48,7 @@ from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import (
     CheckRow,
+    ClaimRow,
     CommandRow,
     Comparison,
     CostRow,
@@ -82,6 +94,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     cells = cells_of(trials, measurements, metrics)
     statistics = statistics_of_cells(cells)
     boards = boards_of(cells, blocked=inputs.source is None)
+    disturbed = disturbed_trials(trials)
+    delivered = delivered_rows(trials, measurements, metrics, cells)
+    notes = rejection_notes(delivered)
     network = ordered([_renamed(row, names) for row in inputs.network], NetworkRow)
     transfers = transfers_of(
         inputs.study,
@@ -95,21 +110,32 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     questions = _answers(
         inputs.study, {row.configuration: original[row.trial] for row in trials}, boards, priced, settled(inputs.looks)
     )
+    comparisons, price_comparisons = _pairs(cells, costs.rows, disturbed, inputs)
+    comparisons, price_comparisons = with_notes(comparisons, notes), with_notes(price_comparisons, notes)
     machines = machines_of(inputs.machines)
     configurations = configurations_of(
         inputs.study, {row.configuration: original[row.trial] for row in trials}, machines
     )
+
+    def claims(of: Sequence[Cell]) -> list[ClaimRow]:
+        return claims_of(inputs.claims, configurations, of, costs.rows, margin_percent=margin_percent)
+
     findings = Findings(
         trials=trials,
         measurements=measurements,
         statistics=statistics,
-        comparisons=questions.comparisons,
+        comparisons=comparisons,
         machines=machines,
         configurations=configurations,
         family_comparisons=families_of(configurations, statistics, metrics, margin_percent=margin_percent),
         gate=gate_of(trials, measurements, metrics),
         growth=growth_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, cells),
-        ranks=ordered(_ranks([*boards, *priced], statistics, costs.rows, margin_percent), RankRow),
+        ranks=ordered(
+            ranks_with_notes(_ranks([*boards, *priced], statistics, costs.rows, margin_percent), notes), RankRow
+        ),
+        judged_again=inputs.judged_again,
+        steal=steal_rows(trials),
+        delivered=delivered,
         best=questions.best,
         contrasts=questions.contrasts,
         costs=costs.rows,
@@ -118,7 +144,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         price_performance=ordered(
             price_performance_of(boards, priced, statistics, costs.rows, months_of(transfers)), PricePerformance
         ),
-        price_comparisons=questions.price_comparisons,
+        price_comparisons=price_comparisons,
         looks=inputs.looks,
         not_repeatable=not_repeatable(inputs),
         imported=inputs.source is not None,
@@ -159,11 +185,11 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         network=network,
         transfers=transfers,
         price_performance=list(findings.price_performance),
-        price_comparisons=questions.price_comparisons,
+        price_comparisons=price_comparisons,
         scopes=questions.scopes,
         best=questions.best,
         contrasts=questions.contrasts,
-        claims=claims_of(inputs.claims, configurations, cells, costs.rows, margin_percent=margin_percent),
+        claims=claims_as_delivered(claims(cells), claims, cells, disturbed),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
         family_comparisons=findings.family_comparisons,
@@ -171,6 +197,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         growth=list(findings.growth),
         passes=passes_of(measurements),
         wan_floors=wan_floors_of(inputs.study, {row.configuration: original[row.trial] for row in trials}),
+        steal=list(findings.steal),
+        delivered=delivered,
+        judged_again=inputs.judged_again,
         bounds=bounds_of(trials, inputs.resources, inputs.machines),
         looks=list(inputs.looks),
         source=inputs.source,
@@ -185,8 +214,6 @@ class _Answers:
     scopes: dict[str, list[str]]
     best: list[BestRow]
     contrasts: list[ContrastRow]
-    comparisons: list[Comparison]
-    price_comparisons: list[PriceComparison]
 
 
 def _answers(
@@ -205,7 +232,6 @@ def _answers(
     def scopes(members: tuple[str, ...]) -> list[Scope]:
         return scopes_of({name: configurations[name] for name in members if name in configurations})
 
-    shown = with_rows(every)
     return _Answers(
         scopes={scope.name: list(scope.members) for scope in scopes_of(configurations)},
         best=ordered(best_of(every, scopes, margin_percent=margin_percent, settled=known), BestRow),
@@ -213,21 +239,29 @@ def _answers(
             contrasts_on(every, contrasts_of(configurations, study.contrasts), margin_percent=margin_percent),
             ContrastRow,
         ),
-        comparisons=comparisons_of(
-            [board for board in shown if board.basis is None], Comparison, margin_percent=margin_percent
-        ),
-        price_comparisons=ordered(
-            [
-                row
-                for board in shown
-                if board.basis is not None
-                for row in comparisons_of(
-                    [board], partial(PriceComparison, basis=board.basis), margin_percent=margin_percent
-                )
-            ],
-            PriceComparison,
-        ),
     )
+
+
+def _pairs(
+    cells: Sequence[Cell], costs: Sequence[CostRow], disturbed: AbstractSet[str], inputs: StudyInputs
+) -> tuple[list[Comparison], list[PriceComparison]]:
+    """All pairs, as measured and per dollar; a verdict about disturbed trials holds only if the quiet ones agree."""
+    blocked, margin_percent = inputs.source is None, inputs.study.equivalence_margin_percent
+
+    def measured(cells: Sequence[Cell]) -> list[Comparison]:
+        return comparisons_of(with_rows(boards_of(cells, blocked=blocked)), Comparison, margin_percent=margin_percent)
+
+    def per_dollar(cells: Sequence[Cell], basis: str) -> list[PriceComparison]:
+        priced = with_rows(priced_boards(boards_of(cells, blocked=blocked), costs))
+        on_basis = [board for board in priced if board.basis == basis]
+        return comparisons_of(on_basis, partial(PriceComparison, basis=basis), margin_percent=margin_percent)
+
+    headline = [cell for cell in cells if cell.headline and not cell.per_cpu]
+    bases = sorted({cost.basis for cost in costs if cost.month_usd})
+    dollars: list[PriceComparison] = []
+    for basis in bases:
+        dollars += compared_as_delivered(headline, partial(per_dollar, basis=basis), disturbed)
+    return compared_as_delivered(cells, measured, disturbed), ordered(dollars, PriceComparison)
 
 
 def _ranks(

@@ -4,6 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from pydantic import ValidationError
 
@@ -14,8 +15,20 @@ from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share
 from nephoscope.checks.base import Check
 from nephoscope.checks.registry import overall
+from nephoscope.checks.thresholds import STEAL
 from nephoscope.model.errors import InputError
-from nephoscope.model.records import BenchmarkUse, Metric, Plan, SourceRecord, StartedRecord, TrialIntent, VerdictKind
+from nephoscope.model.records import (
+    BenchmarkUse,
+    Disturbance,
+    Metric,
+    Plan,
+    ResourceUse,
+    SourceRecord,
+    StartedRecord,
+    TrialIntent,
+    Verdict,
+    VerdictKind,
+)
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow, TrialState
 from nephoscope.model.subjects import Subject, subject_by_name
 from nephoscope.prices.book import PriceBook, shipped
@@ -49,6 +62,19 @@ class Stored:
     """Its attempt has not ended, and a controller is working on the folder."""
 
 
+class JudgeAgain(Protocol):
+    """Reads stored attempts as if their steal had been judged otherwise; changes nothing in the folder."""
+
+    @property
+    def disturbance(self) -> Disturbance:
+        """How it judges."""
+        ...
+
+    def read(self, attempt: Attempt, intent: TrialIntent) -> Attempt:
+        """The attempt with the new verdict."""
+        ...
+
+
 def stored_trials(folder: ResultsFolder) -> list[Stored]:
     """Every planned trial, in the plan's order."""
     in_use, not_needed = folder.in_use(), folder.not_needed()
@@ -71,8 +97,9 @@ def collect(
     benchmarks: Mapping[str, Benchmark],
     checks: Sequence[Check],
     version: str,
+    again: JudgeAgain | None = None,
 ) -> StudyInputs:
-    """Everything the analysis starts from.
+    """Everything the analysis starts from; `again` reads each attempt as if its steal had been judged otherwise.
 
     Raises:
         InputError: the plan names a benchmark that this version does not know, or one of another version that cannot
@@ -82,6 +109,8 @@ def collect(
     digest_before = digest(folder)
     plan = folder.plan()
     rows = stored_trials(folder)
+    if again is not None:
+        rows = [replace(row, attempt=again.read(row.attempt, row.intent) if row.attempt else None) for row in rows]
     source = folder.source()
     used = imported_rows(plan, source) if source else _benchmark_rows(plan, benchmarks)
     metrics = {row.benchmark: {metric.name: metric for metric in row.metrics} for row in used}
@@ -121,6 +150,7 @@ def collect(
         book=_book(folder),
         claims=_claims(folder),
         looks=folder.looks(),
+        judged_again=again.disturbance if again else None,
         inputs_digest=digest_before,
     )
 
@@ -189,6 +219,7 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
     started = attempt.started() if attempt else None
     state = _state(row)
     verdicts = attempt.verdicts() if attempt and state == "finished" else []
+    machines = attempt.resources() if attempt and state == "finished" else []
     return TrialRow(
         trial=intent.id,
         configuration=intent.configuration_name,
@@ -210,7 +241,29 @@ def trial_row(folder: ResultsFolder, row: Stored, subject: Subject) -> TrialRow:
         client_cpu_share=_client_cpu_share(row) if state == "finished" else None,
         conditions=started.conditions if started else [],
         folder=folder.relative(attempt) if attempt else None,
+        stolen_share=_stolen_share(machines),
+        disturbance=_disturbance(started, verdicts) if state == "finished" else None,
+        at_baseline=_at_baseline(machines),
     )
+
+
+def _stolen_share(machines: Sequence[ResourceUse]) -> float | None:
+    """Of the machine that lost most; None: of one of them it is not known."""
+    shares = [machine.stolen_share for machine in machines]
+    known = [share for share in shares if share is not None]
+    return max(known) if known and len(known) == len(shares) else None
+
+
+def _at_baseline(machines: Sequence[ResourceUse]) -> bool:
+    """True if each machine that lost CPU time did so because its credits were spent."""
+    lost = [machine for machine in machines if (machine.stolen_share or 0.0) > STEAL.value]
+    return bool(lost) and all(machine.at_baseline for machine in lost)
+
+
+def _disturbance(started: StartedRecord | None, verdicts: Sequence[Verdict]) -> Disturbance | None:
+    """How steal was judged; an earlier nephoscope, which does not say, rejected."""
+    judged = any(verdict.check == "steal" for verdict in verdicts)
+    return (started.disturbance if started else None) or ("refuse" if judged else None)
 
 
 def cpus_of(started: StartedRecord, subject: Subject) -> int | None:

@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.model.looks import Look
-from nephoscope.model.records import CommandRecord, OperationErrors, Plan, ResourceUse, SourceRecord, Verdict
+from nephoscope.model.records import (
+    CommandRecord,
+    Disturbance,
+    OperationErrors,
+    Plan,
+    ResourceUse,
+    SourceRecord,
+    Verdict,
+)
 from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.study.claims import Claims
@@ -51,5 +59,7 @@ class StudyInputs:
     """Where imported results come from; None: they were measured here."""
     claims: Claims | None = None
     """The folder's claims file."""
+    judged_again: Disturbance | None = None
+    """How stored steal was judged again; None: as when the trials ran."""
     inputs_digest: str | None = None
     """See `collect.digest`."""

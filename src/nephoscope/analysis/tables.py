@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin
 import polars as pl
 from pydantic.fields import FieldInfo
 
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.questions import BestRow, ContrastRow
@@ -59,6 +60,8 @@ TABLES: Final[Mapping[str, type[Frozen]]] = {
     "family_comparisons": FamilyComparison,
     "gate": GateRow,
     "claims": ClaimRow,
+    "steal": StealRow,
+    "delivered": DeliveredRow,
 }
 """Those of a study, by the name of their files and of their field in `AnalysedStudy`."""
 
@@ -84,6 +87,8 @@ _ORDER: Final[Mapping[type[Frozen], Callable[[Any], Any]]] = {
     PriceComparison: lambda row: (row.basis, row.benchmark, row.metric, row.left, row.right),
     FamilyComparison: lambda row: (row.question, row.benchmark, row.metric, row.left, row.right),
     GateRow: lambda row: (row.configuration, row.benchmark, row.metric),
+    StealRow: lambda row: row.configuration,
+    DeliveredRow: lambda row: (row.benchmark, row.metric, row.per_cpu, row.configuration),
     ClaimRow: lambda row: (row.claim, row.benchmark, row.metric),
     ImportedRow: lambda row: (
         *(row.provider, row.machine_type, row.date, row.number, row.run, row.tool, row.metric, row.threads or 0),

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from itertools import groupby
 
-from nephoscope.app.words import dollars, duration
 from nephoscope.model.records import Plan, PlannedTrial, TrialIntent
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, dollars, duration
 
 HEADERS = ("benchmark", "trials", "each, mean", "total", "cost")
 ROW_HEADERS = ("#", "block", "configuration", "benchmark", "replicate", "takes", "trial")

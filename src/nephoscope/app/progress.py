@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from nephoscope.app.words import duration
 from nephoscope.model.records import PlannedTrial, Status, TrialIntent, VerdictKind
+from nephoscope.model.words import duration
 from nephoscope.run.clock import Clock
 
 

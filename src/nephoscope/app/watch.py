@@ -10,7 +10,7 @@ from rich.text import Text
 from nephoscope.app.console import output
 from nephoscope.app.stages import tracking
 from nephoscope.app.stages.tracking import StudyProgress
-from nephoscope.app.words import dollars, duration
+from nephoscope.model.words import dollars, duration
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.states import STOPS, State
 from nephoscope.store.folder import ResultsFolder

@@ -61,9 +61,9 @@ class Scaled(Frozen):
         default=1.0, gt=0, le=1, description="scales sizes and run times; set it with `--scale` of `run` and `plan`"
     )
 
-    def scaled(self, value: int, *, least: int) -> int:
-        """A size or a time times `scale`: whole, and not below what a tool needs, `least`."""
-        return min(value, max(least, round(value * self.scale)))
+    def scaled(self, value: int, *, minimum: int) -> int:
+        """A size or a time times `scale`: whole, and not below what a tool needs, `minimum`."""
+        return min(value, max(minimum, round(value * self.scale)))
 
 
 class EditionParameters(Scaled):

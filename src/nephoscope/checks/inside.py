@@ -6,6 +6,7 @@ cache says nothing about the disk.
 
 from collections.abc import Iterator
 
+from nephoscope.checks.steal import stolen_series
 from nephoscope.checks.thresholds import (
     CACHE_LATENCY,
     DEVICE_BANDWIDTH,
@@ -13,6 +14,7 @@ from nephoscope.checks.thresholds import (
     LEVEL_CHANGE,
     SERIES_LENGTH,
     STRESS_LENGTH,
+    SUSTAINED_LENGTH,
 )
 from nephoscope.checks.verdicts import invalid, over_machines, percent, unknown, valid
 from nephoscope.model.records import CpuPhase, Evidence, Reads, Series, Verdict
@@ -26,13 +28,18 @@ class Throttled:
     name = "throttled"
     text = (
         f"Rejects a trial in which a rate fell by more than {LEVEL_CHANGE.percent} and never recovered: its mean "
-        f"mixes a burst with the sustained rate. Needs a series of at least {SERIES_LENGTH.words}; a dip or a rise is "
-        "reported but does not reject."
+        f"mixes a burst with the sustained rate. Needs a series of at least {SERIES_LENGTH.words}, of which at least "
+        f"{SUSTAINED_LENGTH.words} follow the fall; a dip, a rise or a fall at the very end is reported but does not "
+        "reject."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict | None:
-        """Its verdict over every rate with one value per interval; None if no series is long enough."""
-        judged = [self._series(one) for one in evidence.series if len(one.values) >= SERIES_LENGTH.value]
+        """Its verdict over every rate with one value per interval; None if no series is long enough.
+
+        On a burstable machine the CPU time that it got is such a rate: it falls when the credits run out.
+        """
+        series = [*evidence.series, *_cpu_time(evidence)]
+        judged = [self._series(one) for one in series if len(one.values) >= SERIES_LENGTH.value]
         return over_machines(self.name, judged, "") if judged else None
 
     def _series(self, series: Series) -> Verdict:
@@ -46,6 +53,21 @@ class Throttled:
             return valid(self.name, f"{series.metric}: steady at {levels[0].level:.6g} {series.unit}")
         told = ", ".join(f"{one.level:.6g} from {_time(one.start * series.step_s)}" for one in levels)
         return valid(self.name, f"{series.metric}: not steady, and not throttled: {told} ({series.unit})")
+
+
+def _cpu_time(evidence: Evidence) -> Iterator[Series]:
+    """CPU time that the hypervisor left to each burstable machine, in percent, second by second."""
+    for machine, kind in sorted(evidence.burstable.items()):
+        samples = evidence.telemetry.get(machine, [])
+        lasted_s = sum(sample.duration_s for sample in samples)
+        if lasted_s > 0:
+            stolen = stolen_series(samples, evidence.measured_cpus.get(machine, []))
+            yield Series(
+                metric=f"CPU time left to {machine} ({kind})",
+                unit="%",
+                step_s=lasted_s / len(samples),
+                values=[100 * (1 - share) for share in stolen],
+            )
 
 
 def _time(seconds: float) -> str:

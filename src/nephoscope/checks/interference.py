@@ -1,4 +1,4 @@
-"""Did others use the machine: before the trial, during it, below it (the hypervisor), or nephoscope itself?
+"""Did others use the machine before the trial or during it, or nephoscope itself? `checks/steal.py`: the hypervisor.
 
 A mean over all CPUs hides a single busy one: one of sixteen is six percent. So a trial on some CPUs of a machine is
 judged on those CPUs together and on the whole machine.
@@ -6,7 +6,7 @@ judged on those CPUs together and on the whole machine.
 
 from collections.abc import Collection, Mapping, Sequence
 
-from nephoscope.checks.thresholds import BUSY_BEFORE, BUSY_OUTSIDE, SAMPLER_COST, STEAL
+from nephoscope.checks.thresholds import BUSY_BEFORE, BUSY_OUTSIDE, SAMPLER_COST
 from nephoscope.checks.verdicts import below_limit, invalid, mean_over_time, over_machines, percent, unknown, valid
 from nephoscope.model.records import Evidence, Facts, TelemetrySample, Verdict
 
@@ -70,29 +70,6 @@ class ForeignLoad:
         said = f"{machine}: CPUs outside the affinity mask were {percent(share)} busy during the trial"
         over = share > BUSY_OUTSIDE.value
         return invalid(self.name, f"{said} (limit {BUSY_OUTSIDE.percent})") if over else valid(self.name, said)
-
-
-class Steal:
-    """CPU time that the hypervisor gave to others."""
-
-    name = "steal"
-    text = (
-        f"Rejects a trial during which the hypervisor withheld more than {STEAL.percent} of the CPU time of its "
-        "affinity mask, or of the whole machine."
-    )
-
-    def __call__(self, evidence: Evidence) -> Verdict:
-        """Means over the trial, from telemetry."""
-
-        def shares(machine: str, samples: Sequence[TelemetrySample]) -> dict[str, float | None]:
-            mask = evidence.measured_cpus.get(machine, [])
-            found = {"of CPU time was stolen": mean_over_time(samples, lambda s: s.cpu_steal_share)}
-            if mask and any(sample.cpus_steal_share.keys() - set(mask) for sample in samples):
-                of_mask = mean_over_time(samples, lambda s: _mean_of(s.cpus_steal_share, mask))
-                found["of the CPU time of the affinity mask was stolen"] = of_mask
-            return found
-
-        return below_limit(self.name, evidence, shares, STEAL.value)
 
 
 class SamplerCost:

@@ -6,7 +6,7 @@ from nephoscope.checks.base import Check
 from nephoscope.checks.expectations import EXPECTATIONS
 from nephoscope.checks.generator import GeneratorBound
 from nephoscope.checks.inside import CacheServed, EffectiveCpus, Throttled
-from nephoscope.checks.interference import ForeignLoad, SamplerCost, Steal
+from nephoscope.checks.interference import ForeignLoad, SamplerCost
 from nephoscope.checks.machine import CgroupLimit, ClockOffset, CpuCount, CpuModel, MachineUnchanged, Memory
 from nephoscope.checks.operations import (
     Audit,
@@ -19,6 +19,7 @@ from nephoscope.checks.operations import (
     Replication,
     SearchEnded,
 )
+from nephoscope.checks.steal import Steal
 from nephoscope.checks.sustained import Sustained
 from nephoscope.checks.tools import ToolExit
 from nephoscope.checks.verdicts import overall, unknown

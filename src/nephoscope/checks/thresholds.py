@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from nephoscope.stats.limits import MIN_CHANGE
+from nephoscope.stats.limits import MIN_CHANGE, MIN_SUSTAINED_SHARE, MIN_SUSTAINED_VALUES
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,13 @@ LEVEL_CHANGE = Threshold(
     "of the higher of two neighbouring levels of a series",
     "half of the 10 % that a detector must find: on a noisy machine none of our methods finds smaller steps reliably, "
     "and an interval of the median is wider ([detectors](../concepts/detectors.md))",
+)
+SUSTAINED_LENGTH = Threshold(
+    MIN_SUSTAINED_VALUES,
+    f"of a series, and {MIN_SUSTAINED_SHARE * 100:g} % of it, must follow a fall that lasts",
+    "a judgement: checkpoints and garbage collections of a few seconds come and go, and a series may end in one; a "
+    "fall of 30 % that is too short for this rule moves the mean by less than 6 %",
+    words=f"{MIN_SUSTAINED_VALUES} values",
 )
 SERIES_LENGTH = Threshold(
     60,
@@ -196,6 +203,7 @@ THRESHOLDS: dict[str, Threshold] = {
     "busy-outside": BUSY_OUTSIDE,
     "steal": STEAL,
     "level-change": LEVEL_CHANGE,
+    "sustained-length": SUSTAINED_LENGTH,
     "series-length": SERIES_LENGTH,
     "cache-latency": CACHE_LATENCY,
     "device-bandwidth": DEVICE_BANDWIDTH,

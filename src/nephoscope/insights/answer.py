@@ -3,6 +3,7 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import MAX_NAMED, told
 from nephoscope.insights.pairs import INTERVAL, unresolved, winner_first
+from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import enumeration, interval_of_one, say
 from nephoscope.model.questions import BestRow
 from nephoscope.model.records import Direction, Metric
@@ -34,7 +35,7 @@ def answer(findings: Findings) -> list[Insight]:
             (insights if best.excluded or best.tied else open_questions).append(_best(best, statistics, metric))
             if best.method != "none" and best.of <= MAX_RANKED:
                 insights.append(_ranks(findings.ranks_of(benchmark, metric.name), statistics, metric, best.alpha))
-    return insights + open_questions
+    return [cautioned(insight, findings) for insight in insights + open_questions]
 
 
 def _alone(row: Statistic, metric: Metric) -> Insight:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.looks import Look
 from nephoscope.model.questions import BestRow, ContrastRow, View
 from nephoscope.model.records import Metric
@@ -58,6 +59,10 @@ class Findings:
     looks: Sequence[Look] = ()
     not_repeatable: Sequence[int] = ()
     """Blocks of looks that stored trials do not give again."""
+    judged_again: str | None = None
+    """How stored steal was judged again for this analysis; None: as when the trials ran."""
+    steal: Sequence[StealRow] = ()
+    delivered: Sequence[DeliveredRow] = ()
     imported: bool = False
     """Whether somebody else measured the study."""
     tool_versions: Mapping[str, Sequence[str]] = field(default_factory=dict)

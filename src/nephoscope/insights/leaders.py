@@ -5,6 +5,7 @@ from itertools import groupby
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import RATE, short, told
+from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import say
 from nephoscope.model.questions import BestRow, View
 from nephoscope.model.records import Metric
@@ -40,7 +41,7 @@ def leaders(findings: Findings) -> list[Insight]:
             rows = [row for row in findings.bests_of(benchmark, metric.name, view=view) if ": " in row.scope]
             for kind, within in groupby(rows, key=lambda row: row.scope.partition(": ")[0]):
                 insights.append(_within(list(within), metric, kind, view))
-    return insights
+    return [cautioned(insight, findings) for insight in insights]
 
 
 def _within(rows: Sequence[BestRow], metric: Metric, kind: str, view: View) -> Insight:

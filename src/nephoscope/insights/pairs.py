@@ -59,7 +59,9 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
     told = oriented(comparison, comparison.left)
     numbers = dict(told.numbers)
     template = "{benchmark_name}: {title} of {first} and {second}: not decided, "
-    if comparison.low is None or comparison.high is None:
+    if comparison.delivered not in {None, comparison.verdict}:
+        template += "because {first} is {why}."
+    elif comparison.low is None or comparison.high is None:
         template += "because n = {n_first:count} and {n_second:count} is too few for any claim."
     else:
         numbers["margin"] = comparison.margin_percent
@@ -88,5 +90,6 @@ def unresolved(rule: str, findings: Findings, comparison: Comparison, metric: Me
         benchmark_name=comparison.benchmark,
         first=told.first,
         second=told.second,
+        why=comparison.reason,
         title=title or metric.title,
     )

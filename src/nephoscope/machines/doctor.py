@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
+from nephoscope.machines.owner import cloud_named_by
 from nephoscope.machines.tools import Tool
 from nephoscope.model.errors import EnvironmentProblem
 from nephoscope.model.frozen import Frozen
@@ -32,18 +33,22 @@ class Finding(Frozen):
     hint: str = ""
 
 
-def examine(facts: Facts, tools: Mapping[Tool, bool], *, min_free_bytes: int = MIN_FREE_BYTES) -> list[Finding]:
+def examine(
+    facts: Facts, tools: Mapping[Tool, bool], *, min_free_bytes: int = MIN_FREE_BYTES, rented: bool | None = None
+) -> list[Finding]:
     """Findings about the machine and its tools.
 
     Args:
         facts: of the machine.
         tools: each required tool -> whether it is installed.
         min_free_bytes: of disk space.
+        rented: what the study says of this machine; None: nothing, or there is no study.
     """
     return [
         _governor(facts),
         _share("foreign load", facts.busy_share, MAX_BUSY_SHARE, "stop other programs, then check again"),
         _share("steal", facts.steal_share, MAX_STEAL_SHARE, "other virtual machines take CPU time: use another host"),
+        *_owner(facts, rented=rented),
         _clock_source(facts),
         _disk(facts, min_free_bytes),
         _cgroup(facts),
@@ -67,6 +72,21 @@ def _share(what: str, share: float | None, most: float, hint: str) -> Finding:
     health = Health.GOOD if share <= most else Health.WARNING
     found = f"{share:.1%} of the machine's CPU time (should be at most {most:.0%})"
     return Finding(what=what, health=health, found=found, hint="" if health is Health.GOOD else hint)
+
+
+def _owner(facts: Facts, *, rented: bool | None) -> list[Finding]:
+    """Nothing on a machine whose firmware names no cloud."""
+    cloud = cloud_named_by(facts)
+    if cloud is None:
+        return []
+    if rented is not None:
+        found = f"{cloud}; the study says rented = {str(rented).lower()}"
+        return [Finding(what="owner", health=Health.GOOD, found=found)]
+    hint = (
+        "if you rent this machine, write rented = true in its configuration: then CPU time that the hypervisor "
+        "withholds is recorded as a part of what you buy, and rejects no trial"
+    )
+    return [Finding(what="owner", health=Health.WARNING, found=f"the firmware names {cloud}", hint=hint)]
 
 
 def _clock_source(facts: Facts) -> Finding:

@@ -7,10 +7,11 @@ from typing import Literal
 
 from pydantic import Field
 
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
 from nephoscope.model.questions import BestRow, ContrastRow
-from nephoscope.model.records import Plan, SourceRecord
+from nephoscope.model.records import Disturbance, Plan, SourceRecord
 from nephoscope.model.rows import (
     BenchmarkRow,
     BoundRow,
@@ -98,5 +99,10 @@ class AnalysedStudy(Frozen):
     passes: list[PassRow] = []
     bounds: list[BoundRow] = []
     looks: list[Look] = []
+    steal: list[StealRow] = []
+    delivered: list[DeliveredRow] = []
+    judged_again: Disturbance | None = Field(
+        default=None, description="stored steal was judged again like this; None: as when the trials ran"
+    )
     source: SourceRecord | None = Field(default=None, description="source of imported results; None: measured here")
     inputs_digest: str | None = Field(default=None, description="digest of all input of the analysis; None: not known")

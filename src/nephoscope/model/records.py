@@ -12,6 +12,10 @@ from pydantic import Field
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.subjects import Subject, subject_by_name
 
+Disturbance = Literal["refuse", "record"]
+"""What happens to a trial from which the hypervisor took CPU time: it is rejected, or it counts and the loss is
+recorded."""
+
 CO_LOCATED = "co-located"
 """Stated condition: client and server share a machine."""
 EMULATED = "emulated"
@@ -104,6 +108,8 @@ class Facts(Frozen):
     kernel: str | None = None
     os: str | None = None
     virtualization: str | None = Field(default=None, description="hypervisor vendor, 'none' on bare metal")
+    system_vendor: str | None = Field(default=None, description="from DMI: 'Amazon EC2', 'Google', 'QEMU'")
+    product: str | None = Field(default=None, description="from DMI: 't3.micro', 'Google Compute Engine'")
     clock_source: str | None = None
     frequency_governor: str | None = None
     congestion_control: str | None = None
@@ -228,6 +234,14 @@ class ResourceUse(Frozen):
     disk_write_bytes_per_s: float | None
     network_receive_bytes_per_s: float | None
     network_send_bytes_per_s: float | None
+    stolen_share: float | None = Field(
+        default=None,
+        description="mean over the trial of the CPU time that the hypervisor withheld from the machine or from its "
+        "affinity mask, whichever lost more; None: not known, or parsed by an earlier nephoscope",
+    )
+    at_baseline: bool = Field(
+        default=False, description="a burstable machine that lost CPU time at a steady level: its credits were spent"
+    )
 
 
 class Observations(Frozen):
@@ -375,6 +389,10 @@ class Evidence(Frozen):
     operations: OperationEvidence | None = None
     measured_cpus: dict[str, list[str]] = Field(description="by machine: names of the CPUs in its affinity mask")
     emulated: bool = Field(default=False, description="the machines are parts of one and share its other CPUs")
+    disturbance: Disturbance = Field(default="refuse", description="in force when the trial ran")
+    burstable: dict[str, str] = Field(
+        default={}, description="machine -> its machine type, of machines whose type earns CPU credits"
+    )
     own_quotas: dict[str, float] = Field(
         default={}, description="by machine: CPUs of the quota that its specification includes"
     )
@@ -412,6 +430,7 @@ class TrialIntent(Frozen):
     position: int = Field(ge=1, description="in the whole plan")
     position_in_block: int = Field(ge=1)
     seed: int
+    disturbance: Disturbance | None = Field(default=None, description="None: planned by an earlier nephoscope")
 
     @property
     def configuration_name(self) -> str:
@@ -432,6 +451,9 @@ class StartedRecord(Frozen):
     )
     tool_versions: dict[str, str]
     conditions: list[str] = Field(default=[], description="stated conditions, for example 'co-located'")
+    disturbance: Disturbance | None = Field(
+        default=None, description="in force for this attempt; None: an earlier nephoscope ran it, which rejected"
+    )
 
     @property
     def client_cpus(self) -> int | None:

@@ -193,6 +193,7 @@ class RankRow(Frozen):
     of: int = Field(description="configurations on the leaderboard")
     ties: list[str] = Field(description="configurations tied with it: shown to differ by less than the margin")
     subject: Subject
+    note: str = Field(default="", description="what steal rejected, if that is over 10 % of its trials")
 
 
 class CostRow(Frozen):
@@ -389,6 +390,16 @@ class TrialRow(Frozen):
     conditions: list[str] = Field(description="stated conditions, for example 'co-located'")
     folder: str | None = Field(description="of the attempt, relative to the results folder")
     subject: Subject
+    stolen_share: float | None = Field(
+        default=None,
+        description="of CPU time, by the hypervisor, over the trial, on the machine that lost most; None: not known",
+    )
+    disturbance: Literal["refuse", "record"] | None = Field(
+        default=None, description="how steal was judged; None: the trial did not finish, or is imported"
+    )
+    at_baseline: bool = Field(
+        default=False, description="the loss is that of burstable machines whose credits are spent: no disturbance"
+    )
 
     @property
     def counts(self) -> bool:
@@ -474,6 +485,15 @@ class Comparison(Frozen):
     more_replicates_needed: int | None = Field(description="estimate, if unresolved; None: unknown")
     trials: list[str]
     subject: Subject
+    delivered: ComparisonVerdict | None = Field(
+        default=None, description="verdict over all valid trials; None: no trial of either side lost CPU time"
+    )
+    quiet: ComparisonVerdict | None = Field(
+        default=None, description="verdict over the trials that lost little CPU time; `verdict` needs both to agree"
+    )
+    quiet_ratio: float | None = Field(default=None, description="left / right in quiet trials")
+    reason: str = Field(default="", description="why `verdict` is not the one as delivered; empty: it is")
+    note: str = Field(default="", description="what steal rejected, if that is over 10 % of the trials of a side")
 
 
 class PriceComparison(Comparison):

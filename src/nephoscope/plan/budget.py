@@ -3,6 +3,7 @@
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.model.units import SECONDS_PER_HOUR
+from nephoscope.model.words import dollars, duration
 from nephoscope.study.model import Budget
 
 
@@ -13,20 +14,19 @@ def check_budget(plan: Plan, budget: Budget) -> None:
         InputError: more hours or US dollars than allowed, or a limit in dollars for a plan whose price is not known.
     """
     problems = []
-    hours = plan.expected_duration_s / SECONDS_PER_HOUR
-    if budget.max_hours is not None and hours > budget.max_hours:
-        problems.append(
-            f"the plan takes {hours:.2f} hours, {hours - budget.max_hours:.2f} more than {budget.max_hours:g}"
-        )
+    takes_s = plan.expected_duration_s
+    if budget.max_hours is not None and takes_s > (allowed_s := budget.max_hours * SECONDS_PER_HOUR):
+        over = duration(takes_s - allowed_s)
+        problems.append(f"the plan takes {duration(takes_s)}, {over} more than {duration(allowed_s)}")
     if budget.max_usd is not None:
         known = sum(trial.price_usd or 0 for trial in plan.trials)
         at_least = "at least " if plan.price_usd is None else ""
         if known > budget.max_usd:
-            over = known - budget.max_usd
-            problems.append(f"the plan costs {at_least}${known:,.2f}, ${over:,.2f} more than ${budget.max_usd:,.2f}")
+            over = dollars(known - budget.max_usd)
+            problems.append(f"the plan costs {at_least}{dollars(known)}, {over} more than {dollars(budget.max_usd)}")
         elif plan.price_usd is None:
             unknown = "; ".join(plan.unpriced)
-            problems.append(f"the budget is ${budget.max_usd:,.2f}, but the plan's price is not known ({unknown})")
+            problems.append(f"the budget is {dollars(budget.max_usd)}, but the plan's price is not known ({unknown})")
     if problems:
         raise InputError(
             "; ".join(problems),

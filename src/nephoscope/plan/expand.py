@@ -13,13 +13,14 @@ from nephoscope.benchmarks.base import Needs
 from nephoscope.benchmarks.presets import scale_words
 from nephoscope.model.errors import InputError
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import BenchmarkUse, Metric, Plan, PlannedTrial, TrialIntent
+from nephoscope.model.records import BenchmarkUse, Disturbance, Metric, Plan, PlannedTrial, TrialIntent
 from nephoscope.model.subjects import Subject
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.advice import warnings_for
 from nephoscope.plan.before import Before, HasDataSet
 from nephoscope.plan.order import Cell, shuffled
 from nephoscope.prices.quote import quote
+from nephoscope.study.disturbance import disturbance_of
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 
 
@@ -75,7 +76,7 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
     configurations = {configuration.name: configuration for configuration in study.configurations}
     fitting, left_out = _fitting(configurations, entries)
     quotes = {name: quote(configuration, 1) for name, configuration in configurations.items()}
-    subjects = {name: _subject(configuration) for name, configuration in configurations.items()}
+    subjects = {name: _subject(study, configuration) for name, configuration in configurations.items()}
     before = Before(study.placement)
     trials: list[PlannedTrial] = []
     for block in range(1, study.replicates + 1):
@@ -130,11 +131,11 @@ def _fitting(
 
 
 _NOT_MEASURED: dict[str, Any] = {
-    **dict.fromkeys(("price_usd_per_hour", "price_basis", "priced_as"), True),
+    **dict.fromkeys(("price_usd_per_hour", "price_basis", "priced_as", "rented"), True),
     "ssh": {"key_file": True, "jump": True, "host_keys": True, "inventory": True},
     "cloud": dict.fromkeys(("identity", "ingress", "reach", "user"), True),
 }
-"""Keys that do not change what is measured: prices, how to log in to a machine, and what it may access."""
+"""Keys that do not change what is measured: prices, who owns a machine, how to log in to it, and what it may access."""
 
 
 def _measured(configuration: Configuration) -> str:
@@ -234,10 +235,12 @@ class _Subject:
     plain: dict[str, Any]
     canonical: str
     """For the ids of its trials."""
+    disturbance: Disturbance
 
 
-def _subject(configuration: Configuration) -> _Subject:
-    return _Subject(configuration.model_dump(mode="json"), _measured(configuration))
+def _subject(study: Study, configuration: Configuration) -> _Subject:
+    plain = configuration.model_dump(mode="json")
+    return _Subject(plain, _measured(configuration), disturbance_of(study, configuration))
 
 
 def _intent(study: Study, subject: _Subject, entry: _Resolved, block: int, place: tuple[int, int]) -> TrialIntent:
@@ -256,4 +259,5 @@ def _intent(study: Study, subject: _Subject, entry: _Resolved, block: int, place
         position=position,
         position_in_block=position_in_block,
         seed=study.seed,
+        disturbance=subject.disturbance,
     )

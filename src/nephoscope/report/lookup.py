@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.delivered_rows import DeliveredRow
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import (
     BenchmarkRow,
@@ -95,6 +96,11 @@ class Lookup:
         """Whether charts of headline metrics show every trial."""
         boards = [(row.benchmark, metric.name) for row in self.study.benchmarks for metric in headlines(row)]
         return sum(len(self.values.get(board, ())) for board in boards) <= MAX_DRAWN_VALUES
+
+    @cached_property
+    def delivered(self) -> Mapping[tuple[str, str, bool, str], DeliveredRow]:
+        """By benchmark, metric, per CPU and configuration: medians where trials lost CPU time to the hypervisor."""
+        return {(row.benchmark, row.metric, row.per_cpu, row.configuration): row for row in self.study.delivered}
 
     @cached_property
     def price_boards(self) -> Mapping[tuple[str, str, str], list[PricePerformance]]:

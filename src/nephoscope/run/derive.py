@@ -16,6 +16,7 @@ from nephoscope.model.records import (
     Direction,
     Evidence,
     Expected,
+    FactsRecord,
     Measurement,
     Metric,
     NetworkBytes,
@@ -29,6 +30,7 @@ from nephoscope.model.records import (
 from nephoscope.model.units import GIB, MIB
 from nephoscope.run.resources import resource_use
 from nephoscope.store.attempt import Attempt
+from nephoscope.study.burstable import is_burstable
 from nephoscope.study.model import Configuration, Machine
 
 TELEMETRY_PREFIX = "telemetry-"
@@ -61,7 +63,7 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple
     if evidence.operations is not None:
         attempt.write_errors(evidence.operations.errors)
     attempt.write_network(network_bytes(evidence.telemetry))
-    attempt.write_resources(resource_use(evidence.telemetry, evidence.measured_cpus))
+    attempt.write_resources(resource_use(evidence.telemetry, evidence.measured_cpus, evidence.burstable))
     attempt.write_verdicts(verdicts)
     return overall(verdicts), verdicts
 
@@ -69,12 +71,19 @@ def derive(attempt: Attempt, intent: TrialIntent, benchmark: Benchmark) -> tuple
 def _evidence(
     attempt: Attempt, intent: TrialIntent, benchmark: Benchmark, parameters: Any, raw: Mapping[str, bytes]
 ) -> Evidence:
-    configuration = Configuration.model_validate(intent.configuration)
-    facts = attempt.facts()
     started = attempt.started()
-    machine = configuration.database_machine
     operations = benchmark.operations(raw, parameters, started.client_cpus if started else None)
     observed = benchmark.observations(raw, parameters)
+    return evidence_of_machines(attempt, intent, raw).model_copy(
+        update={"operations": operations, "reads": observed.reads, "cpu_phases": observed.cpu_phases}
+    )
+
+
+def evidence_of_machines(attempt: Attempt, intent: TrialIntent, raw: Mapping[str, bytes]) -> Evidence:
+    """What was observed of an attempt's machines, whatever its benchmark; `raw` holds at least their telemetry."""
+    configuration = Configuration.model_validate(intent.configuration)
+    facts, started = attempt.facts(), attempt.started()
+    machine = configuration.database_machine
     telemetry, problems = _telemetry(raw)
     return Evidence(
         expected=_expected(machine, co_located=CO_LOCATED in (started.conditions if started else [])),
@@ -83,15 +92,14 @@ def _evidence(
         telemetry=telemetry,
         telemetry_problems=problems,
         commands=attempt.commands(),
-        operations=operations,
         measured_cpus=started.measured_cpus if started else {},
         emulated=EMULATED in (started.conditions if started else []),
+        disturbance=(started.disturbance if started else None) or "refuse",
+        burstable=_burstable(configuration, started, facts),
         own_quotas=_own_quotas(configuration, started),
         load_machines=started.load_machines if started else [],
         replication_before=attempt.replication("before"),
         replication_after=attempt.replication("after"),
-        reads=observed.reads,
-        cpu_phases=observed.cpu_phases,
     )
 
 
@@ -138,6 +146,21 @@ def _own_quotas(configuration: Configuration, started: StartedRecord | None) -> 
     names = started.measured_cpus if started else {}
     types = {name: (load if name in loads else configuration.database_machine).emulated for name in names}
     return {name: one.cpu_quota for name, one in types.items() if one is not None and one.cpu_quota is not None}
+
+
+def _burstable(
+    configuration: Configuration, started: StartedRecord | None, facts: Sequence[FactsRecord]
+) -> dict[str, str]:
+    """Machine -> its type, if the type earns CPU credits: as ordered, else as the machine says (Amazon EC2 does)."""
+    loads = started.load_machines if started and configuration.load_machine else []
+    found: dict[str, str] = {}
+    for record in facts:
+        role = configuration.load_machine if record.machine in loads else configuration.database_machine
+        kinds = (role.type if role else None, record.before.product)
+        kind = next((kind for kind in kinds if kind is not None and is_burstable(kind)), None)
+        if kind is not None:
+            found[record.machine] = kind
+    return found
 
 
 def _expected(machine: Machine, *, co_located: bool) -> Expected:

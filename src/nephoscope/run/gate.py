@@ -10,7 +10,7 @@ from nephoscope.checks.thresholds import BUSY_BEFORE, CLOCK_OFFSET
 from nephoscope.machines.remote import Command, MachineHandle
 from nephoscope.machines.tools import LOAD, Tool
 from nephoscope.model.errors import MORE_SPACE, ClockOff, NoSpaceOnMachine, ToolMissing, ToolTimedOut
-from nephoscope.model.records import CO_LOCATED, EMULATED, Facts, FactsRecord, StartedRecord
+from nephoscope.model.records import CO_LOCATED, EMULATED, Disturbance, Facts, FactsRecord, StartedRecord
 from nephoscope.providers.base import Cluster
 from nephoscope.run.world import World
 from nephoscope.store.attempt import Attempt
@@ -41,6 +41,7 @@ async def gate(
     conditions: Sequence[str],
     attempt: Attempt,
     world: World,
+    disturbance: Disturbance | None,
 ) -> None:
     """Observes the machines and decides whether the benchmark can start on them; `conditions` are its database's.
 
@@ -49,7 +50,8 @@ async def gate(
         NoSpaceOnMachine: a database machine has too little space for the data.
         ClockOff: load machines cannot start together.
     """
-    attempt.write_started(await _started(configuration, cluster, needs, conditions, world))
+    started = await _started(configuration, cluster, needs, conditions, world)
+    attempt.write_started(started.model_copy(update={"disturbance": disturbance}))
     before = await _on_all(configuration, cluster, lambda machine: _settle(machine, world))
     for record in before:
         attempt.write_facts(record)

@@ -1,14 +1,17 @@
 """Telemetry -> what each machine did while it was measured; pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import fsum
 from statistics import median
 
+from nephoscope.checks.steal import at_baseline, stolen_share
 from nephoscope.model.records import ResourceUse, TelemetrySample
 
 
 def resource_use(
-    telemetry: Mapping[str, Sequence[TelemetrySample]], measured_cpus: Mapping[str, Sequence[str]]
+    telemetry: Mapping[str, Sequence[TelemetrySample]],
+    measured_cpus: Mapping[str, Sequence[str]],
+    burstable: Collection[str] = (),
 ) -> list[ResourceUse]:
     """Resource use of each sampled machine, by name.
 
@@ -16,6 +19,7 @@ def resource_use(
         telemetry: samples by machine.
         measured_cpus: by machine, names of the CPUs in the affinity mask of whatever is measured; if they are not
         known, all CPUs of the machine.
+        burstable: names of the machines whose type earns CPU credits.
     """
     return [
         ResourceUse(
@@ -28,6 +32,8 @@ def resource_use(
             disk_write_bytes_per_s=_median(samples, lambda one: one.disk_write_bytes_per_s),
             network_receive_bytes_per_s=_median(samples, lambda one: one.network_receive_bytes_per_s),
             network_send_bytes_per_s=_median(samples, lambda one: one.network_send_bytes_per_s),
+            stolen_share=stolen_share(samples, measured_cpus.get(machine, ())),
+            at_baseline=machine in burstable and at_baseline(samples, measured_cpus.get(machine, ())),
         )
         for machine, samples in sorted(telemetry.items())
         if samples

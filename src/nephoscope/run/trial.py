@@ -161,7 +161,7 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
         if resumption is None:
             task.enter(State.PREPARING)
             conditions = stated_conditions(configuration.database, cluster) if driven else []
-            await gate(configuration, cluster, needs, conditions, attempt, world)
+            await gate(configuration, cluster, needs, conditions, attempt, world, intent.disturbance)
             task.enter(State.VERIFIED)
             configuration = _with_connections(configuration, benchmark.connections(site, parameters))
         before = {record.machine: record for record in attempt.facts()}

@@ -21,7 +21,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from nephoscope.stats.limits import MIN_CHANGE
+from nephoscope.stats.limits import MIN_CHANGE, MIN_SUSTAINED_SHARE, MIN_SUSTAINED_VALUES
 
 MIN_VALUES = 20
 """Fewer cannot tell a step from noise."""
@@ -38,6 +38,9 @@ _MAX_DEPENDENT = 0.85
 """Limit for differences: a stronger dependence cannot be distinguished from a change of level."""
 _MAX_DEPENDENT_AROUND = 0.95
 """Around plateaus."""
+
+_LONGER_THAN_DIPS = 1.5
+"""A series that dips regularly often ends in a dip: what follows a fall must last longer than the dips before it."""
 
 _ROUNDS = 2
 """Number of passes; the second one knows the noise better."""
@@ -90,9 +93,11 @@ def plateaus(values: Sequence[float]) -> tuple[Plateau, ...]:
 
 
 def throttling(found: Sequence[Plateau]) -> Throttling | None:
-    """The fall after which every level stays below; None if there is none.
+    """The fall after which every level stays below for long enough; None if there is none.
 
-    Of several such falls it is the deepest. A dip from which the rate recovers does not count, nor does a rise.
+    Of several such falls it is the deepest. A dip from which the rate recovers does not count, nor does a rise. A fall
+    at the very end cannot be told from such a dip: what follows it must last `MIN_SUSTAINED_VALUES`, and
+    `MIN_SUSTAINED_SHARE` of the series, and half as long again as the longest dip before it.
     """
     best: tuple[float, Throttling] | None = None
     for cut in range(1, len(found)):
@@ -101,9 +106,22 @@ def throttling(found: Sequence[Plateau]) -> Throttling | None:
         fall = 1 - after / before if before > 0 else 0.0
         if highest_after > before * (1 - MIN_CHANGE) or fall < MIN_CHANGE:
             continue
+        if found[-1].end - found[cut].start < _least_sustained(found, cut, before):
+            continue
         if best is None or fall > best[0]:
             best = (fall, Throttling(start=found[cut].start, burst_level=before, sustained_level=after))
     return best[1] if best else None
+
+
+def _least_sustained(found: Sequence[Plateau], cut: int, before: float) -> float:
+    """Number of values that must follow a fall at `found[cut]` from the level `before`."""
+    longest, low_since = 0, None
+    for one in found[:cut]:
+        if one.level <= before * (1 - MIN_CHANGE):
+            low_since = one.start if low_since is None else low_since
+        elif low_since is not None:
+            longest, low_since = max(longest, one.start - low_since), None
+    return max(MIN_SUSTAINED_VALUES, MIN_SUSTAINED_SHARE * found[-1].end, _LONGER_THAN_DIPS * longest)
 
 
 def without_outliers(values: Floats) -> Floats:

@@ -6,6 +6,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 
 from nephoscope.model.frozen import Frozen, conflict
+from nephoscope.model.records import Disturbance
 from nephoscope.study.address import names_one_server
 from nephoscope.study.aerospike import Aerospike
 from nephoscope.study.cloud import Cloud
@@ -236,6 +237,11 @@ class Configuration(Frozen):
     )
     cloud: Cloud | None = Field(default=None, description="only clouds: how machines are created there")
     ssh: Ssh | None = Field(default=None, description="only ssh: how to connect to the hosts")
+    rented: bool | None = Field(
+        default=None,
+        description="only local and ssh: the machines are a cloud's, so that CPU time which its hypervisor withholds "
+        "is part of what is bought; default: false, they are yours. `doctor` proposes it on a cloud's machine",
+    )
     region: str | None = Field(default=None, description="the provider's region; not for local")
     zone: str | None = Field(default=None, description="the provider's zone; not for local")
     other_zones: list[str] | None = Field(
@@ -359,6 +365,12 @@ class Study(Frozen):
         default="never",
         description="never: every trial of the plan runs; decided: after the third block only those run whose "
         "configuration an open question needs, see docs/how-to/run-a-big-study.md",
+    )
+    disturbance: Disturbance | None = Field(
+        default=None,
+        description="what happens to a trial that lost over 2 % of its CPU time to the hypervisor; refuse: it is "
+        "rejected; record: it counts, and the loss is reported; default: record on clouds and on `rented` machines, "
+        "refuse on your own",
     )
     budget: Budget = Field(default=Budget(), description="`run` rejects a plan that exceeds it")
     costs: Costs = Field(default=Costs(), description="how the report counts a month")

@@ -45,6 +45,7 @@ def across_keys(
         if configuration.get("provider", "local") == "local":
             yield from _local(("configurations", index), configuration)
         yield from _placed(("configurations", index), configuration, _type_names(data))
+        yield from _rented(("configurations", index), configuration)
         yield from _links(("configurations", index), configuration)
         yield from _azure_zones(("configurations", index), configuration)
         yield from _mounted(("configurations", index), configuration)
@@ -154,6 +155,12 @@ def _placed(path: Path, configuration: Mapping[str, Any], types: set[str]) -> It
         yield Problem((*path, "cloud"), f"{_ONLY_CLOUDS}; remove it")
     if "ssh" in configuration and provider != "ssh":
         yield Problem((*path, "ssh"), 'only provider "ssh" supports this; remove it')
+
+
+def _rented(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:
+    """All other providers say whose the machines are."""
+    if "rented" in configuration and str(configuration.get("provider", "local")) not in {"local", "ssh"}:
+        yield Problem((*path, "rented"), 'only providers "local" and "ssh" support this; remove it')
 
 
 def _links(path: Path, configuration: Mapping[str, Any]) -> Iterator[Problem]:

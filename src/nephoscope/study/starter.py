@@ -22,6 +22,10 @@ stop = "never"
 # has one machine.
 placement = "fresh"
 
+# What happens to a trial that lost over 2 % of its CPU time to the hypervisor. refuse: it is rejected; record: it
+# counts, and the loss is reported. Default: record on clouds and on rented machines, refuse on your own.
+# disturbance = "refuse"
+
 # Two configurations closer than this are a tie: give the largest difference that would not change your decision.
 equivalence_margin_percent = 1.5
 
@@ -47,6 +51,7 @@ max_hours = 2
 name = "one-cpu"                   # lower-case letters, digits, dots and dashes
 provider = "local"                 # local: this machine; emulated: this machine split into several (root); ssh: yours;
                                    # fake: no machine at all, for a rehearsal
+# rented = true                    # only local and ssh: it is a cloud's machine, see `nephoscope doctor`
 # region, zone, other_zones: where a cloud creates machines; "local" has none.
 # price_usd_per_hour = 0.34        # for the whole cluster; without it, no cost is computed (missing is never 0)
 # price_basis = "on-demand list price, us-east-1, 2025-01-31"

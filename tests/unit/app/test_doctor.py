@@ -12,7 +12,8 @@ import pytest
 from nephoscope.app.stages import planning
 from nephoscope.app.stages.doctor import diagnose
 from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.machines.doctor import Finding, Health
+from nephoscope.machines.doctor import Finding, Health, examine
+from nephoscope.model.records import Facts
 from nephoscope.providers.emulated.provider import EmulatedProvider
 from tests.support.command_line import nephoscope
 
@@ -47,6 +48,23 @@ def test_without_a_study_the_tools_of_every_real_benchmark_count(tmp_path: Path)
         assert (tools <= found.keys()) == (benchmark.name != "fake")
     for name in ("fio", "iperf"):
         assert (found[name].health is Health.GOOD) == (shutil.which(name) is not None)
+
+
+RENTED = [("Amazon EC2", "t3.micro"), ("Google", "Google Compute Engine"), ("Microsoft Corporation", "Virtual Machine")]
+
+
+@pytest.mark.parametrize(("vendor", "product"), RENTED)
+def test_a_machine_whose_firmware_names_a_cloud_is_proposed_as_rented(vendor: str, product: str) -> None:
+    facts = Facts(at_unix_ms=0, system_vendor=vendor, product=product)
+    owner = {found.what: found for found in examine(facts, {})}["owner"]
+    assert (owner.health, "rented = true" in owner.hint) == (Health.WARNING, True)
+    said = {found.what: found for found in examine(facts, {}, rented=True)}["owner"]
+    assert (said.health, "rented = true" in said.found) == (Health.GOOD, True)
+
+
+@pytest.mark.parametrize("vendor", [None, "QEMU", "Dell Inc.", "Microsoft Corporation"])
+def test_a_machine_of_ones_own_is_not(vendor: str | None) -> None:
+    assert "owner" not in {found.what for found in examine(Facts(at_unix_ms=0, system_vendor=vendor), {})}
 
 
 def test_a_study_needs_the_tools_of_its_own_benchmarks_alone(tmp_path: Path) -> None:

@@ -7,8 +7,7 @@ import pytest
 from nephoscope.app.commands.prices import BasisName
 from nephoscope.app.planned import groups, in_one_line, summary
 from nephoscope.app.stages.planning import load, plan
-from nephoscope.app.words import dollars, duration
-from nephoscope.model.words import counted
+from nephoscope.model.words import counted, dollars, duration
 from nephoscope.prices.rows import Basis
 from tests.support.fake_world import STUDY
 

@@ -64,7 +64,7 @@ def test_the_scale_is_told_and_is_no_deviation() -> None:
 
 def test_sizes_stay_above_what_a_tool_needs_and_below_what_was_asked() -> None:
     tenth = EditionParameters(scale=0.1)
-    assert [tenth.scaled(value, least=2) for value in (100, 15, 1)] == [10, 2, 1]
+    assert [tenth.scaled(value, minimum=2) for value in (100, 15, 1)] == [10, 2, 1]
 
 
 @EVERY

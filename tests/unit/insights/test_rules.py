@@ -192,6 +192,30 @@ def other_end(row: NetworkRow) -> NetworkRow:
     return row.model_copy(update={"machine": "there", "role": "database"})
 
 
+def stolen() -> Rows:
+    """`a` loses CPU time in trials that count and is quick in the others; steal rejected half of `b`."""
+    trials, measurements = rows(
+        {"a": [103.0, 104, 105, 103.5, 104.5, 90, 91, 92], "b": [100.0, 101, 102, 100.5, 80, 81, 82, 83]}
+    )
+    kept = []
+    for row in trials:
+        number = int(row.replicate)
+        if row.configuration == "a":
+            kept.append(row.model_copy(update={"stolen_share": 0.1 if number > 5 else 0.0, "disturbance": "record"}))
+        elif number > 4:
+            refused = {"verdict": VerdictKind.INVALID, "reasons": ["steal: local: 10 % of CPU time was stolen"]}
+            kept.append(row.model_copy(update={"stolen_share": 0.1, "disturbance": "refuse", **refused}))
+        else:
+            kept.append(row.model_copy(update={"stolen_share": 0.001, "disturbance": "refuse"}))
+    return kept, measurements
+
+
+def much_stolen() -> AnalysedStudy:
+    """More configurations than a report names lose CPU time."""
+    trials, measurements = noisy(dict.fromkeys("abcdefghij", 1), n=3)
+    return analyse(inputs(([row.model_copy(update={"stolen_share": 0.05}) for row in trials], measurements)))
+
+
 READ = TPMC.model_copy(update={"name": "read.iops", "title": "Reads", "unit": "IO/s"})
 
 
@@ -239,6 +263,9 @@ STUDIES: dict[str, AnalysedStudy] = {
     "restless": restless(),
     "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),
     "stopped": stopped(),
+    "stolen": analyse(inputs(stolen())),
+    "much stolen": much_stolen(),
+    "judged again": analyse(replace(inputs(stolen()), judged_again="record")),
     "empty": analyse(inputs(([], []))),
 }
 ALL = [(name, insight) for name, study in STUDIES.items() for insight in study.insights]

@@ -28,7 +28,7 @@ def test_too_long_and_too_dear() -> None:
     with pytest.raises(InputError) as caught:
         check_budget(PLAN, Budget(max_hours=2, max_usd=1.25))
     assert caught.value.message == (
-        "the plan takes 2.40 hours, 0.40 more than 2; the plan costs $3.00, $1.75 more than $1.25"
+        "the plan takes 2 h 24 min, 24 min 00 s more than 2 h 00 min; the plan costs $3.00, $1.75 more than $1.25"
     )
     assert "shorter durations" in caught.value.hint
 

@@ -14,6 +14,7 @@ from nephoscope.benchmarks.cpu.stress_ng import StressNg
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.plan.expand import expand
+from nephoscope.study.burstable import is_burstable
 from nephoscope.study.model import BenchmarkEntry, Configuration, Study
 from tests.unit.plan.plan_example import BENCHMARKS, Standin, configurations, study
 
@@ -112,8 +113,10 @@ def test_ids_and_order_never_change() -> None:
         {"configurations": study().configurations[::-1]},
         {"benchmarks": [BenchmarkEntry(uses="cpu", name="more"), *study().benchmarks]},
         {"name": "renamed", "title": "t", "equivalence_margin_percent": 3},
+        {"disturbance": "record"},
+        {"configurations": [one.model_copy(update={"rented": True}) for one in study().configurations]},
     ],
-    ids=["replicates", "configuration", "order", "benchmark", "words"],
+    ids=["replicates", "configuration", "order", "benchmark", "words", "disturbance", "rented"],
 )
 def test_ids_are_kept_by_what_does_not_touch_a_trial(changes: dict[str, Any]) -> None:
     before, after = ids(expand(study(), BENCHMARKS)), ids(expand(study(**changes), BENCHMARKS))
@@ -174,3 +177,39 @@ def test_an_unknown_benchmark_and_parameters_that_do_not_fit() -> None:
         expand(study(benchmarks=[BenchmarkEntry(uses="net")]), BENCHMARKS)
     with pytest.raises(InputError, match="parameters of benchmark 'cpu' are not valid"):
         expand(study(benchmarks=[BenchmarkEntry(uses="cpu", parameters={"duration_s": -1})]), BENCHMARKS)
+
+
+@pytest.mark.parametrize(
+    ("machine_type", "burstable"),
+    [
+        *((name, True) for name in ("t2.micro", "t3.2xlarge", "t3a.small", "t4g.nano", "e2-medium", "f1-micro")),
+        *((name, True) for name in ("g1-small", "Standard_B1s", "Standard_B2ats_v2")),
+        *((name, False) for name in ("m6i.large", "e2-standard-2", "Standard_D2s_v5", "trn1.2xlarge", "x2idn.large")),
+        (None, False),
+    ],
+)
+def test_machine_types_with_cpu_credits_are_known_by_name(machine_type: str | None, burstable: bool) -> None:
+    assert is_burstable(machine_type) is burstable
+
+
+@pytest.mark.parametrize(
+    ("configuration", "key", "in_force"),
+    [
+        ({"provider": "local"}, None, "refuse"),
+        ({"provider": "ssh"}, None, "refuse"),
+        ({"provider": "emulated"}, None, "refuse"),
+        ({"provider": "fake"}, None, "refuse"),
+        ({"provider": "local", "rented": True}, None, "record"),
+        ({"provider": "ssh", "rented": True}, None, "record"),
+        ({"provider": "ssh", "rented": False}, None, "refuse"),
+        ({"provider": "aws"}, None, "record"),
+        ({"provider": "gcp"}, "refuse", "refuse"),
+        ({"provider": "local"}, "record", "record"),
+    ],
+)
+def test_what_happens_to_stolen_time_follows_from_whose_the_machine_is(
+    configuration: dict[str, Any], key: str | None, in_force: str
+) -> None:
+    one = Configuration(name="one", **configuration)
+    (trial, *_) = expand(study(configurations=[one], disturbance=key), BENCHMARKS).trials
+    assert trial.intent.disturbance == in_force

@@ -14,6 +14,7 @@ import pytest
 
 from nephoscope.analysis.tables import schema_of
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import (
@@ -34,6 +35,7 @@ from nephoscope.report.files import report_files
 from nephoscope.report.format import money
 from nephoscope.report.page import render_html
 from tests.support.report_folder import write_report
+from tests.unit.analysis import test_delivered
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
@@ -66,7 +68,7 @@ def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     for folder in ("first", "second"):
         write_report(example.laptop(), tmp_path / folder)
     names = sorted(path.name for path in (tmp_path / "first").iterdir())
-    assert len(names) == 2 + 2 * 15, "the page, the bundle, and each table as CSV and Parquet"
+    assert len(names) == 2 + 2 * 17, "the page, the bundle, and each table as CSV and Parquet"
     for name in names:
         assert (tmp_path / "first" / name).read_bytes() == (tmp_path / "second" / name).read_bytes()
 
@@ -152,6 +154,35 @@ def test_a_stranger_recomputes_every_figure_from_the_bundle(tmp_path: Path) -> N
     assert counted["checks"] == 5 * len(study.gate)
 
 
+@pytest.mark.parametrize("rejected", [False, True])
+def test_a_stranger_recomputes_stolen_time_and_both_views(tmp_path: Path, rejected: bool) -> None:
+    study = test_delivered.studied([*test_delivered.FASTER[:4], *test_delivered.STOLEN], after=4, rejected=rejected)
+    assert [row.over for row in study.steal] == [0, 10]
+    assert any(row.reason for row in study.comparisons) != rejected
+    folder = unpacked(study, tmp_path)
+    done = recomputed(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counted = {line.partition(": ")[2]: int(line.split()[0]) for line in done.stdout.splitlines()}
+    assert counted["steal"] == 8 * len(study.steal)
+    assert counted["delivered"] == 10 * len(study.delivered)
+    for table, column in (("steal", "high"), ("delivered", "quiet_median"), ("comparisons", "verdict")):
+        whole = (folder / f"{table}.csv").read_text(encoding="utf-8")
+        (folder / f"{table}.csv").write_text(_with(whole, column), encoding="utf-8")
+        assert f"{column}: the table says" in recomputed(folder).stdout
+        (folder / f"{table}.csv").write_text(whole, encoding="utf-8")
+
+
+def _with(table: str, column: str) -> str:
+    """The table with another value in a column of its first row."""
+    rows = list(csv.DictReader(io.StringIO(table)))
+    rows[0][column] = "better" if column == "verdict" and rows[0][column] != "better" else "7"
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
 TAMPERED = [
     ("costs", "month_usd"),
     ("costs", "break_even_hours"),
@@ -205,13 +236,16 @@ SHOWN: dict[str, type[Frozen]] = {
     "family_comparisons": FamilyComparison,
     "claims": ClaimRow,
     "gate": GateRow,
+    "steal": StealRow,
+    "delivered": DeliveredRow,
     "costs": CostRow,
 }
 
 
 def test_every_number_of_a_table_is_recomputed_or_is_said_to_be_left_out() -> None:
     """Of each column of numbers that is no input: its name stands in the script."""
-    script = (resources.files("nephoscope.report") / "bundle" / "recompute.py").read_text(encoding="utf-8")
+    bundle = resources.files("nephoscope.report") / "bundle"
+    script = "".join((bundle / name).read_text(encoding="utf-8") for name in ("recompute.py", "quiet.py"))
     left_out = (resources.files("nephoscope.report") / "bundle" / "README.md").read_text(encoding="utf-8")
     given = {
         "of",
@@ -220,6 +254,7 @@ def test_every_number_of_a_table_is_recomputed_or_is_said_to_be_left_out() -> No
         "n_left",
         "n_right",
         "blocks",
+        "limit_share",
         "vcpus",
         "machines",
         "hours",

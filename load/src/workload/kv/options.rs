@@ -52,14 +52,14 @@ pub struct KvOptions {
     #[schemars(range(max = 100))]
     pub read_percent: u8,
     /// Rows per operation, in one statement.
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = one())]
     #[schemars(range(min = 1, max = MAX_BATCH))]
     #[serde(default = "one")]
     pub batch: u32,
     /// Minimum length of a value; 1 measures the cost of the request alone.
     #[schemars(range(min = 1, max = MAX_BLOCK_BYTES))]
-    #[arg(long, default_value_t = 1)]
-    #[serde(default = "one")]
+    #[arg(long, default_value_t = default_min_block_bytes())]
+    #[serde(default = "default_min_block_bytes")]
     pub min_block_bytes: u32,
     /// Maximum length of a value; all lengths between are equally likely. Default: the minimum.
     #[schemars(range(min = 1, max = MAX_BLOCK_BYTES))]
@@ -97,6 +97,10 @@ fn one() -> u32 {
     1
 }
 
+fn default_min_block_bytes() -> u32 {
+    256
+}
+
 impl KvOptions {
     /// On this many rows, with the default of everything else.
     #[must_use]
@@ -105,7 +109,7 @@ impl KvOptions {
             rows,
             read_percent: default_read_percent(),
             batch: one(),
-            min_block_bytes: one(),
+            min_block_bytes: default_min_block_bytes(),
             max_block_bytes: None,
             distribution: Distribution::default(),
             zipf_exponent: default_zipf_exponent(),

@@ -222,7 +222,9 @@ mod tests {
     /// What fails of the audit of a generator that says this of itself, and is damaged.
     fn failed(damage: impl FnOnce(&mut Plan)) -> Vec<String> {
         let distribution = Distribution::Zipf;
-        let says = KvOptions { read_percent: 50, distribution, max_block_bytes: Some(100), ..KvOptions::new(1_000) };
+        let (min_block_bytes, max_block_bytes) = (1, Some(100));
+        let rest = KvOptions::new(1_000);
+        let says = KvOptions { read_percent: 50, distribution, min_block_bytes, max_block_bytes, ..rest };
         let mut damaged = Plan::new(says, 7);
         damage(&mut damaged);
         let mut drawer = Drawer::new(Arc::new(damaged), 4);

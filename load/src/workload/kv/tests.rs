@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
 fn options() -> KvOptions {
-    KvOptions::new(1_000)
+    KvOptions { min_block_bytes: 1, ..KvOptions::new(1_000) }
 }
 
 fn drawer(options: KvOptions, seed: u64, clients: u32) -> Drawer {

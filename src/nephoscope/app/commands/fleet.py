@@ -6,8 +6,8 @@ import typer
 
 from nephoscope.app.commands.options import MEASURE, AsJson, Folder, add_command
 from nephoscope.app.console import print_json, print_table, say, talk
-from nephoscope.app.words import dollars
 from nephoscope.model.errors import CleanupFailed
+from nephoscope.model.words import dollars
 
 if TYPE_CHECKING:
     from nephoscope.model.rows import TrialRow

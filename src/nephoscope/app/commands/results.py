@@ -45,12 +45,23 @@ def parse(folder: Folder) -> None:
         raise typer.Exit(EXIT_TRIALS_FAILED)
 
 
-def analyze(folder: Folder, as_json: AsJson = False) -> None:
+def analyze(
+    folder: Folder,
+    disturbance: Annotated[
+        Literal["refuse", "record"] | None,
+        typer.Option(
+            "--disturbance",
+            help="judge stored steal again: reject trials that lost over 2 % of CPU time, or count them "
+            "[default: as when they ran]",
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
     """Compute statistics, comparisons and conclusions from the measurements."""
     from nephoscope.app.stages import evaluation
     from nephoscope.store.folder import ResultsFolder
 
-    study = evaluation.analyze(ResultsFolder.existing(folder))
+    study = evaluation.analyze(ResultsFolder.existing(folder), disturbance)
     if as_json:
         print_json(
             {

@@ -155,11 +155,11 @@ def _run(text: str, name: str, out: Path | None, options: "CliOptions", *, scale
     from nephoscope.store.folder import ResultsFolder
 
     study = planning.load(text, name)
+    folder = ResultsFolder(out or Path("results") / study.name)
+    how = running.run_options(folder, study, options)
     planned = planning.plan(study, scale=scale)
     tell(in_one_line(planned))
     _warn(planned)
-    folder = ResultsFolder(out or Path("results") / study.name)
-    how = running.run_options(folder, study, options)
     with folder.lock():
         running.adopt(folder, text, study, planned, replan=replan)
         left_s = running.expected_left_s(folder)

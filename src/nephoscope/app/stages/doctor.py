@@ -56,8 +56,15 @@ async def diagnose(folder: Path, planned: Plan | None) -> list[Finding]:
     here = MachineHandle("local", LocalRemote(cpus), LOOPBACK, cpus, str(folder.resolve()))
     facts, _ = await gather_facts(here, observe_s=1.0)
     tools = {tool: _installed(tool) for tool in dict.fromkeys(wanted.tools)}
-    found = examine(facts, tools, min_free_bytes=max(MIN_FREE_BYTES, wanted.disk_bytes))
+    found = examine(facts, tools, min_free_bytes=max(MIN_FREE_BYTES, wanted.disk_bytes), rented=_rented(planned))
     return [*found, *wanted.findings]
+
+
+def _rented(planned: Plan | None) -> bool | None:
+    """What the configurations on this machine say; None: one of them says nothing, or there is none."""
+    local = [found for found, _, _ in _cells(planned) if found.provider == "local"] if planned else []
+    said = [found.rented for found in local]
+    return None if not said or None in said else any(said)
 
 
 def _installed(tool: Tool) -> bool:

@@ -16,10 +16,11 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.editions import EditionOverall, EditionRow
 from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, OutputUnreadable, StorageFailed
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.records import Status, TrialIntent
+from nephoscope.model.records import Disturbance, Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
+from nephoscope.run.judged_again import StealJudge
 from nephoscope.store.atomic import write_text
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder
@@ -140,13 +141,14 @@ def status(folder: ResultsFolder) -> list[TrialRow]:
     return [trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in stored_trials(folder)]
 
 
-def analyze(folder: ResultsFolder) -> AnalysedStudy:
-    """Measurements -> statistics and sentences."""
+def analyze(folder: ResultsFolder, disturbance: Disturbance | None = None) -> AnalysedStudy:
+    """Measurements -> statistics and sentences; `disturbance` judges stored steal again, for this analysis alone."""
     study = stored_study(folder)
     from nephoscope.analysis import stored
     from nephoscope.analysis.analyse import analyse
 
-    analysed = analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__))
+    again = StealJudge(disturbance) if disturbance else None
+    analysed = analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__, again))
     stored.write(folder, analysed)
     return analysed
 

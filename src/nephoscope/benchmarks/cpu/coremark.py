@@ -79,7 +79,7 @@ class CoreMarkParameters(EditionParameters):
     @property
     def runs(self) -> range:
         """Numbers of the runs of each kind, scaled: EEMBC requires ten seconds for each."""
-        return range(1, self.scaled(self.repeats, least=1) + 1)
+        return range(1, self.scaled(self.repeats, minimum=1) + 1)
 
 
 class CoreMark(Benchmark):

@@ -34,7 +34,7 @@ class CpuKernelParameters(Scaled):
     @property
     def run_s(self) -> int:
         """Seconds of each kind, scaled."""
-        return self.scaled(self.duration_s, least=1)
+        return self.scaled(self.duration_s, minimum=1)
 
 
 class _Line(Frozen):

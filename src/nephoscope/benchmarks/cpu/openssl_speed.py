@@ -54,7 +54,7 @@ class OpensslSpeedParameters(Scaled):
     @property
     def run_s(self) -> int:
         """Seconds of one block size, scaled."""
-        return self.scaled(self.duration_s, least=1)
+        return self.scaled(self.duration_s, minimum=1)
 
     @property
     def runs(self) -> list[tuple[Algorithm, Kind]]:

@@ -60,7 +60,7 @@ class StressNgParameters(EditionParameters):
     @property
     def run_s(self) -> int:
         """Seconds of one run, scaled."""
-        return self.scaled(self.duration_s, least=1)
+        return self.scaled(self.duration_s, minimum=1)
 
 
 class StressNg(Benchmark):

@@ -45,7 +45,8 @@ class KvParameters(PacedParameters):
     @model_validator(mode="after")
     def _blocks_have_a_length(self) -> "KvParameters":
         if self.max_block_bytes is not None and self.max_block_bytes < self.min_block_bytes:
-            raise conflict("`max_block_bytes` must not be below `min_block_bytes`")
+            low, high = self.min_block_bytes, self.max_block_bytes
+            raise conflict(f"`max_block_bytes` is {high}, below `min_block_bytes`, which is {low}: set both")
         if self.batch > self.rows:
             raise conflict("`batch` must not be above `rows`")
         return self

@@ -172,7 +172,7 @@ class KvWorkload(Concise):
     read_percent: int = Field(default=95, ge=0, le=100, description="of the operations; the others write")
     batch: int = Field(default=1, ge=1, le=1_000, description="rows of one operation, in one statement")
     min_block_bytes: int = Field(
-        default=1, ge=1, le=16_777_216, description="length of a value; 1 measures the cost of a request alone"
+        default=256, ge=1, le=16_777_216, description="length of a value; 1 measures the cost of a request alone"
     )
     max_block_bytes: int | None = Field(
         default=None, ge=1, le=16_777_216, description="each length between is as likely; None: min_block_bytes"

@@ -101,10 +101,10 @@ class MultiStreamParameters(TcpParameters):
     def times(self) -> "Times":
         """Scaled."""
         return Times(
-            settle_s=self.scaled(self.settle_s, least=2),
-            window_s=self.scaled(self.window_s, least=3),
-            final_s=self.scaled(self.final_s, least=5),
-            around_s=self.scaled(self.around_s, least=2),
+            settle_s=self.scaled(self.settle_s, minimum=2),
+            window_s=self.scaled(self.window_s, minimum=3),
+            final_s=self.scaled(self.final_s, minimum=5),
+            around_s=self.scaled(self.around_s, minimum=2),
         )
 
     def rule(self, most_streams: int) -> StopRule:

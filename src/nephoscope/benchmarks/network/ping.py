@@ -42,7 +42,7 @@ class PingParameters(NetworkParameters):
     @property
     def run_s(self) -> int:
         """Seconds, scaled."""
-        return self.scaled(self.duration_s, least=2)
+        return self.scaled(self.duration_s, minimum=2)
 
     @property
     def count(self) -> int:

@@ -48,7 +48,7 @@ class RequestResponseParameters(TcpParameters):
     @property
     def run_s(self) -> int:
         """Seconds, scaled."""
-        return self.scaled(self.duration_s, least=3)
+        return self.scaled(self.duration_s, minimum=3)
 
     @model_validator(mode="after")
     def _fits(self) -> "RequestResponseParameters":

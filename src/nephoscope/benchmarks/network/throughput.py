@@ -53,7 +53,7 @@ class ThroughputParameters(TcpParameters):
     @property
     def run_s(self) -> int:
         """Seconds, scaled."""
-        return self.scaled(self.duration_s, least=3)
+        return self.scaled(self.duration_s, minimum=3)
 
     @property
     def means_of_seconds(self) -> bool:

@@ -202,7 +202,7 @@ class FioParameters(EditionParameters):
     def file_bytes(self) -> int:
         """Of the file, scaled to whole MiB that every block size divides."""
         step = max(job.block_size_kib for job in self.jobs)
-        return max(1, self.scaled(self.file_size_mib, least=_MIN_BYTES // MIB) * MIB // (step * KIB)) * step * KIB
+        return max(1, self.scaled(self.file_size_mib, minimum=_MIN_BYTES // MIB) * MIB // (step * KIB)) * step * KIB
 
     def device_bytes(self, device_bytes: int) -> int:
         """Of a device, scaled: what is filled and measured, at its beginning."""
@@ -216,7 +216,7 @@ class FioParameters(EditionParameters):
     def _scaled(self, job: FioJob) -> FioJob:
         target = job.latency_target
         if target:
-            window_ms = self.scaled(target.window_ms, least=100)
+            window_ms = self.scaled(target.window_ms, minimum=100)
             target = target.model_copy(update={"window_ms": window_ms})
-        times = {"duration_s": self.scaled(job.duration_s, least=2), "ramp_s": self.scaled(job.ramp_s, least=0)}
+        times = {"duration_s": self.scaled(job.duration_s, minimum=2), "ramp_s": self.scaled(job.ramp_s, minimum=0)}
         return job.model_copy(update={**times, "latency_target": target})

@@ -100,18 +100,18 @@ class SysbenchFileioParameters(EditionParameters):
     @property
     def run_s(self) -> int:
         """Seconds of one test, scaled."""
-        return self.scaled(self.duration_s, least=2)
+        return self.scaled(self.duration_s, minimum=2)
 
     @property
     def limit_bytes(self) -> int:
         """The memory limit, scaled; 0: none."""
-        return self.scaled(self.memory_limit_mib, least=_MIN_LIMIT_MIB) * MIB
+        return self.scaled(self.memory_limit_mib, minimum=_MIN_LIMIT_MIB) * MIB
 
     def size_bytes(self, kind: str) -> int:
         """Of the files that a kind of test touches, scaled, and whole blocks of every file."""
         size = self.write_size_mib if kind == "write" and self.write_size_mib else self.files_size_mib
         step = self.files * self.block_size_kib * KIB
-        return max(1, self.scaled(size, least=64) * MIB // step) * step
+        return max(1, self.scaled(size, minimum=64) * MIB // step) * step
 
 
 @dataclass(frozen=True)

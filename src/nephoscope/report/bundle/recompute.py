@@ -20,6 +20,7 @@ from statistics import fmean, median, stdev
 
 from exact import benjamini_hochberg, compare, holm, judge, median_rank
 from questions import boards_of, certain, check_best, check_contrasts, check_ranks, pairs_of
+from quiet import check_delivered, check_steal, judged_quietly, lost_trials
 
 BYTES = {"GB": 10**9, "GiB": 2**30}
 SECONDS_PER = {"/s": 1, "/min": 60}
@@ -38,15 +39,28 @@ def main():
     cells, trials_of = cells_of(tables["trials"], tables["measurements"], metrics)
     needed = [row for row in tables["trials"] if row["state"] != "not needed"]
     check_statistics(tables["statistics"], cells, trials_of, Counter(map(cell_of_trial, needed)))
+    lost, rejected = lost_trials(tables)
+    calm, calm_trials = cells_of(tables["trials"], tables["measurements"], metrics, without=lost)
+    whole, _ = cells_of(tables["trials"], tables["measurements"], metrics, adding=rejected)
+    check_steal(tables, agree)
+    for where, stored, value in check_delivered(tables["delivered"], cells, calm, whole):
+        agree("delivered", where, stored, value)
     block_of = {row["trial"]: row["block"] for row in tables["trials"]}
     found = boards_of(cells, trials_of, block_of, metrics, study["blocked"])
+    still = boards_of(calm, calm_trials, block_of, metrics, study["blocked"])
     for board in found.values():
         board["margin"] = study["equivalence_margin_percent"] / 100
     months = check_costs(tables["costs"], tables["cost_lines"])
-    check_pairs(tables["comparisons"], compare_all(cells, found, metrics, study), "comparisons")
+    plain = compare_all(cells, found, metrics, study)
+    if lost:
+        judged_quietly(plain, compare_all(calm, still, metrics, study), cells, calm)
+    check_pairs(tables["comparisons"], plain, "comparisons")
     for basis in sorted({row["basis"] for row in tables["price_comparisons"]}):
+        dollars = per_dollar(found, months, basis, metrics, study)
+        if lost:
+            judged_quietly(dollars, per_dollar(still, months, basis, metrics, study), cells, calm)
         rows = [row for row in tables["price_comparisons"] if row["basis"] == basis]
-        check_pairs(rows, per_dollar(found, months, basis, metrics, study), f"price_comparisons, {basis}")
+        check_pairs(rows, dollars, f"price_comparisons, {basis}")
     medians = {key: median(values) for key, values in cells.items()}
     for check in (
         check_best(tables["best"], found, months, study),
@@ -87,9 +101,11 @@ def cell_of_trial(row):
 # configurations
 
 
-def cells_of(trials, measurements, metrics):
+def cells_of(trials, measurements, metrics, *, without=(), adding=()):
     """(benchmark, metric, per CPU, configuration) -> values of the trials that count, smallest first; and their ids."""
     good = {row["trial"]: row for row in trials if row["state"] == "finished" and row["verdict"] == "valid"}
+    good |= {row["trial"]: row for row in trials if row["trial"] in adding}
+    good = {trial: row for trial, row in good.items() if trial not in without}
     cells = defaultdict(list)
     for row in measurements:
         trial = good.get(row["trial"])
@@ -175,6 +191,9 @@ def check_pairs(rows, found, what):
         key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["left"], row["right"])
         check_estimate(row, found[key], what, " ".join(map(str, key)))
         agree(what, f"{' '.join(map(str, key))} verdict", row["verdict"], found[key]["verdict"])
+        if row["quiet"]:
+            for name in ("delivered", "quiet", "quiet_ratio"):
+                agree(what, f"{' '.join(map(str, key))} {name}", row[name], found[key].get(name))
 
 
 def check_estimate(row, pair, what, where):
@@ -343,6 +362,9 @@ def check_claims(rows, cells, months, metrics, study):
         wanted = {"tie": "tie", "last": "worse"}.get(row["kind"], "better")
         said = pair["verdict"]
         word = "not decided" if said == "unresolved" else "supported" if said == wanted else "refuted"
+        if " as delivered, but " in row["reason"]:  # what the quiet trials say is not recomputed
+            agree("claims", f"{where} reason", row["reason"].partition(",")[0], f"{word} as delivered")
+            word = "not decided"
         agree("claims", f"{where} verdict", row["verdict"], word)
 
 

@@ -149,7 +149,7 @@ def _row(book: Book, row: Comparison, metric: Metric | None) -> Row:
 
 
 def _decides(row: Comparison) -> str:
-    parts = []
+    parts = [said for said in (row.reason, row.note) if said]
     if row.more_replicates_needed:
         parts.append(f"about {people.plural(row.more_replicates_needed, 'more replicate')}")
     if row.minimum_detectable_percent is not None:

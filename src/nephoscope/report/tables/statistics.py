@@ -69,7 +69,7 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
     coverage = people.coverage(row.coverage)
     return (
         evidence_cell(book, scale.number(row.median), row.trials, about),
-        Cell(interval_text(row, scale)),
+        Cell(interval_text(row, scale), note=_other_medians(book, row, scale)),
         Cell(
             coverage if roomy or not low else f"range, {coverage}",
             note=low if roomy else "",
@@ -80,6 +80,21 @@ def statistic_cells(book: Book, row: Statistic, scale: people.Scale, *, roomy: b
     )
 
 
+def _other_medians(book: Book, row: Statistic, scale: people.Scale) -> str:
+    """The medians of quiet trials and with those that steal rejected; empty where no trial lost CPU time."""
+    found = book.lookup.delivered.get((row.benchmark, row.metric, row.per_cpu, row.configuration))
+    if found is None:
+        return ""
+    parts = []
+    if found.n_quiet < found.n:
+        quiet = scale.number(found.quiet_median) if found.quiet_median is not None else "none"
+        parts.append(f"as delivered; quiet median {quiet} (n = {found.n_quiet})")
+    if found.median_with_rejected is not None:
+        n = found.n + found.n_rejected
+        parts.append(f"with those that steal rejected {scale.number(found.median_with_rejected)} (n = {n})")
+    return "; ".join(parts)
+
+
 def rank_cell(rank: RankRow | None) -> Cell:
     """A rank, as a range when it is not certain, with ties marked."""
     if rank is None:
@@ -87,6 +102,7 @@ def rank_cell(rank: RankRow | None) -> Cell:
     text = str(rank.first) if rank.first == rank.last else f"{rank.first} \N{EN DASH} {rank.last}"
     few = len(rank.ties) <= FEW // 2
     note = f"= {', '.join(rank.ties) if few else f'{len(rank.ties)} ties'}" if rank.ties else ""
+    note = "; ".join(filter(None, (note, rank.note)))
     return Cell(text, note=note, title=f"A tie with {', '.join(rank.ties)}" if rank.ties else "")
 
 

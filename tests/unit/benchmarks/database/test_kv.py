@@ -75,6 +75,12 @@ def test_what_does_not_fit_together_is_refused(given: dict[str, Any]) -> None:
         KvParameters.model_validate(given)
 
 
+def test_values_shorter_than_the_default_need_both_lengths() -> None:
+    with pytest.raises(ValueError, match="`max_block_bytes` is 40, below `min_block_bytes`, which is 256: set both"):
+        KvParameters(max_block_bytes=40)
+    assert KvParameters(min_block_bytes=1, max_block_bytes=40).rows == 1_000_000
+
+
 def test_an_output_cut_anywhere_is_refused() -> None:
     text = text_of("run-resp.jsonl")
     for length in range(0, len(text) - 1, 997):

@@ -49,7 +49,7 @@ def test_keys_at_their_defaults_are_not_written() -> None:
         {"pace": PoissonPace(rate_per_s=0.5), "workload": PointSelectWorkload(rows=7)},
         {"workload": NullWorkload(), "pace": ClosedPace(), "ramp_s": 0.5, "duration_s": 2, "check": "none"},
         {"workload": TpccWorkload(warehouses=9, active_warehouses=3, profile="proc", wait="spec", wait_factor=0.5)},
-        {"workload": KvWorkload(rows=9, read_percent=50, max_block_bytes=7, distribution="zipf", writes="new")},
+        {"workload": KvWorkload(rows=9, read_percent=50, max_block_bytes=700, distribution="zipf", writes="new")},
         {"workload": OltpInsertWorkload(tables=2, rows=9, distribution="zipfian")},
         {"workload": OltpReadWriteWorkload(tables=2, rows=9, distribution="special", profile="pipelined")},
         {"workload": TpcbWorkload(scale=3, profile="pipelined")},

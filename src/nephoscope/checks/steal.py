@@ -1,0 +1,109 @@
+"""CPU time that the hypervisor gave to others: an accident of the host, or a part of what is bought.
+
+On the user's own machine another guest disturbed the trial, which is rejected. On a rented machine steal is part of
+what is delivered: rejecting the trials that it hit would select on the outcome, so they count and the loss is recorded.
+A machine with CPU credits loses CPU time at a steady level once they are spent: that is its sustained state.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from nephoscope.checks.thresholds import STEAL
+from nephoscope.checks.verdicts import below_limit, invalid, mean_over_time, over_machines, percent, valid
+from nephoscope.model.records import Evidence, TelemetrySample, Verdict, VerdictKind
+from nephoscope.stats.credits import MIN_SECONDS, CreditPhase, credit_phase
+
+
+def stolen_shares(samples: Sequence[TelemetrySample], mask: Collection[str]) -> dict[str, float | None]:
+    """Means over a trial, by the words that follow the number; None: not recorded.
+
+    Args:
+        samples: of one machine.
+        mask: names of the CPUs of whatever is measured; if the machine has others, the mask is judged by itself too.
+    """
+    found = {"of CPU time was stolen": mean_over_time(samples, lambda s: s.cpu_steal_share)}
+    if mask and any(sample.cpus_steal_share.keys() - set(mask) for sample in samples):
+        of_mask = mean_over_time(samples, lambda s: _mean_of(s.cpus_steal_share, mask))
+        found["of the CPU time of the affinity mask was stolen"] = of_mask
+    return found
+
+
+def stolen_share(samples: Sequence[TelemetrySample], mask: Collection[str]) -> float | None:
+    """The number that the check compares with its limit; None: not recorded."""
+    shares = stolen_shares(samples, mask).values()
+    known = [share for share in shares if share is not None]
+    return max(known) if known and len(known) == len(shares) else None
+
+
+def stolen_series(samples: Sequence[TelemetrySample], mask: Collection[str]) -> list[float]:
+    """Stolen share of the affinity mask, else of the whole machine, second by second."""
+    of_mask = [_mean_of(sample.cpus_steal_share, mask) for sample in samples]
+    return [sample.cpu_steal_share if share is None else share for sample, share in zip(samples, of_mask, strict=True)]
+
+
+def at_baseline(samples: Sequence[TelemetrySample], mask: Collection[str]) -> bool:
+    """True if a machine with CPU credits lost CPU time at a steady level throughout."""
+    return credit_phase(stolen_series(samples, mask), STEAL.value).kind == "baseline"
+
+
+def _mean_of(shares: Mapping[str, float], cpus: Collection[str]) -> float | None:
+    """Mean share of some CPUs; None if one of them was not observed."""
+    return sum(shares[cpu] for cpu in cpus) / len(cpus) if cpus and all(cpu in shares for cpu in cpus) else None
+
+
+class Steal:
+    """See the module's text."""
+
+    name = "steal"
+    text = (
+        f"Rejects a trial during which the hypervisor withheld more than {STEAL.percent} of the CPU time of its "
+        'affinity mask, or of the whole machine. With `disturbance = "record"`, the default on clouds, such a trial '
+        "counts and the loss is recorded. A burstable machine whose credits are spent, and which loses CPU time at a "
+        "steady level, counts too."
+    )
+
+    def __call__(self, evidence: Evidence) -> Verdict:
+        """Means over the trial, from telemetry."""
+        found = below_limit(
+            self.name,
+            evidence,
+            lambda machine, samples: stolen_shares(samples, evidence.measured_cpus.get(machine, [])),
+            STEAL.value,
+        )
+        if found.verdict is not VerdictKind.INVALID:
+            return found
+        if evidence.burstable:
+            found = self._by_credits(evidence)
+        if found.verdict is VerdictKind.INVALID and evidence.disturbance == "record":
+            return valid(self.name, f"{found.reason}; recorded: the trial counts")
+        return found
+
+    def _by_credits(self, evidence: Evidence) -> Verdict:
+        """Machine by machine: what is over the limit counts if it is the baseline of a burstable machine."""
+        verdicts: list[Verdict] = []
+        for machine, samples in sorted(evidence.telemetry.items()):
+            mask = evidence.measured_cpus.get(machine, [])
+            share = stolen_share(samples, mask)
+            if share is None:  # the check would have been `unknown`
+                continue
+            said = f"{machine}: {percent(share)} of CPU time was stolen"
+            if share <= STEAL.value:
+                verdicts.append(valid(self.name, said))
+                continue
+            kind = evidence.burstable.get(machine)
+            phase = credit_phase(stolen_series(samples, mask), STEAL.value) if kind else None
+            if phase is not None and phase.kind == "baseline":
+                verdicts.append(valid(self.name, f"{said} at a steady level: the baseline of {kind}, credits spent"))
+            else:
+                why = f" (limit {STEAL.percent})" + (f": {_why(phase, kind or '')}" if phase else "")
+                verdicts.append(invalid(self.name, f"{said}{why}"))
+        return over_machines(self.name, verdicts, "no machine was sampled during the trial")
+
+
+def _why(phase: CreditPhase, kind: str) -> str:
+    """Why a trial on a burstable machine is not its sustained state."""
+    if phase.start is not None and phase.stolen_before is not None and phase.stolen_after is not None:
+        before, after = percent(max(0.0, phase.stolen_before)), percent(phase.stolen_after)
+        return f"the credits of {kind} ran out at second {phase.start}, {before} before and {after} after"
+    if phase.kind == "too short":
+        return f"it takes {MIN_SECONDS} seconds to tell the baseline of {kind} from a disturbance"
+    return f"not at a steady level, as the baseline of {kind} would be"

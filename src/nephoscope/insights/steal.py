@@ -1,0 +1,178 @@
+"""How often machines lost CPU time to their hypervisor, and what that changes: as delivered against quiet trials."""
+
+import math
+from collections.abc import Sequence
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.model.delivered_rows import DeliveredRow, StealRow
+from nephoscope.model.records import Metric
+from nephoscope.model.rows import Insight
+
+NAME = "steal"
+MAX_NAMED = 8
+NOTABLE_REJECTED_SHARE = 0.10
+"""Share of a configuration's trials: where steal rejected more, verdicts, ranks and answers say so."""
+
+
+def steal(findings: Findings) -> list[Insight]:
+    """One sentence for each configuration that lost CPU time, then one for each headline median that it changed.
+
+    Of each kind at most `MAX_NAMED`, the largest first, and a count of the others.
+    """
+    lost = sorted((row for row in findings.steal if row.over), key=lambda row: (-row.share, row.configuration))
+    headlines = {(benchmark, metric.name): metric for benchmark, metric in findings.headlines()}
+    medians = sorted(
+        (
+            row
+            for row in findings.delivered
+            if (row.benchmark, row.metric) in headlines
+            and not row.per_cpu
+            and _change_percent(row) > findings.margin_percent
+        ),
+        key=lambda row: (-_change_percent(row), row.benchmark, row.metric, row.configuration),
+    )
+    told = [_share(row) for row in lost[:MAX_NAMED]]
+    told += [_median(row, headlines[row.benchmark, row.metric]) for row in medians[:MAX_NAMED]]
+    return [*_again(findings), *told, *_others(lost[MAX_NAMED:], medians[MAX_NAMED:])]
+
+
+def _change_percent(row: DeliveredRow) -> float:
+    """How far the median as delivered is from the others; infinite if there is no other, or none that counts."""
+    if not row.median or row.n_quiet == 0:
+        return math.inf
+    others = [other for other in (row.quiet_median, row.median_with_rejected) if other is not None]
+    return max(100 * abs(other / row.median - 1) for other in others)
+
+
+def _others(lost: Sequence[StealRow], medians: Sequence[DeliveredRow]) -> list[Insight]:
+    """How many more there are."""
+    if not lost and not medians:
+        return []
+    return [
+        say(
+            NAME,
+            "note",
+            "Steal also hit {lost:count} other "
+            + plural(len(lost), "configuration")
+            + " and changed {medians:count} other "
+            + plural(len(medians), "median")
+            + " of headline metrics: the tables steal and delivered have them.",
+            numbers={"lost": len(lost), "medians": len(medians)},
+            trials=[
+                *(trial for row in lost for trial in row.trials),
+                *(trial for row in medians for trial in row.trials),
+            ],
+        )
+    ]
+
+
+def _again(findings: Findings) -> list[Insight]:
+    """That this analysis judges steal otherwise than the study did when it ran."""
+    if findings.judged_again is None:
+        return []
+    finished = [row.trial for row in findings.trials if row.state == "finished"]
+    done = {"record": "trials that lost CPU time count", "refuse": "trials that lost CPU time are rejected"}
+    return [
+        say(
+            NAME,
+            "warning",
+            "The CPU time that the hypervisor withheld from {n:count} finished "
+            + plural(len(finished), "trial")
+            + " was judged again for this analysis: {done}.",
+            numbers={"n": len(finished)},
+            trials=finished,
+            done=done[findings.judged_again],
+        )
+    ]
+
+
+def cautioned(insight: Insight, findings: Findings) -> Insight:
+    """The insight about a benchmark, with the names of those of its configurations that steal rejected much of."""
+    of_trials = {row.trial: row.configuration for row in findings.trials}
+    told = {of_trials[trial] for trial in insight.trials if trial in of_trials}
+    names = sorted(
+        {
+            row.configuration
+            for row in findings.delivered
+            if row.benchmark == insight.benchmark
+            and row.rejected_share > NOTABLE_REJECTED_SHARE
+            and row.configuration in told
+        }
+    )
+    if not names:
+        return insight
+    caution = say(
+        NAME,
+        insight.kind,
+        " Steal rejected over {rejected_limit:limit} % of the trials of {names}, which changes what this says.",
+        numbers={"rejected_limit": 100 * NOTABLE_REJECTED_SHARE},
+        trials=insight.trials,
+        names=enumeration(names),
+    )
+    return insight.model_copy(
+        update={"text": insight.text + caution.text, "numbers": {**insight.numbers, **caution.numbers}}
+    )
+
+
+def _share(row: StealRow) -> Insight:
+    rejected = f" {{rejected:count}} {plural(row.rejected, 'was', 'were')} rejected for it." if row.rejected else ""
+    return say(
+        NAME,
+        "answer",
+        "{name}: {share:percent} % of trials lost over {limit:limit} % of CPU time to the hypervisor, {low:percent} to "
+        "{high:percent} % at a confidence of {confidence:limit} % ({over:count} of {n:count}); the median loss is "
+        "{median:percent} %, the largest {highest:percent} %." + rejected,
+        numbers={
+            "share": 100 * row.share,
+            "limit": 100 * row.limit_share,
+            "low": 100 * row.low,
+            "high": 100 * row.high,
+            "confidence": 95,
+            "over": row.over,
+            "n": row.n,
+            "median": 100 * row.median_stolen_share,
+            "highest": 100 * row.highest_stolen_share,
+            "rejected": row.rejected,
+        },
+        trials=row.trials,
+        name=row.configuration,
+    )
+
+
+def _median(row: DeliveredRow, metric: Metric) -> Insight:
+    style = f"quantity:{row.unit}"
+    numbers: dict[str, float] = {"n": row.n, "n_quiet": row.n_quiet, "rejected": row.n_rejected}
+    numbers |= {
+        name: value
+        for name, value in (
+            ("median", row.median),
+            ("quiet", row.quiet_median),
+            ("with_rejected", row.median_with_rejected),
+        )
+        if value is not None
+    }
+    numbers["all"] = row.n + row.n_rejected
+    parts = []
+    if row.n_quiet < row.n:
+        parts.append(
+            f"as delivered {{median:{style}}} (n = {{n:count}}), "
+            + (f"in quiet trials {{quiet:{style}}} (n = {{n_quiet:count}})" if row.n_quiet else "with no quiet trial")
+        )
+    if row.n_rejected:
+        without = f"without them {{median:{style}}} (n = {{n:count}})" if row.n else "without them no trial is left"
+        parts.append(
+            "steal rejected {rejected:count} of {all:count} trials: with them the median is "
+            f"{{with_rejected:{style}}}, {without}"
+        )
+    return say(
+        NAME,
+        "answer",
+        "{benchmark_name}: {title} of {name}: " + "; ".join(parts) + ".",
+        numbers=numbers,
+        trials=row.trials,
+        benchmark=row.benchmark,
+        benchmark_name=row.benchmark,
+        title=metric.title,
+        name=row.configuration,
+    )

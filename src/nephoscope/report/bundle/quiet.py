@@ -1,0 +1,92 @@
+"""Trials that lost CPU time to the hypervisor: their share, medians with and without them, and verdicts."""
+
+import math
+from collections import defaultdict
+from statistics import median
+
+from exact import median_rank
+
+
+def lost_trials(tables):
+    """Ids of trials that lost more CPU time than the limit in steal.csv, and of those that only steal rejected."""
+    limit = min((float(row["limit_share"]) for row in tables["steal"]), default=math.inf)
+    lost = {
+        row["trial"]
+        for row in tables["trials"]
+        if row["at_baseline"] == "false" and float(row["stolen_share"] or 0) > limit
+    }
+    rejected = {
+        row["trial"]
+        for row in tables["trials"]
+        if row["state"] == "finished"
+        and row["verdict"] == "invalid"
+        and all(reason.startswith("steal:") for reason in row["reasons"].split(";"))
+    }
+    return lost, rejected
+
+
+def judged_quietly(found, quiet, cells, quiet_cells):
+    """Adds to each comparison that a lost trial touches its verdict in quiet trials; both must agree."""
+    for key, pair in found.items():
+        sides = [(*key[:3], name) for name in key[3:]]
+        if all(cells[side] == quiet_cells.get(side) for side in sides):
+            continue
+        other = quiet.get(key, {"verdict": "unresolved", "ratio": None})
+        pair |= {"delivered": pair["verdict"], "quiet": other["verdict"], "quiet_ratio": other["ratio"]}
+        if other["verdict"] != pair["verdict"]:
+            pair["verdict"] = "unresolved"
+
+
+def check_steal(tables, agree):
+    groups, (_, rejected) = defaultdict(list), lost_trials(tables)
+    for row in tables["trials"]:
+        if row["state"] == "finished" and row["stolen_share"]:
+            groups[row["configuration"]].append((float(row["stolen_share"]), row["trial"]))
+    for row in tables["steal"]:
+        shares = sorted(groups[row["configuration"]])
+        n, over = len(shares), sum(share > float(row["limit_share"]) for share, _ in shares)
+        low, high = proportion_interval(over, n)
+        found = {"n": n, "over": over, "share": over / n, "low": low, "high": high} | {
+            "rejected": sum(trial in rejected for _, trial in shares),
+            "median_stolen_share": median(share for share, _ in shares),
+            "highest_stolen_share": shares[-1][0],
+        }
+        for name, value in found.items():
+            agree("steal", f"{row['configuration']} {name}", row[name], value)
+
+
+def check_delivered(rows, cells, quiet, whole):
+    """Yields column, place, stored and recomputed value. `whole`: cells with the trials that steal rejected."""
+    for row in rows:
+        key = (row["benchmark"], row["metric"], row["per_cpu"] == "true", row["configuration"])
+        mine, still, every = cells.get(key, []), quiet.get(key, []), whole[key]
+        (rank, coverage), n_rejected = median_rank(len(still)) if still else (1, None), len(every) - len(mine)
+        found = {"n": len(mine), "median": median(mine) if mine else None, "n_quiet": len(still)} | {
+            "quiet_median": median(still) if still else None,
+            "quiet_low": still[rank - 1] if still else None,
+            "quiet_high": still[-rank] if still else None,
+            "quiet_coverage": coverage,
+            "n_rejected": n_rejected,
+            "rejected_share": n_rejected / len(every),
+            "median_with_rejected": median(every) if n_rejected else None,
+        }
+        for name, value in found.items():
+            yield f"{' '.join(map(str, key))} {name}", row[name], value
+
+
+def proportion_interval(times, tries):
+    """Clopper and Pearson, by bisection of the binomial tails."""
+
+    def at_least(probability, least):
+        return math.fsum(
+            math.comb(tries, k) * probability**k * (1 - probability) ** (tries - k) for k in range(least, tries + 1)
+        )
+
+    def where(least, wanted):
+        low, high = 0.0, 1.0
+        for _ in range(200):
+            middle = (low + high) / 2
+            low, high = (middle, high) if at_least(middle, least) < wanted else (low, middle)
+        return (low + high) / 2
+
+    return where(times, 0.025) if times else 0.0, where(times + 1, 0.975) if times < tries else 1.0

@@ -1,0 +1,22 @@
+"""What the page says where trials lost CPU time: both medians, why a verdict is open, what was rejected."""
+
+import pytest
+
+from nephoscope.report.page import render_html
+from tests.unit.analysis.test_delivered import FASTER, STOLEN, studied
+
+
+@pytest.mark.parametrize(
+    ("rejected", "said"),
+    [
+        (
+            False,
+            ["as delivered; quiet median 1,054.5 (n = 4)", "better as delivered, but worse in quiet trials"],
+        ),
+        (True, ["with those that steal rejected 896.5 (n = 24)", "steal rejected 20 of 24 trials of b"]),
+    ],
+)
+def test_the_page_gives_both_medians_and_the_reason(rejected: bool, said: list[str]) -> None:
+    page = render_html(studied([*FASTER[:4], *STOLEN, *STOLEN], after=4, rejected=rejected))
+    for text in said:
+        assert text in page
