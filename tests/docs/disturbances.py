@@ -46,7 +46,7 @@ def _cell(name: str, values: list[tuple[float, str]]) -> Cell:
         headline=True,
         cpus=None,
         values=tuple(value for value, _ in ordered),
-        trials=tuple(trial for _, trial in ordered),
+        members=tuple((trial,) for _, trial in ordered),
         blocks=tuple(range(len(ordered))),
         n_excluded=REPLICATES - len(ordered),
     )

@@ -25,6 +25,8 @@ from nephoscope.stats.ratio import interval_rank
 from nephoscope.study.reference import sections
 from tests.docs.disturbances import disturbance, throttled
 from tests.docs.pages import ROOT
+from tests.docs.placements import placements
+from tests.docs.repeats import repeats
 from tests.docs.simulations import simulations
 
 COMMANDS = (
@@ -66,6 +68,7 @@ def parts() -> dict[str, str]:
         "load-spec": load_spec,
         "load-output": load_output,
         "load-exit-codes": load_exit_codes,
+        "repeats": repeats,
         "benchmarks": benchmarks,
         "editions": editions,
         "micro-editions": micro_editions,
@@ -73,6 +76,7 @@ def parts() -> dict[str, str]:
         "simulations": simulations,
         "disturbance": disturbance,
         "throttled": throttled,
+        "placements": placements,
     }
     return {name: make() for name, make in makers.items()}
 

@@ -5,9 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from nephoscope.analysis.units import MIN_MACHINES
 from nephoscope.stats.decide import relation
 from nephoscope.stats.rank_sum import cumulative_u
 from nephoscope.stats.ratio import compare, interval_rank
+from tests.docs.placements import MACHINE_SPREADS, PLACEMENTS, called_different
 from tests.docs.simulations import DIFFERENCES, MARGIN, PAIR_SIZES, PAIRS, SIZES, SPREAD, coverage_of, decided_of
 from tests.unit.stats.test_median import DISTRIBUTIONS
 
@@ -25,6 +27,15 @@ def test_equal_ones_are_called_different_in_at_most_5_percent_and_power_rises(n:
     assert found[0] <= exact + 3 * math.sqrt(exact / PAIRS), "the share itself is exact; the simulation has an error"
     assert found == sorted(found)
     assert found[-1] > 0.99
+
+
+def test_equal_types_are_called_different_too_often_only_where_trials_share_few_machines() -> None:
+    for placement in PLACEMENTS:
+        rates = [called_different(placement, spread) for spread in MACHINE_SPREADS]
+        speaks_for_types = placement.medians or placement.trials_each == 1
+        assert max(rates) <= 0.05 if speaks_for_types else rates[2] > rates[1] > 0.1, placement.words
+        counts = placement.machines < MIN_MACHINES
+        assert (called_different(placement, 0.01, difference=0.1) == 0) == (placement.medians and counts)
 
 
 def test_they_decide_as_the_code_does() -> None:

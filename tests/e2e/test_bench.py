@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import commands, emulated_hosts, ssh_noise
+from bench import commands, emulated_hosts, sampler, ssh_noise
 from bench.harness import key_value
 from bench.load_generator import main
 from tests.support.sshd import require_sshd
@@ -19,6 +19,13 @@ def test_the_connection_to_a_measured_host_is_seen_and_cheap(tmp_path: Path) -> 
     (row,) = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("| sshd and")]
     assert 0 < float(row.split("|")[2].strip().rstrip("%")) < 0.05
     assert "| kept |" in row
+
+
+@pytest.mark.slow
+def test_the_sampler_is_cheap_among_a_thousand_processes_too(tmp_path: Path) -> None:
+    page = tmp_path / "SAMPLER.md"
+    assert sampler.main(["--quick", "--out", str(page)]) == 0
+    assert page.read_text(encoding="utf-8").count("| kept |") == 3
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from nephoscope.app.stages import evaluation
-from nephoscope.model.records import Resumption
+from nephoscope.model.control import Resumption
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
 from tests.support.command_line import nephoscope, start_nephoscope

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from nephoscope.machines.telemetry import parse_telemetry
 from tests.support.command_line import IMPATIENT, nephoscope, processes_naming, start_nephoscope
 from tests.support.real_parts import needs
 
@@ -20,6 +22,7 @@ pytestmark = needs("postgres", "nephoscope-load", "stress-ng")
 STUDY = """
 name = "real"
 replicates = {replicates}
+repeat_refused = 0
 
 [[configurations]]
 name = "local-1cpu"
@@ -215,3 +218,32 @@ def test_a_full_disk_ends_the_study_with_its_own_exit_code_and_it_resumes(tmp_pa
         assert {row["state"] for row in rows_of(out)} == {"finished"}
     finally:
         subprocess.run(["umount", str(out)], check=True)
+
+
+@pytest.mark.slow
+def test_load_of_others_that_starts_after_the_gate_rejects_the_trial_and_is_named(tmp_path: Path) -> None:
+    """On all CPUs, so that none is outside the affinity mask; in most but not all of the trial."""
+    out = tmp_path / "out"
+    longer = SELECTS.replace("duration_s = 1", "duration_s = 6")
+    study = study_in(tmp_path, longer)
+    study.write_text(study.read_text().replace("database_machine = { cpus = 1 }\n", ""))
+    burn = tmp_path / "burn.py"
+    burn.write_text("while True: pass\n")
+    running = start_nephoscope("run", study, "--out", out, program=IMPATIENT)
+    wait_for(lambda: list(out.rglob("raw/telemetry-*.jsonl")))
+    time.sleep(0.5)
+    loops = [subprocess.Popen([sys.executable, str(burn)]) for _ in range(2)]
+    time.sleep(5)
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+    running.communicate(timeout=60)
+    (file,) = out.rglob("verdict.json")
+    (verdict,) = [row for row in json.loads(file.read_text()) if row["check"] == "foreign-load"]
+    assert verdict["verdict"] == "invalid"
+    assert "others used" in verdict["reason"]
+    (telemetry,) = out.rglob("raw/telemetry-*.jsonl")
+    samples = parse_telemetry(telemetry.read_text())
+    named = {one.pid: one.name for sample in samples for one in sample.foreign_processes}
+    # Beside other tests, not every loop is among the loudest.
+    assert {name.split()[-1] for pid, name in named.items() if pid in {loop.pid for loop in loops}} == {"burn.py"}

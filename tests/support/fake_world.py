@@ -55,6 +55,7 @@ class Heard:
 
     ended: list[tuple[str, str, VerdictKind | None, list[str]]] = field(default_factory=list)
     again: list[tuple[str, list[str], float]] = field(default_factory=list)
+    repeated: list[tuple[str, str]] = field(default_factory=list)
     values: list[str] = field(default_factory=list)
     finished_before: int = 0
 
@@ -69,6 +70,9 @@ class Heard:
 
     def trial_again(self, trial: PlannedTrial, reasons: list[str], wait_s: float) -> None:
         self.again.append((trial.intent.id, reasons, wait_s))
+
+    def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
+        self.repeated.append((trial.intent.id, why))
 
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
         self.ended.append((trial.intent.id, status.state, verdict, reasons))

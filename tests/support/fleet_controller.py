@@ -1,5 +1,6 @@
 """A controller to be killed: runs a study on a cloud that is a folder, whose machines and loads outlive it."""
 
+import os
 import random
 import sys
 from dataclasses import replace
@@ -12,7 +13,9 @@ from nephoscope.app.progress import LiveProgress
 from nephoscope.app.stages.planning import load, plan
 from nephoscope.app.wiring import real_world
 from nephoscope.benchmarks.fake import PROGRAM, fake_program
+from nephoscope.machines.remote import MachineHandle
 from nephoscope.model.errors import CapacityLacking, NephoscopeError, Stopped
+from nephoscope.model.records import Facts
 from nephoscope.providers.aws.cloud import AwsCloud
 from nephoscope.providers.base import ClusterRequest, Provider
 from nephoscope.providers.cloud.order import CLUSTER, ROLE
@@ -20,6 +23,7 @@ from nephoscope.providers.cloud.provider import CloudProvider
 from nephoscope.run.clock import SystemClock
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
+from nephoscope.run.repeats import RepeatRules
 from nephoscope.run.signals import run_until_stopped
 from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, adopt_plan, run_study
@@ -29,6 +33,8 @@ from tests.support.fake_world import observe_at_once
 from tests.support.moto_ec2 import REGIONS, FakeConnect, client_of, tag_in
 
 CAPACITY_ERRORS = 0.15
+DISTURBED = "FLEET_DISTURBED"
+"""Environment variable: share of clusters that are busy before the trial."""
 IMPATIENT = Patience(first_wait_s=0.05, longest_wait_s=0.2)
 
 
@@ -54,6 +60,14 @@ def aws_on_moto(url: str, folder: Path) -> CloudProvider:
     return CloudProvider(AwsCloud(clock, client_of(url, refuse), REGIONS), connect, clock, "rehearsal")
 
 
+async def observe_disturbed(machine: MachineHandle) -> tuple[Facts, dict[str, str]]:
+    """A cluster is busy throughout or not at all, drawn by its key; the environment says how many are."""
+    facts, verbatim = await observe_at_once(machine)
+    cluster = machine.data_dir.rpartition("%2F")[2]  # trial and attempt, without the folder's random name
+    busy = random.Random(cluster).random() < float(os.environ.get(DISTURBED, "0"))
+    return facts.model_copy(update={"busy_share": 0.5 if busy else facts.busy_share}), verbatim
+
+
 def provider_of(where: str) -> Provider:
     """A folder, or the URL of moto's server and a folder."""
     url, _, folder = where.rpartition(" ")
@@ -70,10 +84,11 @@ def main(study_file: str, out: str, where: str, clusters: str, max_usd: str, sta
         with LiveProgress(talk(), SystemClock(), len(planned.trials), 1.0) as progress:
             world = real_world(progress)
             provider = provider_of(where)
-            world = replace(world, providers={provider.name: provider}, observe=observe_at_once)
+            world = replace(world, providers={provider.name: provider}, observe=observe_disturbed)
             conduct = RunOptions(
                 limits=Limits(max_clusters=int(clusters), max_usd=float(max_usd) or None),
                 rules=Rules(study.placement, IMPATIENT),
+                repeats=RepeatRules(times_planned=None),
                 state_url=state_url or None,
                 dead_after_s=4.0,
             )

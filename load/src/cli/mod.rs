@@ -5,7 +5,8 @@ mod sql;
 mod workloads;
 
 use crate::agent::kernel;
-use crate::agent::telemetry;
+use crate::agent::telemetry::accounts::Trial;
+use crate::agent::telemetry::{self, OfTrial};
 use crate::agent::wire::{self, Wire};
 use crate::exit::{ExitCode, Failure};
 use crate::output::Output;
@@ -123,6 +124,14 @@ enum Command {
         /// Milliseconds between lines.
         #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u64).range(10..))]
         interval_ms: u64,
+        /// Which processes are the trial's, so that the CPU time of all others is known: `parent` (whoever started
+        /// this program, and everything below it), `jobs:FOLDER` (nephoscope's jobs over SSH) or
+        /// `group:FOLDER` (a control group).
+        #[arg(long, value_parser = parse_trial)]
+        trial: Option<Trial>,
+        /// CPUs that others may use before their processes are read.
+        #[arg(long, default_value_t = 0.05, requires = "trial", allow_negative_numbers = true)]
+        limit_cpus: f64,
     },
     /// Relay packets between TAP devices with delay and loss, in both directions, until a device disappears. The
     /// devices are stdin and stdout. For emulated hosts.
@@ -150,11 +159,21 @@ pub fn run() -> u8 {
     code as u8
 }
 
+fn parse_trial(text: &str) -> Result<Trial, String> {
+    match text.split_once(':') {
+        None if text == "parent" => Ok(Trial::Parent),
+        Some(("jobs", folder)) => Ok(Trial::Jobs(folder.into())),
+        Some(("group", folder)) => Ok(Trial::Group(folder.into())),
+        _ => Err("expected parent, jobs:FOLDER or group:FOLDER".to_owned()),
+    }
+}
+
 fn dispatch(command: Command) -> Result<ExitCode, Failure> {
     let spec = match command {
-        Command::Telemetry { interval_ms } => {
+        Command::Telemetry { interval_ms, trial, limit_cpus } => {
             let stop = stop_on_signals()?;
-            return Ok(telemetry::run(Duration::from_millis(interval_ms), io::stdout().lock(), &stop));
+            let trial = trial.map(|trial| OfTrial { trial, limit_cpus });
+            return Ok(telemetry::run(Duration::from_millis(interval_ms), trial, io::stdout().lock(), &stop));
         }
         #[cfg(feature = "testkit")]
         Command::FakeTarget(args) => return args.serve(&*stop_on_signals()?),

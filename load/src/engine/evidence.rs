@@ -62,7 +62,7 @@ impl Evidence {
     }
 
     fn read(&self) -> Reading {
-        let (cpus, _) = parse::stat(&read("/proc/stat"));
+        let cpus = parse::stat(&read("/proc/stat")).cpus;
         let ticks_per_s = rustix::param::clock_ticks_per_second() as f64;
         Reading {
             threads: self.threads.iter().map(|&thread| thread_use(thread)).collect(),

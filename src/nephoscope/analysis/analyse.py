@@ -12,7 +12,7 @@ from typing import TypeVar
 from nephoscope.analysis.best import Leaderboard, best_of
 from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.bounds import bounds_of
-from nephoscope.analysis.cells import Cell, Metrics, cells_of
+from nephoscope.analysis.cells import Cell, Metrics
 from nephoscope.analysis.claims import claims_of
 from nephoscope.analysis.comparisons import comparisons_of, with_rows
 from nephoscope.analysis.configurations import configurations_of
@@ -40,10 +40,17 @@ from nephoscope.analysis.ranks import ranks_of
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
 from nephoscope.analysis.transfers import months_of, transfers_of
+from nephoscope.analysis.units import counted_cells
+from nephoscope.analysis.usable import usable_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.model.analysed import AnalysedStudy, Levels
+from nephoscope.model.price_rows import (
+    CostRow,
+    PriceComparison,
+    PricePerformance,
+)
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import (
@@ -51,12 +58,9 @@ from nephoscope.model.rows import (
     ClaimRow,
     CommandRow,
     Comparison,
-    CostRow,
     ErrorRow,
     MeasurementRow,
     NetworkRow,
-    PriceComparison,
-    PricePerformance,
     RankRow,
     Statistic,
     TrialRow,
@@ -91,7 +95,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     original = {row.trial: row.configuration for row in inputs.trials}
     day = day_of(inputs.study, min(started, default=None))
     costs = costs_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, inputs.book, day)
-    cells = cells_of(trials, measurements, metrics)
+    cells = counted_cells(trials, measurements, metrics)
     statistics = statistics_of_cells(cells)
     boards = boards_of(cells, blocked=inputs.source is None)
     disturbed = disturbed_trials(trials)
@@ -122,6 +126,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
 
     findings = Findings(
         trials=trials,
+        usable=usable_cells(inputs.study, inputs.trials, inputs.verdicts),
         measurements=measurements,
         statistics=statistics,
         comparisons=comparisons,

@@ -35,8 +35,8 @@ class Board:
     """Of the rows of the fit."""
     members: tuple[str, ...]
     """Those that compete; others have no price on this basis, but their spread is known."""
-    trials: tuple[tuple[str, ...], ...]
-    """Of each configuration."""
+    cells: tuple[Cell, ...]
+    """The values of each configuration, as measured."""
     left_out: tuple[str, ...]
     """'configuration: reason' for those that were measured but do not compete."""
     fit: Leaderboard
@@ -56,6 +56,11 @@ class Board:
     def samples(self) -> tuple[Floats, ...]:
         """Logarithms of each configuration, higher is better, without holes."""
         return tuple(row[~np.isnan(row)] for row in self.fit.logs)
+
+    @cached_property
+    def trials(self) -> tuple[tuple[str, ...], ...]:
+        """Of each configuration."""
+        return tuple(cell.trials for cell in self.cells)
 
     @property
     def method(self) -> Method:
@@ -127,7 +132,7 @@ def _board(cells: Sequence[Cell], *, blocked: bool) -> Board:
         basis=None,
         names=names,
         members=names,
-        trials=tuple(cell.trials for cell in usable),
+        cells=tuple(usable),
         left_out=tuple(f"{cell.configuration}: {NO_LOGARITHM}" for cell in cells if cell.values[0] <= 0),
         fit=_fit(usable, 1 if first.direction is Direction.HIGHER else -1, blocked=blocked),
     )

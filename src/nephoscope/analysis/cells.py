@@ -1,11 +1,11 @@
-"""A cell: the values of one metric on one configuration, one value per valid replicate."""
+"""A cell: the values of one metric on one configuration, one value per valid replicate; `units` may join them."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import MeasurementRow, TrialRow
+from nephoscope.model.rows import Counted, MeasurementRow, TrialRow
 from nephoscope.model.subjects import Subject
 
 Metrics = Mapping[str, Sequence[Metric]]
@@ -14,7 +14,7 @@ Metrics = Mapping[str, Sequence[Metric]]
 
 @dataclass(frozen=True)
 class Cell:
-    """Values of one metric, smallest first; `trials` has the trial of each value."""
+    """Values of one metric, smallest first."""
 
     configuration: str
     benchmark: str
@@ -27,10 +27,20 @@ class Cell:
     cpus: int | None
     """CPUs of every trial of the cell; None when unknown or not the same."""
     values: tuple[float, ...]
-    trials: tuple[str, ...]
+    members: tuple[tuple[str, ...], ...]
+    """The trials behind each value: one, unless a value is a machine's median."""
     blocks: tuple[int, ...]
-    """The block of each value."""
+    """The block of each value; empty if values are medians of machines."""
     n_excluded: int
+    counted: Counted = "trials"
+    """What the values are of; see `units`."""
+    machines: frozenset[str] | None = None
+    """The machines of its trials; None: not known."""
+
+    @property
+    def trials(self) -> tuple[str, ...]:
+        """All trials, in the order of the values."""
+        return tuple(trial for many in self.members for trial in many)
 
 
 def declared(metrics: Metrics) -> dict[tuple[str, str], Metric]:
@@ -103,7 +113,7 @@ def _cell(
         headline=declaration is not None and declaration.headline,
         cpus=cpus.pop() if len(cpus) == 1 else None,
         values=tuple(value for value, *_ in valued),
-        trials=tuple(name for _, name, _ in valued),
+        members=tuple((name,) for _, name, _ in valued),
         blocks=tuple(block for *_, block in valued),
         n_excluded=expected - len(valued),
     )

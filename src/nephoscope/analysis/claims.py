@@ -13,9 +13,13 @@ from statistics import median
 
 from nephoscope.analysis.cells import Cell
 from nephoscope.analysis.families import matched_words
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import ClaimRow, ConfigurationRow, CostRow
+from nephoscope.model.rows import (
+    ClaimRow,
+    ConfigurationRow,
+)
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.decide import ALPHA, Relation, holm, relation
@@ -142,8 +146,10 @@ def _estimate(
     if len(left) == len(right) == 1:
         x, y = values[left[0].configuration], values[right[0].configuration]
         single = compare(x, y)
+        sides = {by_name.counted for by_name in (cells[left[0].configuration], cells[right[0].configuration])}
+        counted = "machines" if sides == {"machines"} else "replicates"
         matched_one, trials = _words([(left, right)]), _trials((*left, *right), cells)
-        found_one = (single.ratio, single.interval, single.p_value, len(x), len(y), 1, "replicates")
+        found_one = (single.ratio, single.interval, single.p_value, len(x), len(y), 1, counted)
         return _Estimate(*found_one, matched_one, trials), ""
     blocks: dict[tuple[object, ...], tuple[list[ConfigurationRow], list[ConfigurationRow]]] = {}
     for index, rows in enumerate((left, right)):

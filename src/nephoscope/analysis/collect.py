@@ -5,11 +5,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
+from urllib.parse import urlsplit
 
 from pydantic import ValidationError
 
 import nephoscope
 from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.analysis.machine_keys import SeenMachine, Sighting, machine_keys
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.benchmarks.base import Benchmark
 from nephoscope.benchmarks.load.output import client_cpu_share
@@ -117,6 +119,8 @@ def collect(
     subjects = {row.benchmark: row.subject for row in used}
     trials = {row.intent.id: trial_row(folder, row, subjects[row.intent.benchmark.name]) for row in rows}
     begun = [(row.intent, row.attempt) for row in rows if row.attempt is not None]
+    keys = machine_keys([_sighting(intent, attempt) for intent, attempt in begun])
+    trials |= {trial: trials[trial].model_copy(update={"machine": key}) for trial, key in keys.items()}
     return StudyInputs(
         study=study,
         study_toml=folder.study_text(),
@@ -425,6 +429,23 @@ def _observed(intent: TrialIntent, attempt: Attempt) -> list[ObservedMachine]:
         )
         for record in attempt.facts()
     ]
+
+
+def _sighting(intent: TrialIntent, attempt: Attempt) -> Sighting:
+    started = attempt.started()
+    lease, dsn = attempt.lease(), intent.configuration.get("database", {}).get("dsn")
+    return Sighting(
+        trial=intent.id,
+        provider=str(intent.configuration.get("provider", "local")),
+        machines=tuple(
+            SeenMachine(seen.machine, seen.facts.hostname, seen.facts.boot_id)
+            for seen in _observed(intent, attempt)
+            if seen.role == "database"
+        ),
+        cluster=lease.cluster if lease else None,
+        server=urlsplit(dsn).hostname if dsn else None,
+        stated=started.same_machine if started else None,
+    )
 
 
 def _settings(begun: Sequence[tuple[TrialIntent, Attempt]]) -> dict[str, dict[str, str]]:

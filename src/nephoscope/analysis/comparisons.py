@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.analysis.boards import Board
+from nephoscope.analysis.units import scope_of_cells
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Comparison, ComparisonVerdict
 from nephoscope.stats.decide import (
@@ -156,7 +157,7 @@ def _by_ranks(board: Board) -> Iterator[_Pair]:
 def _row(
     make: Callable[..., Row], board: Board, pair: _Pair, p_adjusted: float, margin_percent: float, alpha: float
 ) -> Row:
-    interval = pair.interval
+    interval, left, right = pair.interval, board.cells[pair.left], board.cells[pair.right]
     n_left, n_right = (int(board.fit.fit.counts[row]) for row in (pair.left, pair.right))
     margin = margin_percent / 100
     verdict = verdict_of(relation(interval, p_adjusted, equivalence_margin=margin, alpha=alpha), board.direction)
@@ -186,7 +187,12 @@ def _row(
         margin_percent=margin_percent,
         minimum_detectable_percent=None if pair.detectable is None else 100 * pair.detectable,
         more_replicates_needed=more,
-        trials=sorted({*board.trials[pair.left], *board.trials[pair.right]}),
+        trials=sorted({*left.trials, *right.trials}),
+        counted_left=left.counted,
+        counted_right=right.counted,
+        machines_left=None if left.machines is None else len(left.machines),
+        machines_right=None if right.machines is None else len(right.machines),
+        scope=scope_of_cells([left, right]),
     )
 
 

@@ -11,7 +11,8 @@ from statistics import median
 from typing import TypeVar
 
 from nephoscope.analysis.agreement import agree
-from nephoscope.analysis.cells import Cell, Metrics, cells_of
+from nephoscope.analysis.cells import Cell, Metrics
+from nephoscope.analysis.units import counted_cells
 from nephoscope.checks.thresholds import STEAL
 from nephoscope.insights.steal import NOTABLE_REJECTED_SHARE
 from nephoscope.insights.words import quantity
@@ -52,16 +53,19 @@ def rejected_trials(trials: Sequence[TrialRow]) -> frozenset[str]:
 
 
 def quiet_of(cell: Cell, disturbed: AbstractSet[str]) -> Cell | None:
-    """The cell without its disturbed trials; None if none is left."""
-    kept = [one for one in zip(cell.values, cell.trials, cell.blocks, strict=True) if one[1] not in disturbed]
+    """The cell without the values in which a disturbed trial takes part; None if none is left.
+
+    The median of a machine is quiet if all its trials are.
+    """
+    kept = [place for place, many in enumerate(cell.members) if disturbed.isdisjoint(many)]
     if not kept:
         return None
     dropped = len(cell.values) - len(kept)
     return replace(
         cell,
-        values=tuple(value for value, *_ in kept),
-        trials=tuple(name for _, name, _ in kept),
-        blocks=tuple(block for *_, block in kept),
+        values=tuple(cell.values[place] for place in kept),
+        members=tuple(cell.members[place] for place in kept),
+        blocks=tuple(cell.blocks[place] for place in kept) if cell.blocks else (),
         n_excluded=cell.n_excluded + dropped,
     )
 
@@ -138,7 +142,7 @@ def delivered_rows(
     counting = [
         row.model_copy(update={"verdict": VerdictKind.VALID}) if row.trial in rejected else row for row in trials
     ]
-    whole = cells_of(counting, measurements, metrics) if rejected else cells
+    whole = counted_cells(counting, measurements, metrics) if rejected else cells
     by_key = {_key(cell): cell for cell in cells}
     return [
         _delivered(cell, by_key.get(_key(cell)), disturbed, rejected)

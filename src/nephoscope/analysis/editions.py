@@ -3,11 +3,16 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
-from nephoscope.analysis.cells import Cell, cells_of
+from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.units import counted_cells
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.editions import EditionOverall, EditionRow
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict, CostRow
+from nephoscope.model.rows import (
+    BenchmarkRow,
+    ComparisonVerdict,
+)
 from nephoscope.stats.bootstrap import mean_ratio, mean_ratio_interval
 from nephoscope.stats.decide import ALPHA, holm, relation
 from nephoscope.stats.ratio import RatioEstimate, compare
@@ -83,7 +88,7 @@ def editions_of(
 
 def _headline_cells(study: AnalysedStudy) -> dict[_Key, Cell]:
     metrics = {row.benchmark: row.metrics for row in study.benchmarks}
-    cells = cells_of(study.trials, study.measurements, metrics)
+    cells = counted_cells(study.trials, study.measurements, metrics)
     return {(c.benchmark, c.metric, c.configuration): c for c in cells if c.headline and not c.per_cpu}
 
 
@@ -174,5 +179,6 @@ def overall_of(before: AnalysedStudy, after: AnalysedStudy, rows: Sequence[Editi
 
 
 def _values(study: AnalysedStudy) -> dict[tuple[str, str, str], tuple[float, ...]]:
-    cells = cells_of(study.trials, study.measurements, {row.benchmark: row.metrics for row in study.benchmarks})
+    metrics = {row.benchmark: row.metrics for row in study.benchmarks}
+    cells = counted_cells(study.trials, study.measurements, metrics)
     return {(c.benchmark, c.metric, c.configuration): c.values for c in cells if c.headline and not c.per_cpu}

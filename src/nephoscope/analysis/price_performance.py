@@ -6,8 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from nephoscope.analysis.boards import Board, per_dollar
 from nephoscope.analysis.ranks import surely_better
+from nephoscope.model.price_rows import (
+    CostRow,
+    PricePerformance,
+)
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import CostRow, PricePerformance, Statistic
+from nephoscope.model.rows import Statistic
 from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE
 from nephoscope.prices.cost import discount_to_reach
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from nephoscope.analysis.cells import Cell
+from nephoscope.analysis.units import scope_of_cells
 from nephoscope.model.rows import Statistic
 from nephoscope.stats.median import margin_of_error, median_interval
 from nephoscope.stats.spread import outliers, spread
@@ -41,8 +42,11 @@ def _statistic(cell: Cell) -> Statistic:
         minimum=around.minimum,
         maximum=around.maximum,
         more_replicates_needed=interval.more_needed,
-        outliers=[cell.trials[index] for index in outliers(cell.values)],
+        outliers=[trial for index in outliers(cell.values) for trial in cell.members[index]],
         trials=list(cell.trials),
+        counted=cell.counted,
+        machines=None if cell.machines is None else len(cell.machines),
+        scope=scope_of_cells([cell]),
     )
 
 

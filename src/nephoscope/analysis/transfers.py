@@ -12,7 +12,8 @@ from datetime import date
 from statistics import median
 from typing import Literal
 
-from nephoscope.model.rows import NetworkRow, TransferRow
+from nephoscope.model.price_rows import TransferRow
+from nephoscope.model.rows import NetworkRow
 from nephoscope.model.subjects import Subject
 from nephoscope.prices.book import Pick, PriceBook
 from nephoscope.prices.cost import METHODS, Method

@@ -25,6 +25,10 @@ class Remaining:
         self._done_expected_s += expected_s
         self._done_s += took_s
 
+    def more(self, expected_s: float) -> None:
+        """One trial was added."""
+        self._left_s += expected_s
+
     @property
     def seconds(self) -> float:
         """Of the rest of the study."""
@@ -88,6 +92,13 @@ class LiveProgress:
         self._console.print(f"{_title(trial)}: {when}", markup=False, highlight=False, style="yellow")
         for reason in filter(None, reasons):
             self._console.print(f"    {reason}", style="dim", markup=False, highlight=False)
+
+    def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
+        """See `Listener.trial_repeated`."""
+        self._planned += 1
+        self._remaining.more(trial.expected_duration_s)
+        self._update(total=self._planned)
+        self._console.print(f"{_title(trial)}: repeated; {why}", markup=False, highlight=False, style="yellow")
 
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
         """See `Listener.trial_ended`."""

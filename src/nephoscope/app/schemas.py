@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from nephoscope.benchmarks.load import contract as load_contract
 from nephoscope.importers.cloud_report_2019.logs import ImportRecord
-from nephoscope.model import records
+from nephoscope.model import control, records
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
 from nephoscope.study.model import Study
@@ -28,9 +28,9 @@ _MODELS: dict[str, Any] = {
     "started-1": records.StartedRecord,
     "facts-1": records.FactsRecord,
     "status-1": records.Status,
-    "lease-1": records.Lease,
-    "resume-1": records.Resumption,
-    "state-1": records.StateRecord,
+    "lease-1": control.Lease,
+    "resume-1": control.Resumption,
+    "state-1": control.StateRecord,
     "look-1": Look,
     "measurement-1": records.Measurement,
     "verdict-1": list[records.Verdict],

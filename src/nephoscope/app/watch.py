@@ -20,12 +20,12 @@ _COLOURS = {State.DONE: "green", State.INVALID: "yellow", State.GAVE_UP: "red", 
 
 
 def watch(folder: ResultsFolder, clock: SystemClock) -> None:
-    """Shows how far a study is until every trial has ended, nobody works on the folder, or Ctrl-C."""
+    """Shows how far a study is until nobody works on the folder, or Ctrl-C."""
     with Live(console=output(), auto_refresh=False) as live:
         while True:
             progress = tracking.progress(folder, clock.unix_ms())
             live.update(_view(folder, progress), refresh=True)
-            if progress.ended == len(progress.states) or not folder.in_use():
+            if not folder.in_use():
                 return
             time.sleep(LOOK_S)
 

@@ -6,7 +6,8 @@ judged on those CPUs together and on the whole machine.
 
 from collections.abc import Collection, Mapping, Sequence
 
-from nephoscope.checks.thresholds import BUSY_BEFORE, BUSY_OUTSIDE, SAMPLER_COST
+from nephoscope.checks.foreign import foreign_use
+from nephoscope.checks.thresholds import BUSY_BEFORE, BUSY_OUTSIDE, FOREIGN_BURST, FOREIGN_SHARE, SAMPLER_COST
 from nephoscope.checks.verdicts import below_limit, invalid, mean_over_time, over_machines, percent, unknown, valid
 from nephoscope.model.records import Evidence, Facts, TelemetrySample, Verdict
 
@@ -22,12 +23,18 @@ def _leaves_cpus_out(mask: Collection[str], facts: Facts) -> bool:
 
 
 class ForeignLoad:
-    """Work of others: before the trial on any CPU, during it on the CPUs outside its mask."""
+    """Work of others: before the trial on any CPU; during it on the CPUs of its mask, and on those outside.
+
+    During the trial it is what the machine did, less what the trial and the kernel did: see `machines/foreign.py`.
+    Results of earlier versions have no such telemetry: they are judged by the other two limits, as they were.
+    """
 
     name = "foreign-load"
     text = (
         f"Rejects a trial if over {BUSY_BEFORE.percent} of the CPU time of its affinity mask, or of the whole "
-        f"machine, was in use just before it, or over {BUSY_OUTSIDE.percent} of the CPUs outside the mask during it."
+        f"machine, was in use just before it; if during it others used over {FOREIGN_SHARE.percent} of the mask's CPU "
+        f"time on average, or over {FOREIGN_BURST.percent} in a burst; or if over {BUSY_OUTSIDE.percent} of the CPUs "
+        "outside the mask were in use."
     )
 
     def __call__(self, evidence: Evidence) -> Verdict:
@@ -40,6 +47,10 @@ class ForeignLoad:
                 of_mask = _mean_of(facts.busy_share_by_cpu, mask)
                 verdicts.append(self._before(f"{machine}: CPUs of the affinity mask were", of_mask))
                 verdicts.append(self._beside(machine, facts, set(mask), evidence))
+            samples = evidence.telemetry.get(machine, [])
+            during = foreign_use(samples, mask, whole_machine=evidence.emulated)
+            if during is not None:
+                verdicts.append((invalid if during.loud else valid)(self.name, f"{machine}: {during.said}"))
         return over_machines(self.name, verdicts, "no facts were taken")
 
     def _before(self, who: str, share: float | None) -> Verdict:

@@ -36,6 +36,8 @@ LOG_CHECKS = {
     "the labelled type has vCPUs.",
     "cpu-contention": f"Rejects a log whose effective CPUs are over {EFFECTIVE_CPUS_MISSING.percent} below the next "
     "whole number: no machine has a fraction of a CPU, so others used it, or it was throttled.",
+    "concurrent-run": "Cannot decide about a run whose I/O logs also hold output of another run on the same machine, "
+    "or were copied while a test was still running: which of its numbers the other run disturbed is not known.",
     "same-machine": "Gives a run without a readable CPU log the verdict of the runs of its label and day on the same "
     "machines: they name the same server, or hold the same log of the files' preparation.",
     "cpu-cache": "Rejects a last-level cache that no CPU of the labelled type has, if the provider documents the CPU. "
@@ -44,6 +46,8 @@ LOG_CHECKS = {
     "cpu-lines": "Rejects a number of vCPUs, printed by lscpu or /proc/cpuinfo, other than the labelled type's, or "
     "half of it where there is one per core (hyperthreads off). Sockets decide nothing: hypervisors show one per "
     "vCPU, or one for all.",
+    "repeated-log": "Rejects what a copied log of the files' preparation shows, and nothing else of the run: a run "
+    "that finds the files of an earlier one keeps its log, and one measurement must not count several times.",
     "cache-served": "Rejects file reads, and nothing else in the log, if the page cache could hold all files.",
 }
 """Name -> what the check rejects, in the order in which they run."""
@@ -122,13 +126,23 @@ def judge_by_siblings(siblings: Sequence[Sibling]) -> Verdict | None:
     return Verdict(check=name, verdict=kinds[0], reason=said)
 
 
-def judge_log(shown: LogFacts | None, label: str, known: MachineType | None) -> list[Verdict]:
+def judge_overlap(signs: Sequence[str]) -> Verdict | None:
+    """What the signs of another run in a run's I/O logs mean for all of its numbers; None if there are no signs.
+
+    Every part of the run may have been disturbed. A CPU log without contention proves only that the other run was at
+    its file tests just then, which need little CPU time.
+    """
+    return unknown("concurrent-run", "another run used the machine: " + "; ".join(signs)) if signs else None
+
+
+def judge_log(shown: LogFacts | None, label: str, known: MachineType | None, *, shared: bool = False) -> list[Verdict]:
     """Checks what a log shows against the type on its label.
 
     Args:
         shown: None if there is no readable CPU log.
         label: the claimed machine type, for reasons.
         known: None if nothing is known about that type.
+        shared: another run used the machine, so missing CPUs do not show a smaller machine.
 
     Returns:
         At least one verdict; facts that the log does not show have none.
@@ -140,8 +154,13 @@ def judge_log(shown: LogFacts | None, label: str, known: MachineType | None) -> 
     verdicts = [_contention(shown)]
     if known is None:
         return [unknown("machine-type", f"nothing is known about the type {label!r}"), *verdicts]
-    maybe = (_effective(shown, known), _cache(shown, known), _model(shown, known), _lines(shown, known))
+    maybe = (_effective(shown, known, shared=shared), _cache(shown, known), _model(shown, known), _lines(shown, known))
     return [*verdicts, *(verdict for verdict in maybe if verdict)]
+
+
+def judge_copy(original: str) -> Verdict:
+    """The verdict on the numbers of a log that another run has as well; `original` is that run."""
+    return invalid("repeated-log", f"the same log as run {original}: it was measured once")
 
 
 def judge_reads(files_bytes: int, open_flags: str, known: MachineType | None) -> Verdict:
@@ -166,7 +185,7 @@ def _contention(shown: LogFacts) -> Verdict:
     return valid(name, f"{effective:.2f} effective CPUs, within {percent(abs(missing))} of {whole}")
 
 
-def _effective(shown: LogFacts, known: MachineType) -> Verdict:
+def _effective(shown: LogFacts, known: MachineType, *, shared: bool) -> Verdict:
     name, effective = "effective-cpus", shown.effective_cpus
     vcpus = known.vcpus_for(shown)
     if vcpus is None:
@@ -179,7 +198,9 @@ def _effective(shown: LogFacts, known: MachineType) -> Verdict:
     if shown.workers < vcpus and effective >= shown.workers * (1 - shown.limit):
         return unknown(name, f"{shown.workers} stressors cannot keep {vcpus} vCPUs busy")
     whole = round(effective)
-    if whole and abs(effective / whole - 1) <= shown.limit:
+    if shared:
+        said += ": another run used the rest"
+    elif whole and abs(effective / whole - 1) <= shown.limit:
         said += f": a machine with {whole}, or one limited to {whole}"
     return invalid(name, said)
 

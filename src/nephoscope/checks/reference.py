@@ -4,6 +4,7 @@ import sys
 
 from nephoscope.checks.logs import LOG_CHECKS
 from nephoscope.checks.registry import CHECKS
+from nephoscope.checks.repeatable import POLICIES
 from nephoscope.checks.thresholds import THRESHOLDS
 
 _HEAD = """# Checks
@@ -21,10 +22,19 @@ _LOGS = """## Of imported logs
 [Imported logs](../how-to/import-2019-logs.md) have no facts and no telemetry. They are judged by their contents.
 """
 
+_REPEATS = """## Which rejected trials are repeated
+
+`run` repeats a trial only for a reason that has nothing to do with what the trial measured: see
+[resume and repeat](../how-to/resume-and-repeat.md). If several checks rejected it, one that is never repeated, or that
+waits for a change, decides against a repeat; then one that is repeated decides for it. Evidence that is missing
+(`unknown`) is no reason for a repeat and none against one.
+"""
+
 
 def reference() -> str:
     """The page, as Markdown."""
     checks = "".join(f"| `{check.name}` | {check.text} |\n" for check in CHECKS)
+    repeats = "".join(f"| `{name}` | {row.cause} | {row.why} |\n" for name, row in POLICIES.items())
     of_logs = "".join(f"| `{name}` | {text} |\n" for name, text in LOG_CHECKS.items())
     limits = "".join(
         f"| {name} | {limit.text} | {limit.why[0].upper()}{limit.why[1:]}. |\n" for name, limit in THRESHOLDS.items()
@@ -32,6 +42,7 @@ def reference() -> str:
     return (
         f"{_HEAD}\n| check | what it rejects |\n|---|---|\n{checks}\n"
         f"{_LOGS}\n| check | what it rejects |\n|---|---|\n{of_logs}\n"
+        f"{_REPEATS}\n| rejected by | repeated? | because |\n|---|---|---|\n{repeats}\n"
         f"## Limits\n\n| limit | value | why |\n|---|---|---|\n{limits}"
     )
 

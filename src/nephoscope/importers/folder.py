@@ -136,6 +136,7 @@ def _store(folder: ResultsFolder, intent: TrialIntent, trial: ImportedTrial, ver
             measured_cpus={machine: [f"cpu{number}" for number in range(trial.cpus)]} if trial.cpus else {},
             tool_versions=trial.tool_versions,
             conditions=[IMPORTED],
+            same_machine=trial.same_machine,
         )
     )
     if trial.facts is not None:

@@ -38,6 +38,9 @@ class ImportedTrial(Frozen):
     started_unix_ms: int | None = None
     duration_s: float | None = None
     tool_versions: dict[str, str] = {}
+    same_machine: str | None = Field(
+        default=None, description="shared by trials on the same machine, as far as the source shows it; None: not known"
+    )
     raw: dict[str, bytes] = Field(default={}, description="the source's own files, verbatim, by name")
 
 

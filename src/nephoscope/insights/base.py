@@ -4,30 +4,34 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import median
 from typing import Protocol
 
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.looks import Look
+from nephoscope.model.price_rows import (
+    CostLineRow,
+    CostRow,
+    PriceComparison,
+    PricePerformance,
+    TransferRow,
+)
 from nephoscope.model.questions import BestRow, ContrastRow, View
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import (
     Comparison,
     ConfigurationRow,
-    CostLineRow,
-    CostRow,
     FamilyComparison,
     GateRow,
     GrowthRow,
     Insight,
     MachineRow,
     MeasurementRow,
-    PriceComparison,
-    PricePerformance,
     RankRow,
     Statistic,
-    TransferRow,
     TrialRow,
 )
+from nephoscope.model.usable import UsableCell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,7 @@ class Findings:
     """The study's equivalence margin."""
     seed: int
     configurations: Sequence[ConfigurationRow] = ()
+    usable: Sequence[UsableCell] = ()
     family_comparisons: Sequence[FamilyComparison] = ()
     gate: Sequence[GateRow] = ()
     growth: Sequence[GrowthRow] = ()
@@ -102,9 +107,15 @@ class Findings:
         return [row for row in self.ranks if (row.benchmark, row.metric, row.view) == (benchmark, metric, "plain")]
 
     def values_of(self, row: Statistic) -> list[float]:
-        """The values behind a plain statistic, in the order of its trials."""
+        """The values behind a plain statistic: of its trials in their order, or of its machines."""
         found = self._values[row.benchmark, row.metric]
-        return [found[trial] for trial in row.trials]
+        if row.counted == "trials":
+            return [found[trial] for trial in row.trials]
+        machine = {trial.trial: trial.machine for trial in self.trials}
+        nested: dict[str | None, list[float]] = defaultdict(list)
+        for trial in row.trials:
+            nested[machine[trial]].append(found[trial])
+        return [median(many) for many in nested.values()]
 
     def costs_of(self, configuration: str) -> list[CostRow]:
         """What a month of it costs, in the order of price bases."""

@@ -5,31 +5,40 @@ from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.model.rows import Insight
 
 NAME = "claims"
+MAX_NAMED = 8
+"""With more configurations than this, a metric's are counted instead of named."""
 
 
 def claims(findings: Findings) -> list[Insight]:
-    """A note about metrics that are not compared."""
-    metrics: dict[str, list[str]] = {}
+    """One sentence for all metrics; a warning if it is about a headline metric, which then has no answer."""
+    names: dict[str, list[str]] = {}
+    trials: list[str] = []
+    headlines = {(benchmark, metric.name) for benchmark, metric in findings.headlines()}
+    leading = False
     for row in findings.statistics:
         several = len(findings.statistics_of(row.benchmark, row.metric)) > 1
         if several and not row.per_cpu and row.minimum <= 0:
-            name = f"{findings.title(row.benchmark, row.metric)} in {row.benchmark}"
-            metrics.setdefault(name, []).extend(row.trials)
-    if not metrics:
+            title = f"{findings.title(row.benchmark, row.metric)} in {row.benchmark}"
+            names.setdefault(title, []).append(row.configuration)
+            trials += row.trials
+            leading |= (row.benchmark, row.metric) in headlines
+    if not names:
         return []
     return [
         say(
             NAME,
-            "note",
+            "warning" if leading else "note",
             "{count:count} "
-            + plural(
-                len(metrics),
-                "metric has zero or negative values and is",
-                "metrics have zero or negative values and are",
-            )
-            + " not compared by ratio: {metrics}.",
-            numbers={"count": len(metrics)},
-            trials=[trial for trials in metrics.values() for trial in trials],
-            metrics=enumeration(sorted(metrics)),
+            + plural(len(names), "metric has", "metrics have")
+            + " zero or negative values, of which a ratio means nothing, and "
+            + plural(len(names), "is", "are")
+            + " not compared there: {metrics}.",
+            numbers={"count": len(names)},
+            trials=trials,
+            metrics="; ".join(f"{title} on {_listed(many)}" for title, many in sorted(names.items())),
         )
     ]
+
+
+def _listed(names: list[str]) -> str:
+    return enumeration(sorted(names)) if len(names) <= MAX_NAMED else f"{len(names)} configurations"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from statistics import fmean
 
 from nephoscope.insights.base import Findings
-from nephoscope.model.rows import CostRow
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.units import SECONDS_PER_HOUR
 
 _BASES = ("stated", "on-demand")

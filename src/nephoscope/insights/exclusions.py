@@ -3,6 +3,7 @@
 from collections import defaultdict
 
 from nephoscope.insights.base import Findings
+from nephoscope.insights.gaps import LEFT_OUT
 from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import Insight, TrialRow
@@ -11,18 +12,19 @@ NAME = "exclusions"
 
 
 def exclusions(findings: Findings) -> list[Insight]:
-    """One sentence about all trials of the study; each excluded trial is counted under one reason."""
+    """One sentence about all trials that ran; each excluded trial is counted under one reason."""
     excluded: dict[str, list[str]] = defaultdict(list)
-    needed = [row for row in findings.trials if row.state != "not needed"]
-    for row in needed:
+    ran = [row for row in findings.trials if row.state not in LEFT_OUT]
+    for row in ran:
         if not row.counts:
             excluded[_reason(row)].append(row.trial)
-    total = len(needed)
+    total = len(ran)
     if not total:
         return []
     if not excluded:
-        ending = "The only trial is valid." if total == 1 else "All {total:count} trials are valid."
-        trials = [row.trial for row in needed]
+        those = "trials" if total == len(findings.trials) else "trials that ran"
+        ending = "The only trial that ran is valid." if total == 1 else f"All {{total:count}} {those} are valid."
+        trials = [row.trial for row in ran]
         return [say(NAME, "note", ending, numbers={"total": total}, trials=trials)]
     ids = [trial for many in excluded.values() for trial in many]
     numbers: dict[str, float] = {"total": total, "excluded": len(ids)}
@@ -43,7 +45,7 @@ def exclusions(findings: Findings) -> list[Insight]:
 
 def _reason(row: TrialRow) -> str:
     if row.state != "finished":
-        return "not run" if row.state == "planned" else row.state
+        return row.state
     checks = sorted({reason.partition(":")[0].strip() for reason in row.reasons})
     if row.verdict is VerdictKind.INVALID:
         return f"rejected by {enumeration(checks)}" if checks else "rejected"

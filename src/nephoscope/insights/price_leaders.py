@@ -3,8 +3,9 @@
 from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import told
 from nephoscope.insights.words import interval_of_one, say
+from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
-from nephoscope.model.rows import Insight, PricePerformance
+from nephoscope.model.rows import Insight
 
 NAME = "price_leaders"
 

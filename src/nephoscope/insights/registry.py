@@ -11,6 +11,7 @@ from nephoscope.insights import (
     contrasts,
     exclusions,
     families,
+    gaps,
     gate,
     growth,
     leaders,
@@ -25,13 +26,16 @@ from nephoscope.insights import (
     price_age,
     price_leaders,
     replicates,
+    shared_machines,
     steadiness,
     steal,
     storage,
     transfer,
+    usable,
     versions,
 )
 from nephoscope.insights.base import Findings, Rule
+from nephoscope.insights.scope import scoped
 from nephoscope.model.rows import Insight
 
 RULES: Mapping[str, Rule] = {
@@ -50,11 +54,14 @@ RULES: Mapping[str, Rule] = {
     steal.NAME: steal.steal,
     exclusions.NAME: exclusions.exclusions,
     looks.NAME: looks.looks,
+    gaps.NAME: gaps.gaps,
+    usable.NAME: usable.usable,
     replicates.NAME: replicates.replicates,
     precision.NAME: precision.precision,
     price_age.NAME: price_age.price_age,
     claims.NAME: claims.claims,
     machines.NAME: machines.machines,
+    shared_machines.NAME: shared_machines.shared_machines,
     versions.NAME: versions.versions,
     order.NAME: order.order,
     noise.NAME: noise.noise,
@@ -68,4 +75,4 @@ RULES: Mapping[str, Rule] = {
 
 def insights_of(findings: Findings) -> list[Insight]:
     """The sentences of all rules, in order; equal findings give equal sentences."""
-    return [insight for rule in RULES.values() for insight in rule(findings)]
+    return scoped([insight for rule in RULES.values() for insight in rule(findings)], findings)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, percent_range, plural, say
-from nephoscope.model.rows import Insight, TransferRow
+from nephoscope.model.price_rows import TransferRow
+from nephoscope.model.rows import Insight
 from nephoscope.prices.rows import Basis
 
 NAME = "transfer"

@@ -36,6 +36,7 @@ _FILES = (
     "/proc/self/status",
     "/proc/sys/kernel/hostname",
     "/proc/sys/kernel/osrelease",
+    "/proc/sys/kernel/random/boot_id",
     "/proc/sys/net/ipv4/tcp_congestion_control",
     "/sys/class/dmi/id/product_name",
     "/sys/class/dmi/id/sys_vendor",
@@ -123,6 +124,7 @@ def facts_of(looks: Looks) -> Facts:
     return Facts(
         at_unix_ms=looks.at_unix_ms,
         hostname=text.word(first.get("/proc/sys/kernel/hostname")),
+        boot_id=text.word(first.get("/proc/sys/kernel/random/boot_id")),
         cpus_allowed=len(allowed) if allowed else None,
         memory_bytes=min((size for size in memory if size is not None), default=None),
         memory_available_bytes=text.kib_field(meminfo, "MemAvailable"),

@@ -78,6 +78,10 @@ class LocalRemote:
             process = await self._spawn(argv, environment, pinned=pinned, stdout=out, stderr=err)
         return _LocalBackground(process)
 
+    async def own_processes(self) -> str:
+        """See `KnowsItsProcesses`: every command is a child of this process, and so is the sampler."""
+        return "parent"
+
     async def upload(self, local: Path, remote: str) -> None:
         """See `Remote.upload`."""
         try:

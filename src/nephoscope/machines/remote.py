@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from nephoscope.model.errors import tool_failed
 
@@ -107,6 +107,15 @@ class Remote(Protocol):
         ...
 
 
+@runtime_checkable
+class KnowsItsProcesses(Protocol):
+    """A machine on which the processes of a trial can be told from those of others."""
+
+    async def own_processes(self) -> str:
+        """Which ones are the trial's, as `nephoscope-load telemetry --trial` takes it."""
+        ...
+
+
 @dataclass(frozen=True)
 class MachineHandle:
     """An existing machine of a cluster: its name, its port and the folders for measured data."""
@@ -119,3 +128,5 @@ class MachineHandle:
     """A folder of the machine, on the disk to measure."""
     more_data_dirs: tuple[str, ...] = ()
     """With several separate disks: one folder on each of the others."""
+    group: str = ""
+    """If it is a part of a machine: the folder of the control group of all parts."""

@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from pydantic import ConfigDict, Field, ValidationError
 
+from nephoscope.machines.foreign import Foreign, Moment, Used, foreign_of
 from nephoscope.model.errors import OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import TelemetrySample
@@ -60,6 +61,8 @@ class _Line(_Counters):
     network: list[_Interface]
     cpu_quota: _Quota | None = None
     own_cpu_us: int | None = Field(default=None, ge=0)
+    jiffies_per_s: int = Field(default=100, gt=0)
+    trial: Used | None = None
 
 
 def parse_telemetry(text: str) -> list[TelemetrySample]:
@@ -90,13 +93,40 @@ def parse_telemetry(text: str) -> list[TelemetrySample]:
         if later.elapsed_s < earlier.elapsed_s:
             raise OutputUnreadable(f"telemetry: time went from {earlier.elapsed_s} s to {later.elapsed_s} s")
     samples: list[TelemetrySample] = []
-    before = read[0] if read else None
+    kept = read[:1]
     for after in read[1:]:
-        sample = _between(before, after) if before else None
+        sample = _between(kept[-1], after)
         if sample is not None:
             samples.append(sample)
-            before = after
-    return samples
+            kept.append(after)
+    foreign = foreign_of([_moment(line) for line in kept])
+    return [_with_foreign(sample, others) for sample, others in zip(samples, foreign, strict=True)]
+
+
+def _moment(line: _Line) -> Moment:
+    """`user` contains the time of guests already (proc(5)), so it is counted once."""
+    machine = next((cpu for cpu in line.cpu if cpu.cpu == "cpu"), None)
+    if machine is None:
+        return Moment(line.elapsed_s, 0.0, 0.0, 0.0, None)
+    second = line.jiffies_per_s
+    return Moment(
+        at_s=line.elapsed_s,
+        user_s=(machine.user + machine.nice) / second,
+        system_s=machine.system / second,
+        interrupts_s=(machine.irq + machine.softirq) / second,
+        used=line.trial,
+    )
+
+
+def _with_foreign(sample: TelemetrySample, others: Foreign) -> TelemetrySample:
+    return sample.model_copy(
+        update={
+            "foreign_cpus": others.cpus,
+            "kernel_cpus": others.kernel_cpus,
+            "foreign_named_s": others.named_s,
+            "foreign_processes": list(others.processes),
+        }
+    )
 
 
 def _between(before: _Line, after: _Line) -> TelemetrySample | None:
@@ -122,6 +152,7 @@ def _between(before: _Line, after: _Line) -> TelemetrySample | None:
         cpu_steal_share=machine["steal"],
         cpus_busy_share={name: share["busy"] for name, share in shares.items() if share is not None},
         cpus_steal_share={name: share["steal"] for name, share in shares.items() if share is not None},
+        cpus_interrupt_share={name: share["interrupts"] for name, share in shares.items() if share is not None},
         cpu_quota_used_up_share=_quota_used_up_share(before.cpu_quota, after.cpu_quota),
         disk_read_bytes_per_s=None if read is None else read / duration_s,
         disk_write_bytes_per_s=None if written is None else written / duration_s,
@@ -155,6 +186,7 @@ def _shares(before: _Cpu, after: _Cpu) -> dict[str, float] | None:
         "busy": busy / total,
         "user": (ticks["user"] + ticks["nice"]) / total,
         "system": (ticks["system"] + ticks["irq"] + ticks["softirq"]) / total,
+        "interrupts": (ticks["irq"] + ticks["softirq"]) / total,
         "iowait": ticks["iowait"] / total,
         "steal": ticks["steal"] / total,
     }

@@ -10,6 +10,13 @@ from pydantic import Field
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
+from nephoscope.model.price_rows import (
+    CostLineRow,
+    CostRow,
+    PriceComparison,
+    PricePerformance,
+    TransferRow,
+)
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import Disturbance, Plan, SourceRecord
 from nephoscope.model.rows import (
@@ -20,8 +27,6 @@ from nephoscope.model.rows import (
     CommandRow,
     Comparison,
     ConfigurationRow,
-    CostLineRow,
-    CostRow,
     ErrorRow,
     FamilyComparison,
     GateRow,
@@ -31,11 +36,8 @@ from nephoscope.model.rows import (
     MeasurementRow,
     NetworkRow,
     PassRow,
-    PriceComparison,
-    PricePerformance,
     RankRow,
     Statistic,
-    TransferRow,
     TrialRow,
     WanFloor,
 )

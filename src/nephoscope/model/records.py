@@ -87,6 +87,9 @@ class Facts(Frozen):
 
     at_unix_ms: int | None = Field(description="None: imported, and not stored there")
     hostname: str | None = None
+    boot_id: str | None = Field(
+        default=None, description="drawn by the kernel at each boot: equal under all names of a running machine"
+    )
     cpu_model: str | None = None
     cpu_vendor: str | None = None
     cpu_family: int | None = Field(
@@ -134,6 +137,14 @@ class Facts(Frozen):
     disk: Disk = Disk()
 
 
+class ForeignProcess(Frozen):
+    """A process that is not the trial's, and the CPU time that it used with its ended children."""
+
+    pid: int
+    name: str = Field(description="of the program, or of an interpreter and its script: 'python3 burn.py'")
+    cpu_s: float = Field(description="since the sampler last read the processes of others")
+
+
 class TelemetrySample(Frozen):
     """One interval of a machine's counters, as rates. Shares are of all CPUs of the machine together."""
 
@@ -149,6 +160,22 @@ class TelemetrySample(Frozen):
     cpu_quota_used_up_share: float | None = Field(
         default=None, description="share of the quota's periods; None: there is no quota"
     )
+    cpus_interrupt_share: dict[str, float] = Field(
+        default={}, description="share of each CPU that was spent in interrupts, by its name; empty: not recorded"
+    )
+    foreign_cpus: float | None = Field(
+        default=None,
+        description="CPUs that others kept busy, neither the trial nor the kernel's threads and interrupts; a little "
+        "below 0 if nobody did, because the kernel counts machine and processes by two clocks; None: not known",
+    )
+    kernel_cpus: float | None = Field(
+        default=None, description="CPUs that interrupts and, as far as they were read, kernel threads kept busy"
+    )
+    foreign_named_s: float | None = Field(
+        default=None,
+        description="CPU time of the processes of others, since they were last read; None: not read in this interval",
+    )
+    foreign_processes: list[ForeignProcess] = Field(default=[], description="those that used most, the first the most")
     disk_read_bytes_per_s: float | None
     disk_write_bytes_per_s: float | None
     disk_busy_share: float | None = Field(
@@ -454,6 +481,11 @@ class StartedRecord(Frozen):
     disturbance: Disturbance | None = Field(
         default=None, description="in force for this attempt; None: an earlier nephoscope ran it, which rejected"
     )
+    same_machine: str | None = Field(
+        default=None,
+        description="imported: a text that trials on the same machine share, as far as the source shows it; None: it "
+        "does not, or the trial was measured here",
+    )
 
     @property
     def client_cpus(self) -> int | None:
@@ -536,49 +568,3 @@ class SourceRecord(Frozen):
     benchmarks: list[ImportedBenchmark]
     checks: dict[str, str] = Field(default={}, description="check of the importer -> its sentence for the report")
     left_out: list[str] = Field(default=[], description="'file: reason' for every file that was found but not read")
-
-
-_MS_PER_HOUR = 3_600_000
-
-
-class Lease(Frozen):
-    """lease.json: the machines an attempt holds, with their price, written before any machine is requested."""
-
-    schema_: Literal["nephoscope/lease/1"] = Field(default="nephoscope/lease/1", alias="schema")
-    cluster: str = Field(description="key of its cluster, by which the provider finds every machine and volume")
-    placement: Literal["fresh", "per-configuration"]
-    provider: str
-    region: str | None = None
-    zone: str | None = Field(default=None, description="None: the configuration names none")
-    usd_per_hour: float | None = Field(description="of the whole cluster; None: unknown")
-    quoted_usd: float | None = Field(description="for the expected duration; None: unknown")
-    reserved_usd: float | None = Field(
-        default=None,
-        description="the budget reserves this much for the cluster, and ends the cluster before it is "
-        "spent; None: no budget",
-    )
-    begun_unix_ms: int
-
-    def cost_usd(self, ended_unix_ms: int) -> float | None:
-        """What it cost until then; None: its price is not known."""
-        hours = max(0, ended_unix_ms - self.begun_unix_ms) / _MS_PER_HOUR
-        return None if self.usd_per_hour is None else self.usd_per_hour * hours
-
-
-class StateRecord(Frozen):
-    """One line of a trial's states.jsonl: a state it entered."""
-
-    state: str = Field(description="see docs/concepts/architecture.md, 'States of a trial'")
-    at_unix_ms: int
-    attempt: int = Field(ge=0, description="0: no attempt was started")
-    reason: str = ""
-
-
-class Resumption(Frozen):
-    """resume.json: what a controller needs to continue a measurement whose controller died."""
-
-    schema_: Literal["nephoscope/resume/1"] = Field(default="nephoscope/resume/1", alias="schema")
-    dsn: str | None = Field(
-        description="connection string of the trial's own data, without a password; None: there is no database"
-    )
-    measured: bool = Field(default=False, description="all raw output is stored; the database may already be stopped")

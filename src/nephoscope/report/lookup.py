@@ -8,13 +8,15 @@ from functools import cached_property
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
+from nephoscope.model.price_rows import (
+    CostRow,
+    PricePerformance,
+)
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import (
     BenchmarkRow,
     Comparison,
-    CostRow,
     MeasurementRow,
-    PricePerformance,
     RankRow,
     Statistic,
     TrialRow,

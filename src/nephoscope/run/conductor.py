@@ -6,14 +6,23 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from nephoscope.checks.repeatable import Repair
+from nephoscope.model.control import (
+    Lease,
+    StateRecord,
+)
 from nephoscope.model.errors import BudgetReached, NephoscopeError, QuotaReached
-from nephoscope.model.records import Lease, PlannedTrial, StateRecord, VerdictKind
+from nephoscope.model.records import (
+    PlannedTrial,
+    VerdictKind,
+)
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.before import GIVE_BACK_S
 from nephoscope.providers.base import ClusterRequest, Detached, Provider
 from nephoscope.run.cleaning import give_back
 from nephoscope.run.ledger import Grant, Ledger, Quota, Refusal, Wanted, quota_of
 from nephoscope.run.queue import Step
+from nephoscope.run.repeats import due, quiet_within_s
 from nephoscope.run.spending import cost_until, cost_usd, reserve_usd
 from nephoscope.run.states import ENDS, Decision, Failure, Patience, State, after_failure, may_follow
 from nephoscope.run.trial import AttemptTask, Ended, run_attempt
@@ -56,12 +65,14 @@ class Conductor:
         self._ledger = ledger
         self._rules = rules
         self._rows = {planned.intent.id: (planned, trial) for planned, trial in folder.planned()}
-        left = {trial_id for trial_id, (_, trial) in self._rows.items() if not trial.finished()}
+        left = {trial_id for trial_id, (_, trial) in self._rows.items() if due(trial)}
         self._left = left - folder.not_needed().keys()
         self._kept: dict[str, _Kept] = {}
         self._going_on: dict[str, tuple[Attempt, Lease]] = {}
         self.refused: dict[str, str] = {}
         """Trials that could not start, or not finish, within the budget, and why."""
+        self.unrepeated: dict[str, str] = {}
+        """Rejected trials whose repeat could not start, or not finish, within the budget, and why."""
 
     async def hold_again(self, going_on: Mapping[str, tuple[Attempt, Lease]]) -> None:
         """Before anything starts: running trials of a dead controller keep what was reserved for them."""
@@ -77,7 +88,7 @@ class Conductor:
             StorageFailed: the results could not be stored.
         """
         planned, trial = self._rows[trial_id]
-        if trial.finished():
+        if not due(trial):
             return Step(ended=True)
         configuration = Configuration.model_validate(planned.intent.configuration)
         async with self._alone(configuration):
@@ -107,6 +118,20 @@ class Conductor:
             async with kept.lock:
                 if kept.waiting is not None:
                     await self._end_kept(kept, *kept.waiting)
+
+    def plan_repeat(self, trial_id: str, repair: Repair) -> None:
+        """Records that a rejected trial is to be measured once more; from here on `advance` does so.
+
+        Raises:
+            StorageFailed: it cannot be stored.
+        """
+        planned, trial = self._rows[trial_id]
+        log = _StateLog(trial, self._world.clock.unix_ms)
+        if log.last is State.DESTROYING:  # its controller died after the commit mark
+            log.enter(State.INVALID)
+        log.enter(State.PLANNED, f"repeat: rejected by {', '.join(repair.checks)}")
+        self._left.add(trial_id)
+        self._world.listener.trial_repeated(planned, f"{', '.join(repair.checks)}: {repair.why}")
 
     def _alone(self, configuration: Configuration) -> AbstractAsyncContextManager[object]:
         """Trials that share a cluster do not run at the same time."""
@@ -139,10 +164,12 @@ class Conductor:
         return answer
 
     def _out_of_budget(self, trial_id: str, log: "_StateLog", reason: str) -> Step:
-        self.refused[trial_id] = reason
+        """A trial whose repeat is over budget stays what it was: rejected."""
+        repeat = self._rows[trial_id][1].finished()
+        (self.unrepeated if repeat else self.refused)[trial_id] = reason
         if log.last is not State.DESTROYING:
             log.enter(State.PLANNED)
-        log.enter(State.OUT_OF_BUDGET, reason)
+        log.enter(State.INVALID if repeat else State.OUT_OF_BUDGET, reason)
         return Step(ended=True)
 
     def _begin(
@@ -174,6 +201,8 @@ class Conductor:
             self._world.listener.trial_ended(planned, ended.status, ended.verdict, ended.reasons)
             return self._out_of_budget(planned.intent.id, log, ended.reasons[0])
         decision = self._decide(ended, before, lease.zone, zones)
+        if decision.state is State.GAVE_UP and trial.finished():  # only its repeat failed
+            decision = replace(decision, state=State.INVALID)
         log.enter(decision.state, decision.reason)
         if decision.state in ENDS:
             self._world.listener.trial_ended(planned, ended.status, ended.verdict, ended.reasons)
@@ -242,6 +271,7 @@ class Conductor:
             collected=log.last in _COLLECTED,
             enter=log.enter,
             ends_unix_ms=ends,
+            quiet_within_s=quiet_within_s(planned, self._rows[planned.intent.id][1], self._rules.placement),
         )
 
     async def _settle(

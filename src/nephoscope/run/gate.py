@@ -24,6 +24,9 @@ DISK_NOT_OBSERVED = "the database's disk was not observed"
 SETTLE_TRIES = 10
 """Times to observe a busy machine before the trial starts anyway; the checks then judge what was observed."""
 
+LOOK_AGAIN_S = 1.0
+"""Wait between looks after these tries, where a repeat waits for a quiet machine."""
+
 VERSION_TIMEOUT_S = 20.0
 UNKNOWN_VERSION = "unknown"
 """Of a tool whose version command fails, prints nothing, or does not end."""
@@ -42,8 +45,13 @@ async def gate(
     attempt: Attempt,
     world: World,
     disturbance: Disturbance | None,
+    *,
+    quiet_within_s: float = 0.0,
 ) -> None:
     """Observes the machines and decides whether the benchmark can start on them; `conditions` are its database's.
+
+    A machine that is busy is observed up to ten times, and for at least `quiet_within_s`, before the trial starts
+    anyway.
 
     Raises:
         ToolMissing: a machine lacks a tool that it needs.
@@ -52,7 +60,7 @@ async def gate(
     """
     started = await _started(configuration, cluster, needs, conditions, world)
     attempt.write_started(started.model_copy(update={"disturbance": disturbance}))
-    before = await _on_all(configuration, cluster, lambda machine: _settle(machine, world))
+    before = await _on_all(configuration, cluster, lambda machine: _settle(machine, world, quiet_within_s))
     for record in before:
         attempt.write_facts(record)
     by_name = {record.machine: record for record in before}
@@ -75,15 +83,19 @@ async def _on_all(
     return list(await asyncio.gather(*(look(machine) for machine in cluster.machines)))
 
 
-async def _settle(machine: MachineHandle, world: World) -> FactsRecord:
+async def _settle(machine: MachineHandle, world: World, within_s: float) -> FactsRecord:
     """Facts of a machine once it is quiet, or after some tries: the previous trial may still be writing."""
-    for tries_left in reversed(range(SETTLE_TRIES)):
+    until_s, tries = world.clock.monotonic_s() + within_s, 0
+    while True:
         facts, verbatim = await world.observe(machine)
-        busy = _busy_share(facts, machine)
-        if tries_left == 0 or busy <= BUSY_BEFORE.value:
-            break
-        world.listener.value(f"waiting for {machine.name} to be quiet ({busy:.0%} busy)")
-    return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
+        busy, tries = _busy_share(facts, machine), tries + 1
+        left_s = until_s - world.clock.monotonic_s()
+        if busy <= BUSY_BEFORE.value or (tries >= SETTLE_TRIES and left_s <= 0):
+            return FactsRecord(machine=machine.name, before=facts, verbatim=verbatim)
+        at_most = f", for up to {left_s:.0f} s more" if left_s >= 1 else ""
+        world.listener.value(f"waiting for {machine.name} to be quiet ({busy:.0%} busy{at_most})")
+        if tries >= SETTLE_TRIES:
+            await world.clock.sleep(min(LOOK_AGAIN_S, left_s))
 
 
 def _busy_share(facts: Facts, machine: MachineHandle) -> float:

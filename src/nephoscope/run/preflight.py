@@ -6,6 +6,7 @@ from nephoscope.model.records import PlannedTrial
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import ClusterRequest
 from nephoscope.providers.cloud.order import order_of
+from nephoscope.run.repeats import due
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.study import study_key
 from nephoscope.run.world import World
@@ -31,7 +32,7 @@ async def preflight(folder: ResultsFolder, study: Study, world: World) -> None:
             )
         if configuration.provider in CLOUDS:
             order_of(ClusterRequest(study_key(folder), configuration, folder.scratch), owner="", public_key="")
-    left = [planned for planned, trial in folder.planned() if not trial.finished()]
+    left = [planned for planned, trial in folder.planned() if due(trial)]
     for row in left:
         _require_version(row, world)
     needing = {row.intent.configuration_name for row in left if _drives_a_database(row, world)}

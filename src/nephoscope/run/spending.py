@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 from itertools import zip_longest
 
-from nephoscope.model.records import Lease
+from nephoscope.model.control import Lease
 from nephoscope.store.attempt import Attempt
 from nephoscope.store.folder import ResultsFolder, Trial
 from nephoscope.study.cloud import CLOUDS

@@ -1,7 +1,8 @@
 """A trial's states, and what to do after a failure. Pure: no clock, no machine, no database.
 
 Planned, leased, provisioning, preparing, verified, running, collected, destroying; then done, invalid, gave up or out
-of budget. An infrastructure failure leads from destroying back to planned.
+of budget. An infrastructure failure leads from destroying back to planned, and so does the repeat of a rejected trial
+from invalid.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 
+from nephoscope.model.control import StateRecord
 from nephoscope.model.errors import (
     CapacityLacking,
     InfrastructureFailure,
@@ -77,6 +79,33 @@ def may_follow(before: State | None, after: State) -> bool:
 
 _RE_ATTACHED = frozenset({(State.PROVISIONING, State.RUNNING), (State.PROVISIONING, State.COLLECTED)})
 """A measurement that is already running is not prepared again, and one that has ended does not run again."""
+
+
+def repeat_is_open(states: Sequence[StateRecord], finished: Sequence[int]) -> bool:
+    """True if a finished trial is to be measured again: its repeat is planned, or started and has not ended.
+
+    A controller that decides to repeat a rejected trial records PLANNED after INVALID, before anything starts. From
+    then on every controller of the folder continues the repeat, until the trial ends again.
+
+    Args:
+        states: of the trial, in order.
+        finished: numbers of its finished attempts, in order.
+    """
+    if not states or not finished:
+        return False
+    last = states[-1]
+    return last.state not in STOPS and (last.state == State.PLANNED or last.attempt > finished[-1])
+
+
+def repeats_made(states: Sequence[StateRecord], finished: Sequence[int]) -> int:
+    """How many attempts at repeating a trial have ended, finished or failed; retries after lost machines do not count.
+
+    Args:
+        states: of the trial, in order.
+        finished: numbers of its finished attempts, in order.
+    """
+    ended = {record.attempt for record in states if record.state in ENDS} | {*finished}
+    return sum(number > finished[0] for number in ended) if finished else 0
 
 
 @dataclass(frozen=True)

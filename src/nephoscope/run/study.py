@@ -9,14 +9,21 @@ from itertools import groupby
 from typing import Any, NoReturn, TypeVar
 
 from nephoscope.checks.registry import overall
+from nephoscope.model.control import Lease
 from nephoscope.model.errors import CleanupFailed, InputError
-from nephoscope.model.records import Lease, Plan, PlannedTrial, VerdictKind
+from nephoscope.model.records import (
+    Plan,
+    PlannedTrial,
+    VerdictKind,
+)
 from nephoscope.providers.base import Detached, HasLimit, Provider
 from nephoscope.run.cleaning import clean, find
 from nephoscope.run.conductor import Conductor, Rules, open_attempt
 from nephoscope.run.durable import DurableQueue, sqlite_url
 from nephoscope.run.ledger import Ledger, Limits, OwnLedger
-from nephoscope.run.queue import OwnQueue, Queue
+from nephoscope.run.queue import Advance, OwnQueue, Queue
+from nephoscope.run.repeats import Candidates, RepeatRules, due
+from nephoscope.run.rounds import Rounds
 from nephoscope.run.shared_ledger import DEAD_AFTER_S, SharedLedger
 from nephoscope.run.signals import to_its_end
 from nephoscope.run.spending import spent_usd
@@ -41,6 +48,8 @@ class StudyOutcome:
     """Why it ended before all blocks were done; empty: it did not."""
     not_needed: int = 0
     """Trials that were left out because no open question needs them."""
+    not_repeated: Mapping[str, str] = field(default_factory=dict)
+    """Rejected trials that a repeat could replace, but time or budget did not allow one, and why."""
 
 
 def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bool) -> None:
@@ -80,6 +89,7 @@ class RunOptions:
 
     limits: Limits = field(default_factory=lambda: Limits(max_clusters=1))
     rules: Rules = field(default_factory=lambda: Rules("fresh", Patience()))
+    repeats: RepeatRules = field(default_factory=RepeatRules)
     state_url: str | None = None
     """Database shared by several controllers; `None`: there is only this one."""
     dead_after_s: float = DEAD_AFTER_S
@@ -101,10 +111,13 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     rows = list(folder.planned())
     not_needed = folder.not_needed()
     left = [row for row, trial in rows if not trial.finished() and row.intent.id not in not_needed]
+    versions = {name: benchmark.version for name, benchmark in world.benchmarks.items()}
+    candidates = Candidates(folder, conduct.rules.placement, conduct.repeats, conduct.limits.max_usd, versions)
+    again = [row for row, trial in rows if trial.finished() and (due(trial) or candidates.repair(row, trial))]
     world.listener.study_started(len(rows), len(rows) - len(left))
     key = study_key(folder)
-    providers = _providers(left, world)
-    _refuse_too_few_clusters(left, providers, conduct)
+    providers = _providers([*left, *again], world)
+    _refuse_too_few_clusters([*left, *again], providers, conduct)
     await find(providers, key, (planned for planned, _ in rows))  # a lost cluster is reported by its own trial
     going_on = await _going_on(folder, key, world)
     keep = {lease.cluster for _, lease in going_on.values()}
@@ -116,15 +129,16 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
             conductor = Conductor(folder, key, world, ledger, conduct.rules)
             await conductor.hold_again(going_on)
             queue = await leave.enter_async_context(_queue(folder, providers, conduct, world))
+            rounds = Rounds(folder, conductor, world, candidates, _at_once(providers, conduct))
             last = max((planned.intent.block for planned, _ in rows), default=0)
-            work = _drain(left, last, queue, conductor, conduct)
+            work = _all(left, last, queue, conductor, rounds, conduct)
             if isinstance(ledger, SharedLedger) and isinstance(queue, DurableQueue):
                 work = _beside(work, _living(ledger, queue, world))
             stopped = await work
     finally:
         await to_its_end(_leave_nothing(providers, key, world))
     folder.remove_scratch()
-    outcome = replace(count(folder), refused=conductor.refused, stopped=stopped)
+    outcome = replace(count(folder), refused=conductor.refused, stopped=stopped, not_repeated=rounds.not_repeated)
     _require_its_part(folder, outcome, conduct)
     return outcome
 
@@ -157,10 +171,36 @@ def study_key(folder: ResultsFolder) -> str:
     return f"{folder.plan().study}-{folder.fleet_id()}"
 
 
-async def _drain(left: list[PlannedTrial], last: int, queue: Queue, conductor: Conductor, conduct: RunOptions) -> str:
+async def _all(
+    left: list[PlannedTrial], last: int, queue: Queue, conductor: Conductor, rounds: Rounds, conduct: RunOptions
+) -> str:
+    """Runs trials and repeats. Returns why it stopped.
+
+    A controller that shares the study does not know when a block has ended, so it repeats at the end only. So does one
+    with a budget and kept clusters, as a repeat could use up the money reserved for the trials that follow on them.
+    """
+    await rounds.go_on()
+    only_at_the_end = conduct.state_url is not None or (
+        conduct.rules.placement != "fresh" and conduct.limits.max_usd is not None
+    )
+    advance = conductor.advance if only_at_the_end else rounds.after_blocks(conductor.advance)
+    stopped = await _drain(left, last, queue, advance, conductor, rounds, conduct)
+    await rounds.at_the_end()
+    return stopped
+
+
+async def _drain(
+    left: list[PlannedTrial],
+    last: int,
+    queue: Queue,
+    advance: Advance,
+    conductor: Conductor,
+    rounds: Rounds,
+    conduct: RunOptions,
+) -> str:
     """Runs trials in the plan's order, with a stopping rule block by block. Returns why it stopped."""
     if conduct.look is None:
-        await queue.drain([planned.intent.id for planned in left], conductor.advance)
+        await queue.drain([planned.intent.id for planned in left], advance)
         return ""
     for block, trials in groupby(left, key=lambda planned: planned.intent.block):
         rest = conduct.look(block - 1)
@@ -168,7 +208,8 @@ async def _drain(left: list[PlannedTrial], last: int, queue: Queue, conductor: C
             return rest.stopped
         await conductor.leave_out(rest.not_needed)
         needed = [planned.intent.id for planned in trials if planned.intent.id not in rest.not_needed]
-        await queue.drain(needed, conductor.advance)
+        rounds.leave_out(rest.not_needed)
+        await queue.drain(needed, advance)
     return conduct.look(last).stopped
 
 

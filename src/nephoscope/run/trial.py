@@ -11,10 +11,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nephoscope.benchmarks.base import Benchmark, Needs, Site
+from nephoscope.checks.thresholds import FOREIGN_SHARE
 from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprint, HasReplication, HasSettings
-from nephoscope.machines.remote import MachineHandle
+from nephoscope.machines.remote import KnowsItsProcesses, MachineHandle
+from nephoscope.model.control import Resumption
 from nephoscope.model.errors import STORAGE_ERRNOS, BudgetReached, NephoscopeError, StorageFailed
-from nephoscope.model.records import Resumption, Status, TrialIntent, Verdict, VerdictKind
+from nephoscope.model.records import (
+    Status,
+    TrialIntent,
+    Verdict,
+    VerdictKind,
+)
 from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import Cluster, ClusterRequest
@@ -53,6 +60,8 @@ class AttemptTask:
     """Called with each state that it enters."""
     ends_unix_ms: int | None = None
     """When the money reserved for its cluster is spent, except for the part to delete it; `None`: there is no limit."""
+    quiet_within_s: float = 0.0
+    """How long a busy machine may delay it, besides the usual tries: the attempt before it was disturbed."""
     course: AttemptState = field(default_factory=AttemptState)
 
 
@@ -161,7 +170,16 @@ async def _measure(intent: TrialIntent, benchmark: Benchmark, task: AttemptTask,
         if resumption is None:
             task.enter(State.PREPARING)
             conditions = stated_conditions(configuration.database, cluster) if driven else []
-            await gate(configuration, cluster, needs, conditions, attempt, world, intent.disturbance)
+            await gate(
+                configuration,
+                cluster,
+                needs,
+                conditions,
+                attempt,
+                world,
+                intent.disturbance,
+                quiet_within_s=task.quiet_within_s,
+            )
             task.enter(State.VERIFIED)
             configuration = _with_connections(configuration, benchmark.connections(site, parameters))
         before = {record.machine: record for record in attempt.facts()}
@@ -185,7 +203,8 @@ async def _run(benchmark: Benchmark, site: Site, parameters: Any, task: AttemptT
     """The measurement, followed by a mark: if the controller dies from here on, its successor restarts nothing."""
     attempt, cluster = task.attempt, site.cluster
     task.enter(State.RUNNING)
-    async with _telemetry(cluster, attempt, world):
+    users_server = site.endpoint is not None and site.endpoint.origin == "user"
+    async with _telemetry(cluster, attempt, world, ours=not users_server):
         await benchmark.run(site, parameters)
     await best_effort(
         attempt, "querying the copies of the data", lambda: _note_replication("after", site.database, cluster, attempt)
@@ -301,17 +320,19 @@ async def _database_up(
 
 
 @asynccontextmanager
-async def _telemetry(cluster: Cluster, attempt: Attempt, world: World) -> AsyncIterator[None]:
-    """Per-second counters of every machine for the time of the block; a sampler that fails is noted, not fatal."""
+async def _telemetry(cluster: Cluster, attempt: Attempt, world: World, *, ours: bool) -> AsyncIterator[None]:
+    """Per-second counters of every machine for the time of the block; a sampler that fails is noted, not fatal.
+
+    `ours`: every process that works for the trial was started by nephoscope, so that all others are foreign load.
+    """
     async with AsyncExitStack() as leave:
         for machine in cluster.machines:
             log = attempt.raw_dir / f"{TELEMETRY_PREFIX}{machine.name}{TELEMETRY_SUFFIX}"
             errors = attempt.log_dir / f"{TELEMETRY_PREFIX}{machine.name}.stderr"
 
             async def start(machine: MachineHandle = machine, log: Path = log, errors: Path = errors) -> None:
-                sampler = await machine.remote.start(
-                    [world.load_program, "telemetry"], log=log, errors=errors, pinned=False
-                )
+                argv = [world.load_program, "telemetry", *(await _whose(machine) if ours else ())]
+                sampler = await machine.remote.start(argv, log=log, errors=errors, pinned=False)
                 leave.push_async_callback(
                     best_effort,
                     attempt,
@@ -321,6 +342,18 @@ async def _telemetry(cluster: Cluster, attempt: Attempt, world: World) -> AsyncI
 
             await best_effort(attempt, "starting the sampler", start)
         yield
+
+
+async def _whose(machine: MachineHandle) -> list[str]:
+    """Options of the sampler by which it tells the trial's processes from others."""
+    if machine.group:
+        whose = f"group:{machine.group}"
+    elif isinstance(machine.remote, KnowsItsProcesses):
+        whose = await machine.remote.own_processes()
+    else:
+        return []
+    limit_cpus = FOREIGN_SHARE.value * max(1, len(machine.cpus))
+    return ["--trial", whose, "--limit-cpus", f"{limit_cpus:g}"]
 
 
 async def best_effort(attempt: Attempt, what: str, action: Callable[[], Awaitable[Any]]) -> bool:

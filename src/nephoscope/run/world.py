@@ -34,6 +34,10 @@ class Listener(Protocol):
         """An attempt failed for `reasons` that are not the trial's fault; it is retried after `wait_s` seconds."""
         ...
 
+    def trial_repeated(self, trial: PlannedTrial, why: str) -> None:
+        """A rejected trial will be measured once more, in addition to the plan."""
+        ...
+
     def trial_ended(self, trial: PlannedTrial, status: Status, verdict: VerdictKind | None, reasons: list[str]) -> None:
         """A trial ended; `reasons` say why it is not valid, if it is not."""
         ...

@@ -7,19 +7,22 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
+from nephoscope.model.control import (
+    Lease,
+    Resumption,
+)
 from nephoscope.model.errors import DamagedFile, StorageFailed
 from nephoscope.model.records import (
     CommandRecord,
     FactsRecord,
-    Lease,
     Measurement,
     NetworkBytes,
     OperationErrors,
     ResourceUse,
-    Resumption,
     StartedRecord,
     Status,
     Verdict,
+    VerdictKind,
 )
 from nephoscope.store import atomic, files
 
@@ -186,6 +189,16 @@ class Attempt:
             raise DamagedFile(
                 f"{path} is damaged: {error}", hint="run `nephoscope parse`, which writes it again"
             ) from error
+
+    def finished(self) -> bool:
+        """True if it was measured to its end, whatever the checks say."""
+        status = self.status()
+        return status is not None and status.state == "finished"
+
+    def valid(self) -> bool:
+        """True if it finished and every check found it valid."""
+        verdicts = self.verdicts() if self.finished() else []
+        return bool(verdicts) and all(row.verdict is VerdictKind.VALID for row in verdicts)
 
     def analysed_bytes(self) -> list[bytes]:
         """The verbatim input of an analysis: everything except raw output, plus the names of its files."""

@@ -18,9 +18,15 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from nephoscope.model.control import StateRecord
 from nephoscope.model.errors import InputError, StorageFailed
 from nephoscope.model.looks import Look, not_needed
-from nephoscope.model.records import Plan, PlannedTrial, SourceRecord, StateRecord, TrialIntent
+from nephoscope.model.records import (
+    Plan,
+    PlannedTrial,
+    SourceRecord,
+    TrialIntent,
+)
 from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 
@@ -57,13 +63,19 @@ class Trial:
         return files.read(path, TrialIntent) if path.exists() else None
 
     def decisive_attempt(self) -> Attempt | None:
-        """The attempt that is used: the first finished one, else the last."""
-        attempts = self.attempts()
-        for attempt in attempts:
-            status = attempt.status()
-            if status is not None and status.state == "finished":
-                return attempt
+        """The attempt that is used: the first valid one, else the last finished one, else the last.
+
+        A rejected trial may be repeated, so several attempts may have finished; a valid one is never repeated.
+        """
+        finished = self.finished_attempts()
+        if len(finished) > 1:
+            return next((attempt for attempt in finished if attempt.valid()), finished[-1])
+        attempts = finished or self.attempts()
         return attempts[-1] if attempts else None
+
+    def finished_attempts(self) -> list[Attempt]:
+        """Those that were measured to their end, in order: more than one if a rejected trial was repeated."""
+        return [attempt for attempt in self.attempts() if attempt.finished()]
 
     def open_attempt(self) -> Attempt | None:
         """The last attempt, if it has no commit mark: it is running, or its controller died."""
@@ -83,10 +95,8 @@ class Trial:
         return files.read_lines(self.folder / "states.jsonl", StateRecord)
 
     def finished(self) -> bool:
-        """True if `run` must not repeat it."""
-        attempt = self.decisive_attempt()
-        status = attempt.status() if attempt else None
-        return status is not None and status.state == "finished"
+        """True if it was measured to its end: only a repeat of a rejected trial measures it again."""
+        return bool(self.finished_attempts())
 
 
 class ResultsFolder:

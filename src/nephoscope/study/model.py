@@ -353,6 +353,13 @@ class Study(Frozen):
         default=1, ge=0, lt=2**63, description="seed for the order of trials, the data and the operations"
     )
     replicates: int = Field(default=6, ge=1, le=1000, description="6 is the minimum for a 95 % interval of the median")
+    repeat_refused: int = Field(
+        default=2,
+        ge=0,
+        le=100,
+        description="how often `run` repeats a trial that was rejected for something outside it, such as the load of "
+        "other programs; 0: never. See docs/how-to/resume-and-repeat.md",
+    )
     equivalence_margin_percent: float = Field(
         default=1.5, gt=0, lt=50, description="two configurations closer than this are a tie"
     )

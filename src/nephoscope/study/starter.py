@@ -17,6 +17,8 @@ replicates = 6
 # never: every trial runs. decided: after the third block only those that an open question needs; `replicates` is then
 # the maximum, and at least 4.
 stop = "never"
+# A trial that was rejected for something outside it, such as the load of other programs, is repeated up to this often.
+repeat_refused = 2
 
 # fresh: new machines for each trial; per-configuration: the same machines for all trials of a configuration. "local"
 # has one machine.

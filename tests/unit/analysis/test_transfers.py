@@ -8,8 +8,9 @@ import pytest
 from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.machines import ObservedMachine
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.price_rows import TransferRow
 from nephoscope.model.records import Facts, TelemetrySample, VerdictKind
-from nephoscope.model.rows import NetworkRow, TransferRow
+from nephoscope.model.rows import NetworkRow
 from nephoscope.model.subjects import Subject
 from nephoscope.run.derive import network_bytes
 from nephoscope.study.model import Study

@@ -10,7 +10,9 @@ from nephoscope.checks.logs import (
     MachineType,
     Sibling,
     judge_by_siblings,
+    judge_copy,
     judge_log,
+    judge_overlap,
     judge_reads,
 )
 from nephoscope.checks.thresholds import EFFECTIVE_CPUS_MISSING
@@ -104,8 +106,11 @@ def test_every_part_refuses_and_passes_somewhere() -> None:
     seen = {(one.check, one.verdict) for _, log, known, _ in CASES for one in judge_log(log, "x", known)}
     seen |= {("cache-served", judge_reads(size * GIB, "(none)", TYPE).verdict) for size in (8, 80)}
     seen |= {("same-machine", verdict.verdict) for _, verdict in told_by_siblings() if verdict}
+    assert judge_overlap([]) is None
+    seen |= {(one.check, one.verdict) for one in [judge_overlap(["two results"])] if one}
+    seen.add(("repeated-log", judge_copy("aws/c5.4xlarge/20190912/0").verdict))
     assert {check for check, _ in seen} == set(LOG_CHECKS)
-    for check in LOG_CHECKS.keys() - {"cpu-log", "machine-type"}:
+    for check in LOG_CHECKS.keys() - {"cpu-log", "machine-type", "concurrent-run", "repeated-log"}:
         assert {(check, VerdictKind.VALID), (check, VerdictKind.INVALID)} <= seen, check
 
 

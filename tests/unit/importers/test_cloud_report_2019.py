@@ -11,6 +11,7 @@ from nephoscope.analysis.tables import from_parquet
 from nephoscope.app.stages import evaluation, imports
 from nephoscope.importers.cloud_report_2019.logs import ImportRecord, import_tree, words_of
 from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of, machine_types
+from nephoscope.importers.cloud_report_2019.measured import PREPARE
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import ImportedRow
@@ -200,6 +201,23 @@ def test_a_run_without_a_cpu_log_is_judged_by_runs_on_the_same_machines(tmp_path
     assert verdicts[f"{day}/5"] == ("valid", "same-machine")
     assert verdicts[f"{day}/6"] == ("unknown", "cpu-log")
     assert verdicts["aws/c5.4xlarge/20190910/0"] == ("unknown", "cpu-log"), "of another day"
+
+
+def test_a_copied_log_of_prepare_counts_once(tmp_path: Path) -> None:
+    """A run that found the files of an earlier one has that run's log, to the hundredth of a second."""
+    load, day = recorded("sysbench-load-1.0.20.txt"), "aws/c5.4xlarge/20190912"
+    write_run(tmp_path, f"{day}/10", {"io-load-results.log": load, "cpu.log": cpu_log()})
+    write_run(tmp_path, f"{day}/2", {"io-load-results.log": load, "cpu.log": cpu_log()})
+    write_run(tmp_path, f"{day}/1", {"io-load-results.log": load, "cpu.log": cpu_log(effective=4, cache_kib=46080)})
+    record, measured = import_tree(tmp_path)
+    assert [(run.label.number, str(run.verdict)) for run in record.runs] == [
+        ("1", "invalid"),
+        ("10", "valid"),
+        ("2", "valid"),
+    ], "the other numbers of the runs count"
+    found = {row.number: (str(row.verdict), row.reasons[-1:]) for row in measured if row.tool == PREPARE}
+    copy = [f"repeated-log: the same log as run {day}/2: it was measured once"]
+    assert found == {"1": ("invalid", copy), "10": ("invalid", copy), "2": ("valid", [])}
 
 
 def test_a_contended_run_says_nothing_of_its_siblings(tmp_path: Path) -> None:

@@ -80,6 +80,20 @@ def stopped(digest: str = "") -> AnalysedStudy:
     )
 
 
+def on_machines(machines: dict[str, list[str]], factors: dict[str, float], deviation: float = 0.004) -> Rows:
+    """Trials in turn on the machines of their configuration."""
+    trials, measurements = noisy(factors, deviation)
+    places = {name: iter(many * len(trials)) for name, many in machines.items()}
+    return [row.model_copy(update={"machine": next(places[row.configuration])}) for row in trials], measurements
+
+
+def two_names() -> AnalysedStudy:
+    found = on_machines({"a": ["host 1"], "b": ["host 1"]}, {"a": 1, "b": 1.2})
+    seen = [observed(row).model_copy(update={"machine": f"name-{row.configuration}"}) for row in found[0]]
+    types = dict.fromkeys("ab", ("ssh", ""))
+    return analyse(inputs(found, machines=seen, types=types))
+
+
 def versions() -> AnalysedStudy:
     found = inputs(noisy({"a": 1.0}))
     return analyse(replace(found, tool_versions={"fio": {"fio-3.36", "fio-3.33"}, "stress-ng": {"0.15"}}))
@@ -255,6 +269,10 @@ STUDIES: dict[str, AnalysedStudy] = {
     "drifting": analyse(inputs(drifting())),
     "split": split(),
     "versions": versions(),
+    "one machine each": analyse(inputs(on_machines({"a": ["m1"], "b": ["m2"]}, {"a": 1, "b": 1.2}))),
+    "one machine": analyse(inputs(on_machines({"a": ["m1"], "b": ["m1"]}, {"a": 1, "b": 1.2}))),
+    "fresh machines": analyse(inputs(on_machines({"a": list("123456"), "b": list("uvwxyz")}, {"a": 1, "b": 1.2}))),
+    "two names": two_names(),
     "latency": latency({"a": 1, "b": 1.2}),
     "zeros": analyse(inputs(rows({"a": [0.0, 1, 2, 3, 4, 5], "b": [1.0, 2, 3, 4, 5, 100]}))),
     "constant": analyse(inputs(rows({"a": [5.0] * 6, "b": [5.0] * 6}))),
@@ -388,8 +406,8 @@ def test_exclusions_by_reason() -> None:
     (excluded,) = told("refused", "exclusions")
     assert excluded.kind == "warning"
     assert excluded.text == (
-        "4 of 11 trials are not valid and excluded from all statistics: "
-        "1 failed, 1 not run, 1 rejected by quiet and 1 with an unknown verdict from audit."
+        "3 of 10 trials are not valid and excluded from all statistics: "
+        "1 failed, 1 rejected by quiet and 1 with an unknown verdict from audit."
     )
     (fine,) = told("clear", "exclusions")
     assert (fine.kind, fine.text) == ("note", "All 12 trials are valid.")
@@ -402,7 +420,7 @@ def test_what_a_study_did_not_need_is_no_exclusion_and_asks_for_no_replicates() 
     )
     assert looks.text.endswith(" 1 decided. Trials left out: 5 of 18.")
     (excluded,) = told("stopped", "exclusions")
-    assert excluded.text == "All 13 trials are valid."
+    assert excluded.text == "All 13 trials that ran are valid."
     assert told("stopped", "replicates") == []
     (_, changed) = [insight for insight in stopped("of other trials").insights if insight.rule == "looks"]
     assert changed.kind == "warning"
@@ -431,7 +449,8 @@ def test_split_machines_client_share_and_outliers() -> None:
 
 def test_a_metric_without_a_ratio_is_named() -> None:
     (note,) = told("zeros", "claims")
-    assert "not compared by ratio: New-Orders committed in tpcc" in note.text
+    assert "not compared there: New-Orders committed in tpcc on a." in note.text
+    assert note.kind == "warning", "it is the headline metric"
 
 
 def test_noise_names_the_widest_and_the_margin() -> None:
@@ -459,6 +478,29 @@ def test_several_versions_of_a_tool_are_a_warning() -> None:
     assert warning.kind == "warning"
     assert "2 versions of fio (fio-3.33 and fio-3.36)" in warning.text
     assert STUDIES["versions"].tool_versions == {"fio": "fio-3.33 | fio-3.36", "stress-ng": "0.15"}
+
+
+def test_every_answer_says_which_machines_it_speaks_for() -> None:
+    for study, words_ in (("one machine each", " on these machines: "), ("one machine", " on this machine: ")):
+        answers = [insight for insight in STUDIES[study].insights if insight.kind == "answer" and insight.benchmark]
+        assert answers
+        assert all(words_ in insight.text for insight in answers)
+    for study in ("fresh machines", "clear"):
+        assert not any(" machine" in insight.text for insight in STUDIES[study].insights if insight.kind == "answer")
+
+
+def test_a_comparison_of_one_machine_each_is_a_warning_with_its_remedy() -> None:
+    (warning,) = told("one machine each", "shared_machines")
+    assert warning.text.startswith("a and b were measured in several trials on fewer than 4 machines each")
+    assert 'placement = "fresh"' in warning.text
+    assert [told(study, "shared_machines") for study in ("one machine", "fresh machines", "clear")] == [[], [], []]
+
+
+def test_two_names_of_one_machine_are_told() -> None:
+    (warning,) = told("two names", "shared_machines")
+    assert warning.text.startswith("a and b name different machines, but all 12 trials ran on the same one.")
+    assert len(warning.trials) == 12
+    assert "on this machine" in told("two names", "answer")[0].text
 
 
 def test_families_are_decided_over_types_and_told_by_pairs_of_groups() -> None:

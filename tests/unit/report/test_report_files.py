@@ -9,26 +9,30 @@ import zipfile
 from importlib import resources
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+from nephoscope.analysis.analyse import analyse
 from nephoscope.analysis.tables import schema_of
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.price_rows import (
+    CostRow,
+    PriceComparison,
+    PricePerformance,
+    TransferRow,
+)
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import (
     ClaimRow,
     Comparison,
-    CostRow,
     FamilyComparison,
     GateRow,
     MeasurementRow,
-    PriceComparison,
-    PricePerformance,
     RankRow,
     Statistic,
-    TransferRow,
 )
 from nephoscope.report.bundle_files import BUNDLE
 from nephoscope.report.files import report_files
@@ -36,6 +40,7 @@ from nephoscope.report.format import money
 from nephoscope.report.page import render_html
 from tests.support.report_folder import write_report
 from tests.unit.analysis import test_delivered
+from tests.unit.analysis.study_builder import inputs, rows
 from tests.unit.report import priced_example
 from tests.unit.report import report_example as example
 
@@ -183,6 +188,17 @@ def _with(table: str, column: str) -> str:
     return out.getvalue()
 
 
+def test_a_stranger_recomputes_medians_of_machines(tmp_path: Path) -> None:
+    generator = np.random.default_rng(5)
+    values = {name: [float(v) for v in generator.lognormal(level, 0.05, 11)] for name, level in (("a", 5), ("b", 6))}
+    trials, measurements = rows(values, cpus={"a": 2})
+    shared = [row.model_copy(update={"machine": f"{row.configuration}-{row.replicate % 5}"}) for row in trials]
+    study = analyse(inputs((shared, measurements)))
+    assert {(row.n, row.counted, row.scope) for row in study.statistics} == {(5, "machines", "types")}
+    done = recomputed(unpacked(study, tmp_path))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 TAMPERED = [
     ("costs", "month_usd"),
     ("costs", "break_even_hours"),
@@ -257,6 +273,8 @@ def test_every_number_of_a_table_is_recomputed_or_is_said_to_be_left_out() -> No
         "limit_share",
         "vcpus",
         "machines",
+        "machines_left",
+        "machines_right",
         "hours",
         "margin_percent",
         "usd_per_hour",

@@ -167,7 +167,7 @@ def test_reasons_and_hints_are_shown() -> None:
 
 def test_all_failed_says_so_first() -> None:
     html = render_html(example.all_failed())
-    assert "This study has no answers yet. 48 trials: 0 valid, 48 failed." in html
+    assert "This study has no answers yet. 0 of 48 trials usable, 48 failed." in html
     assert html.count("no valid trial") == 10
 
 

@@ -1,5 +1,6 @@
 """A controller killed with -9 at any moment: every load ran once, everything was given back, nothing was overspent."""
 
+import os
 import random
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from nephoscope.app.stages import evaluation, tracking
 from nephoscope.run.states import ENDS
 from nephoscope.store import lock
 from nephoscope.store.folder import ResultsFolder
-from tests.support.fleet_controller import cloud
+from tests.support.fleet_controller import DISTURBED, cloud
 
 STUDY = """
 name = "fleet"
@@ -53,6 +54,8 @@ class Fleet:
     max_usd: float = 0.0
     state_url: str = ""
     folder_name: str = "out"
+    disturbed: float = 0.0
+    """Share of clusters on which a trial is rejected for foreign load."""
 
     @property
     def folder(self) -> ResultsFolder:
@@ -63,7 +66,8 @@ class Fleet:
         file.write_text(STUDY.format(replicates=self.replicates, duration_s=self.duration_s))
         places = [str(file), str(self.folder.path), str(self.path / "cloud")]
         argv = [sys.executable, "-m", "tests.support.fleet_controller", *places, "2", str(self.max_usd), self.state_url]
-        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        environment = {**os.environ, DISTURBED: str(self.disturbed)}
+        return subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
 
     def run(self) -> str:
         process = self.start()
@@ -138,6 +142,30 @@ def test_ten_kills_at_random_moments_and_machines_that_lack(tmp_path: Path) -> N
     spent = tracking.progress(fleet.folder, 0).spent_usd
     assert spent is not None
     assert 8 * 2.0 * 0.1 < spent < 100.0
+
+
+def require_each_repeat_ran_once(fleet: Fleet) -> None:
+    """Every load that was begun is a finished attempt, none was begun twice, and a valid trial was not repeated."""
+    finished = {planned.intent.id: trial.finished_attempts() for planned, trial in fleet.folder.planned()}
+    assert fleet.loads_by_trial() == {trial: len(attempts) for trial, attempts in finished.items() if attempts}
+    for attempts in finished.values():
+        assert len(attempts) <= 3
+        assert not any(attempt.valid() for attempt in attempts[:-1])
+    assert sum(len(attempts) > 1 for attempts in finished.values()) >= 2, "some trials were repeated"
+    assert set(tracking.progress(fleet.folder, 0).states.values()) <= ENDS
+    there = cloud(fleet.path / "cloud")
+    assert there.created() == there.terminated()
+
+
+@pytest.mark.slow
+def test_repeats_of_rejected_trials_survive_kills_and_each_runs_once(tmp_path: Path) -> None:
+    fleet = Fleet(tmp_path, replicates=4, duration_s=2.0, disturbed=0.4)
+    draws = random.Random(6)
+    for _ in range(8):
+        fleet.killed_after(draws.uniform(0.0, 4.0))
+    said = fleet.run()
+    assert said.startswith("finished 8 valid ")
+    require_each_repeat_ran_once(fleet)
 
 
 @pytest.mark.slow

@@ -200,6 +200,29 @@ def test_each_trial_is_done_by_one_of_two_controllers(url: str, tmp_path: Path) 
 
 @needs("postgres")
 @pytest.mark.slow
+def test_a_rejected_trial_is_repeated_by_the_controller_that_holds_it_and_by_no_other(url: str, tmp_path: Path) -> None:
+    names = ("first", "second")
+    fleets = [
+        Fleet(tmp_path, replicates=5, duration_s=1.5, state_url=url, folder_name=name, disturbed=0.4) for name in names
+    ]
+    for process in [fleet.start() for fleet in fleets]:
+        _, talk = process.communicate(timeout=300)
+        assert process.returncode == 0 or "ended elsewhere" in talk, talk
+    done = [finished(fleet) for fleet in fleets]
+    assert not done[0] & done[1]
+    assert len(done[0] | done[1]) == 10
+    attempts = {
+        planned.intent.id: len(trial.finished_attempts())
+        for fleet in fleets
+        for planned, trial in fleet.folder.planned()
+        if trial.finished()
+    }
+    assert max(attempts.values()) > 1
+    assert fleets[0].loads_by_trial() == attempts
+
+
+@needs("postgres")
+@pytest.mark.slow
 def test_the_trials_of_a_dead_controller_are_taken_over(url: str, tmp_path: Path) -> None:
     one = Fleet(tmp_path, replicates=5, duration_s=2.0, state_url=url, folder_name="one")
     other = Fleet(tmp_path, replicates=5, duration_s=2.0, state_url=url, folder_name="other")

@@ -2,7 +2,18 @@ import itertools
 
 import pytest
 
-from nephoscope.run.states import STOPS, Decision, Failure, Patience, State, after_failure, may_follow
+from nephoscope.model.control import StateRecord
+from nephoscope.run.states import (
+    STOPS,
+    Decision,
+    Failure,
+    Patience,
+    State,
+    after_failure,
+    may_follow,
+    repeat_is_open,
+    repeats_made,
+)
 
 PATIENCE = Patience(retries=3, waits=4, first_wait_s=30, longest_wait_s=100)
 LIFE = [state for state in State if state not in STOPS]
@@ -81,3 +92,37 @@ def test_capacity_is_looked_for_in_the_next_listed_zone_before_anybody_waits() -
 def test_a_lost_machine_stays_in_the_zone_that_had_one() -> None:
     found = after_failure([Failure("capacity", "a"), Failure("machine_lost", "b")], ("a", "b"), PATIENCE)
     assert (found.state, found.zone) == (State.PLANNED, "b")
+
+
+def states(*entered: tuple[State, int]) -> list[StateRecord]:
+    return [StateRecord(state=state, at_unix_ms=0, attempt=attempt, reason="") for state, attempt in entered]
+
+
+REJECTED = ((State.PLANNED, 1), (State.DESTROYING, 1), (State.INVALID, 1))
+
+
+@pytest.mark.parametrize(
+    ("then", "finished", "is_open", "made"),
+    [
+        ((), [1], False, 0),
+        (((State.PLANNED, 1),), [1], True, 0),
+        (((State.PLANNED, 1), (State.LEASED, 2)), [1], True, 0),
+        (((State.PLANNED, 1), (State.DESTROYING, 2)), [1], True, 0),
+        (((State.PLANNED, 1), (State.DESTROYING, 2)), [1, 2], False, 1),
+        (((State.PLANNED, 1), (State.DESTROYING, 2), (State.INVALID, 2)), [1], False, 1),
+        (((State.PLANNED, 1), (State.INVALID, 1)), [1], False, 0),
+        (((State.PLANNED, 1), (State.DESTROYING, 2), (State.PLANNED, 2), (State.DESTROYING, 3)), [1], True, 0),
+        (((State.PLANNED, 1), (State.DESTROYING, 2), (State.DONE, 2)), [1, 2], False, 1),
+    ],
+)
+def test_a_repeat_is_open_from_its_plan_to_its_end_and_lost_machines_are_no_repeats(
+    then: tuple[tuple[State, int], ...], finished: list[int], is_open: bool, made: int
+) -> None:
+    found = states(*REJECTED, *then)
+    assert repeat_is_open(found, finished) == is_open
+    assert repeats_made(found, finished) == made
+
+
+def test_an_unfinished_trial_has_no_repeat() -> None:
+    assert not repeat_is_open(states((State.PLANNED, 1)), [])
+    assert repeats_made(states((State.PLANNED, 1), (State.GAVE_UP, 1)), []) == 0

@@ -118,6 +118,19 @@ def test_measurements_verdicts_and_settings_survive_the_way_through_their_files(
     assert attempt.settings() == settings
 
 
+def test_of_several_finished_attempts_the_first_valid_one_counts_else_the_last(tmp_path: Path) -> None:
+    trial = Trial(tmp_path)
+    verdicts = {1: VerdictKind.INVALID, 2: VerdictKind.UNKNOWN, 3: VerdictKind.VALID, 4: VerdictKind.VALID}
+    for number, used in zip(verdicts, (1, 2, 3, 3), strict=True):
+        (tmp_path / "attempts" / str(number)).mkdir(parents=True)
+        attempt = Attempt(tmp_path / "attempts" / str(number))
+        attempt.write_verdicts([Verdict(check="steal", verdict=verdicts[number], reason="so")])
+        attempt.write_status(FINISHED)
+        decisive = trial.decisive_attempt()
+        assert decisive is not None
+        assert decisive.number == used
+
+
 def test_the_first_finished_attempt_counts_else_the_last(tmp_path: Path) -> None:
     trial = Trial(tmp_path)
     for number in (1, 2, 10):

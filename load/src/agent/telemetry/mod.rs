@@ -1,18 +1,23 @@
 //! What the machine does during a load: one JSON line of raw counters per interval. Readers take differences; this
 //! program computes none, so that a lost line costs one interval and nothing else.
 
+pub mod accounts;
+pub mod group;
 pub mod parse;
+pub mod process;
 pub mod quota;
 
 use crate::clock::{Clock, process_cpu_s};
 use crate::exit::ExitCode;
 use crate::stop::Stop;
-use parse::{CpuTimes, DiskCounters, NetworkCounters, QuotaPeriods};
+use accounts::{Accounts, Machine, Trial, Used};
+use parse::{CpuTimes, DiskCounters, NetworkCounters, QuotaPeriods, Stat};
 use quota::Quota;
 use serde::Serialize;
 use std::fs;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -34,19 +39,35 @@ struct Reading {
     psi_cpu_some_us: Option<u64>,
     /// Of the control group that this program is in, as an emulated machine or a container is one.
     cpu_quota: Option<QuotaPeriods>,
+    /// What the trial has used of the CPUs; `None`: not known, or not read this time.
+    trial: Option<Used>,
     /// What reading all this has cost so far.
     own_cpu_us: u64,
 }
 
+/// Whose CPU time to tell apart.
+#[derive(Debug)]
+pub struct OfTrial {
+    /// The processes of the trial.
+    pub trial: Trial,
+    /// CPUs that others may use before their processes are read.
+    pub limit_cpus: f64,
+}
+
 /// Writes a line every `interval` until a stop is requested, the reader or the parent goes away, or stdin (when it
 /// is a pipe or a socket) is closed.
-pub fn run(interval: Duration, mut sink: impl Write, stop: &Arc<Stop>) -> ExitCode {
+pub fn run(interval: Duration, trial: Option<OfTrial>, mut sink: impl Write, stop: &Arc<Stop>) -> ExitCode {
     let clock = Clock::start();
     let parent = rustix::process::getppid();
     let quota = Quota::of_this_process();
+    let root = parent.map_or(0, |pid| pid.as_raw_nonzero().get());
+    let ticks_per_s = rustix::param::clock_ticks_per_second();
+    let mut accounts = trial.map(|OfTrial { trial, limit_cpus }| {
+        Accounts::open(trial, limit_cpus, Path::new("/proc"), root, clock.now_s(), ticks_per_s)
+    });
     stop_when_stdin_closes(stop);
     for tick in 1_u32.. {
-        let line = serde_json::to_vec(&Reading::take(clock, &quota)).unwrap_or_default();
+        let line = serde_json::to_vec(&Reading::take(clock, &quota, accounts.as_mut())).unwrap_or_default();
         if sink.write_all(&line).and_then(|()| sink.write_all(b"\n")).and_then(|()| sink.flush()).is_err() {
             break;
         }
@@ -76,9 +97,14 @@ fn stop_when_stdin_closes(stop: &Arc<Stop>) {
 }
 
 impl Reading {
-    fn take(clock: Clock, quota: &Quota) -> Self {
+    fn take(clock: Clock, quota: &Quota, accounts: Option<&mut Accounts>) -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let (cpu, procs_running) = parse::stat(&read("/proc/stat"));
+        let Stat { cpus: cpu, running: procs_running, forks } = parse::stat(&read("/proc/stat"));
+        // Right after the counters that they are compared with.
+        let trial = accounts.zip(cpu.first()).and_then(|(accounts, all)| {
+            let busy = all.user + all.nice + all.system;
+            accounts.read(clock.now_s(), Machine { busy, forks })
+        });
         Self {
             at_unix_ms: SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64),
             elapsed_s: clock.now_s(),
@@ -90,6 +116,7 @@ impl Reading {
             procs_running,
             psi_cpu_some_us: parse::pressure_some_us(&read("/proc/pressure/cpu")),
             cpu_quota: quota.periods(),
+            trial,
             own_cpu_us: (process_cpu_s() * 1e6) as u64,
         }
     }

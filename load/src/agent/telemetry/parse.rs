@@ -58,12 +58,26 @@ pub struct NetworkCounters {
     pub tx_drops: u64,
 }
 
-/// `/proc/stat`: times of all CPUs, and how many processes can run.
+/// `/proc/stat`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stat {
+    /// Times of all CPUs.
+    pub cpus: Vec<CpuTimes>,
+    /// How many processes can run.
+    pub running: Option<u64>,
+    /// Processes and threads started since boot.
+    pub forks: Option<u64>,
+}
+
+/// Reads `/proc/stat`.
 #[must_use]
-pub fn stat(text: &str) -> (Vec<CpuTimes>, Option<u64>) {
-    let cpus = text.lines().filter(|line| line.starts_with("cpu")).filter_map(cpu_times).collect();
-    let running = text.lines().find_map(|line| line.strip_prefix("procs_running "));
-    (cpus, running.and_then(|number| number.trim().parse().ok()))
+pub fn stat(text: &str) -> Stat {
+    let number = |name: &str| text.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok();
+    Stat {
+        cpus: text.lines().filter(|line| line.starts_with("cpu")).filter_map(cpu_times).collect(),
+        running: number("procs_running "),
+        forks: number("processes "),
+    }
 }
 
 fn cpu_times(line: &str) -> Option<CpuTimes> {
@@ -193,16 +207,17 @@ mod tests {
                         cpu1 x 1 10 2000 2 0 3 3 0 0\n\
                         cpu2 40 1 10\n\
                         intr 12345 0 0\n\
+                        processes 77\n\
                         procs_running 3\n";
 
     #[test]
     fn cpu_times_and_a_damaged_line() {
-        let (cpus, running) = stat(STAT);
-        assert_eq!(running, Some(3));
+        let Stat { cpus, running, forks } = stat(STAT);
+        assert_eq!((running, forks), (Some(3), Some(77)));
         let names: Vec<_> = cpus.iter().map(|cpu| cpu.cpu.as_str()).collect();
         assert_eq!(names, ["cpu", "cpu0"], "cpu1 and cpu2 are damaged");
         assert_eq!((cpus[0].user, cpus[0].idle, cpus[0].softirq, cpus[0].steal), (100, 4000, 7, 8));
-        assert_eq!(stat(""), (Vec::new(), None));
+        assert_eq!(stat(""), Stat { cpus: Vec::new(), running: None, forks: None });
     }
 
     #[test]

@@ -56,6 +56,11 @@ def status(folder: Folder, as_json: AsJson = False, watch: Watch = False) -> Non
     for row in rows:
         for reason in row.reasons if row.state not in {"planned", "not needed"} else ():
             say(f"#{row.position} {reason}")
+    if stored.source() is None:
+        from nephoscope.app.usable import lines
+
+        for line in lines(evaluation.usable(stored, rows), str(folder), waiting=stored.in_use()):
+            say(line)
     say(_counts(rows))
     spent_usd = tracking.progress(stored, SystemClock().unix_ms()).spent_usd
     if spent_usd is not None:

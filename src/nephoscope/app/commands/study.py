@@ -9,13 +9,15 @@ from nephoscope.app.commands import results
 from nephoscope.app.commands.options import MEASURE, AsJson, Out, StudyFile, add_command
 from nephoscope.app.console import print_json, print_rows, print_table, say, talk, tell
 from nephoscope.app.files import read_text, write_new
-from nephoscope.model.errors import EXIT_TRIALS_FAILED
+from nephoscope.model.errors import EXIT_TRIALS_FAILED, InputError
 
 if TYPE_CHECKING:
     from nephoscope.app.stages.running import CliOptions
     from nephoscope.model.analysed import AnalysedStudy
     from nephoscope.model.records import Plan
-    from nephoscope.run.study import StudyOutcome
+    from nephoscope.run.study import RunOptions, StudyOutcome
+    from nephoscope.store.folder import ResultsFolder
+    from nephoscope.study.model import Study
 
 Scale = Annotated[
     float | None,
@@ -54,6 +56,30 @@ Until = Annotated[
 State = Annotated[
     str | None,
     typer.Option("--state", metavar="URL", help="PostgreSQL database through which several controllers share a study"),
+]
+
+StudyOrFolder = Annotated[
+    Path,
+    typer.Argument(
+        metavar="STUDY", help="study file (TOML); or the results folder of a study, to continue it as it was planned"
+    ),
+]
+RetryRefused = Annotated[
+    bool,
+    typer.Option(
+        "--retry-refused",
+        help="repeat rejected trials of earlier runs, too, if their cause lies outside them (foreign load, a changed "
+        "machine); the last lines of `run` and `status` name the cells that need it",
+    ),
+]
+RefusedBy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--check",
+        metavar="NAME",
+        help="with --retry-refused: only trials that this check rejected; also those that waited for you to change "
+        "something, such as cgroup-limit; may be given several times",
+    ),
 ]
 
 
@@ -114,7 +140,7 @@ def _analysed(like: Path | None) -> "AnalysedStudy | None":
 
 
 def run(
-    study: StudyFile,
+    study: StudyOrFolder,
     out: Out = None,
     scale: Scale = None,
     replan: Replan = False,
@@ -122,12 +148,27 @@ def run(
     max_usd: MaxUsd = None,
     until: Until = None,
     state: State = None,
+    retry_refused: RetryRefused = False,
+    check: RefusedBy = None,
 ) -> None:
-    """Run a study, or resume it: finished trials are kept, interrupted ones restart."""
+    """Run a study, or resume it: finished trials are kept, interrupted ones restart.
+
+    A trial that was rejected for something outside it, such as the load of other programs, is repeated after its block
+    and after the study, at most `repeat_refused` times. Every attempt is kept; the first valid one is used.
+    --retry-refused repeats more of them, later.
+    """
     from nephoscope.app.stages.running import CliOptions
 
-    options = CliOptions(max_clusters, max_usd, state, until)
-    _run(read_text(study), str(study), out, options, scale=scale, replan=replan)
+    options = CliOptions(max_clusters, max_usd, state, until, retry_refused, tuple(check or ()))
+    if study.is_dir():
+        if out is not None or scale is not None or replan:
+            raise InputError(
+                f"{study} is a results folder, which has its own study and plan",
+                hint="drop --out, --scale and --replan, or name a study file instead of the folder",
+            )
+        _resume(study, options)
+    else:
+        _run(read_text(study), str(study), out, options, scale=scale, replan=replan)
 
 
 def demo(out: Out = None) -> None:
@@ -147,11 +188,7 @@ def demo(out: Out = None) -> None:
 
 def _run(text: str, name: str, out: Path | None, options: "CliOptions", *, scale: float | None, replan: bool) -> None:
     from nephoscope.app.planned import in_one_line
-    from nephoscope.app.progress import LiveProgress
     from nephoscope.app.stages import planning, running
-    from nephoscope.app.wiring import real_world
-    from nephoscope.run.clock import SystemClock
-    from nephoscope.run.signals import run_until_stopped
     from nephoscope.store.folder import ResultsFolder
 
     study = planning.load(text, name)
@@ -162,26 +199,66 @@ def _run(text: str, name: str, out: Path | None, options: "CliOptions", *, scale
     _warn(planned)
     with folder.lock():
         running.adopt(folder, text, study, planned, replan=replan)
-        left_s = running.expected_left_s(folder)
-        with LiveProgress(talk(), SystemClock(), len(planned.trials), left_s) as progress:
-            outcome = run_until_stopped(running.run(folder, study, real_world(progress), how))
-    _tell_outcome(outcome, len(planned.trials), folder.path)
-    if outcome.failed or outcome.refused:
-        raise typer.Exit(EXIT_TRIALS_FAILED)
+        outcome = _conduct(folder, study, how)
+    _tell_outcome(outcome, folder)
 
 
-def _tell_outcome(outcome: "StudyOutcome", planned: int, folder: Path) -> None:
+def _resume(path: Path, options: "CliOptions") -> None:
+    """Continues a results folder by its own study and plan."""
+    from nephoscope.app.stages import evaluation, running
+    from nephoscope.store.folder import ResultsFolder
+
+    folder = ResultsFolder.existing(path)
+    if folder.source() is not None:
+        raise InputError(f"{path} holds imported results, which cannot be measured again here")
+    study = evaluation.stored_study(folder)
+    how = running.run_options(folder, study, options)
+    with folder.lock():
+        outcome = _conduct(folder, study, how)
+    _tell_outcome(outcome, folder)
+
+
+def _conduct(folder: "ResultsFolder", study: "Study", how: "RunOptions") -> "StudyOutcome":
+    from nephoscope.app.progress import LiveProgress
+    from nephoscope.app.stages import running
+    from nephoscope.app.wiring import real_world
+    from nephoscope.run.clock import SystemClock
+    from nephoscope.run.signals import run_until_stopped
+
+    folder.forget_analysis()
+    left_s, trials = running.expected_left_s(folder), len(folder.plan().trials)
+    with LiveProgress(talk(), SystemClock(), trials, left_s) as progress:
+        return run_until_stopped(running.run(folder, study, real_world(progress), how))
+
+
+def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
+    """Says how a run ended and what to do about trials that cannot be used.
+
+    Raises:
+        typer.Exit: some trials failed or did not start.
+    """
+    from nephoscope.app.stages import evaluation
+    from nephoscope.app.usable import lines
+
     if outcome.stopped:
         tell(outcome.stopped)
     if outcome.refused:
         reason = next(iter(outcome.refused.values()))
         tell(f"{len(outcome.refused):,} trials did not start, over budget: {reason}")
+    for reason in dict.fromkeys(outcome.not_repeated.values()):
+        many = sum(other == reason for other in outcome.not_repeated.values())
+        tell(f"{many:,} rejected {'trial was' if many == 1 else 'trials were'} not repeated: {reason}")
+    rows = evaluation.status(folder)
     rejected = outcome.finished - outcome.valid
     left_out = f"{outcome.not_needed:,} not needed; " if outcome.not_needed else ""
+    for line in lines(evaluation.usable(folder, rows), str(folder.path), waiting=bool(outcome.stopped)):
+        tell(line)
     tell(
-        f"{outcome.finished:,} of {planned:,} trials finished: {outcome.valid:,} valid, {rejected:,} rejected; "
-        f"{left_out}{outcome.failed:,} failed; results in {folder}"
+        f"{outcome.finished:,} of {len(rows):,} trials finished: {outcome.valid:,} valid, {rejected:,} rejected; "
+        f"{left_out}{outcome.failed:,} failed; results in {folder.path}"
     )
+    if outcome.failed or outcome.refused:
+        raise typer.Exit(EXIT_TRIALS_FAILED)
 
 
 def _warn(planned: "Plan") -> None:

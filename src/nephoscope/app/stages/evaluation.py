@@ -3,12 +3,14 @@
 What needs SciPy, polars or Altair is imported where it is called: `status` must not wait a second for it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import nephoscope
-from nephoscope.analysis.collect import collect, digest, stored_trials, subjects_of, trial_row
+from nephoscope.analysis.collect import Stored, collect, digest, stored_trials, subjects_of, trial_row
+from nephoscope.analysis.usable import usable_cells
 from nephoscope.app.files import read_text
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.checks.registry import CHECKS
@@ -18,6 +20,7 @@ from nephoscope.model.errors import DamagedFile, InputError, NephoscopeError, Ou
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Disturbance, Status, TrialIntent
 from nephoscope.model.rows import ClaimRow, TrialRow
+from nephoscope.model.usable import UsableCell
 from nephoscope.run.clock import Clock
 from nephoscope.run.derive import derive
 from nephoscope.run.judged_again import StealJudge
@@ -50,7 +53,7 @@ class Parsed:
 
 
 def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
-    """Raw output -> measurements and verdicts, of every attempt that counts.
+    """Raw output -> measurements and verdicts, of every attempt that counts or could: all that finished.
 
     A trial that failed because its output could not be read is finished when it now can; one that can no longer be
     read becomes failed, whatever its parser died of. Nothing else of an attempt changes, and raw output never. A trial
@@ -66,9 +69,9 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
         raise InputError(f"{folder.path} holds imported results", hint="`nephoscope import` reads its raw files again")
     with folder.lock():
         folder.forget_analysis()
-        for row in stored_trials(folder):
-            status = row.attempt.status() if row.attempt else None
-            if row.attempt is None or status is None:
+        for row, attempt in _parseable(folder):
+            status = attempt.status()
+            if status is None:
                 continue
             if status.state != "finished" and status.failure_class != OutputUnreadable.failure_class:
                 continue
@@ -76,15 +79,32 @@ def parse(folder: ResultsFolder, clock: Clock) -> Parsed:
             if refused:
                 unreadable.append(f"trial {row.intent.id}: {refused}")
                 continue
-            problem = _derived(row.attempt, row.intent)
+            problem = _derived(attempt, row.intent)
             new = _unreadable(status, problem, clock) if problem else _finished(status, clock)
             if problem:
                 unreadable.append(f"trial {row.intent.id}: {problem}")
             else:
                 parsed += 1
             if (new.state, new.message) != (status.state, status.message):
-                row.attempt.write_status(new)
+                attempt.write_status(new)
     return Parsed(parsed, unreadable)
+
+
+def _parseable(folder: ResultsFolder) -> list[tuple[Stored, Attempt]]:
+    """The attempt of each trial that is used, and of a repeated one all that finished: new verdicts may prefer one."""
+    found = []
+    for row in stored_trials(folder):
+        used = [row.attempt] if row.attempt is not None else []
+        found += [(row, attempt) for attempt in folder.trial(row.intent.id).finished_attempts() or used]
+    return found
+
+
+def usable(folder: ResultsFolder, rows: Sequence[TrialRow]) -> list[UsableCell]:
+    """How many trials of each cell can be used, and what repairs the others; `rows` are those of `status`."""
+    rejected = [row.trial for row in rows if row.state == "finished" and not row.counts]
+    attempts = {trial: folder.trial(trial).decisive_attempt() for trial in rejected}
+    verdicts = {trial: attempt.verdicts() for trial, attempt in attempts.items() if attempt is not None}
+    return usable_cells(stored_study(folder), rows, verdicts)
 
 
 def _other_version(intent: TrialIntent) -> str:

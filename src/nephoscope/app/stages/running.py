@@ -1,14 +1,17 @@
 """A plan -> stored trials: how a run is conducted."""
 
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from nephoscope.app.stages.stopping import stopping_rule
+from nephoscope.checks.repeatable import POLICIES, Cause, policy_of
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
 from nephoscope.plan.budget import check_budget
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
 from nephoscope.run.preflight import preflight
+from nephoscope.run.repeats import RepeatRules, due
 from nephoscope.run.states import Patience
 from nephoscope.run.study import RunOptions, StudyOutcome, adopt_plan, run_study
 from nephoscope.run.world import World
@@ -28,6 +31,10 @@ class CliOptions:
     state_url: str | None = None
     until: str | None = None
     """'margin=1.5%'."""
+    retry_refused: bool = False
+    """Repeat rejected trials of earlier runs, too."""
+    checks: tuple[str, ...] = ()
+    """Repeat only trials that these checks rejected, even those that wait for somebody to change something."""
 
 
 def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> RunOptions:
@@ -47,6 +54,31 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
         rules=Rules(study.placement, Patience()),
         state_url=options.state_url,
         look=stopping_rule(folder, study, options.until, shared=options.state_url is not None),
+        repeats=_repeats(study, options),
+    )
+
+
+def _repeats(study: Study, options: CliOptions) -> RepeatRules:
+    """What the study says, or what somebody asks for now.
+
+    Raises:
+        InputError: a check is not known, or its rejections are never repeated.
+    """
+    if not options.retry_refused:
+        if options.checks:
+            raise InputError("--check needs --retry-refused", hint="add --retry-refused, or drop --check")
+        return RepeatRules(study.repeat_refused)
+    for name in options.checks:
+        if name not in POLICIES:
+            near = get_close_matches(name, POLICIES, n=3) or sorted(POLICIES)
+            raise InputError(f"there is no check {name!r}", hint=f"did you mean: {', '.join(near)}?")
+        policy = policy_of(name)
+        if policy.cause in {Cause.OUTCOME, Cause.WRONG}:
+            raise InputError(
+                f"trials that {name} rejected are not repeated: {policy.why}", hint=policy.advice or "see the report"
+            )
+    return RepeatRules(
+        max(1, study.repeat_refused), times_planned=None, on_request=True, checks=frozenset(options.checks)
     )
 
 
@@ -63,7 +95,7 @@ def expected_left_s(folder: ResultsFolder) -> float:
     return sum(
         planned.expected_duration_s
         for planned, trial in folder.planned()
-        if not trial.finished() and planned.intent.id not in not_needed
+        if due(trial) and planned.intent.id not in not_needed
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from nephoscope.checks.registry import overall
 from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.run.cleaning import CleanupResult, clean, find
+from nephoscope.run.repeats import due
 from nephoscope.run.spending import spent_usd
 from nephoscope.run.states import ENDS, STOPS, State
 from nephoscope.run.study import study_key
@@ -58,7 +59,7 @@ def state_of(trial: Trial) -> State:
     """The state of a trial. A finished one has ended even if its controller died before recording that."""
     states = trial.states()
     last = State(states[-1].state) if states else State.PLANNED
-    if last in ENDS or not trial.finished():
+    if last in ENDS or due(trial):
         return last
     attempt = trial.decisive_attempt()
     valid = attempt is not None and overall(attempt.verdicts()) is VerdictKind.VALID

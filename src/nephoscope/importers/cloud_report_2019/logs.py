@@ -9,7 +9,7 @@ import csv
 import hashlib
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -23,13 +23,16 @@ from nephoscope.checks.logs import (
     MachineType,
     Sibling,
     judge_by_siblings,
+    judge_copy,
     judge_log,
+    judge_overlap,
     judge_reads,
 )
 from nephoscope.checks.thresholds import STRESS_LENGTH
 from nephoscope.checks.verdicts import overall
 from nephoscope.importers.cloud_report_2019.machine_types import machine_type_of
 from nephoscope.importers.cloud_report_2019.measured import (
+    PREPARE,
     ImportedMeasurement,
     cpu_measurements,
     load_measurements,
@@ -37,6 +40,7 @@ from nephoscope.importers.cloud_report_2019.measured import (
     section_measurements,
     throughput_measurements,
 )
+from nephoscope.importers.cloud_report_2019.overlap import begun_anew, interleaved, unfinished
 from nephoscope.model.errors import InputError, OutputUnreadable
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.records import Verdict, VerdictKind
@@ -55,7 +59,7 @@ LICENCE = "Apache-2.0"
 NOT_KNOWN = [
     "argv of the tools: not stored; only the options that a log mentions are known",
     "versions of stress-ng, ping and iperf; kernel, image, zone, kind and size of the disk, mount options",
-    "whether several runs used one machine: if so, they are not replicates",
+    "whether runs without I/O logs shared a machine with others",
     "time of day, and what else ran on the machine; exit codes",
     "the machine at the other end of ping and iperf",
 ]
@@ -64,6 +68,7 @@ _CPU, _PING, _IPERF = "cpu.log", "network-ping.log", "network-iperf-client.log"
 _LOAD, _READ, _WRITE = "io-load-results.log", "io-rd-results.log", "io-wr-results.log"
 _LOGS = (_CPU, _PING, _IPERF, _LOAD, _READ, _WRITE)
 _CLAIM = "run-data.csv"
+_OVERLAP = "concurrent-run"
 _LABEL_PARTS = 4
 _MAX_BYTES = 64 * MIB
 """Size limit of an unpacked log; real ones have a few KiB."""
@@ -90,6 +95,11 @@ class ImportedRun(Frozen):
     unreadable: list[str] = Field(description="'file: reason' for each rejected log; its numbers are missing")
     notes: list[str]
     measurements: int = Field(description="number of values read")
+    same_machine: str | None = Field(
+        default=None,
+        description="shared by runs with one log of the files' preparation: they found the same files, so they ran on "
+        "the same machine; None: the run has no such log",
+    )
 
     @property
     def refused(self) -> list[Verdict]:
@@ -159,7 +169,36 @@ def measured_runs(tree: Path) -> list[tuple[ImportedRun, list[ImportedMeasuremen
         raise InputError(
             f"no logs below {tree}", hint=f"expected PROVIDER/TYPE/DATE/RUN/ with one of {', '.join(_LOGS)}"
         )
-    return [one.judged(_siblings(one, read)) for one in read]
+    judged = [one.judged(_siblings(one, read)) for one in read]
+    originals = _originals(zip((run for run, _ in judged), (one.prepared for one in read), strict=True))
+    return [
+        (run, _counted_once(run, measured, originals.get(one.prepared or "")))
+        for (run, measured), one in zip(judged, read, strict=True)
+    ]
+
+
+def _originals(runs: Iterable[tuple[ImportedRun, str | None]]) -> dict[str, ImportedRun]:
+    """Log of `prepare` -> the run for which it counts: the first valid one, else the first."""
+
+    def place(run: ImportedRun) -> tuple[bool, str, int, str]:
+        number = run.label.number
+        return run.verdict is not VerdictKind.VALID, run.label.date, int(number) if number.isdigit() else 0, run.folder
+
+    found: dict[str, ImportedRun] = {}
+    for run, prepared in sorted(runs, key=lambda pair: place(pair[0])):
+        if prepared is not None:
+            found.setdefault(prepared, run)
+    return found
+
+
+def _counted_once(
+    run: ImportedRun, measured: list[ImportedMeasurement], original: ImportedRun | None
+) -> list[ImportedMeasurement]:
+    """The numbers of a run; those of a log that counts for another run are rejected."""
+    if original is None or original is run:
+        return measured
+    copy = judge_copy(original.folder)
+    return [one.model_copy(update={"own_verdict": copy}) if one.tool == PREPARE else one for one in measured]
 
 
 def _folders(tree: Path) -> Iterator[tuple[Path, dict[str, Path]]]:
@@ -181,13 +220,16 @@ class _Read:
     measured: list[ImportedMeasurement]
     marks: Mapping[str, str]
     """What a run shares with others on the same machines -> how a message says so."""
+    prepared: str | None
+    """The log of `prepare`; None: there is none, or it wrote nothing."""
 
     def judged(self, siblings: Sequence[Sibling]) -> tuple[ImportedRun, list[ImportedMeasurement]]:
         """The run with what its siblings say, where its own logs say nothing."""
         told = None if self.run.shown else judge_by_siblings(siblings)
         if told is None:
             return self.run, self.measured
-        return self.run.model_copy(update={"verdict": told.verdict, "verdicts": [told]}), self.measured
+        verdicts = [told, *(one for one in self.run.verdicts if one.check == _OVERLAP)]
+        return self.run.model_copy(update={"verdict": overall(verdicts), "verdicts": verdicts}), self.measured
 
 
 def _siblings(one: _Read, runs: Sequence[_Read]) -> list[Sibling]:
@@ -206,8 +248,12 @@ def _siblings(one: _Read, runs: Sequence[_Read]) -> list[Sibling]:
 
 
 def _of_the_machine(run: ImportedRun) -> VerdictKind:
+    """A run that shared its CPUs does not show which machine it was; one whose CPUs were all free does."""
     refused = {one.check for one in run.refused}
-    return VerdictKind.UNKNOWN if "cpu-contention" in refused and refused.isdisjoint(OF_THE_MACHINE) else run.verdict
+    shared = "cpu-contention" in refused or {_OVERLAP, "effective-cpus"} <= refused
+    if shared and refused.isdisjoint(OF_THE_MACHINE):
+        return VerdictKind.UNKNOWN
+    return overall([one for one in run.verdicts if one.check != _OVERLAP])
 
 
 def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
@@ -216,8 +262,11 @@ def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
     known = machine_type_of(label.provider, label.machine_type)
     logs = _Logs({name: content.decode(errors="replace") for name, content in contents.items()})
     shown = logs.read(_CPU, _shown)
-    verdicts = judge_log(shown, label.machine_type, known)
-    measured = _measured(logs, known)
+    overlap = judge_overlap(_signs_of_another_run(logs.texts))
+    verdicts = judge_log(shown, label.machine_type, known, shared=overlap is not None)
+    verdicts += [overlap] if overlap else []
+    measured, marks = _measured(logs, known), _marks(logs)
+    prepared = logs.texts[_LOAD] if logs.texts.get(_LOAD) in marks else None
     run = ImportedRun(
         run=_hash({name: content for name, content in contents.items() if name in _LOGS}),
         folder=folder.as_posix(),
@@ -228,8 +277,21 @@ def _read(folder: Path, files: Mapping[str, Path]) -> _Read:
         unreadable=list(logs.refused.values()),
         notes=_notes(label, logs.texts.get(_CLAIM)),
         measurements=len(measured),
+        same_machine=_hash({_LOAD: contents[_LOAD]}) if prepared else None,
     )
-    return _Read(run, measured, _marks(logs))
+    return _Read(run, measured, marks, prepared)
+
+
+def _signs_of_another_run(texts: Mapping[str, str]) -> list[str]:
+    """One sentence per log; a log emptied by another run is only looked for where nothing else shows one."""
+    found = {
+        name: sign
+        for name in (_WRITE, _READ)
+        if name in texts and (sign := interleaved(texts[name]) or unfinished(texts[name]))
+    }
+    if not found and _WRITE in texts and _READ in texts and (sign := begun_anew(texts[_WRITE], texts[_READ])):
+        found = {_WRITE: sign}
+    return [f"{name}: {sign}" for name, sign in found.items()]
 
 
 def _content(path: Path) -> bytes:

@@ -10,6 +10,7 @@ from nephoscope.parsers.ping import Ping
 from nephoscope.parsers.stress_ng import StressNgLog
 from nephoscope.parsers.sysbench_fileio import FileioLoad, FileioSection
 
+PREPARE = "sysbench fileio prepare"
 _UP, _DOWN = Direction.HIGHER, Direction.LOWER
 
 
@@ -91,7 +92,7 @@ def load_measurements(load: FileioLoad) -> list[ImportedMeasurement]:
         return []
     return [
         ImportedMeasurement(
-            tool="sysbench fileio prepare",
+            tool=PREPARE,
             subject=Subject.STORAGE,
             metric="written_bytes_per_s",
             unit="B/s",

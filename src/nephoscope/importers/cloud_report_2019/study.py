@@ -97,6 +97,7 @@ def _trials(tree: Path, run: ImportedRun, measured: Sequence[ImportedMeasurement
                 Measurement(metric=_name(one), unit=one.unit, value=one.value, at_s=one.at_s) for one in many
             ],
             verdicts=[*run.verdicts, *own.values()],
+            same_machine=run.same_machine,
             failure=f"two values of {twice[0]} in one run" if twice else None,
             raw=_raw(tree / run.folder, benchmark),
         )

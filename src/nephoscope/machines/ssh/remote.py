@@ -162,6 +162,10 @@ class SshRemote:
 
     # beyond the port `Remote`
 
+    async def own_processes(self) -> str:
+        """See `KnowsItsProcesses`: every command is a job with a session of its own."""
+        return f"jobs:{await self._root()}/jobs"
+
     async def look(self) -> jobs.HostLook:
         """What the host reports about itself; queried once.
 

@@ -15,7 +15,9 @@ from nephoscope.study.places import MachineType
 ROOT = PurePosixPath("/sys/fs/cgroup")
 GROUP = "nephoscope"
 PERIOD_US = 100_000
-CONTROLLERS_V1 = ("cpu", "cpuset", "memory", "blkio")
+CONTROLLERS_V1 = ("cpuacct", "cpu", "cpuset", "memory", "blkio")
+"""`cpuacct` limits nothing: by it the sampler tells the hosts' CPU time from that of others. It is first, so that what
+delays packets between hosts counts as theirs. Some distributions mount it together with `cpu`, as one folder."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,11 @@ def folders(version: int, cluster: str, host: str) -> list[str]:
     inside = PurePosixPath(GROUP, cluster, host)
     roots = [ROOT / controller for controller in CONTROLLERS_V1] if version == 1 else [ROOT]
     return [str(root / inside) for root in roots]
+
+
+def of_all_clusters(version: int) -> str:
+    """The control group that counts the CPU time of every emulated host."""
+    return str((ROOT / CONTROLLERS_V1[0] if version == 1 else ROOT) / GROUP)
 
 
 def parents(version: int, cluster: str) -> list[tuple[str, str]]:

@@ -26,6 +26,7 @@ from nephoscope.machines.ssh.remote import SshRemote
 from nephoscope.machines.tools import FLOCK, LSBLK, SETPRIV, UNSHARE, Tool
 from nephoscope.model.errors import EnvironmentProblem, InputError, MachineLost, MachineUnreachable, ToolMissing
 from nephoscope.providers.base import Cluster, ClusterRequest, Provider, cluster_of
+from nephoscope.providers.emulated.limits import of_all_clusters
 from nephoscope.providers.emulated.scripts import LOCK, STATE, ClusterPlan, HostPlan, down_script, hosts_of, up_script
 from nephoscope.study.model import Configuration
 from nephoscope.study.places import MachineType
@@ -270,7 +271,8 @@ async def _machine(plan: ClusterPlan, host: HostPlan, request: ClusterRequest) -
                 raise
             await asyncio.sleep(_LOOK_EVERY_S)
         else:
-            return MachineHandle(host.name, remote, plan.address(host), cpus, str(folder / "data"))
+            group = of_all_clusters(plan.cgroup_version)
+            return MachineHandle(host.name, remote, plan.address(host), cpus, str(folder / "data"), group=group)
 
 
 def _remote(machine: MachineHandle) -> SshRemote:

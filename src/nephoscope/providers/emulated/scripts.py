@@ -175,8 +175,8 @@ def _groups(plan: ClusterPlan) -> list[str]:
         elif "/cpuset/" in folder:
             above = PurePosixPath(folder).parent
             lines += [f"cat {above}/cpuset.{what} >{folder}/cpuset.{what}" for what in ("mems", "cpus")]
-    lines += [f"mkdir {group}" for host in plan.hosts for group in folders(plan.cgroup_version, plan.id, host.name)]
-    lines += [f"mkdir {group}" for group in plan.wires]
+    lines += [f"mkdir -p {group}" for host in plan.hosts for group in folders(plan.cgroup_version, plan.id, host.name)]
+    lines += [f"mkdir -p {group}" for group in plan.wires]
     return [*lines, "exec 8>&-"]
 
 

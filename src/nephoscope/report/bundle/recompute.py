@@ -116,11 +116,21 @@ def cells_of(trials, measurements, metrics, *, without=(), adding=()):
         declared = metrics.get(key)
         if declared and declared["per_cpu"] == "true" and trial["cpus"]:
             cells[*key, True, row["configuration"]].append((value / int(trial["cpus"]), row["trial"]))
-    ordered = {key: sorted(pairs) for key, pairs in cells.items()}
+    ordered = {key: by_machine(sorted(pairs), good) for key, pairs in cells.items()}
     return (
         {key: [value for value, _ in pairs] for key, pairs in ordered.items()},
-        {key: [trial for _, trial in pairs] for key, pairs in ordered.items()},
+        {key: [trials for _, trials in pairs] for key, pairs in ordered.items()},
     )
+
+
+def by_machine(pairs, trials):
+    """Values with the trials behind each: machines with their medians if there are four or more, some with several."""
+    nested = defaultdict(list)
+    for value, trial in pairs:
+        nested[trials[trial].get("machine")].append((value, trial))
+    if not all(nested) or len(nested) < 4 or len(nested) == len(pairs):
+        return [(value, [trial]) for value, trial in pairs]
+    return sorted((median([value for value, _ in many]), [trial for _, trial in many]) for many in nested.values())
 
 
 def check_statistics(rows, cells, trials_of, planned):
@@ -132,9 +142,10 @@ def check_statistics(rows, cells, trials_of, planned):
         deviations = [abs(value - middle) for value in values]
         mad, mean_deviation = median(deviations), fmean(deviations)
         scale = 0.6745 / mad if mad else 0.797885 / mean_deviation if mean_deviation else 0
-        far = [trial for trial, off in zip(trials_of[key], deviations, strict=True) if scale * off > 3.5]
+        pairs, used = zip(trials_of[key], deviations, strict=True), [t for many in trials_of[key] for t in many]
+        far = [trial for many, off in pairs if scale * off > 3.5 for trial in many]
         found = {"n": n, "median": middle, "low": low, "high": high, "coverage": coverage, "mad": mad} | {
-            "n_excluded": planned[row["configuration"], row["benchmark"]] - n,
+            "n_excluded": planned[row["configuration"], row["benchmark"]] - len(used),
             "margin_percent": 50 * (high - low) / abs(middle) if middle and n > 1 else None,
             "cv_percent": 100 * stdev(values) / abs(mean) if mean and n > 1 else None,
             "range_percent": 100 * (values[-1] - values[0]) / abs(middle) if middle else None,
@@ -142,7 +153,7 @@ def check_statistics(rows, cells, trials_of, planned):
             "maximum": values[-1],
             "more_replicates_needed": max(0, 6 - n),
             "outliers": ";".join(far) or None,
-            "trials": ";".join(trials_of[key]),
+            "trials": ";".join(used),
         }
         for name, value in found.items():
             agree("statistics", f"{' '.join(map(str, key))} {name}", row[name], value)

@@ -120,6 +120,7 @@ def _table(book: Book, caption: str, rows: Sequence[Comparison]) -> Table:
             hint="Benjamini\N{EN DASH}Hochberg: within a leaderboard; over all metrics that are not headlines.",
         ),
         Column("n", numeric=True, hint="Left, right."),
+        Column("Speaks for", hint="Types, if several machines of each were measured; else only for those measured."),
         Column("To decide it"),
     )
     shown = tuple(_row(book, row, titles.get((row.benchmark, row.metric))) for row in rows[:MAX_ROWS])
@@ -141,11 +142,18 @@ def _row(book: Book, row: Comparison, metric: Metric | None) -> Row:
             Cell(_interval(row)),
             Cell(people.coverage(row.coverage), tone="warn" if low_coverage else ""),
             Cell(people.probability(row.p_adjusted), note=f"p {people.probability(row.p_value)}"),
-            Cell(f"{row.n_left}, {row.n_right}"),
+            Cell(f"{row.n_left}, {row.n_right}", note=_counted(row)),
+            Cell(row.scope),
             Cell(_decides(row)),
         ),
         anchor=comparison_anchor(row),
     )
+
+
+def _counted(row: Comparison) -> str:
+    """What n counts, where it is not replicates."""
+    sides = dict.fromkeys((row.counted_left, row.counted_right))
+    return ", ".join(sides) if "machines" in sides else ""
 
 
 def _decides(row: Comparison) -> str:

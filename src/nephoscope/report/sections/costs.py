@@ -2,9 +2,14 @@
 
 from dataclasses import dataclass
 
+from nephoscope.model.price_rows import (
+    CostRow,
+    PricePerformance,
+    TransferRow,
+)
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.records import Metric
-from nephoscope.model.rows import BenchmarkRow, CostRow, PricePerformance, TransferRow
+from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report import format as people
 from nephoscope.report.limits import MAX_FORMULAS
 from nephoscope.report.lookup import headlines, unique

@@ -6,8 +6,9 @@ compares its answers with the stored ones.
 
 from typing import Any
 
+from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import BenchmarkRow, CostRow
+from nephoscope.model.rows import BenchmarkRow
 from nephoscope.report.lookup import Lookup, headlines, unique
 from nephoscope.report.wording import metric_title
 

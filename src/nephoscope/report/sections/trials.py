@@ -11,7 +11,7 @@ from nephoscope.report.parts import Book, Cell, Column, Row, Table, state_badge,
 
 
 def counted(trials: list[TrialRow]) -> str:
-    """How many trials are valid, and what happened to the others."""
+    """How many trials can be used, and what happened to the others."""
     if not trials:
         return "The study has no trials."
     parts = []
@@ -31,7 +31,7 @@ def counted(trials: list[TrialRow]) -> str:
         if found:
             parts.append(f"{len(found):,} {words}")
     good = sum(trial.counts for trial in trials)
-    return f"{people.plural(len(trials), 'trial')}: {', '.join([f'{good:,} valid', *parts])}."
+    return f"{good:,} of {people.plural(len(trials), 'trial')} usable{''.join(f', {part}' for part in parts)}."
 
 
 def exclusions_table(book: Book) -> Table | None:

@@ -113,7 +113,7 @@ def leaderboard(book: Book) -> Table:
         for metric in headlines(benchmark):
             scale = book.lookup.scale(benchmark.benchmark, metric)
             title = f"{benchmark.benchmark}: {metric_title(metric)}"
-            note = f"{unit_text(scale)}, {direction_text(metric.direction)}"
+            note = f"{unit_text(scale)}, {direction_text(metric.direction)}{_on(book, benchmark, metric)}"
             rows.append(Row(group=Link(title, f"#{section_anchor(benchmark.benchmark)}"), group_note=note))
             rows += [
                 _leader(book, benchmark, metric, name, scale)
@@ -127,7 +127,7 @@ def leaderboard(book: Book) -> Table:
             hint="A range if it is not certain: the best and the worst rank it can have. = marks a tie.",
         ),
         *STATISTIC_COLUMNS,
-        Column("n", numeric=True, hint="Valid replicates."),
+        Column("n", numeric=True, hint="Valid replicates, or machines if it says so."),
         Column("Excluded", numeric=True, hint="Replicates that are not valid, for any reason."),
         Column("Per CPU", numeric=True, hint="Median of the values, each divided by the CPUs of its trial."),
         Column(
@@ -153,13 +153,30 @@ def _leader(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str, scal
             Cell(name, tone="name"),
             rank_cell(lookup.ranks.get((benchmark.benchmark, metric.name, "plain", None), {}).get(name)),
             *statistic_cells(book, row, scale, roomy=True),
-            Cell(str(row.n)),
+            Cell(str(row.n), note=_machines(row)),
             Cell(str(row.n_excluded), href="#exclusions" if row.n_excluded else None),
             _per_cpu(book, benchmark, metric, name),
             Cell(client_share(book, benchmark.benchmark, name)),
             Cell(badges=against(book, benchmark.benchmark, metric, name)),
         )
     )
+
+
+def _on(book: Book, benchmark: BenchmarkRow, metric: Metric) -> str:
+    """Which machines the ranks speak for, where these are not types of machines."""
+    key = (benchmark.benchmark, metric.name, False)
+    compared = {row.scope for row in book.lookup.comparisons.get(key, [])}
+    if "these machines" in compared:
+        return ", on these machines"
+    return ", on this machine" if compared == {"this machine"} else ""
+
+
+def _machines(row: Statistic) -> str:
+    """What n counts, and how many machines were measured if that is fewer."""
+    if row.counted == "machines":
+        return "machines"
+    fewer = row.machines is not None and row.machines < row.n
+    return f"on {people.plural(row.machines or 0, 'machine')}" if fewer else ""
 
 
 def _per_cpu(book: Book, benchmark: BenchmarkRow, metric: Metric, name: str) -> Cell:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from nephoscope.model.rows import TransferRow
+from nephoscope.model.price_rows import TransferRow
 from nephoscope.report import format as people
 from nephoscope.report.parts import Book, Cell, Column, Row, Table, evidence_cell
 

@@ -1,0 +1,79 @@
+"""Which trials can be used, and which command repairs which cell. Pure."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from nephoscope.checks.repeatable import Cause, Circumstances, Repair, repair_of
+from nephoscope.model.records import Verdict, VerdictKind
+from nephoscope.model.rows import TrialRow
+from nephoscope.model.usable import NOT_STARTED, RUN, RUNNING, Unusable, UsableCell
+from nephoscope.study.model import Study
+
+_WHY = {"planned": NOT_STARTED, "running": RUNNING}
+
+
+def usable_cells(
+    study: Study, trials: Sequence[TrialRow], verdicts: Mapping[str, Sequence[Verdict]]
+) -> list[UsableCell]:
+    """Every cell of a study, in the order of its first trial.
+
+    Args:
+        study: whose configurations the trials name.
+        trials: all of the plan.
+        verdicts: trial id -> the verdicts on the attempt that is used, at least of trials that finished and are not
+            valid.
+    """
+    where = {
+        one.name: Circumstances.of(one.model_dump(include={"provider", "rented"}), study.placement)
+        for one in study.configurations
+    }
+    rows: dict[tuple[str, str], list[TrialRow]] = defaultdict(list)
+    needed = (row for row in trials if row.state != "not needed")
+    for row in sorted(needed, key=lambda row: row.position):
+        rows[row.benchmark, row.configuration].append(row)
+    return [
+        UsableCell(
+            benchmark=benchmark,
+            configuration=configuration,
+            planned=len(found),
+            usable=sum(row.counts for row in found),
+            unusable=_unusable(found, verdicts, where.get(configuration)),
+        )
+        for (benchmark, configuration), found in rows.items()
+    ]
+
+
+def _unusable(
+    rows: Sequence[TrialRow], verdicts: Mapping[str, Sequence[Verdict]], where: Circumstances | None
+) -> list[Unusable]:
+    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for row in rows:
+        if row.counts:
+            continue
+        repair = repair_of(verdicts.get(row.trial, ()), where) if row.state == "finished" and where else None
+        if repair is None:
+            then = "" if row.state == "running" else f"Continue: `{RUN}`."
+            groups[_WHY.get(row.state, row.state), then].append(row.trial)
+        else:
+            groups[_said(repair, row), _how(repair)].append(row.trial)
+    return [Unusable(trials=ids, why=why, repair=how) for (why, how), ids in groups.items()]
+
+
+def _said(repair: Repair, row: TrialRow) -> str:
+    if not repair.checks:
+        return "without a verdict"
+    kind = "without evidence for" if row.verdict is VerdictKind.UNKNOWN else "rejected by"
+    return f"{kind} {' and '.join(repair.checks)}"
+
+
+def _how(repair: Repair) -> str:
+    """What to do, with the command if a repeat can help."""
+    command = f"{RUN} --retry-refused" + "".join(f" --check {name}" for name in repair.checks)
+    if repair.repeat:
+        return f"Repeat: `{command}`."
+    advice = f" {repair.advice}." if repair.advice else ""
+    if repair.on_request:
+        return f"{repair.advice}; then repeat: `{command}`."
+    if repair.cause is Cause.OUTCOME:
+        return f"A repeat would select results: {repair.why}.{advice}"
+    return f"It is never repeated: {repair.why}.{advice}"

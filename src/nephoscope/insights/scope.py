@@ -1,0 +1,50 @@
+"""Makes every answer say what it speaks for: this machine, these machines, or (without a word) types of machines."""
+
+from collections.abc import Sequence
+
+from nephoscope.insights.base import Findings
+from nephoscope.model.rows import Insight, Scope, Statistic
+
+ABOUT_TYPES = frozenset({"families"})
+"""Rules whose unit is a type of machine, not a trial."""
+WORDS: dict[Scope, str] = {"this machine": "on this machine", "these machines": "on these machines"}
+
+
+def scoped(insights: Sequence[Insight], findings: Findings) -> list[Insight]:
+    """The insights, with 'on these machines' in the answers about a benchmark whose machines stand only for themselves.
+
+    Decided by the trials that are an answer's evidence, so no rule can forget it. See `analysis.units`.
+    """
+    of_trial = {row.trial: (row.benchmark, row.configuration) for row in findings.trials}
+    machine = {row.trial: row.machine for row in findings.trials}
+    statistics: dict[tuple[str, str], Statistic] = {}
+    for row in findings.statistics:
+        statistics.setdefault((row.benchmark, row.configuration), row)
+
+    def scope(insight: Insight) -> Scope:
+        used = [trial for trial in insight.trials if of_trial.get(trial) in statistics]
+        rows = {of_trial[trial]: statistics[of_trial[trial]] for trial in used}
+        scopes = {row.scope for row in rows.values()}
+        if not rows or scopes == {"not known"}:
+            return "not known"
+        if "not known" not in scopes and len({machine[trial] for trial in used}) == 1:
+            return "this machine"
+        if scopes & {"this machine", "these machines"}:
+            return "these machines"
+        return "types" if scopes == {"types"} else "not known"
+
+    return [
+        _with(insight, WORDS.get(scope(insight), ""))
+        if insight.kind == "answer" and insight.benchmark and insight.rule not in ABOUT_TYPES
+        else insight
+        for insight in insights
+    ]
+
+
+def _with(insight: Insight, words: str) -> Insight:
+    """The words after the benchmark's name, with which an answer begins; else in a sentence of their own."""
+    if not words:
+        return insight
+    begins, rest = insight.text.startswith(str(insight.benchmark)), insight.text[len(str(insight.benchmark)) :]
+    text = f"{insight.benchmark} {words}{rest}" if begins else f"{insight.text} That is so {words}."
+    return insight.model_copy(update={"text": text})

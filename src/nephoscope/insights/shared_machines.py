@@ -1,0 +1,75 @@
+"""Configurations whose machines cannot stand for a type: too few of them, or one machine under several names."""
+
+from collections import defaultdict
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, plural, say
+from nephoscope.model.rows import Insight
+from nephoscope.stats.decide import ALPHA
+from nephoscope.stats.rank_sum import least_n_each
+
+NAME = "shared_machines"
+MAX_NAMED = 8
+"""With more configurations than this, the warning counts them instead of naming them."""
+HERE = frozenset({"local", "emulated"})
+"""Providers whose configurations share this machine on purpose."""
+
+
+def shared_machines(findings: Findings) -> list[Insight]:
+    """One warning for each machine with several names, and one if different machines are compared by too few each."""
+    return [*_two_names(findings), *_too_few(findings)]
+
+
+def _two_names(findings: Findings) -> list[Insight]:
+    provider = {row.configuration: row.provider for row in findings.configurations}
+    named: dict[str, frozenset[str]] = {}
+    for seen in findings.machines:
+        named[seen.configuration] = named.get(seen.configuration, frozenset()) | {seen.machine}
+    users: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for row in findings.trials:
+        if row.machine is not None:
+            users[row.machine][row.configuration].append(row.trial)
+    found = []
+    for _, by_configuration in sorted(users.items()):
+        names = sorted(by_configuration)
+        on_purpose = {provider.get(name) for name in names} <= HERE
+        if on_purpose or len({named.get(name) for name in names}) == 1:
+            continue
+        found.append(
+            say(
+                NAME,
+                "warning",
+                "{names} name different machines, but all {trials:count} trials ran on the same one. What differs "
+                "between them is not the machine: compare them as settings of one machine, or correct the addresses "
+                "in the study.",
+                numbers={"trials": sum(map(len, by_configuration.values()))},
+                trials=[trial for many in by_configuration.values() for trial in many],
+                names=enumeration(names),
+            )
+        )
+    return found
+
+
+def _too_few(findings: Findings) -> list[Insight]:
+    """Only where machines differ between configurations: on one and the same machine, settings are compared."""
+    rows = [row for row in findings.headline_statistics() if row.machines is not None]
+    few = {row.configuration: row for row in rows if row.scope != "types" and (row.machines or 0) < row.n}
+    machines = {row.machine for row in findings.trials if row.configuration in few and row.machine is not None}
+    if not few or len({row.configuration for row in rows}) < 2 or len(machines) < 2:
+        return []
+    names = enumeration(sorted(few)) if len(few) <= MAX_NAMED else ""
+    return [
+        say(
+            NAME,
+            "warning",
+            ("{names} " if names else "{count:count} configurations ")
+            + plural(len(few), "was", "were")
+            + " measured in several trials on fewer than {least:count} machines each. So the answers "
+            "compare these machines and not their types: another machine of the same type may be faster or slower. To "
+            "compare types, measure at least {least:count} machines of each"
+            + ("." if findings.imported else '; on clouds, placement = "fresh" creates one for each trial.'),
+            numbers={"count": len(few), "least": least_n_each(ALPHA)},
+            trials=[trial for row in few.values() for trial in row.trials],
+            **({"names": names} if names else {}),
+        )
+    ]

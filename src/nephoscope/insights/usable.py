@@ -1,0 +1,58 @@
+"""How many trials can be used, and what repairs the cells that lost some."""
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import say
+from nephoscope.model.rows import Insight
+from nephoscope.model.usable import UsableCell
+
+NAME = "usable"
+MAX_CELLS = 5
+"""With more cells than this, only those that lost most are named."""
+
+
+def usable(findings: Findings) -> list[Insight]:
+    """One sentence about the study and one about each cell with trials that cannot be used, the worst first.
+
+    Silent where all can be used, and for imports, which nobody here can repeat.
+    """
+    lost = [cell for cell in findings.usable if cell.unusable]
+    if findings.imported or not lost:
+        return []
+    worst = sorted(lost, key=lambda cell: (cell.usable / cell.planned, cell.benchmark, cell.configuration))
+    numbers = {
+        "usable": sum(cell.usable for cell in findings.usable),
+        "planned": sum(cell.planned for cell in findings.usable),
+        "cells": len(lost),
+        "more": len(lost) - MAX_CELLS,
+    }
+    template = "Usable: {usable:count} of {planned:count} trials."
+    if len(lost) > MAX_CELLS:
+        template += " {cells:count} cells lost some; the worst follow, and `nephoscope status DIR` names all."
+    trials = [trial for cell in lost for group in cell.unusable for trial in group.trials]
+    return [
+        say(NAME, "warning", template, numbers=numbers, trials=trials),
+        *(_cell(cell) for cell in worst[:MAX_CELLS]),
+    ]
+
+
+def _cell(cell: UsableCell) -> Insight:
+    """As `sentence` of the command line, with its numbers by name."""
+    numbers: dict[str, float] = {"usable": cell.usable, "planned": cell.planned}
+    words: dict[str, str] = {}
+    parts: list[str] = []
+    for group in cell.unusable:
+        key = "x" * (len(parts) + 1)
+        numbers[f"count_{key}"], words[f"why_{key}"] = len(group.trials), group.why
+        parts.append(f"{{count_{key}:count}} {{why_{key}}}")
+    return say(
+        NAME,
+        "warning",
+        "{benchmark_name} on {name}: {usable:count} of {planned:count} usable (" + ", ".join(parts) + "). {repair}",
+        numbers=numbers,
+        trials=[trial for group in cell.unusable for trial in group.trials],
+        benchmark=cell.benchmark,
+        benchmark_name=cell.benchmark,
+        name=cell.configuration,
+        repair=" ".join(dict.fromkeys(group.repair for group in cell.unusable)),
+        **words,
+    )

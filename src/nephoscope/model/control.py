@@ -1,0 +1,52 @@
+"""What a controller writes down so that its successor can go on: leases, states, resumptions."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from nephoscope.model.frozen import Frozen
+
+_MS_PER_HOUR = 3_600_000
+
+
+class Lease(Frozen):
+    """lease.json: the machines an attempt holds, with their price, written before any machine is requested."""
+
+    schema_: Literal["nephoscope/lease/1"] = Field(default="nephoscope/lease/1", alias="schema")
+    cluster: str = Field(description="key of its cluster, by which the provider finds every machine and volume")
+    placement: Literal["fresh", "per-configuration"]
+    provider: str
+    region: str | None = None
+    zone: str | None = Field(default=None, description="None: the configuration names none")
+    usd_per_hour: float | None = Field(description="of the whole cluster; None: unknown")
+    quoted_usd: float | None = Field(description="for the expected duration; None: unknown")
+    reserved_usd: float | None = Field(
+        default=None,
+        description="the budget reserves this much for the cluster, and ends the cluster before it is "
+        "spent; None: no budget",
+    )
+    begun_unix_ms: int
+
+    def cost_usd(self, ended_unix_ms: int) -> float | None:
+        """What it cost until then; None: its price is not known."""
+        hours = max(0, ended_unix_ms - self.begun_unix_ms) / _MS_PER_HOUR
+        return None if self.usd_per_hour is None else self.usd_per_hour * hours
+
+
+class StateRecord(Frozen):
+    """One line of a trial's states.jsonl: a state it entered."""
+
+    state: str = Field(description="see docs/concepts/architecture.md, 'States of a trial'")
+    at_unix_ms: int
+    attempt: int = Field(ge=0, description="0: no attempt was started")
+    reason: str = ""
+
+
+class Resumption(Frozen):
+    """resume.json: what a controller needs to continue a measurement whose controller died."""
+
+    schema_: Literal["nephoscope/resume/1"] = Field(default="nephoscope/resume/1", alias="schema")
+    dsn: str | None = Field(
+        description="connection string of the trial's own data, without a password; None: there is no database"
+    )
+    measured: bool = Field(default=False, description="all raw output is stored; the database may already be stopped")

@@ -1,0 +1,135 @@
+"""Rows of the tables about dollars."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from nephoscope.model.frozen import Frozen
+from nephoscope.model.rows import Comparison
+from nephoscope.model.subjects import Subject
+
+
+class CostRow(Frozen):
+    """A month of one configuration under one basis, or why it has no price. costs.parquet."""
+
+    configuration: str
+    basis: str = Field(
+        description="basis of the machines' price: on-demand, reserved-1y, ..., or 'stated' by the study"
+    )
+    terms: str = Field(description="payment option of a commitment, as far as the source says")
+    provider: str | None
+    region: str | None
+    machine_type: str | None
+    family: str | None = Field(description="'m6i', 'n2-standard', 'Ds_v5'")
+    vcpus: int | None = Field(description="taken from the name of the type")
+    method: str = Field(description="how a month is counted")
+    hours: float = Field(description="per month")
+    counted: str = Field(description="which machines are included")
+    machines: int = Field(description="number of these machines")
+    usd_per_hour: float | None = Field(
+        description="price of one machine without volumes; of the cluster if the study states the price"
+    )
+    machine_month_usd: float | None = Field(
+        description="price of one machine with its volumes; of the cluster if the study states the price"
+    )
+    month_usd: float | None = Field(description="price of all included machines")
+    storage_share: float | None = Field(description="the volumes' share of the price, from 0 to 1")
+    break_even_hours: float | None = Field(
+        description="hours of use per month above which the commitment is cheaper than on-demand; None: never, or no "
+        "price"
+    )
+    formula: str = Field(description="the formula as text, with prices, sources and what is missing")
+    reason_missing: str | None
+    price_row: str | None = Field(description="id of the machine's row in the price book")
+    source: str | None
+    date: str | None
+    age_days: int | None = Field(description="age of the price on the day of the study")
+
+
+class CostLineRow(Frozen):
+    """One product of the formula: amount x hours x rate. cost_lines.parquet."""
+
+    configuration: str
+    basis: str
+    what: str
+    amount: float
+    unit: str
+    hours: float | None = Field(description="None: the rate is per month")
+    rate_usd: float
+    usd: float = Field(description="per month, for one machine")
+    price_row: str
+    source: str
+    licence: str
+    date: str
+
+
+class TransferRow(Frozen):
+    """One month of the measured bytes between the machines of a cluster, in one direction. transfers.parquet."""
+
+    configuration: str
+    benchmark: str
+    way: str = Field(description="'same zone', 'between zones', 'between regions', or 'none'")
+    here: str | None = Field(description="region that the bytes leave")
+    there: str | None
+    stood: bool = Field(description="the machines were placed like this; False: what it would cost if they were")
+    billed: Literal["sent", "sent and received", "sent by load", "received by load"] = Field(
+        description="of all machines, or of the load machine alone"
+    )
+    n: int = Field(description="valid trials with counters of every machine")
+    bytes_per_s: float = Field(description="billed bytes: median of the trials")
+    month_usd: float | None = Field(description="if it continues all month; None: no price")
+    hours: float = Field(description="per month")
+    unit: str | None = Field(description="'GB' of 10^9 bytes, or 'GiB' of 2^30")
+    tiers: list[str] = Field(description="'above up_to dollars' for each tier, in its unit; '-': no upper end is known")
+    formula: str
+    reason_missing: str | None
+    price_row: str | None
+    source: str | None
+    date: str | None
+    trials: list[str]
+    subject: Subject
+
+
+class PricePerformance(Frozen):
+    """What one unit of a headline metric costs a month. price_performance.parquet.
+
+    The cost is a constant, so the interval's ends are those of the median, divided by it.
+    """
+
+    configuration: str
+    benchmark: str
+    metric: str
+    basis: str
+    unit: str = Field(description="unit of the metric; dollars per month are for one of these")
+    n: int
+    month_usd: float
+    median: float = Field(description="of the metric, in its unit")
+    usd_per_unit: float = Field(description="month_usd / median: $/tpmC where the metric is tpmC")
+    low: float
+    high: float
+    coverage: float
+    usd_per_unit_with_transfer: float | None = Field(
+        description="(month_usd + transfer between the machines as placed) / median; None: that transfer has no price"
+    )
+    usd_per_million: float | None = Field(
+        description="operations of machines that are busy all month; None: the metric counts no operations"
+    )
+    front: Literal["on it", "open", "behind"] = Field(
+        description="position in cost against the median: no configuration is cheaper and better; open: one may be, "
+        "but not for certain"
+    )
+    discount_to_lead_percent: float | None = Field(
+        description="discount on its machines alone that would make it cost as little as the leader; 0: it leads; "
+        "None: no discount does"
+    )
+    price_row: str | None
+    source: str | None
+    date: str | None
+    trials: list[str]
+    subject: Subject
+
+
+class PriceComparison(Comparison):
+    """Two configurations by performance per dollar, under one basis. price_comparisons.parquet."""
+
+    basis: str

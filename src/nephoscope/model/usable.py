@@ -1,0 +1,37 @@
+"""How many trials of each cell (a benchmark on a configuration) can be used, and what repairs the others."""
+
+from pydantic import Field
+
+from nephoscope.model.frozen import Frozen
+
+NOT_STARTED, RUNNING = "not started", "running now"
+WAITING = frozenset({NOT_STARTED, RUNNING})
+"""Why a trial cannot be used yet."""
+
+RUN = "nephoscope run DIR"
+"""The command that continues or repeats; DIR stands for the results folder."""
+
+
+class Unusable(Frozen):
+    """Trials of one cell that cannot be used, all for the same reason."""
+
+    trials: list[str]
+    why: str = Field(description="'rejected by foreign-load', 'failed', 'not started'")
+    repair: str = Field(description="what to do: a whole sentence, with the command if there is one")
+
+
+class UsableCell(Frozen):
+    """One benchmark on one configuration."""
+
+    benchmark: str
+    configuration: str
+    planned: int
+    usable: int
+    unusable: list[Unusable]
+
+
+def sentence(cell: UsableCell, folder: str = "DIR") -> str:
+    """'tpcc on c6i.xlarge: 2 of 6 usable (4 rejected by foreign-load). Repeat: `nephoscope run ...`.'."""
+    why = ", ".join(f"{len(one.trials)} {one.why}" for one in cell.unusable)
+    repair = " ".join(dict.fromkeys(one.repair for one in cell.unusable)).replace(RUN, RUN.replace("DIR", folder))
+    return f"{cell.benchmark} on {cell.configuration}: {cell.usable} of {cell.planned} usable ({why}). {repair}"

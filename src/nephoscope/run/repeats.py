@@ -1,0 +1,201 @@
+"""Repeats of rejected trials: at the end of each block, and again at the end of the study.
+
+Which rejections are repeated is decided in `checks.repeatable`; how often, and within which time and money, is decided
+here. A repeat is a new attempt beside the old ones, and the first valid attempt is used. That a trial is to be repeated
+is one of its states, written before anything starts, so another controller of the folder continues where this one
+stopped. A controller repeats only trials that its own folder holds, so two controllers never repeat the same trial.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nephoscope.checks.repeatable import Circumstances, Repair, repair_of
+from nephoscope.model.records import PlannedTrial
+from nephoscope.run.states import repeat_is_open, repeats_made
+from nephoscope.store.folder import ResultsFolder, Trial
+
+TIMES_PLANNED = 1.9
+"""With its repeats, a study may take twice as long as its plan; the last twentieth is for what no trial counts as its
+time, such as starting a server.
+"""
+
+MIN_QUIET_S, MAX_QUIET_S = 3.0, 120.0
+"""A repeat waits for a quiet machine half as long as the trial is expected to take, within these limits."""
+
+
+@dataclass(frozen=True)
+class RepeatRules:
+    """How a study repeats rejected trials."""
+
+    most: int = 2
+    """Repeats of one trial."""
+    times_planned: float | None = TIMES_PLANNED
+    """All attempts may take this many times as long as the plan; `None`: there is no limit."""
+    on_request: bool = False
+    """Somebody asked for these repeats: earlier ones do not count."""
+    checks: frozenset[str] = frozenset()
+    """Only trials that these checks rejected; empty: of all checks. On request, their cause is said to be gone."""
+
+
+def due(trial: Trial) -> bool:
+    """True if `run` must still measure it: it has not finished, or its repeat is planned and has not ended."""
+    finished = trial.finished_attempts()
+    return not finished or repeat_is_open(trial.states(), [attempt.number for attempt in finished])
+
+
+def repair_for(planned: PlannedTrial, trial: Trial, placement: str, repaired: Collection[str] = ()) -> Repair | None:
+    """What can be done about a trial; `None`: it is valid, or did not finish."""
+    attempt = trial.decisive_attempt()
+    if attempt is None or not attempt.finished():
+        return None
+    where = Circumstances.of(planned.intent.configuration, placement)
+    return repair_of(attempt.verdicts(), where, repaired)
+
+
+def quiet_within_s(planned: PlannedTrial, trial: Trial, placement: str) -> float:
+    """How long the next attempt may wait for a quiet machine: only the repeat of a disturbed one waits."""
+    repair = repair_for(planned, trial, placement)
+    if repair is None or not repair.wait_for_quiet:
+        return 0.0
+    return min(MAX_QUIET_S, max(MIN_QUIET_S, planned.expected_duration_s / 2))
+
+
+class Candidates:
+    """Which finished trials of a folder may be repeated now. Reads the folder each time."""
+
+    def __init__(
+        self,
+        folder: ResultsFolder,
+        placement: str,
+        rules: RepeatRules,
+        max_usd: float | None,
+        versions: Mapping[str, int],
+    ) -> None:
+        """Candidates of a folder.
+
+        Args:
+            folder: of the study.
+            placement: of the study.
+            rules: how it repeats.
+            max_usd: its budget.
+            versions: of the benchmarks that this nephoscope has; other trials cannot be repeated by it.
+        """
+        self._placement = placement
+        self._rules = rules
+        self._max_usd = max_usd
+        self._versions = versions
+        self._rows = list(folder.planned())
+        earlier = self._rows if rules.on_request else []
+        self._before = {planned.intent.id: _made(trial) for planned, trial in earlier}
+        """Repeats of earlier runs, which do not count."""
+
+    def repair(self, planned: PlannedTrial, trial: Trial) -> Repair | None:
+        """What a repeat would be for; `None`: there is nothing to repeat in this trial.
+
+        Neither the number of repeats nor time and money are considered.
+        """
+        repaired = self._rules.checks if self._rules.on_request else frozenset()
+        repair = None if due(trial) else repair_for(planned, trial, self._placement, repaired)
+        if repair is None or not repair.repeat:
+            return None
+        return repair if not self._rules.checks or self._rules.checks & {*_not_valid(trial)} else None
+
+    def left(self, planned: PlannedTrial, trial: Trial) -> int:
+        """How many repeats the rules still allow."""
+        return self._rules.most - _made(trial) + self._before.get(planned.intent.id, 0)
+
+    def now(
+        self, spent_usd: float, trials: Collection[str] | None = None, *, first: bool = False
+    ) -> tuple[list[tuple[PlannedTrial, Repair]], dict[str, str]]:
+        """Trials to repeat, in the plan's order, and for the others that could be repeated, why they are not.
+
+        Args:
+            spent_usd: by the study so far.
+            trials: only these, by id; `None`: all.
+            first: only those that were not repeated yet.
+        """
+        found: list[tuple[PlannedTrial, Repair]] = []
+        refused: dict[str, str] = {}
+        limit: _Limit | None = None
+        for planned, trial in self._rows:
+            if trials is not None and planned.intent.id not in trials:
+                continue
+            repair = self.repair(planned, trial)
+            left = self.left(planned, trial) if repair else 0
+            if repair is None or left <= 0 or (first and left < self._rules.most):
+                continue
+            use = planned.intent.benchmark
+            if self._versions.get(use.uses) != use.version:
+                refused[planned.intent.id] = f"this nephoscope has another version of the benchmark {use.uses!r}"
+                continue
+            limit = limit or _Limit.of(self._rows, self._rules, self._max_usd, spent_usd)
+            why_not = limit.take(planned, trial, quiet_within_s(planned, trial, self._placement))
+            if why_not:
+                refused[planned.intent.id] = why_not
+            else:
+                found.append((planned, repair))
+        return found, refused
+
+
+class _Limit:
+    """Time and money that repeats may still take: first attempts that are left come first."""
+
+    def __init__(self, left_s: float | None, left_usd: float | None) -> None:
+        self._left_s = left_s
+        self._left_usd = left_usd
+
+    @classmethod
+    def of(
+        cls,
+        rows: Sequence[tuple[PlannedTrial, Trial]],
+        rules: RepeatRules,
+        max_usd: float | None,
+        spent_usd: float,
+    ) -> "_Limit":
+        """From what the folder's attempts took and cost, and what the plan expects of the rest."""
+        waiting = [planned for planned, trial in rows if not trial.finished()]
+        left_s = left_usd = None
+        if rules.times_planned is not None:
+            planned_s = sum(planned.expected_duration_s for planned, _ in rows)
+            expected_s = sum(planned.expected_duration_s for planned in waiting)
+            took_s = sum(_durations_s(trial for _, trial in rows))
+            done_s = planned_s - expected_s
+            slower = max(1.0, _first_durations_s(rows) / done_s) if done_s > 0 else 1.0
+            left_s = rules.times_planned * planned_s - took_s - slower * expected_s
+        if max_usd is not None:
+            left_usd = max_usd - spent_usd - sum(planned.price_usd or 0.0 for planned in waiting)
+        return cls(left_s, left_usd)
+
+    def take(self, planned: PlannedTrial, trial: Trial, waits_s: float) -> str:
+        """Takes one repeat off; why it does not fit, if it does not."""
+        last_s = max(_durations_s([trial]), default=0.0)
+        takes_s = max(planned.expected_duration_s, last_s) + waits_s
+        if self._left_s is not None and takes_s > self._left_s:
+            return "with more repeats the study could take over twice as long as planned"
+        costs_usd = (planned.price_usd or 0.0) * takes_s / max(planned.expected_duration_s, 1.0)
+        if self._left_usd is not None and (planned.price_usd is None or costs_usd > self._left_usd):
+            return "the budget does not allow it"
+        self._left_s = None if self._left_s is None else self._left_s - takes_s
+        self._left_usd = None if self._left_usd is None else self._left_usd - costs_usd
+        return ""
+
+
+def _made(trial: Trial) -> int:
+    return repeats_made(trial.states(), [attempt.number for attempt in trial.finished_attempts()])
+
+
+def _not_valid(trial: Trial) -> list[str]:
+    """Checks that rejected it, or lacked evidence."""
+    attempt = trial.decisive_attempt()
+    return [row.check for row in attempt.verdicts() if row.verdict != "valid"] if attempt else []
+
+
+def _durations_s(trials: Iterable[Trial]) -> list[float]:
+    ended = (attempt.status() for trial in trials for attempt in trial.attempts())
+    return [status.duration_s for status in ended if status is not None and status.duration_s is not None]
+
+
+def _first_durations_s(rows: Iterable[tuple[PlannedTrial, Trial]]) -> float:
+    """Of the first finished attempt of each trial."""
+    ended = (trial.finished_attempts()[0].status() for _, trial in rows if trial.finished())
+    return sum(status.duration_s or 0.0 for status in ended if status is not None)

@@ -1,0 +1,151 @@
+"""Whose the machine's CPU time is, by the real sampler beside real processes.
+
+Other tests may run at the same time, and they are others too. So nothing here requires that the machine is quiet: what
+others used is compared with what their processes used, and with what a process that the test starts itself has used.
+"""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from nephoscope.app.wiring import load_program
+from nephoscope.machines.remote import Command
+from nephoscope.machines.ssh.remote import SshRemote
+from nephoscope.machines.telemetry import parse_telemetry
+from nephoscope.model.records import TelemetrySample
+from tests.support.real_parts import needs
+from tests.support.sshd import require_sshd, sshd
+
+pytestmark = needs("nephoscope-load")
+
+_WATCH = '"$0" telemetry --interval-ms 250 --trial "$1" --limit-cpus 0.05 & it=$!; eval "$2"; kill $it; wait $it'
+BURN = [sys.executable, "-c", "while True: pass"]
+SHORT_ONES = ["sh", "-c", "while :; do /bin/true; done"]
+MISSED = 0.6
+"""Share of a process's CPU time that must be found: the first and the last part of a second are not sampled."""
+NOISE_CPUS = 0.2
+"""Clocks and moments of reading differ, by one tick of 10 ms or two for each CPU and sample."""
+
+
+def watched(work: str, *, inside: Sequence[str] = (), trial: str = "parent") -> list[TelemetrySample]:
+    """What the sampler writes while a shell, which is the trial, does something."""
+    argv = [*inside, "sh", "-c", _WATCH, load_program(), trial, work]
+    done = subprocess.run(argv, capture_output=True, check=False, timeout=60)
+    samples = parse_telemetry(done.stdout.decode())
+    assert len(samples) >= 4, done.stderr
+    return samples
+
+
+@contextmanager
+def other(argv: Sequence[str], start_s: float, lasts_s: float, used: list[float]) -> Iterator[None]:
+    """A process that is not below the shell of the trial, for a part of it; `used` receives its CPU time."""
+    child = os.fork()
+    if child == 0:
+        time.sleep(start_s)
+        load = subprocess.Popen(argv)
+        time.sleep(lasts_s)
+        load.send_signal(signal.SIGKILL)
+        load.wait()
+        os._exit(0)
+    try:
+        yield
+    finally:
+        _, _, usage = os.wait4(child, 0)
+        used.append(usage.ru_utime + usage.ru_stime)
+
+
+def foreign_s(samples: Sequence[TelemetrySample]) -> float:
+    return sum((one.foreign_cpus or 0.0) * one.duration_s for one in samples)
+
+
+def named_s(samples: Sequence[TelemetrySample]) -> float:
+    return sum(one.foreign_named_s or 0.0 for one in samples)
+
+
+def unseen_cpus(samples: Sequence[TelemetrySample]) -> float:
+    """CPUs that others used as far as none of their processes accounts for it: what the trial is blamed with."""
+    return (foreign_s(samples) - named_s(samples)) / sum(one.duration_s for one in samples)
+
+
+@pytest.mark.parametrize(
+    ("load", "start_s", "lasts_s", "name"),
+    [(BURN, 1.0, 0.8, "python"), (BURN, 0.0, 0.8, "python"), (SHORT_ONES, 0.3, 1.2, "sh")],
+    ids=["late", "ends early", "many short processes"],
+)
+def test_load_of_others_is_found_and_named(load: list[str], start_s: float, lasts_s: float, name: str) -> None:
+    used: list[float] = []
+    with other(load, start_s, lasts_s, used):
+        samples = watched("sleep 2")
+    assert foreign_s(samples) >= MISSED * used[0] > 0
+    assert named_s(samples) >= MISSED * used[0]
+    assert any(one.name.startswith(name) for sample in samples for one in sample.foreign_processes)
+
+
+@pytest.mark.root
+def test_load_of_another_pid_namespace_is_found_though_no_process_is_visible() -> None:
+    used: list[float] = []
+    with other(BURN, 0.3, 1.2, used):
+        samples = watched("sleep 2", inside=["unshare", "--pid", "--fork", "--mount-proc"])
+    assert foreign_s(samples) >= MISSED * used[0] > 0
+    assert named_s(samples) == 0
+    assert not any(sample.foreign_processes for sample in samples)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "n=0; while [ $n -lt 600 ]; do /bin/true; n=$((n + 1)); done; sleep 0.3",
+        "timeout 1.5 setsid sh -c 'while :; do :; done'",
+        "dd if=/dev/zero of={file} bs=1M count=192 conv=fsync; sleep 1; rm -f {file}",
+    ],
+    ids=["many short processes", "a session of its own", "write-back by kernel threads"],
+)
+def test_the_work_of_the_trial_is_not_blamed_on_others(work: str, tmp_path: Path) -> None:
+    samples = watched(work.format(file=tmp_path / "written"))
+    assert unseen_cpus(samples) < NOISE_CPUS
+
+
+def test_jobs_over_ssh_are_the_trial_by_their_sessions(tmp_path: Path) -> None:
+    """The job's folder has the number of its session, as on a host that is reached over SSH."""
+    job = tmp_path / "jobs" / "one"
+    job.mkdir(parents=True)
+    used: list[float] = []
+    supervised = ["setsid", "sh", "-c", f"echo $$ >{job}/sid; while :; do :; done"]
+    with other(supervised, 0.2, 1.3, used):
+        samples = watched("sleep 2", trial=f"jobs:{tmp_path}/jobs")
+    assert used[0] > 0
+    loops = [one for sample in samples for one in sample.foreign_processes if one.pid == int((job / "sid").read_text())]
+    assert not loops
+    assert unseen_cpus(samples) < NOISE_CPUS
+
+
+async def _over_ssh(remote: SshRemote, folder: Path) -> tuple[str, float]:
+    """What the sampler writes on a host while a job runs there for a second, and the CPU time that the job used."""
+    log = folder / "telemetry.jsonl"
+    argv = [load_program(), "telemetry", "--interval-ms", "250", "--trial", await remote.own_processes()]
+    sampler = await remote.start(argv, log=log, pinned=False)
+    job = "timeout 1 sh -c 'while :; do :; done'; sleep 0.5; times"
+    done = await remote.execute(Command(["bash", "-c", job], timeout_s=30))
+    await sampler.stop(signal=signal.SIGTERM, timeout_s=5)
+    await remote.close()
+    minutes, seconds = done.stdout.decode().split()[-2].rstrip("s").split("m")  # `times`: children, user mode
+    return log.read_text(), 60 * float(minutes) + float(seconds)
+
+
+def test_a_job_on_a_host_over_ssh_is_not_foreign(tmp_path: Path) -> None:
+    require_sshd()
+    with sshd(tmp_path / "sshd") as server:
+        remote = SshRemote("host", server.address, folder=str(tmp_path / "there"), session="trial-1")
+        written, used_s = asyncio.run(_over_ssh(remote, tmp_path))
+    counted = [trial["user_us"] / 1e6 for line in written.splitlines() if (trial := json.loads(line)["trial"])]
+    assert counted[-1] >= MISSED * used_s > 0
+    assert unseen_cpus(parse_telemetry(written)) < NOISE_CPUS
