@@ -1,7 +1,7 @@
 """Computes everything a report shows from stored trials. Pure: equal input gives equal bytes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date
@@ -9,7 +9,7 @@ from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
-from nephoscope.analysis.best import best_of
+from nephoscope.analysis.best import Leaderboard, best_of
 from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.bounds import bounds_of
 from nephoscope.analysis.cells import Cell, Metrics
@@ -32,6 +32,7 @@ from nephoscope.analysis.families import families_of
 from nephoscope.analysis.gate import gate_of
 from nephoscope.analysis.growth import growth_of
 from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.analysis.looks import not_repeatable, settled
 from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.passes import passes_of
 from nephoscope.analysis.price_performance import price_performance_of, priced_boards
@@ -110,7 +111,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         day,
     )
     priced = priced_boards(boards, costs.rows)
-    questions = _answers(inputs.study, {row.configuration: original[row.trial] for row in trials}, boards, priced)
+    questions = _answers(
+        inputs.study, {row.configuration: original[row.trial] for row in trials}, boards, priced, settled(inputs.looks)
+    )
     comparisons, price_comparisons = _pairs(cells, costs.rows, disturbed, inputs)
     comparisons, price_comparisons = with_notes(comparisons, notes), with_notes(price_comparisons, notes)
     machines = machines_of(inputs.machines)
@@ -147,6 +150,8 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
             price_performance_of(boards, priced, statistics, costs.rows, months_of(transfers)), PricePerformance
         ),
         price_comparisons=price_comparisons,
+        looks=inputs.looks,
+        not_repeatable=not_repeatable(inputs),
         imported=inputs.source is not None,
         metrics=metrics,
         margin_percent=margin_percent,
@@ -201,6 +206,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         delivered=delivered,
         judged_again=inputs.judged_again,
         bounds=bounds_of(trials, inputs.resources, inputs.machines),
+        looks=list(inputs.looks),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
     )
@@ -215,8 +221,14 @@ class _Answers:
     contrasts: list[ContrastRow]
 
 
-def _answers(study: Study, names: Mapping[str, str], boards: Sequence[Board], priced: Sequence[Board]) -> _Answers:
-    """Args: `names` maps a configuration as analysed to its name in the study."""
+def _answers(
+    study: Study,
+    names: Mapping[str, str],
+    boards: Sequence[Board],
+    priced: Sequence[Board],
+    known: Mapping[Leaderboard, Collection[str]],
+) -> _Answers:
+    """Args: `names` maps a configuration as analysed to its name in the study; `known` is what looks settled."""
     asked = {one.name: one for one in study.configurations}
     configurations = {name: asked[original] for name, original in names.items() if original in asked}
     margin_percent = study.equivalence_margin_percent
@@ -227,7 +239,7 @@ def _answers(study: Study, names: Mapping[str, str], boards: Sequence[Board], pr
 
     return _Answers(
         scopes={scope.name: list(scope.members) for scope in scopes_of(configurations)},
-        best=ordered(best_of(every, scopes, margin_percent=margin_percent), BestRow),
+        best=ordered(best_of(every, scopes, margin_percent=margin_percent, settled=known), BestRow),
         contrasts=ordered(
             contrasts_on(every, contrasts_of(configurations, study.contrasts), margin_percent=margin_percent),
             ContrastRow,

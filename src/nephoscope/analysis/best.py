@@ -1,8 +1,9 @@
 """The best of each leaderboard: overall, within a cloud, within a size, as measured, per CPU and per dollar."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
@@ -20,8 +21,17 @@ ScopesOf = Callable[[tuple[str, ...]], Sequence[Scope]]
 """Names of configurations -> the scopes in which they compete."""
 
 
+Leaderboard = tuple[str, str, str, str, str]
+"""Benchmark, metric, view, basis of the prices or an empty text, scope."""
+
+
 def best_of(
-    boards: Sequence[Board], scopes_of: ScopesOf, *, margin_percent: float, alpha: float = ALPHA
+    boards: Sequence[Board],
+    scopes_of: ScopesOf,
+    *,
+    margin_percent: float,
+    alpha: float = ALPHA,
+    settled: Mapping[Leaderboard, Collection[str]] = MappingProxyType({}),
 ) -> list[BestRow]:
     """A row for each headline metric, view and scope. Each is a question of its own, with its own error rate.
 
@@ -30,19 +40,30 @@ def best_of(
         scopes_of: who competes with whom, among the configurations of a board.
         margin_percent: the study's equivalence margin.
         alpha: the chance of excluding a configuration that is the best or equal to it, for each row.
+        settled: who may be the best by the looks of a study that stops by itself. A test of all its values at this
+            error rate would come on top of theirs.
     """
     remembered = lru_cache(maxsize=None)(scopes_of)
     return [
-        _row(board, scope, margin_percent, alpha)
+        _row(board, scope, margin_percent, alpha, settled)
         for board in boards
         if board.headline
         for scope in remembered(board.members)
     ]
 
 
-def _row(board: Board, scope: Scope, margin_percent: float, alpha: float) -> BestRow:
+def _row(
+    board: Board,
+    scope: Scope,
+    margin_percent: float,
+    alpha: float,
+    settled: Mapping[Leaderboard, Collection[str]],
+) -> BestRow:
     among = board.rows_of(scope.members)
-    kept = _possible(board, among, alpha)
+    said = settled.get((board.benchmark, board.metric, board.view, board.basis or "", scope.name), ())
+    kept = np.intersect1d(among, board.rows_of([*said]))
+    if kept.size == 0:
+        kept = _possible(board, among, alpha)
     decidable = board.fit.decidable
     best = sorted(kept[decidable[kept]], key=lambda row: (-board.fit.fit.means[row], board.names[row]))
     unknown = [row for row in kept if not decidable[row]]

@@ -62,7 +62,7 @@ def cells_of(trials: Sequence[TrialRow], measurements: Sequence[MeasurementRow],
         ValueError: a measurement of an unknown trial; two values of one metric in one trial; two units in one cell.
     """
     by_id = {row.trial: row for row in trials}
-    planned = Counter((row.configuration, row.benchmark) for row in trials)
+    planned = Counter((row.configuration, row.benchmark) for row in trials if row.state != "not needed")
     grouped: dict[tuple[str, str, str], dict[str, MeasurementRow]] = defaultdict(dict)
     for row in measurements:
         if row.at_s is not None:

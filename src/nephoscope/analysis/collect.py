@@ -4,7 +4,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from pydantic import ValidationError
@@ -31,7 +31,7 @@ from nephoscope.model.records import (
     Verdict,
     VerdictKind,
 )
-from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow
+from nephoscope.model.rows import BenchmarkRow, MeasurementRow, NetworkRow, TrialRow, TrialState
 from nephoscope.model.subjects import Subject, subject_by_name
 from nephoscope.prices.book import PriceBook, shipped
 from nephoscope.prices.rows import read_csv
@@ -58,6 +58,8 @@ class Stored:
     """What it was when it was run: a new plan may give a kept trial another place. As planned until it starts."""
     attempt: Attempt | None
     attempts: int
+    not_needed_after: int | None = None
+    """The block after which no open question needed it; None: it is needed."""
     running: bool = False
     """Its attempt has not ended, and a controller is working on the folder."""
 
@@ -77,13 +79,13 @@ class JudgeAgain(Protocol):
 
 def stored_trials(folder: ResultsFolder) -> list[Stored]:
     """Every planned trial, in the plan's order."""
-    in_use = folder.in_use()
+    in_use, not_needed = folder.in_use(), folder.not_needed()
     rows: list[Stored] = []
     for planned, trial in folder.planned():
         attempt = trial.decisive_attempt()
         intent = (trial.intent() if attempt else None) or planned.intent
         running = in_use and attempt is not None and attempt.status() is None
-        rows.append(Stored(intent, attempt, len(trial.attempts()), running))
+        rows.append(Stored(intent, attempt, len(trial.attempts()), not_needed.get(intent.id), running))
     newest = max((row.attempt.touched_ns for row in rows if row.running and row.attempt), default=None)
     return [
         replace(row, running=row.running and row.attempt is not None and row.attempt.touched_ns == newest)
@@ -151,6 +153,7 @@ def collect(
         tool_versions=_tool_versions(attempt for _, attempt in begun),
         book=_book(folder),
         claims=_claims(folder),
+        looks=folder.looks(),
         judged_again=again.disturbance if again else None,
         inputs_digest=digest_before,
     )
@@ -168,6 +171,8 @@ def digest(folder: ResultsFolder) -> str:
     said = (folder.study_text(), source.model_dump_json() if source else "", versions)
     for content in (folder.plan_path.read_bytes(), *own, *(text.encode() for text in said)):
         found.update(hashlib.sha256(content).digest())
+    for look in folder.looks():
+        found.update(look.model_dump_json().encode())
     for row in stored_trials(folder):
         found.update(row.intent.model_dump_json().encode())
         found.update(f"{row.attempt.number if row.attempt else 0} of {row.attempts}".encode())
@@ -277,9 +282,9 @@ def cpus_of(started: StartedRecord, subject: Subject) -> int | None:
     return sum(found) if all(found) else None
 
 
-def _state(row: Stored) -> Literal["finished", "failed", "interrupted", "running", "not run", "planned"]:
+def _state(row: Stored) -> TrialState:
     if row.attempt is None:
-        return "planned"
+        return "planned" if row.not_needed_after is None else "not needed"
     status = row.attempt.status()
     if status is None:
         return "running" if row.running else "interrupted"
@@ -287,6 +292,8 @@ def _state(row: Stored) -> Literal["finished", "failed", "interrupted", "running
 
 
 def _reasons(row: Stored) -> list[str]:
+    if row.attempt is None and row.not_needed_after is not None:
+        return [f"no open question needed it after block {row.not_needed_after}"]
     if row.attempt is None:
         return ["not started yet"]
     status = row.attempt.status()

@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nephoscope.analysis.machines import ObservedMachine
+from nephoscope.model.looks import Look
 from nephoscope.model.records import (
     CommandRecord,
     Disturbance,
@@ -52,6 +53,8 @@ class StudyInputs:
     """Tool -> every version that some trial used."""
     book: PriceBook = field(default_factory=shipped)
     """Prices: the folder's own over those that ship."""
+    looks: Sequence[Look] = ()
+    """Those that were stored, in the order of their blocks."""
     source: SourceRecord | None = None
     """Where imported results come from; None: they were measured here."""
     claims: Claims | None = None

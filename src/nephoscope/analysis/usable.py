@@ -28,7 +28,8 @@ def usable_cells(
         for one in study.configurations
     }
     rows: dict[tuple[str, str], list[TrialRow]] = defaultdict(list)
-    for row in sorted(trials, key=lambda row: row.position):
+    needed = (row for row in trials if row.state != "not needed")
+    for row in sorted(needed, key=lambda row: row.position):
         rows[row.benchmark, row.configuration].append(row)
     return [
         UsableCell(

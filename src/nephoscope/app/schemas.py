@@ -16,6 +16,7 @@ from nephoscope.benchmarks.load import contract as load_contract
 from nephoscope.importers.cloud_report_2019.logs import ImportRecord
 from nephoscope.model import control, records
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.looks import Look
 from nephoscope.study.model import Study
 
 _DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -30,6 +31,7 @@ _MODELS: dict[str, Any] = {
     "lease-1": control.Lease,
     "resume-1": control.Resumption,
     "state-1": control.StateRecord,
+    "look-1": Look,
     "measurement-1": records.Measurement,
     "verdict-1": list[records.Verdict],
     "command-1": records.CommandRecord,

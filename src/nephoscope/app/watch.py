@@ -37,7 +37,7 @@ def _view(folder: ResultsFolder, progress: StudyProgress) -> Group:
     head = Text(f"{progress.ended:,} of {len(progress.states):,} trials ended: {progress.words}{left}{spent}")
     table = Table("#", "configuration", "benchmark", "replicate", "state")
     for planned, _ in folder.planned():
-        state, intent = progress.states[planned.intent.id], planned.intent
+        state, intent = progress.states.get(planned.intent.id, State.PLANNED), planned.intent
         if state in STOPS or state is State.PLANNED:
             continue
         name = Text(state, style=_COLOURS.get(state, "cyan"))

@@ -8,6 +8,7 @@ from statistics import median
 from typing import Protocol
 
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
+from nephoscope.model.looks import Look
 from nephoscope.model.price_rows import (
     CostLineRow,
     CostRow,
@@ -60,6 +61,9 @@ class Findings:
     transfers: Sequence[TransferRow] = ()
     price_performance: Sequence[PricePerformance] = ()
     price_comparisons: Sequence[PriceComparison] = ()
+    looks: Sequence[Look] = ()
+    not_repeatable: Sequence[int] = ()
+    """Blocks of looks that stored trials do not give again."""
     judged_again: str | None = None
     """How stored steal was judged again for this analysis; None: as when the trials ran."""
     steal: Sequence[StealRow] = ()

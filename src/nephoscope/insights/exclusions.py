@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from nephoscope.insights.base import Findings
-from nephoscope.insights.gaps import WAITING
+from nephoscope.insights.gaps import LEFT_OUT
 from nephoscope.insights.words import enumeration, plural, say
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import Insight, TrialRow
@@ -14,7 +14,7 @@ NAME = "exclusions"
 def exclusions(findings: Findings) -> list[Insight]:
     """One sentence about all trials that ran; each excluded trial is counted under one reason."""
     excluded: dict[str, list[str]] = defaultdict(list)
-    ran = [row for row in findings.trials if row.state not in WAITING]
+    ran = [row for row in findings.trials if row.state not in LEFT_OUT]
     for row in ran:
         if not row.counts:
             excluded[_reason(row)].append(row.trial)

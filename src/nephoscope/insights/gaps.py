@@ -12,6 +12,7 @@ NAME = "gaps"
 MAX_NAMED = 8
 """With more configurations than this, a sentence counts them instead of naming them."""
 WAITING = frozenset({"planned", "running"})
+LEFT_OUT = WAITING | {"not needed"}
 """States of trials that may still get a value."""
 
 
@@ -46,7 +47,7 @@ def _nothing(findings: Findings) -> list[Insight]:
         empty = {
             name: rows
             for name, rows in sorted(by_configuration.items())
-            if not any(row.counts for row in rows) and any(row.state not in WAITING for row in rows)
+            if not any(row.counts for row in rows) and any(row.state not in LEFT_OUT for row in rows)
         }
         if empty:
             found.append(_no_value(benchmark, "no valid trial", empty))
@@ -102,7 +103,7 @@ def _no_value(benchmark: str, what: str, cells: dict[str, list[TrialRow]], metri
 
 def _holes(findings: Findings) -> list[Insight]:
     """One note if blocks that ran lack valid trials that others have: then values of one block are not all there."""
-    ran = [row for row in findings.trials if row.state not in WAITING]
+    ran = [row for row in findings.trials if row.state not in LEFT_OUT]
     cells = {(row.benchmark, row.configuration) for row in ran}
     has_valid = {(row.benchmark, row.configuration) for row in ran if row.counts}
     if findings.imported or len(cells) < 2 or not has_valid:  # a source's runs are in no blocks

@@ -15,8 +15,9 @@ MAX_NAMED = 8
 def replicates(findings: Findings) -> list[Insight]:
     """One warning per insufficient number of replicates, naming the benchmarks and configurations concerned."""
     by_n: dict[int, list[Statistic]] = defaultdict(list)
+    enough = {(row.benchmark, row.configuration) for row in findings.trials if row.state == "not needed"}
     for row in findings.headline_statistics():
-        if row.more_replicates_needed:
+        if row.more_replicates_needed and (row.benchmark, row.configuration) not in enough:
             by_n[row.n].append(row)
     return [_warning(n, rows) for n, rows in sorted(by_n.items())]
 

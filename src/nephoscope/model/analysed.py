@@ -9,6 +9,7 @@ from pydantic import Field
 
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
+from nephoscope.model.looks import Look
 from nephoscope.model.price_rows import (
     CostLineRow,
     CostRow,
@@ -99,6 +100,7 @@ class AnalysedStudy(Frozen):
     growth: list[GrowthRow] = []
     passes: list[PassRow] = []
     bounds: list[BoundRow] = []
+    looks: list[Look] = []
     steal: list[StealRow] = []
     delivered: list[DeliveredRow] = []
     judged_again: Disturbance | None = Field(

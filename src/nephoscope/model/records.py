@@ -539,6 +539,9 @@ class Plan(Frozen):
     price_usd: float | None
     unpriced: list[str] = Field(description="configurations without a price, and why")
     warnings: list[str]
+    stop: Literal["never", "decided"] = Field(
+        default="never", description="decided: trials that no open question needs are left out, see looks/"
+    )
 
 
 class ImportedBenchmark(Frozen):

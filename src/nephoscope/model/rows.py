@@ -246,6 +246,9 @@ class ClaimRow(Frozen):
     subject: Subject | None = Field(description="None: no such benchmark was measured")
 
 
+TrialState = Literal["finished", "failed", "interrupted", "running", "not run", "planned", "not needed"]
+
+
 class TrialRow(Frozen):
     """One planned trial and how it went. trials.parquet."""
 
@@ -261,7 +264,7 @@ class TrialRow(Frozen):
         description="CPUs in the affinity masks, observed: of all machines of a database under load, else of one "
         "machine"
     )
-    state: Literal["finished", "failed", "interrupted", "running", "not run", "planned"]
+    state: TrialState = Field(description="not needed: no open question needed it any more, so that it was not started")
     verdict: VerdictKind | None = Field(description="verdict of all checks together; None if the trial did not finish")
     reasons: list[str] = Field(description="'check: reason' for everything that is not valid; failure message and hint")
     attempt: int | None = Field(description="the attempt that is used")

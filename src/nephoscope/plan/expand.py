@@ -92,6 +92,7 @@ def expand(study: Study, benchmarks: Mapping[str, Plannable], *, scale: float | 
         study=study.name,
         seed=study.seed,
         trials=trials,
+        stop=study.stop,
         expected_duration_s=math.fsum(trial.expected_duration_s for trial in trials),
         price_usd=math.fsum(prices_usd) if len(prices_usd) == len(trials) else None,
         unpriced=[f"{name}: {found.reason_missing}" for name, found in quotes.items() if found.reason_missing],

@@ -48,6 +48,12 @@ def _metrics(study: AnalysedStudy) -> bytes:
     return out.getvalue().encode()
 
 
+def _settled(study: AnalysedStudy) -> list[list[str]]:
+    """Leaderboards whose best follow from looks, each taken at its own level, and not from one test of all values."""
+    rows = study.looks[-1].questions if study.looks else []
+    return [[row.benchmark, row.metric, row.view, row.basis or "", row.about] for row in rows if row.kind == "best"]
+
+
 def _study(study: AnalysedStudy) -> bytes:
     facts = {
         "study": study.study,
@@ -59,5 +65,6 @@ def _study(study: AnalysedStudy) -> bytes:
         "price_date": study.price_date,
         "blocked": study.source is None,
         "scopes": study.scopes,
+        "settled_by_looks": _settled(study),
     }
     return (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode()

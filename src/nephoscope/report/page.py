@@ -25,6 +25,7 @@ from nephoscope.report.sections.costs import cost_section
 from nephoscope.report.sections.explorer import explorer_data
 from nephoscope.report.sections.families import families_table, gate_table
 from nephoscope.report.sections.glossary import TERMS
+from nephoscope.report.sections.looks import looks_table
 from nephoscope.report.sections.machine_numbers import machine_numbers
 from nephoscope.report.sections.machines import machines_table
 from nephoscope.report.sections.methods import methods_section
@@ -96,6 +97,7 @@ def _render(book: Book) -> str:
         "order": order_figures(book),
         "draws_values": book.lookup.draws_values,
         "machines": machines_table(book),
+        "looks": looks_table(book),
         "exclusions": exclusions_table(book),
         "checks": checks_table(book),
         "methods": methods_section(book),

@@ -1,7 +1,7 @@
 """Advances one trial by one attempt: lease, attempt, and the next step."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -65,7 +65,8 @@ class Conductor:
         self._ledger = ledger
         self._rules = rules
         self._rows = {planned.intent.id: (planned, trial) for planned, trial in folder.planned()}
-        self._left = {trial_id for trial_id, (_, trial) in self._rows.items() if due(trial)}
+        left = {trial_id for trial_id, (_, trial) in self._rows.items() if due(trial)}
+        self._left = left - folder.not_needed().keys()
         self._kept: dict[str, _Kept] = {}
         self._going_on: dict[str, tuple[Attempt, Lease]] = {}
         self.refused: dict[str, str] = {}
@@ -104,6 +105,19 @@ class Conductor:
             if step.ended:
                 self._left.discard(trial_id)
             return step
+
+    async def leave_out(self, trials: Collection[str]) -> None:
+        """These trials will not run. A cluster that was kept for nothing else is deleted now."""
+        gone = self._left.intersection(trials)
+        self._left -= gone
+        used = {self._rows[trial_id][0].intent.configuration_name for trial_id in self._left}
+        for name in sorted({self._rows[trial_id][0].intent.configuration_name for trial_id in gone} - used):
+            kept = self._kept.get(name)
+            if kept is None:
+                continue
+            async with kept.lock:
+                if kept.waiting is not None:
+                    await self._end_kept(kept, *kept.waiting)
 
     def plan_repeat(self, trial_id: str, repair: Repair) -> None:
         """Records that a rejected trial is to be measured once more; from here on `advance` does so.
@@ -276,6 +290,7 @@ class Conductor:
             await self._end_kept(kept, lease, wanted.holder)
         else:
             kept.idle_since_unix_ms = ended.status.at_unix_ms or 0
+            kept.waiting = (lease, wanted.holder)
             if task.ends_unix_ms is not None and kept.watch is None:
                 kept.watch = asyncio.create_task(self._end_idle(kept, lease, wanted.holder, task.ends_unix_ms))
         if ended.status.failure_class == QuotaReached.failure_class:
@@ -291,7 +306,7 @@ class Conductor:
         whole = lease.model_copy(update={"begun_unix_ms": kept.since_unix_ms, "placement": "fresh"})
         await self._ledger.give_back(holder, max(cost_until(whole, self._world.clock.unix_ms()), least_usd))
         kept.since_unix_ms = kept.idle_since_unix_ms = 0
-        kept.watch = None
+        kept.watch = kept.waiting = None
 
     async def _end_idle(self, kept: "_Kept", lease: Lease, holder: str, ends_unix_ms: int) -> None:
         """Deletes a cluster that waits for its next trial once its money is spent; `clean` finds it if that fails."""
@@ -319,6 +334,8 @@ class _Kept:
         self.since_unix_ms = 0
         self.idle_since_unix_ms = 0
         self.watch: asyncio.Task[None] | None = None
+        self.waiting: tuple[Lease, str] | None = None
+        """Lease and holder in the ledger while it waits for its next trial."""
 
     def since(self, unix_ms: int) -> None:
         """It is held from then on, unless it already was."""

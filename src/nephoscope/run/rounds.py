@@ -1,7 +1,7 @@
 """When rejected trials are repeated: after the last trial of their block, and after the last one of the study."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from nephoscope.checks.repeatable import Repair
 from nephoscope.model.records import PlannedTrial
@@ -38,6 +38,11 @@ class Rounds:
         """Ends the repeats that an earlier controller of the folder planned or started."""
         pending = [planned.intent.id for planned, trial in self._folder.planned() if trial.finished() and due(trial)]
         await self._drain(pending)
+
+    def leave_out(self, trials: Collection[str]) -> None:
+        """These trials will not run: no block waits for them."""
+        for running in self._running.values():
+            running.difference_update(trials)
 
     def after_blocks(self, advance: Advance) -> Advance:
         """`advance`, followed by the repeats of a block once its last trial has ended: in that trial's place.

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import groupby
@@ -46,6 +46,8 @@ class StudyOutcome:
     """Trials that could not start or finish within the budget, and why."""
     stopped: str = ""
     """Why it ended before all blocks were done; empty: it did not."""
+    not_needed: int = 0
+    """Trials that were left out because no open question needs them."""
     not_repeated: Mapping[str, str] = field(default_factory=dict)
     """Rejected trials that a repeat could replace, but time or budget did not allow one, and why."""
 
@@ -72,6 +74,16 @@ def adopt_plan(folder: ResultsFolder, study_text: str, plan: Plan, *, replan: bo
 
 
 @dataclass(frozen=True)
+class Rest:
+    """What a stopping rule says of the blocks that follow."""
+
+    stopped: str = ""
+    """Why no further block is needed; empty: one is."""
+    not_needed: Collection[str] = ()
+    """Ids of trials that nothing needs any more, in whichever block."""
+
+
+@dataclass(frozen=True)
 class RunOptions:
     """How a study runs: nothing here changes what a trial is."""
 
@@ -82,10 +94,8 @@ class RunOptions:
     """Database shared by several controllers; `None`: there is only this one."""
     dead_after_s: float = DEAD_AFTER_S
     """Time without a heartbeat after which others take over a controller's trials."""
-    enough: Callable[[int], str] | None = None
-    """Called after each whole block with its number: returns why no further block is needed, or an empty text if one
-    is.
-    """
+    look: Callable[[int], Rest] | None = None
+    """Called after each whole block with its number: what is left to measure. None: all that is planned."""
 
 
 async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | None = None) -> StudyOutcome:
@@ -99,7 +109,8 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
     """
     conduct = conduct or RunOptions()
     rows = list(folder.planned())
-    left = [planned for planned, trial in rows if not trial.finished()]
+    not_needed = folder.not_needed()
+    left = [row for row, trial in rows if not trial.finished() and row.intent.id not in not_needed]
     versions = {name: benchmark.version for name, benchmark in world.benchmarks.items()}
     candidates = Candidates(folder, conduct.rules.placement, conduct.repeats, conduct.limits.max_usd, versions)
     again = [row for row, trial in rows if trial.finished() and (due(trial) or candidates.repair(row, trial))]
@@ -119,7 +130,8 @@ async def run_study(folder: ResultsFolder, world: World, conduct: RunOptions | N
             await conductor.hold_again(going_on)
             queue = await leave.enter_async_context(_queue(folder, providers, conduct, world))
             rounds = Rounds(folder, conductor, world, candidates, _at_once(providers, conduct))
-            work = _all(left, queue, conductor, rounds, conduct)
+            last = max((planned.intent.block for planned, _ in rows), default=0)
+            work = _all(left, last, queue, conductor, rounds, conduct)
             if isinstance(ledger, SharedLedger) and isinstance(queue, DurableQueue):
                 work = _beside(work, _living(ledger, queue, world))
             stopped = await work
@@ -136,10 +148,11 @@ def _require_its_part(folder: ResultsFolder, outcome: StudyOutcome, conduct: Run
     shared = conduct.state_url is not None
     if outcome.stopped or (shared and outcome.finished + outcome.failed + len(outcome.refused) > 0):
         return
+    known = {*outcome.refused, *folder.not_needed()}
     absent = [
         planned.intent.id
         for planned, trial in folder.planned()
-        if not trial.attempts() and planned.intent.id not in outcome.refused
+        if not trial.attempts() and planned.intent.id not in known
     ]
     if absent:
         anew = (
@@ -159,7 +172,7 @@ def study_key(folder: ResultsFolder) -> str:
 
 
 async def _all(
-    left: list[PlannedTrial], queue: Queue, conductor: Conductor, rounds: Rounds, conduct: RunOptions
+    left: list[PlannedTrial], last: int, queue: Queue, conductor: Conductor, rounds: Rounds, conduct: RunOptions
 ) -> str:
     """Runs trials and repeats. Returns why it stopped.
 
@@ -171,23 +184,33 @@ async def _all(
         conduct.rules.placement != "fresh" and conduct.limits.max_usd is not None
     )
     advance = conductor.advance if only_at_the_end else rounds.after_blocks(conductor.advance)
-    stopped = await _drain(left, queue, advance, conduct)
+    stopped = await _drain(left, last, queue, advance, conductor, rounds, conduct)
     await rounds.at_the_end()
     return stopped
 
 
-async def _drain(left: list[PlannedTrial], queue: Queue, advance: Advance, conduct: RunOptions) -> str:
+async def _drain(
+    left: list[PlannedTrial],
+    last: int,
+    queue: Queue,
+    advance: Advance,
+    conductor: Conductor,
+    rounds: Rounds,
+    conduct: RunOptions,
+) -> str:
     """Runs trials in the plan's order, with a stopping rule block by block. Returns why it stopped."""
-    if conduct.enough is None:
+    if conduct.look is None:
         await queue.drain([planned.intent.id for planned in left], advance)
         return ""
-    last = max((planned.intent.block for planned in left), default=0)
     for block, trials in groupby(left, key=lambda planned: planned.intent.block):
-        said = conduct.enough(block - 1)
-        if said:
-            return said
-        await queue.drain([planned.intent.id for planned in trials], advance)
-    return conduct.enough(last) if last else ""
+        rest = conduct.look(block - 1)
+        if rest.stopped:
+            return rest.stopped
+        await conductor.leave_out(rest.not_needed)
+        needed = [planned.intent.id for planned in trials if planned.intent.id not in rest.not_needed]
+        rounds.leave_out(rest.not_needed)
+        await queue.drain(needed, advance)
+    return conduct.look(last).stopped
 
 
 def _queue(
@@ -291,4 +314,5 @@ def count(folder: ResultsFolder) -> StudyOutcome:
         states[status.state] += 1
         if status.state == "finished" and overall(attempt.verdicts()) is VerdictKind.VALID:
             states["valid"] += 1
-    return StudyOutcome(states["finished"], states["valid"], states["failed"])
+    left_out = sum(not folder.trial(trial).attempts() for trial in folder.not_needed())
+    return StudyOutcome(states["finished"], states["valid"], states["failed"], not_needed=left_out)

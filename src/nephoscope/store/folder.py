@@ -5,6 +5,7 @@ trials/<trial id>/trial.json  states.jsonl
 trials/<trial id>/attempts/<n>/...          see attempt.py
 *.parquet analysis.json  report/            rebuildable
 prices.csv  claims.toml                     written by the user, if there are any
+looks/<NN>.json                             what was known after a block, if the study stops when all is decided
 fleet-id                                    marks the machines that belong to this folder
 conductor.sqlite                            the queue, if machines outlive the controller; may be deleted
 scratch/                                    data of databases and files under test; deleted when the study is done
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from nephoscope.model.control import StateRecord
 from nephoscope.model.errors import InputError, StorageFailed
+from nephoscope.model.looks import Look, not_needed
 from nephoscope.model.records import (
     Plan,
     PlannedTrial,
@@ -29,6 +31,7 @@ from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 
 _TRIAL_ID = re.compile(r"^[0-9a-f]{12}$")
+_LOOK_MEND = "restore the file from a copy, or delete it and all later looks: `nephoscope run` makes them again"
 
 
 class Trial:
@@ -209,6 +212,20 @@ class ResultsFolder:
         """Every planned trial with its folder, in the plan's order."""
         for planned in self.plan().trials:
             yield planned, self.trial(planned.intent.id)
+
+    def looks(self) -> list[Look]:
+        """In the order of their blocks; empty: the study takes none, or has not come that far."""
+        paths = sorted((self.path / "looks").glob("*.json"))
+        return sorted((files.read(path, Look, mend=_LOOK_MEND) for path in paths), key=lambda look: look.block)
+
+    def write_look(self, look: Look) -> None:
+        """Stores what was known after a block."""
+        files.write(self.path / "looks" / f"{look.block:02d}.json", look)
+
+    def not_needed(self) -> dict[str, int]:
+        """Planned trials that no open question needs -> the block after which that was known."""
+        plan = self.plan()
+        return not_needed(plan.trials, self.looks()) if plan.stop == "decided" else {}
 
     def remove_scratch(self) -> None:
         """Deletes it to free space; no error if it does not exist."""

@@ -368,6 +368,11 @@ class Study(Frozen):
         description="fresh: new machines for each trial; per-configuration: the same machines for all trials of a "
         "configuration, which then do not sample the spread between machines",
     )
+    stop: Literal["never", "decided"] = Field(
+        default="never",
+        description="never: every trial of the plan runs; decided: after the third block only those run whose "
+        "configuration an open question needs, see docs/how-to/run-a-big-study.md",
+    )
     disturbance: Disturbance | None = Field(
         default=None,
         description="what happens to a trial that lost over 2 % of its CPU time to the hypervisor; refuse: it is "

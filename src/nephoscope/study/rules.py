@@ -15,6 +15,7 @@ from nephoscope.study.suggest import nearest, shown
 
 _SCHEMA = re.compile(r"nephoscope/study/(\d{1,9})", re.ASCII)
 _NEWEST = 1
+_MIN_REPLICATES_TO_STOP = 4
 _ONLY_ELSEWHERE = ("region", "zone", "other_zones")
 _ONLY_CLOUDS = f"only providers {', '.join(sorted(CLOUDS))} support this"
 _TYPE_DECIDES = 'only provider "gcp" supports this (elsewhere the machine type decides it); remove it'
@@ -37,6 +38,7 @@ def across_keys(
             hint = f'did you mean "{near}"?' if near else f"there are: {', '.join(sorted(known))}"
             yield Problem(("benchmarks", index, "uses"), f"unknown benchmark {shown(uses)}; {hint}")
     yield from _run_on(data)
+    yield from _looks(data)
     entries = [entry for _, entry in _tables(data, "benchmarks")]
     for index, configuration in _tables(data, "configurations"):
         yield from _database_problems(("configurations", index), configuration, entries, known)
@@ -49,6 +51,17 @@ def across_keys(
         yield from _mounted(("configurations", index), configuration)
         if configuration.get("provider") == "fake":
             yield from _fake(("configurations", index), configuration, needed=_drives_a_database(data, known))
+
+
+def _looks(data: Mapping[str, Any]) -> Iterator[Problem]:
+    """The first look is after the third block: with fewer there is nothing to save."""
+    replicates = data.get("replicates", 6)
+    if data.get("stop") == "decided" and isinstance(replicates, int) and replicates < _MIN_REPLICATES_TO_STOP:
+        yield Problem(
+            ("replicates",),
+            f'stop = "decided" needs at least {_MIN_REPLICATES_TO_STOP} replicates: the first three blocks are always '
+            "measured in full; add replicates, or remove `stop`",
+        )
 
 
 def _run_on(data: Mapping[str, Any]) -> Iterator[Problem]:

@@ -14,6 +14,9 @@ seed = 1                           # for the order of trials, the data and the o
 # More may be added later: `nephoscope run` then runs only what is missing.
 replicates = 6
 
+# never: every trial runs. decided: after the third block only those that an open question needs; `replicates` is then
+# the maximum, and at least 4.
+stop = "never"
 # A trial that was rejected for something outside it, such as the load of other programs, is repeated up to this often.
 repeat_refused = 2
 

@@ -35,6 +35,16 @@ def test_the_choices_of_basis_are_those_of_the_price_book() -> None:
     assert list(get_args(BasisName)) == list(Basis)
 
 
+def test_a_plan_that_may_stop_has_two_bills() -> None:
+    text = STUDY.replace('provider = "fake"', 'provider = "fake"\nprice_usd_per_hour = 36.0')
+    planned = plan(load(text.replace("seed = 7", 'seed = 7\nstop = "decided"'), "study"))
+    bills = list(summary(planned))
+    assert bills[1] == "about 4 min 00 s, one trial after another; $2.40"
+    assert bills[2].startswith(
+        'that is the most; stop = "decided" is expected to measure about 14 trials in 2 min 20 s, $1.40: '
+    )
+
+
 def test_a_plan_is_summed_up_by_benchmark() -> None:
     planned = plan(load(STUDY.replace('provider = "fake"', 'provider = "fake"\nprice_usd_per_hour = 36.0'), "study"))
     assert in_one_line(planned) == "24 trials, about 4 min 00 s, $2.40"

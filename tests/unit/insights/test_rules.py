@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from nephoscope.analysis.analyse import analyse
+from nephoscope.analysis.looks import looks_after
 from nephoscope.benchmarks.registry import BENCHMARKS
 from nephoscope.insights import words
 from nephoscope.insights.registry import RULES
@@ -61,6 +62,22 @@ def split() -> AnalysedStudy:
     found = noisy({"a": 1.0})
     seen = [observed(row, cpu_model="Xeon 8" if row.replicate < 3 else "Xeon 9") for row in found[0]]
     return analyse(inputs(found, machines=seen))
+
+
+def stopped(digest: str = "") -> AnalysedStudy:
+    """Its third configuration is far behind; the last trials of it and of the second are not needed."""
+    trials, measurements = noisy({"a": 1.0, "b": 0.9, "c": 0.5})
+    late = {"a": 6, "b": 4, "c": 3}
+    unneeded = {row.trial for row in trials if row.block > late[row.configuration]}
+    rows_ = [
+        row.model_copy(update={"state": "not needed", "verdict": None, "reasons": []}) if row.trial in unneeded else row
+        for row in trials
+    ]
+    found = inputs((rows_, [row for row in measurements if row.trial not in unneeded]))
+    first, *later = looks_after(found, 4, [])
+    return analyse(
+        replace(found, looks=[first.model_copy(update={"inputs_digest": digest or first.inputs_digest}), *later])
+    )
 
 
 def on_machines(machines: dict[str, list[str]], factors: dict[str, float], deviation: float = 0.004) -> Rows:
@@ -263,6 +280,7 @@ STUDIES: dict[str, AnalysedStudy] = {
     "far apart": far_apart(),
     "restless": restless(),
     "growing": grown({f"valkey-{n}": n * 10e3 for n in (3, 6)}, [configuration("valkey", n) for n in (3, 6)]),
+    "stopped": stopped(),
     "stolen": analyse(inputs(stolen())),
     "much stolen": much_stolen(),
     "judged again": analyse(replace(inputs(stolen()), judged_again="record")),
@@ -393,6 +411,20 @@ def test_exclusions_by_reason() -> None:
     )
     (fine,) = told("clear", "exclusions")
     assert (fine.kind, fine.text) == ("note", "All 12 trials are valid.")
+
+
+def test_what_a_study_did_not_need_is_no_exclusion_and_asks_for_no_replicates() -> None:
+    (looks,) = told("stopped", "looks")
+    assert looks.text.startswith(
+        "Blocks after the third measured only configurations that an open question needed: of 3, "
+    )
+    assert looks.text.endswith(" 1 decided. Trials left out: 5 of 18.")
+    (excluded,) = told("stopped", "exclusions")
+    assert excluded.text == "All 13 trials that ran are valid."
+    assert told("stopped", "replicates") == []
+    (_, changed) = [insight for insight in stopped("of other trials").insights if insight.rule == "looks"]
+    assert changed.kind == "warning"
+    assert "differently, first the one after block 3:" in changed.text
 
 
 def test_fewer_than_six_replicates_are_told_with_their_true_coverage() -> None:

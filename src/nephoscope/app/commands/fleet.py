@@ -54,7 +54,7 @@ def status(folder: Folder, as_json: AsJson = False, watch: Watch = False) -> Non
         ),
     )
     for row in rows:
-        for reason in row.reasons if row.state != "planned" else ():
+        for reason in row.reasons if row.state not in {"planned", "not needed"} else ():
             say(f"#{row.position} {reason}")
     if stored.source() is None:
         from nephoscope.app.usable import lines

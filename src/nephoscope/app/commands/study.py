@@ -250,11 +250,12 @@ def _tell_outcome(outcome: "StudyOutcome", folder: "ResultsFolder") -> None:
         tell(f"{many:,} rejected {'trial was' if many == 1 else 'trials were'} not repeated: {reason}")
     rows = evaluation.status(folder)
     rejected = outcome.finished - outcome.valid
+    left_out = f"{outcome.not_needed:,} not needed; " if outcome.not_needed else ""
     for line in lines(evaluation.usable(folder, rows), str(folder.path), waiting=bool(outcome.stopped)):
         tell(line)
     tell(
         f"{outcome.finished:,} of {len(rows):,} trials finished: {outcome.valid:,} valid, {rejected:,} rejected; "
-        f"{outcome.failed:,} failed; results in {folder.path}"
+        f"{left_out}{outcome.failed:,} failed; results in {folder.path}"
     )
     if outcome.failed or outcome.refused:
         raise typer.Exit(EXIT_TRIALS_FAILED)

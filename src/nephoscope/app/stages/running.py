@@ -1,17 +1,12 @@
-"""A plan -> stored trials: how a run is conducted, and when its study has enough."""
+"""A plan -> stored trials: how a run is conducted."""
 
-import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-import nephoscope
-from nephoscope.benchmarks.registry import BENCHMARKS
-from nephoscope.checks.registry import CHECKS
+from nephoscope.app.stages.stopping import stopping_rule
 from nephoscope.checks.repeatable import POLICIES, Cause, policy_of
 from nephoscope.model.errors import InputError
 from nephoscope.model.records import Plan
-from nephoscope.model.rows import Statistic
 from nephoscope.plan.budget import check_budget
 from nephoscope.run.conductor import Rules
 from nephoscope.run.ledger import Limits
@@ -24,8 +19,6 @@ from nephoscope.store.folder import ResultsFolder
 from nephoscope.study.address import names_one_server
 from nephoscope.study.model import Study
 from nephoscope.study.secrets import holds_password
-
-_MARGIN = re.compile(r"margin=(?P<percent>\d+(\.\d+)?)%")
 
 
 @dataclass(frozen=True)
@@ -56,20 +49,11 @@ def run_options(folder: ResultsFolder, study: Study, options: CliOptions) -> Run
             "--state must be the address of one PostgreSQL server, without a password",
             hint="--state postgresql://user@host:port/database, and the password in PGPASSWORD",
         )
-    enough = None
-    if options.until is not None:
-        if options.state_url is not None:
-            raise InputError(
-                "--until and --state exclude each other: --until needs every trial of a block, and with --state each "
-                "controller runs only some of them",
-                hint="drop one of the two",
-            )
-        enough = enough_at(folder, study, margin_of(options.until))
     return RunOptions(
         limits=Limits(max_usd=min(limits, default=None), max_clusters=options.max_clusters),
         rules=Rules(study.placement, Patience()),
         state_url=options.state_url,
-        enough=enough,
+        look=stopping_rule(folder, study, options.until, shared=options.state_url is not None),
         repeats=_repeats(study, options),
     )
 
@@ -98,57 +82,6 @@ def _repeats(study: Study, options: CliOptions) -> RepeatRules:
     )
 
 
-def margin_of(until: str) -> float:
-    """In percent, of 'margin=1.5%'.
-
-    Raises:
-        InputError: it has another form.
-    """
-    found = _MARGIN.fullmatch(until.replace(" ", ""))
-    if found is None or float(found["percent"]) == 0:
-        raise InputError(f"cannot read --until {until!r}", hint="write it as --until margin=1.5%, above 0")
-    return float(found["percent"])
-
-
-def enough_at(folder: ResultsFolder, study: Study, margin_percent: float) -> Callable[[int], str]:
-    """Says after a block whether the study has enough: every headline median is within the margin.
-
-    Only the width of the intervals decides, never who is ahead: stopping as soon as one looks better finds differences
-    that do not exist.
-    """
-
-    def enough(block: int) -> str:
-        found = _headlines(folder, study)
-        cells = len(study.configurations) * len({(row.benchmark, row.metric) for row in found})
-        widest = max((_margin(row) for row in found), default=float("inf"))
-        if not found or len(found) < cells or widest > margin_percent:
-            return ""
-        return (
-            f"stopped after block {block} of {study.replicates}: the 95 % interval of every headline median is within "
-            f"±{widest:.2g} % (--until asked for ±{margin_percent:g} %)"
-        )
-
-    return enough
-
-
-def _margin(row: Statistic) -> float:
-    """Of the interval, in percent of the median; infinite where there is no 95 % interval yet, or the median is 0."""
-    if row.margin_percent is None or row.more_replicates_needed:
-        return float("inf")
-    return row.margin_percent
-
-
-def _headlines(folder: ResultsFolder, study: Study) -> list[Statistic]:
-    from nephoscope.analysis.analyse import analyse
-    from nephoscope.analysis.collect import collect
-
-    analysed = analyse(collect(folder, study, BENCHMARKS, CHECKS, nephoscope.__version__))
-    headlines = {
-        (one.benchmark, metric.name) for one in analysed.benchmarks for metric in one.metrics if metric.headline
-    }
-    return [row for row in analysed.statistics if (row.benchmark, row.metric) in headlines and not row.per_cpu]
-
-
 def adopt(folder: ResultsFolder, text: str, study: Study, planned: Plan, *, replan: bool) -> None:
     """Checks the budget and stores study and plan in the folder; drops an analysis of the trials before."""
     check_budget(planned, study.budget)
@@ -158,7 +91,12 @@ def adopt(folder: ResultsFolder, text: str, study: Study, planned: Plan, *, repl
 
 def expected_left_s(folder: ResultsFolder) -> float:
     """What the plan expects of the trials that are not finished."""
-    return sum(planned.expected_duration_s for planned, trial in folder.planned() if due(trial))
+    not_needed = folder.not_needed()
+    return sum(
+        planned.expected_duration_s
+        for planned, trial in folder.planned()
+        if due(trial) and planned.intent.id not in not_needed
+    )
 
 
 async def run(folder: ResultsFolder, study: Study, world: World, options: RunOptions | None = None) -> StudyOutcome:

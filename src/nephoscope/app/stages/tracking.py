@@ -19,7 +19,9 @@ class StudyProgress:
     """The progress of a study."""
 
     states: dict[str, State]
-    """By trial."""
+    """By trial, without those that no open question needs."""
+    not_needed: int
+    """Planned trials that no open question needs."""
     left_s: float
     """Remaining time, estimated from the plan and from how long finished trials took."""
     spent_usd: float | None
@@ -34,17 +36,20 @@ class StudyProgress:
     def words(self) -> str:
         """'3 done, 2 running'."""
         counts = Counter(self.states.values())
-        return ", ".join(f"{counts[state]} {state}" for state in State if counts[state])
+        words = [f"{counts[state]} {state}" for state in State if counts[state]]
+        return ", ".join([*words, f"{self.not_needed} not needed"] if self.not_needed else words)
 
 
 def progress(folder: ResultsFolder, now_unix_ms: int) -> StudyProgress:
     """The progress of a study, read from its folder alone; a controller may be running it."""
-    rows = list(folder.planned())
+    not_needed = folder.not_needed()
+    rows = [(row, trial) for row, trial in folder.planned() if row.intent.id not in not_needed or trial.attempts()]
     states = {planned.intent.id: state_of(trial) for planned, trial in rows}
     active = sum(state not in STOPS and state is not State.PLANNED for state in states.values())
     priced = any(planned.price_usd is not None for planned, _ in rows)
     return StudyProgress(
         states=states,
+        not_needed=len(folder.plan().trials) - len(rows),
         left_s=_left_s(rows, states) / max(1, active),
         spent_usd=spent_usd(folder, now_unix_ms) if priced else None,
     )

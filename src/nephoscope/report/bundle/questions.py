@@ -64,6 +64,8 @@ def shifted(board, place, shift):
 
 def check_best(rows, found, months, study):
     for row in rows:
+        if [row[key] for key in ("benchmark", "metric", "view", "basis", "scope")] in study["settled_by_looks"]:
+            continue  # looks after each block decided it, each at its own level: see `looks` in the results folder
         board, shift, competing = view_of(row, found, months)
         alpha, margin = float(row["alpha"]), float(row["margin_percent"]) / 100
         members = set(study["scopes"][row["scope"]])

@@ -37,7 +37,8 @@ def main():
     study = json.loads((folder / "study.json").read_text(encoding="utf-8"))
     metrics = {(row["benchmark"], row["metric"]): row for row in tables["metrics"]}
     cells, trials_of = cells_of(tables["trials"], tables["measurements"], metrics)
-    check_statistics(tables["statistics"], cells, trials_of, Counter(map(cell_of_trial, tables["trials"])))
+    needed = [row for row in tables["trials"] if row["state"] != "not needed"]
+    check_statistics(tables["statistics"], cells, trials_of, Counter(map(cell_of_trial, needed)))
     lost, rejected = lost_trials(tables)
     calm, calm_trials = cells_of(tables["trials"], tables["measurements"], metrics, without=lost)
     whole, _ = cells_of(tables["trials"], tables["measurements"], metrics, adding=rejected)

@@ -26,6 +26,7 @@ def counted(trials: list[TrialRow]) -> str:
         ("running now", [t for t in trials if t.state == "running"]),
         ("not run", [t for t in trials if t.state == "not run"]),
         ("not started yet", [t for t in trials if t.state == "planned"]),
+        ("that no open question needed", [t for t in trials if t.state == "not needed"]),
     ):
         if found:
             parts.append(f"{len(found):,} {words}")
@@ -37,7 +38,7 @@ def exclusions_table(book: Book) -> Table | None:
     """Excluded trials, grouped by reason."""
     groups: dict[tuple[str, ...], list[TrialRow]] = {}
     for row in sorted(book.lookup.study.trials, key=lambda row: row.position):
-        if not row.counts:
+        if not row.counts and row.state != "not needed":
             groups.setdefault((row.state, str(row.verdict), row.benchmark, row.configuration, *row.reasons), []).append(
                 row
             )

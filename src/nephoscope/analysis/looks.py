@@ -1,0 +1,242 @@
+"""Looks: after a block, which questions of a study are closed, and what the next block has to measure. Pure."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Literal
+
+import numpy as np
+
+from nephoscope.analysis.best import Leaderboard
+from nephoscope.analysis.boards import Board, boards_of
+from nephoscope.analysis.cells import Metrics, cells_of
+from nephoscope.analysis.costs import costs_of, day_of
+from nephoscope.analysis.inputs import StudyInputs
+from nephoscope.analysis.price_performance import priced_boards
+from nephoscope.model.looks import Look, QuestionAtLook
+from nephoscope.model.rows import TrialRow
+from nephoscope.stats.decide import ALPHA
+from nephoscope.stats.sequential import FIRST_LOOK, Stage, look_at_contrast, look_for_best
+from nephoscope.stats.spending import levels
+from nephoscope.study.contrasts import Question, contrasts_of
+from nephoscope.study.model import Configuration, Study
+from nephoscope.study.scopes import scopes_of
+
+VIEWS = frozenset({"plain", "per dollar"})
+"""Leaderboards whose questions keep a configuration measured; a ranking per CPU is only another view of the plain."""
+
+
+def looks_after(inputs: StudyInputs, block: int, earlier: Sequence[Look]) -> list[Look]:
+    """The looks that are due after a block and were not taken yet, in order.
+
+    Equal trials and equal earlier looks give equal looks, whoever takes them.
+
+    Args:
+        inputs: the study with its stored trials; those of later blocks are ignored.
+        block: the last block whose trials have all ended.
+        earlier: looks that were taken, in order. What they excluded or closed stays so.
+    """
+    looks = list(earlier)
+    done = looks[-1].block if looks else FIRST_LOOK - 1
+    for at in range(done + 1, block + 1):
+        if looks and not looks[-1].measured:
+            break
+        seen = [row for row in inputs.trials if row.block <= at and row.counts]
+        looks.append(_look(inputs, seen, at, looks))
+    return looks[len(earlier) :]
+
+
+def not_repeatable(inputs: StudyInputs) -> list[int]:
+    """Blocks of stored looks that stored trials do not give again, as a trial that they used was replaced since."""
+    made = replayed(inputs, inputs.looks)
+    return [old.block for old, new in zip(inputs.looks, made, strict=True) if old.findings != new.findings]
+
+
+def replayed(inputs: StudyInputs, looks: Sequence[Look]) -> list[Look]:
+    """Stored looks made again, each from the trials that it names and from the looks made again before it.
+
+    A trial whose numbers are no longer used, as it was repeated since, is missing; the digest of the look differs then.
+    """
+    made: list[Look] = []
+    for look in looks:
+        named = set(look.trials)
+        seen = [row for row in inputs.trials if row.counts and _used(row) in named]
+        made.append(_look(inputs, seen, look.block, made, last=look.last))
+    return made
+
+
+def settled(looks: Sequence[Look]) -> dict[Leaderboard, list[str]]:
+    """Leaderboard -> who may be the best after all looks."""
+    rows = looks[-1].questions if looks else []
+    return {
+        (row.benchmark, row.metric, row.view, row.basis or "", row.about): row.configurations
+        for row in rows
+        if row.kind == "best"
+    }
+
+
+def _used(row: TrialRow) -> str:
+    return f"{row.trial}/{row.attempt}"
+
+
+def _look(
+    inputs: StudyInputs, seen: Sequence[TrialRow], block: int, earlier: Sequence[Look], last: int | None = None
+) -> Look:
+    last = max((row.block for row in inputs.trials), default=block) if last is None else last
+    level, last_level = levels([(look.block, look.level) for look in earlier], block, last, ALPHA)
+    margin = inputs.study.equivalence_margin_percent / 100
+    stage = Stage(block=block, last=last, level=level, last_level=last_level, margin=margin)
+    before = {row.key: row for row in earlier[-1].questions} if earlier else {}
+    values = inputs_at(inputs, seen)
+    boards = _boards(values)
+    answered = (_answered(asked, before.get(asked.row.key), stage) for asked in _questions(values, boards))
+    questions = sorted((before | {row.key: row for row in answered}).values(), key=lambda row: row.key)
+    measured = _silent(values, boards)
+    for row in questions:
+        if row.state == "open":
+            measured[row.benchmark].update(row.configurations)
+    return Look(
+        block=block,
+        last=last,
+        level=level,
+        last_level=last_level,
+        questions=questions,
+        measured={name: sorted(found) for name, found in sorted(measured.items())} if block < last else {},
+        planned={name: sorted(found) for name, found in sorted(_planned(inputs).items())},
+        trials=sorted(_used(row) for row in seen),
+        inputs_digest=_digest(values),
+    )
+
+
+def inputs_at(inputs: StudyInputs, seen: Collection[TrialRow]) -> StudyInputs:
+    """The study with the numbers of these trials alone. Trials without numbers stay: they say what is measured."""
+    used = {row.trial for row in seen}
+    trials = [row if row.trial in used or not row.counts else _unseen(row) for row in inputs.trials]
+    return replace(inputs, trials=trials, measurements=[row for row in inputs.measurements if row.trial in used])
+
+
+def _unseen(row: TrialRow) -> TrialRow:
+    return row.model_copy(update={"state": "planned", "verdict": None})
+
+
+def _digest(values: StudyInputs) -> str:
+    found = hashlib.sha256()
+    rows = sorted((row.trial, row.metric, row.value) for row in values.measurements if row.at_s is None)
+    for trial, metric, value in rows:
+        found.update(f"{trial} {metric} {value!r}\n".encode())
+    return found.hexdigest()
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question with the values that may answer it."""
+
+    row: QuestionAtLook
+    """As it is before any look."""
+    board: Board
+    pairs: tuple[tuple[str, str], ...] = ()
+
+
+def _planned(values: StudyInputs) -> dict[str, set[str]]:
+    """Benchmark -> its configurations."""
+    planned: dict[str, set[str]] = defaultdict(set)
+    for row in values.trials:
+        planned[row.benchmark].add(row.configuration)
+    return planned
+
+
+def _silent(values: StudyInputs, boards: Sequence[Board]) -> dict[str, set[str]]:
+    """Benchmarks with a headline metric and not one value of it: nothing can be said yet, so all are measured."""
+    heard = {board.benchmark for board in boards}
+    asked = {row.benchmark for row in values.benchmarks if any(metric.headline for metric in row.metrics)}
+    found = {name: names for name, names in _planned(values).items() if name in asked - heard}
+    return defaultdict(set, found)
+
+
+def _questions(values: StudyInputs, boards: Sequence[Board]) -> Iterator[_Asked]:
+    """Every question that keeps configurations measured, of each leaderboard with a value."""
+    asked = {one.name: one for one in values.study.configurations}
+    planned = _planned(values)
+    for board in boards:
+        there = {name: asked[name] for name in sorted(planned[board.benchmark]) if name in asked}
+        yield from chain(_best(board, there), _contrasts(board, there, values.study))
+
+
+def _boards(values: StudyInputs) -> list[Board]:
+    metrics: Metrics = {row.benchmark: row.metrics for row in values.benchmarks}
+    boards = boards_of(cells_of(values.trials, values.measurements, metrics), blocked=True)
+    started = [row.started_unix_ms for row in values.trials if row.started_unix_ms is not None]
+    names = {row.configuration: row.configuration for row in values.trials}
+    costs = costs_of(values.study, names, values.book, day_of(values.study, min(started, default=None)))
+    every = [*boards, *priced_boards(boards, costs.rows)]
+    return [board for board in every if board.headline and board.view in VIEWS]
+
+
+def _best(board: Board, there: Mapping[str, Configuration]) -> Iterator[_Asked]:
+    """Configurations without a value yet compete; those that never can (no price, no logarithm) do not."""
+    never = {said.partition(": ")[0] for said in board.left_out}
+    competing = {name: one for name, one in there.items() if name not in never}
+    for scope in scopes_of(competing) if len(competing) > 1 else []:
+        yield _Asked(_unanswered(board, "best", scope.name, scope.members), board)
+
+
+def _contrasts(board: Board, there: Mapping[str, Configuration], study: Study) -> Iterator[_Asked]:
+    if board.view != "plain":
+        return
+    for question in contrasts_of(there, study.contrasts):
+        sides = {name for pair in question.pairs for name in pair}
+        yield _Asked(_unanswered(board, "contrast", _about(question), sides), board, question.pairs)
+
+
+def _about(question: Question) -> str:
+    return f"{question.name}: {question.left} / {question.right}"
+
+
+def _unanswered(board: Board, kind: Literal["best", "contrast"], about: str, names: Collection[str]) -> QuestionAtLook:
+    return QuestionAtLook(
+        kind=kind,
+        benchmark=board.benchmark,
+        metric=board.metric,
+        view=board.view,
+        basis=board.basis,
+        about=about,
+        state="open",
+        closed_after=None,
+        configurations=sorted(names),
+        chance=1.0,
+    )
+
+
+def _answered(asked: _Asked, before: QuestionAtLook | None, stage: Stage) -> QuestionAtLook:
+    """The question after this look. One that was closed stays as it was, and so does what was excluded."""
+    row = before or asked.row
+    if row.state != "open":
+        return row
+    names = set(row.configurations)
+    if row.kind == "best":
+        unknown = names - set(asked.board.names)
+        found = look_for_best(asked.board.fit, asked.board.rows_of(sorted(names)), stage)
+        kept = {asked.board.names[place] for place in found.kept} | unknown
+        open_still = len(kept) > 1 and unknown and stage.block < stage.last
+        state, chance = ("open", 1.0) if open_still else (found.state, found.chance)
+        if state == "decided" and len(kept) > 1:
+            state = "undecided"
+    else:
+        kept = names
+        answer = look_at_contrast(asked.board.fit, _rows(asked), stage)
+        state, chance = answer.state, answer.chance
+    return row.model_copy(
+        update={
+            "state": state,
+            "closed_after": None if state == "open" else stage.block,
+            "configurations": sorted(kept),
+            "chance": float(np.round(chance, 4)),
+        }
+    )
+
+
+def _rows(asked: _Asked) -> list[tuple[int, int]]:
+    places, members = asked.board.places, {*asked.board.members}
+    return [(places[left], places[right]) for left, right in asked.pairs if left in members and right in members]

@@ -1,0 +1,49 @@
+"""What was still measured after each block of a study that stops when its questions are answered."""
+
+from nephoscope.insights.base import Findings
+from nephoscope.insights.words import enumeration, say
+from nephoscope.model.rows import Insight
+
+NAME = "looks"
+
+
+def looks(findings: Findings) -> list[Insight]:
+    """How many configurations were measured after each look, how many trials that saved, and why questions closed."""
+    left_out = [row.trial for row in findings.trials if row.state == "not needed"]
+    if not (findings.looks and left_out):
+        return []
+    last = findings.looks[-1]
+    numbers: dict[str, float] = {
+        "left_out": len(left_out),
+        "total": len(findings.trials),
+        "planned": last.configurations,
+    }
+    stages, reasons = [], []
+    for place, look in enumerate((one for one in findings.looks if one.block < one.last), start=1):
+        key = "x" * place
+        numbers |= {f"block_{key}": look.block, f"still_{key}": len(look.still)}
+        stages.append(f"{{still_{key}:count}} after block {{block_{key}:count}}")
+    words = {}
+    for place, (reason, count) in enumerate(last.outcomes().items(), start=1):
+        key = "x" * place
+        numbers[f"closed_{key}"], words[f"reason_{key}"] = count, reason
+        reasons.append(f"{{closed_{key}:count}} {{reason_{key}}}")
+    questions = len(last.questions)
+    numbers["questions"] = questions
+    template = "Blocks after the third measured only configurations that an open question needed"
+    template += f": of {{planned:count}}, {enumeration(stages)} were left. " if stages else ". "
+    template += "Questions: {questions:count}" + (f", of which {enumeration(reasons)}. " if reasons else ". ")
+    template += "Trials left out: {left_out:count} of {total:count}."
+    found = [say(NAME, "note", template, numbers=numbers, trials=left_out, **words)]
+    if findings.not_repeatable:
+        changed = {
+            "changed": len(findings.not_repeatable),
+            "looks": len(findings.looks),
+            "first": findings.not_repeatable[0],
+        }
+        text = (
+            "The stored trials give {changed:count} of {looks:count} looks differently, first the one after block "
+            "{first:count}: a trial that they used was repeated or replaced since. The stored looks stand."
+        )
+        found.append(say(NAME, "warning", text, numbers=changed, trials=[row.trial for row in findings.trials]))
+    return found

@@ -1,0 +1,40 @@
+"""Which questions of a study that stops by itself were closed, after which block, and why."""
+
+from nephoscope.model.looks import OUTCOMES, QuestionAtLook
+from nephoscope.report.parts import Book, Cell, Column, Row, Table
+
+_NAMED = 5
+_KINDS = {"best": "the best", "contrast": "contrast"}
+
+
+def looks_table(book: Book) -> Table | None:
+    """The questions as the last look left them; None: the study took no looks."""
+    looks = book.lookup.study.looks
+    if not looks:
+        return None
+    columns = (
+        Column("Question"),
+        Column("Benchmark"),
+        Column("Metric"),
+        Column("Outcome"),
+        Column("After block", numeric=True),
+        Column("Left", hint="Configurations that may be the best, or that are compared."),
+    )
+    rows = tuple(_row(row) for row in looks[-1].questions)
+    return Table("When questions were closed", columns, rows, anchor="looks", compact=True)
+
+
+def _row(row: QuestionAtLook) -> Row:
+    view = "" if row.view == "plain" else f", {row.view}" + (f" ({row.basis})" if row.basis else "")
+    more = len(row.configurations) - _NAMED
+    names = ", ".join(row.configurations[:_NAMED]) + (f" and {more} more" if more > 0 else "")
+    return Row(
+        (
+            Cell(f"{_KINDS[row.kind]}: {row.about}{view}"),
+            Cell(row.benchmark, tone="name"),
+            Cell(row.metric, tone="name"),
+            Cell(OUTCOMES.get(row.state, row.state)),
+            Cell("" if row.closed_after is None else str(row.closed_after)),
+            Cell(names, tone="name"),
+        )
+    )
