@@ -11,7 +11,7 @@ from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.stats.samples import Floats
 
-MIN_DEGREES_OF_FREEDOM = 1.0
+MIN_DEGREES_OF_FREEDOM = 1 - 1e-9
 """With fewer no difference is certain: the critical value is infinite."""
 MAX_GROUPS = 2000
 """The largest number of means that the grid covers."""

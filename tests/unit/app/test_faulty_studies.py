@@ -139,6 +139,10 @@ def test_no_answer_claims_more_than_its_trials(fault: tuple[Fault, ResultsFolder
     for row in found.comparisons:
         if row.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}:
             assert min(row.n_left, row.n_right) >= (4 if methods[row.metric] == "rank sums" else 2)
+        (best,) = [one for one in found.best if (one.view == "per CPU") == row.per_cpu]
+        if best.of == 2 and best.method == "within blocks":
+            decided = row.verdict in {ComparisonVerdict.BETTER, ComparisonVerdict.WORSE}
+            assert (best.excluded == 1) == decided, "two configurations are one question, asked twice"
     for rank in found.ranks:
         assert 1 <= rank.first <= rank.last <= rank.of
     assert all(row.median_after is None or row.n_after > 0 for row in found.gate)

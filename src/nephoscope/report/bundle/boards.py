@@ -126,7 +126,7 @@ def normal_range(groups):
 
 @cache
 def critical_range(groups, freedom, alpha):
-    if freedom < 1:
+    if freedom < 1 - 1e-9:
         return math.inf
     if groups == 2:
         return math.sqrt(2) * t_with_tail(freedom, alpha / 2)
