@@ -164,8 +164,8 @@ def _in_quiet_trials(board: Board, among: Indices, asked: _Question) -> _Second 
     if not hit or not quiet.touch(board):
         return None
     names = [board.names[row] for row in among]
-    never = sorted(board.names[row] for row in hit if quiet.never_quiet(board.trials[row]))
-    second = quiet.of(board)
+    never = sorted(board.names[row] for row in hit if quiet.never_quiet(board.trials[row], among.size))
+    second = quiet.of(board, among.size)
     if second is None:
         return _Second(None, np.array([], dtype=np.intp), frozenset(names), sorted(names), never, asked)
     rows = second.rows_of(names)

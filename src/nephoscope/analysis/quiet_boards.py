@@ -11,6 +11,8 @@ from nephoscope.model.questions import View
 
 BoardKey = tuple[str, str, View, str | None]
 """Benchmark, metric, view, price basis."""
+PAIR = 2
+"""So many configurations are compared with each other, not ranked among many."""
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,19 @@ class QuietBoards:
         """Whether a disturbed trial is on this board."""
         return key_of(board) in self.boards
 
-    def of(self, board: Board) -> Board | None:
-        """The second view of a touched board; None: no value is left."""
-        return self.boards[key_of(board)]
+    def of(self, board: Board, competing: int) -> Board | None:
+        """The second view of a touched board; None: no value is left.
 
-    def never_quiet(self, trials: Sequence[str]) -> bool:
-        """Whether all of a configuration's trials are disturbed."""
-        return self.disturbed >= {*trials}
+        Args:
+            board: as delivered.
+            competing: number of configurations that the question is about. Of two, both need quiet trials, as in their
+                comparison.
+        """
+        return (self.boards if competing > PAIR else self.strict)[key_of(board)]
+
+    def never_quiet(self, trials: Sequence[str], competing: int) -> bool:
+        """Whether all of a configuration's trials are disturbed, and stand for both views nonetheless."""
+        return competing > PAIR and self.disturbed >= {*trials}
 
 
 def key_of(board: Board) -> BoardKey:

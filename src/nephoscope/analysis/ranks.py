@@ -78,7 +78,7 @@ def ranks_as_delivered(
     rows = ranks_of(board, medians, margin_percent=margin_percent)
     if not quiet.touch(board):
         return rows
-    second = quiet.of(board)
+    second = quiet.of(board, len(board.members))
     if second is None:
         return [row.model_copy(update={"first": 1, "last": row.of, "ties": []}) for row in rows]
     others = {row.configuration: row for row in ranks_of(second, medians, margin_percent=margin_percent)}
@@ -96,7 +96,7 @@ def surely_better_in_both(board: Board, quiet: QuietBoards) -> dict[str, set[str
     delivered = surely_better(board)
     if not quiet.touch(board):
         return delivered
-    second = quiet.of(board)
+    second = quiet.of(board, len(board.members))
     others = surely_better(second) if second is not None else {}
     return {name: winners & others.get(name, set()) for name, winners in delivered.items()}
 
