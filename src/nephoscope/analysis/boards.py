@@ -81,7 +81,7 @@ def boards_of(cells: Sequence[Cell], *, blocked: bool) -> list[Board]:
     """One board for each benchmark, metric and view, plain and per CPU, in the order of the cells.
 
     A configuration with a zero or negative value is in no row, as its logarithm does not exist. Blocks are ignored
-    where one of them holds a configuration twice.
+    where one of them holds a configuration twice, and where values are medians of machines, which are of no block.
 
     Args:
         cells: as `cells_of` groups them.
@@ -147,6 +147,6 @@ def _fit(cells: Sequence[Cell], sign: int, *, blocked: bool) -> Leaderboard:
         width = max((len(cell.values) for cell in cells), default=0)
     logs = np.full((len(cells), width), np.nan)
     for row, cell in enumerate(cells):
-        for place, (value, block) in enumerate(zip(cell.values, cell.blocks, strict=True)):
-            logs[row, columns[block] if in_blocks else place] = sign * math.log(value)
+        places = [columns[block] for block in cell.blocks] if in_blocks else [*range(len(cell.values))]
+        logs[row, places] = [sign * math.log(value) for value in cell.values]
     return Leaderboard.of(logs, blocked=in_blocks)

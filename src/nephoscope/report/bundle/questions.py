@@ -13,13 +13,15 @@ def boards_of(cells, trials_of, block_of, metrics, blocked):
     values = defaultdict(dict)
     for (benchmark, metric, per_cpu, name), many in cells.items():
         if metrics.get((benchmark, metric), {}).get("headline") == "true" and many[0] > 0:
-            at = [block_of[trial] for trial in trials_of[benchmark, metric, per_cpu, name]]
+            trials = trials_of[benchmark, metric, per_cpu, name]
+            at = [block_of[trial] for [trial] in trials] if all(len(of_value) == 1 for of_value in trials) else []
             values[benchmark, metric, per_cpu][name] = (many, at)
     return {key: board_of(of_names, metrics[key[:2]], blocked) for key, of_names in values.items()}
 
 
 def board_of(values, metric, blocked):
-    in_blocks = blocked and all(len(set(at)) == len(at) for _, at in values.values())
+    """Without blocks where one holds a name twice, or where values are medians of machines."""
+    in_blocks = blocked and all(len(set(at)) == len(many) for many, at in values.values())
     sign = 1 if metric["direction"] == "higher" else -1
     logs = {
         name: {(at[i] if in_blocks else i): sign * math.log(value) for i, value in enumerate(many)}
