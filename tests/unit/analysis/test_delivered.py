@@ -32,6 +32,9 @@ QUIET = [1000.0, 1003, 1006, 1009, 1012, 1015, 1018, 1021]
 FASTER = [1050.0, 1053, 1056, 1059, 1062, 1065]
 STOLEN = [880.0, 883, 886, 889, 892, 895, 898, 901, 904, 907]
 
+TYPES = {"a": ("aws", "m6a.large"), "b": ("aws", "m6i.large"), "c": ("gcp", "n2-standard-4")}
+"""Of a and b, only the vendors of the CPUs differ."""
+
 
 def with_stolen(found: Rows, of: str, after: int, *, rejected: bool) -> Rows:
     """Trials of one configuration after the first `after` lost a tenth of their CPU time."""
@@ -164,8 +167,7 @@ def test_a_machine_that_was_never_quiet_counts_as_it_delivered_among_many_but_no
 def test_a_contrast_needs_both(
     b: list[float], after: int, verdict: ComparisonVerdict, quiet: ComparisonVerdict, reason: str
 ) -> None:
-    types = {"a": ("aws", "m6a.large"), "b": ("aws", "m6i.large"), "c": ("gcp", "n2-standard-4")}
-    study = among_three(b, after, types=types)
+    study = among_three(b, after, types=TYPES)
     found = [row for row in study.contrasts if row.view == "plain"]
     assert found, "a and b differ in nothing but the vendor of their CPUs"
     for row in found:
