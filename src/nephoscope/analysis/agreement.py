@@ -1,9 +1,13 @@
 """When a verdict stands on machines that lose CPU time to others: it must hold as delivered and in quiet trials."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from nephoscope.insights.words import enumeration, plural
 from nephoscope.model.rows import ComparisonVerdict
 
+MAX_NAMED = 3
+"""More configurations than this are counted instead of named in a reason."""
 _WORDS = {
     ComparisonVerdict.BETTER: "better",
     ComparisonVerdict.WORSE: "worse",
@@ -34,3 +38,42 @@ def agree(delivered: ComparisonVerdict, quiet: ComparisonVerdict | None) -> Agre
         return Agreement(delivered, "")
     reason = f"{_WORDS[delivered]} as delivered, but {_WORDS[quiet]} in quiet trials"
     return Agreement(ComparisonVerdict.UNRESOLVED, reason)
+
+
+def why_open(
+    delivered: Sequence[str], quiet: Sequence[str], *, too_few: Sequence[str], never: Sequence[str], of: int
+) -> str:
+    """What both views say of the best where they differ, and who was judged by one view only; empty: neither.
+
+    Args:
+        delivered: configurations that may be the best, over all trials that count.
+        quiet: those that may be the best in quiet trials.
+        too_few: those with too few quiet values for any claim.
+        never: those without any quiet trial: what they delivered stands for both views.
+        of: number of configurations that compete.
+    """
+    parts = []
+    if {*delivered} != {*quiet}:
+        parts.append(f"as delivered {_may_be(delivered, of)}, but in quiet trials {_may_be(quiet, of)}")
+        kept = sorted({*too_few} - {*delivered})
+        if kept:
+            parts.append(f"too few trials of {_named(kept)} were quiet to exclude " + plural(len(kept), "it", "them"))
+    if never:
+        parts.append(
+            f"no trial of {_named(never)} was quiet, so what "
+            + plural(len(never), "it", "they")
+            + " delivered counts in both views"
+        )
+    return "; ".join(parts)
+
+
+def _may_be(names: Sequence[str], of: int) -> str:
+    if len(names) == 1:
+        return f"{names[0]} is the best"
+    if len(names) == of or len(names) > MAX_NAMED:
+        return f"any of {len(names)} may be the best"
+    return f"{', '.join(names[:-1])} or {names[-1]} may be the best"
+
+
+def _named(names: Sequence[str]) -> str:
+    return enumeration(names) if len(names) <= MAX_NAMED else f"{len(names)} configurations"

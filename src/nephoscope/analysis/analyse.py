@@ -1,7 +1,7 @@
 """Computes everything a report shows from stored trials. Pure: equal input gives equal bytes."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from datetime import date
@@ -9,16 +9,17 @@ from functools import partial
 from operator import itemgetter
 from typing import TypeVar
 
-from nephoscope.analysis.best import Leaderboard, best_of
+from nephoscope.analysis.best import best_of
 from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.bounds import bounds_of
 from nephoscope.analysis.cells import Cell, Metrics
 from nephoscope.analysis.claims import claims_of
 from nephoscope.analysis.comparisons import comparisons_of, with_rows
 from nephoscope.analysis.configurations import configurations_of
-from nephoscope.analysis.contrasts import contrasts_on
+from nephoscope.analysis.contrasts import contrasts_as_delivered, contrasts_on
 from nephoscope.analysis.costs import costs_of, day_of
 from nephoscope.analysis.delivered import (
+    CellKey,
     claims_as_delivered,
     compared_as_delivered,
     delivered_rows,
@@ -36,7 +37,8 @@ from nephoscope.analysis.looks import not_repeatable, settled
 from nephoscope.analysis.machines import machines_of, split_names
 from nephoscope.analysis.passes import passes_of
 from nephoscope.analysis.price_performance import price_performance_of, priced_boards
-from nephoscope.analysis.ranks import ranks_of
+from nephoscope.analysis.quiet_boards import QuietBoards, quiet_boards
+from nephoscope.analysis.ranks import ranks_as_delivered
 from nephoscope.analysis.statistics import statistics_of_cells
 from nephoscope.analysis.tables import ordered
 from nephoscope.analysis.transfers import months_of, transfers_of
@@ -111,8 +113,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         day,
     )
     priced = priced_boards(boards, costs.rows)
+    quiet = quiet_boards(cells, disturbed, partial(priced_boards, costs=costs.rows), blocked=inputs.source is None)
     questions = _answers(
-        inputs.study, {row.configuration: original[row.trial] for row in trials}, boards, priced, settled(inputs.looks)
+        inputs, {row.configuration: original[row.trial] for row in trials}, [*boards, *priced], quiet, notes
     )
     comparisons, price_comparisons = _pairs(cells, costs.rows, disturbed, inputs)
     comparisons, price_comparisons = with_notes(comparisons, notes), with_notes(price_comparisons, notes)
@@ -136,7 +139,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         gate=gate_of(trials, measurements, metrics),
         growth=growth_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, cells),
         ranks=ordered(
-            ranks_with_notes(_ranks([*boards, *priced], statistics, costs.rows, margin_percent), notes), RankRow
+            ranks_with_notes(_ranks([*boards, *priced], statistics, costs.rows, margin_percent, quiet), notes), RankRow
         ),
         judged_again=inputs.judged_again,
         steal=steal_rows(trials),
@@ -147,7 +150,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         cost_lines=costs.lines,
         transfers=transfers,
         price_performance=ordered(
-            price_performance_of(boards, priced, statistics, costs.rows, months_of(transfers)), PricePerformance
+            price_performance_of(boards, priced, statistics, costs.rows, months_of(transfers), quiet), PricePerformance
         ),
         price_comparisons=price_comparisons,
         looks=inputs.looks,
@@ -222,26 +225,35 @@ class _Answers:
 
 
 def _answers(
-    study: Study,
+    inputs: StudyInputs,
     names: Mapping[str, str],
     boards: Sequence[Board],
-    priced: Sequence[Board],
-    known: Mapping[Leaderboard, Collection[str]],
+    quiet: QuietBoards,
+    notes: Mapping[CellKey, str],
 ) -> _Answers:
-    """Args: `names` maps a configuration as analysed to its name in the study; `known` is what looks settled."""
+    """Args: `names` maps a configuration as analysed to its name in the study."""
+    study, known = inputs.study, settled(inputs.looks)
     asked = {one.name: one for one in study.configurations}
     configurations = {name: asked[original] for name, original in names.items() if original in asked}
     margin_percent = study.equivalence_margin_percent
-    every = [*boards, *priced]
+    questions = contrasts_of(configurations, study.contrasts)
 
     def scopes(members: tuple[str, ...]) -> list[Scope]:
         return scopes_of({name: configurations[name] for name in members if name in configurations})
 
     return _Answers(
         scopes={scope.name: list(scope.members) for scope in scopes_of(configurations)},
-        best=ordered(best_of(every, scopes, margin_percent=margin_percent, settled=known), BestRow),
+        best=ordered(
+            best_of(boards, scopes, margin_percent=margin_percent, settled=known, quiet=quiet, notes=notes), BestRow
+        ),
         contrasts=ordered(
-            contrasts_on(every, contrasts_of(configurations, study.contrasts), margin_percent=margin_percent),
+            contrasts_as_delivered(
+                contrasts_on(boards, questions, margin_percent=margin_percent),
+                questions,
+                quiet,
+                notes,
+                margin_percent=margin_percent,
+            ),
             ContrastRow,
         ),
     )
@@ -270,7 +282,11 @@ def _pairs(
 
 
 def _ranks(
-    boards: Sequence[Board], statistics: Sequence[Statistic], costs: Sequence[CostRow], margin_percent: float
+    boards: Sequence[Board],
+    statistics: Sequence[Statistic],
+    costs: Sequence[CostRow],
+    margin_percent: float,
+    quiet: QuietBoards,
 ) -> list[RankRow]:
     medians: dict[tuple[str, str, bool], dict[str, float]] = defaultdict(dict)
     for row in statistics:
@@ -283,7 +299,7 @@ def _ranks(
         of_board = medians[board.benchmark, board.metric, board.view == "per CPU"]
         if board.basis is not None:
             of_board = {name: of_board[name] / months[name, board.basis] for name in board.members}
-        found += ranks_of(board, of_board, margin_percent=margin_percent)
+        found += ranks_as_delivered(board, of_board, quiet, margin_percent=margin_percent)
     return found
 
 

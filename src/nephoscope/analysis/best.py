@@ -2,13 +2,17 @@
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
+from nephoscope.analysis.agreement import why_open
 from nephoscope.analysis.boards import Board
+from nephoscope.analysis.delivered import CellKey
+from nephoscope.analysis.quiet_boards import QuietBoards, notes_of
 from nephoscope.model.questions import BestRow
 from nephoscope.stats.decide import ALPHA, POWER
 from nephoscope.stats.leaderboard import possible_best, ties
@@ -25,6 +29,15 @@ Leaderboard = tuple[str, str, str, str, str]
 """Benchmark, metric, view, basis of the prices or an empty text, scope."""
 
 
+@dataclass(frozen=True)
+class _Question:
+    margin_percent: float
+    alpha: float
+    settled: Mapping[Leaderboard, Collection[str]]
+    quiet: QuietBoards
+    notes: Mapping[CellKey, str]
+
+
 def best_of(
     boards: Sequence[Board],
     scopes_of: ScopesOf,
@@ -32,8 +45,13 @@ def best_of(
     margin_percent: float,
     alpha: float = ALPHA,
     settled: Mapping[Leaderboard, Collection[str]] = MappingProxyType({}),
+    quiet: QuietBoards | None = None,
+    notes: Mapping[CellKey, str] = MappingProxyType({}),
 ) -> list[BestRow]:
     """A row for each headline metric, view and scope. Each is a question of its own, with its own error rate.
+
+    Where trials lost CPU time and count, a configuration is excluded only if it is excluded as delivered and in quiet
+    trials, so the error rate holds in both views.
 
     Args:
         boards: plain, per CPU and per dollar.
@@ -42,34 +60,35 @@ def best_of(
         alpha: the chance of excluding a configuration that is the best or equal to it, for each row.
         settled: who may be the best by the looks of a study that stops by itself. A test of all its values at this
             error rate would come on top of theirs.
+        quiet: the boards without disturbed trials; default: no trial is disturbed.
+        notes: see `delivered.rejection_notes`.
     """
+    question = _Question(margin_percent, alpha, settled, quiet or QuietBoards(), notes)
     remembered = lru_cache(maxsize=None)(scopes_of)
-    return [
-        _row(board, scope, margin_percent, alpha, settled)
-        for board in boards
-        if board.headline
-        for scope in remembered(board.members)
-    ]
+    return [_row(board, scope, question) for board in boards if board.headline for scope in remembered(board.members)]
 
 
-def _row(
-    board: Board,
-    scope: Scope,
-    margin_percent: float,
-    alpha: float,
-    settled: Mapping[Leaderboard, Collection[str]],
-) -> BestRow:
-    among = board.rows_of(scope.members)
-    said = settled.get((board.benchmark, board.metric, board.view, board.basis or "", scope.name), ())
+def _row(board: Board, scope: Scope, asked: _Question) -> BestRow:
+    alpha, among = asked.alpha, board.rows_of(scope.members)
+    said = asked.settled.get((board.benchmark, board.metric, board.view, board.basis or "", scope.name), ())
     kept = np.intersect1d(among, board.rows_of([*said]))
     if kept.size == 0:
         kept = _possible(board, among, alpha)
+    second = _in_quiet_trials(board, among, asked)
+    delivered = _best_first(board, kept)
+    if second is not None:
+        kept = np.union1d(kept, [board.places[name] for name in second.kept]).astype(np.intp)
     decidable = board.fit.decidable
-    best = sorted(kept[decidable[kept]], key=lambda row: (-board.fit.fit.means[row], board.names[row]))
+    best = _best_first(board, kept[decidable[kept]])
     unknown = [row for row in kept if not decidable[row]]
-    tied, close = _ties(board, among, best, margin_percent / 100, alpha)
+    tied, close = _ties(board, among, best, asked)
+    reason = ""
     counts = board.fit.fit.counts[among]
     known = among[decidable[among]]
+    if second is not None and known.size > 1:
+        tied, close = tied and second.tied(best), [name for name in close if name in second.close(best)]
+        ordered = [name for name in _best_first(board, kept) if name in second.kept]
+        reason = why_open(delivered, ordered, too_few=second.too_few, never=second.never, of=among.size)
     variances, freedom = board.fit.spreads.variances[known], board.fit.spreads.freedom[known]
     by_values = board.method in {"within blocks", "without blocks"}
     return BestRow(
@@ -81,7 +100,7 @@ def _row(
         basis=board.basis,
         scope=scope.name,
         of=among.size,
-        best=[board.names[row] for row in best],
+        best=best,
         excluded=among.size - kept.size,
         open=sorted(board.names[row] for row in unknown),
         left_out=sorted(board.left_out),
@@ -94,9 +113,66 @@ def _row(
         cv_percent=100 * math.sqrt(float(np.median(variances))) if by_values and known.size else None,
         degrees_of_freedom=_finite(float(freedom.min())) if by_values and known.size else None,
         detectable_percent=_detectable_percent(board, known, alpha) if by_values else None,
-        margin_percent=margin_percent,
+        margin_percent=asked.margin_percent,
         trials=sorted({trial for row in kept for trial in board.trials[row]}),
+        reason=reason,
+        note=notes_of(board.benchmark, board.metric, board.view, [board.names[row] for row in among], asked.notes),
     )
+
+
+def _best_first(board: Board, rows: Indices) -> list[str]:
+    """Names, best mean first; those without a mean last."""
+    means = board.fit.fit.means
+    return [
+        board.names[row]
+        for row in sorted(rows, key=lambda row: (-means[row] if np.isfinite(means[row]) else np.inf, board.names[row]))
+    ]
+
+
+@dataclass(frozen=True)
+class _Second:
+    """What quiet trials say of the configurations of one scope."""
+
+    board: Board | None
+    among: Indices
+    """Those with a quiet value: rows of `board`."""
+    kept: frozenset[str]
+    """Configurations that may be the best, those about which nothing is known included."""
+    too_few: list[str]
+    never: list[str]
+    asked: _Question
+
+    def _ties(self, best: Sequence[str]) -> tuple[bool, list[str]]:
+        names = {self.board.names[row] for row in self.among} if self.board else set()
+        if self.board is None or not names.issuperset(best):
+            return False, []
+        return _ties(self.board, self.among, best, self.asked)
+
+    def tied(self, best: Sequence[str]) -> bool:
+        """Whether these are all ties in quiet trials, too."""
+        return self._ties(best)[0]
+
+    def close(self, best: Sequence[str]) -> list[str]:
+        """Others that tie with the only best one in quiet trials."""
+        return self._ties(best)[1]
+
+
+def _in_quiet_trials(board: Board, among: Indices, asked: _Question) -> _Second | None:
+    """None: no trial of these configurations is disturbed."""
+    quiet = asked.quiet
+    hit = [row for row in among if not quiet.disturbed.isdisjoint(board.trials[row])]
+    if not hit or not quiet.touch(board):
+        return None
+    names = [board.names[row] for row in among]
+    never = sorted(board.names[row] for row in hit if quiet.never_quiet(board.trials[row], among.size))
+    second = quiet.of(board, among.size)
+    if second is None:
+        return _Second(None, np.array([], dtype=np.intp), frozenset(names), sorted(names), never, asked)
+    rows = second.rows_of(names)
+    known = {second.names[row] for row in rows if second.fit.decidable[row]}
+    missing = {*names} - {second.names[row] for row in rows}
+    kept = {second.names[row] for row in _possible(second, rows, asked.alpha)} | missing
+    return _Second(second, rows, frozenset(kept), sorted({*names} - known), never, asked)
 
 
 def _possible(board: Board, among: Indices, alpha: float) -> Indices:
@@ -105,12 +181,12 @@ def _possible(board: Board, among: Indices, alpha: float) -> Indices:
     return among[possible_best_by_ranks([board.samples[row] for row in among], alpha)]
 
 
-def _ties(board: Board, among: Indices, best: Sequence[int], margin: float, alpha: float) -> tuple[bool, list[str]]:
+def _ties(board: Board, among: Indices, best: Sequence[str], asked: _Question) -> tuple[bool, list[str]]:
     """Whether the best ones are all ties, and which others tie with the only one."""
     if board.fit.discrete or not best:
         return False, []
-    equal = ties(board.fit, alpha, margin, among)
-    places = [int(place) for place in np.searchsorted(among, best)]
+    equal = ties(board.fit, asked.alpha, asked.margin_percent / 100, among)
+    places = [int(place) for place in np.searchsorted(among, [board.places[name] for name in best])]
     if len(best) == 1:
         return False, [board.names[among[other]] for other in np.flatnonzero(equal[places[0]])]
     return bool(equal[np.ix_(places, places)].sum() == len(places) * (len(places) - 1)), []

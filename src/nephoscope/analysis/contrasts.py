@@ -1,14 +1,18 @@
 """Contrasts: what one thing changes, as one question over all pairs of configurations that differ in it only."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
+from nephoscope.analysis.agreement import agree
 from nephoscope.analysis.boards import Board
 from nephoscope.analysis.comparisons import verdict_of
+from nephoscope.analysis.delivered import CellKey
+from nephoscope.analysis.quiet_boards import QuietBoards, notes_of
 from nephoscope.model.questions import ContrastRow
+from nephoscope.model.rows import ComparisonVerdict
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.decide import ALPHA, POWER, relation
 from nephoscope.stats.leaderboard import contrast
@@ -39,6 +43,43 @@ def contrasts_on(
             if row is not None:
                 rows.append(row)
     return rows
+
+
+def contrasts_as_delivered(
+    rows: Sequence[ContrastRow],
+    questions: Sequence[Question],
+    quiet: QuietBoards,
+    notes: Mapping[CellKey, str],
+    *,
+    margin_percent: float,
+) -> list[ContrastRow]:
+    """The answers; one about disturbed trials is decided only if the quiet trials give the same verdict.
+
+    Quiet trials that cannot answer a question confirm nothing, as in comparisons of two configurations.
+
+    Args:
+        rows: over all trials that count, see `contrasts_on`.
+        questions: those that the rows answer.
+        quiet: the boards without disturbed trials.
+        notes: see `delivered.rejection_notes`.
+        margin_percent: the study's equivalence margin.
+    """
+    boards = [board for board in quiet.strict.values() if board is not None]
+    others = {_key(row): row.verdict for row in contrasts_on(boards, questions, margin_percent=margin_percent)}
+    found = []
+    for row in rows:
+        names = [name for pair in row.members for name in pair.split(" ")]
+        update: dict[str, object] = {"note": notes_of(row.benchmark, row.metric, row.view, names, notes)}
+        if not quiet.disturbed.isdisjoint(row.trials):
+            other = others.get(_key(row), ComparisonVerdict.UNRESOLVED)
+            agreed = agree(row.verdict, other)
+            update |= {"verdict": agreed.verdict, "delivered": row.verdict, "quiet": other, "reason": agreed.reason}
+        found.append(row.model_copy(update=update))
+    return found
+
+
+def _key(row: ContrastRow) -> tuple[object, ...]:
+    return row.question, row.left, row.right, row.declared, row.benchmark, row.metric, row.view, row.basis
 
 
 def _row(board: Board, question: Question, margin_percent: float, alpha: float) -> ContrastRow | None:

@@ -5,7 +5,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from nephoscope.analysis.boards import Board, per_dollar
-from nephoscope.analysis.ranks import surely_better
+from nephoscope.analysis.quiet_boards import QuietBoards
+from nephoscope.analysis.ranks import surely_better_in_both
 from nephoscope.model.price_rows import (
     CostRow,
     PricePerformance,
@@ -47,6 +48,7 @@ def price_performance_of(
     statistics: Sequence[Statistic],
     costs: Sequence[CostRow],
     transfers_usd: Mapping[tuple[str, str], float],
+    quiet: QuietBoards | None = None,
 ) -> list[PricePerformance]:
     """What a unit costs, for every configuration of every leaderboard per dollar.
 
@@ -56,11 +58,12 @@ def price_performance_of(
         statistics: medians with intervals.
         costs: by configuration and basis.
         transfers_usd: configuration and benchmark -> a month of transfer, where that is known.
+        quiet: the boards without disturbed trials, which must agree on what is behind; default: no trial is disturbed.
     """
     known = {(row.benchmark, row.metric, row.configuration): row for row in statistics if not row.per_cpu}
     by_key = {(cost.configuration, cost.basis): cost for cost in costs}
     winners = {
-        (board.benchmark, board.metric): surely_better(board)
+        (board.benchmark, board.metric): surely_better_in_both(board, quiet or QuietBoards())
         for board in boards
         if board.headline and board.view == "plain"
     }

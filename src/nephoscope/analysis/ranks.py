@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from nephoscope.analysis.boards import Board
+from nephoscope.analysis.quiet_boards import QuietBoards
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import RankRow
 from nephoscope.stats.decide import ALPHA
@@ -59,6 +60,45 @@ def ranks_of(
         )
         for name in order
     ]
+
+
+def ranks_as_delivered(
+    board: Board, medians: Mapping[str, float], quiet: QuietBoards, *, margin_percent: float
+) -> list[RankRow]:
+    """The ranks; where trials are disturbed, each reaches over what is possible as delivered and in quiet trials.
+
+    Two configurations are tied if they are in both views.
+
+    Args:
+        board: the leaderboard of all trials that count.
+        medians: see `ranks_of`.
+        quiet: the boards without disturbed trials.
+        margin_percent: the study's equivalence margin.
+    """
+    rows = ranks_of(board, medians, margin_percent=margin_percent)
+    if not quiet.touch(board):
+        return rows
+    second = quiet.of(board, len(board.members))
+    if second is None:
+        return [row.model_copy(update={"first": 1, "last": row.of, "ties": []}) for row in rows]
+    others = {row.configuration: row for row in ranks_of(second, medians, margin_percent=margin_percent)}
+    found = []
+    for row in rows:
+        other = others[row.configuration]
+        first, last = min(row.first, other.first), max(row.last, other.last)
+        tied = [name for name in row.ties if name in other.ties]
+        found.append(row.model_copy(update={"first": first, "last": last, "ties": tied}))
+    return found
+
+
+def surely_better_in_both(board: Board, quiet: QuietBoards) -> dict[str, set[str]]:
+    """Configuration -> those that are certainly better as delivered, and in quiet trials where some are disturbed."""
+    delivered = surely_better(board)
+    if not quiet.touch(board):
+        return delivered
+    second = quiet.of(board, len(board.members))
+    others = surely_better(second) if second is not None else {}
+    return {name: winners & others.get(name, set()) for name, winners in delivered.items()}
 
 
 def surely_better(board: Board, alpha: float = ALPHA) -> dict[str, set[str]]:

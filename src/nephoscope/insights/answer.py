@@ -72,7 +72,7 @@ def _best(best: BestRow, statistics: list[Statistic], metric: Metric) -> Insight
             numbers[f"median_{key}"] = row.median
             words[f"name_{key}"] = row.configuration
             parts.append(f"{{name_{key}}} ({{median_{key}:{style}}})")
-        what = "values" if best.n_most == 1 else "medians"
+        what = ("values" if best.n_most == 1 else "medians") + (" as delivered" if best.reason else "")
         template += f" The first {what} are those of " + enumeration(parts) + "."
     return say(
         NAME,

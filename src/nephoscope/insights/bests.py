@@ -37,6 +37,7 @@ def told(row: BestRow, *, title: str = "{title}", value: str = "") -> Told:
         "margin": row.margin_percent,
     }
     words = {"names": enumeration(row.best), "open_names": enumeration(row.open), "close": enumeration(row.close)}
+    words["reason"] = row.reason[:1].upper() + row.reason[1:]
     return Told(_answer(row, title, value) + _besides(row, numbers), numbers, words)
 
 
@@ -49,7 +50,8 @@ def _answer(row: BestRow, title: str, value: str) -> str:
         others = f"{{names}} has the best {title} of {{of:count}} configurations{value} {RATE}"
         return others + (close if row.close else "") + "."
     if not row.excluded:
-        return f"any of {{of:count}} configurations may have the best {title} {RATE}: no difference is certain."
+        why = "no difference is certain" + (" both as delivered and in quiet trials" if row.reason else "")
+        return f"any of {{of:count}} configurations may have the best {title} {RATE}: {why}."
     which = ": {names};" if len(row.best) <= MAX_NAMED else ";"
     return (
         f"one of {{left:count}} configurations has the best {title}{which} the other "
@@ -61,9 +63,11 @@ def _answer(row: BestRow, title: str, value: str) -> str:
 def _besides(row: BestRow, numbers: dict[str, float]) -> str:
     """What else there is to know about the answer."""
     parts = ""
+    if row.reason:
+        parts += " {reason}."
     if row.tied:
         parts += " Those that may be the best are a tie: each two of them differ by less than {margin:limit} %."
-    elif len(row.best) > 1 and row.detectable_percent is not None:
+    elif len(row.best) > 1 and row.detectable_percent is not None and not row.reason:
         numbers |= {"detectable": row.detectable_percent, "power": 100 * POWER, "n_least": row.n_least}
         parts += (
             " With n = {n_least:count}, a configuration that is {detectable:percent} % behind the best is found "
@@ -82,13 +86,15 @@ def _besides(row: BestRow, numbers: dict[str, float]) -> str:
 
 
 def short(row: BestRow, key: str) -> tuple[str, Mapping[str, float], Mapping[str, str]]:
-    """The answer in a few words: 'a', 'one of 2 (a and b)', 'not decided'."""
+    """The answer in a few words: 'a', 'one of 2 (a and b)', 'not decided'; and the reason if steal left it open."""
     numbers, words = {f"left_{key}": float(len(row.best) + len(row.open))}, {f"names_{key}": enumeration(row.best)}
     if row.method == "none":
         return "not decided", {}, {}
+    reason = f" ({{reason_{key}}})" if row.reason else ""
+    reasons = {f"reason_{key}": row.reason} if row.reason else {}
     if len(row.best) == 1 and row.excluded and not row.open:
-        return f"{{names_{key}}}", {}, words
+        return f"{{names_{key}}}{reason}", {}, words | reasons
     if not row.excluded:
-        return f"any of {{left_{key}:count}}", numbers, {}
+        return f"any of {{left_{key}:count}}{reason}", numbers, reasons
     named = f" ({{names_{key}}})" if len(row.best) <= MAX_NAMED and not row.open else ""
-    return f"one of {{left_{key}:count}}{named}", numbers, words if named else {}
+    return f"one of {{left_{key}:count}}{named}{reason}", numbers, (words if named else {}) | reasons

@@ -1,6 +1,7 @@
 """What one thing changes: a volume's kind, a CPU's vendor, a setting, over all pairs that differ in it only."""
 
 from nephoscope.insights.base import Findings
+from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import plural, say
 from nephoscope.model.questions import ContrastRow
 from nephoscope.model.records import Direction
@@ -59,7 +60,7 @@ def sentence(
         template += " and {speed:ratio} \N{MULTIPLICATION SIGN} as measured"
     if row.pairs > 1:
         template += ", in {agreeing:count} of {pairs:count} " + plural(row.pairs, "pair") + " on that side of equality"
-    return say(
+    told = say(
         rule,
         "answer",
         template + " (error rate {alpha:limit} %)" + _end(row, numbers, ending),
@@ -71,11 +72,14 @@ def sentence(
         left=row.left,
         right=row.right,
         basis=row.basis or "",
+        reason=row.reason,
         title=findings.title(row.benchmark, row.metric) + ("" if row.view == "plain" else f" {row.view}"),
     )
+    return cautioned(told, findings)
 
 
 _OPPOSITE = {ComparisonVerdict.BETTER: ComparisonVerdict.WORSE, ComparisonVerdict.WORSE: ComparisonVerdict.BETTER}
+_MIRRORED = {verdict.value: other.value for verdict, other in _OPPOSITE.items()}
 
 
 def mirrored(row: ContrastRow) -> ContrastRow:
@@ -87,7 +91,12 @@ def mirrored(row: ContrastRow) -> ContrastRow:
             "ratio": 1 / row.ratio,
             "low": None if row.high is None else 1 / row.high,
             "high": None if row.low is None else 1 / row.low,
-            "verdict": _OPPOSITE.get(row.verdict, row.verdict),
+            **{
+                name: verdict and _OPPOSITE.get(verdict, verdict)
+                for name in ("verdict", "delivered", "quiet")
+                for verdict in [getattr(row, name)]
+            },
+            "reason": " ".join(_MIRRORED.get(word, word) for word in row.reason.split(" ")),
             "members": [" ".join(reversed(pair.split(" "))) for pair in row.members],
         }
     )
@@ -96,6 +105,8 @@ def mirrored(row: ContrastRow) -> ContrastRow:
 def _end(row: ContrastRow, numbers: dict[str, float], ending: str | None) -> str:
     if row.verdict is ComparisonVerdict.TIE:
         return ": a tie, as the whole interval is within ±{margin:limit} %."
+    if row.delivered not in {None, row.verdict}:
+        return ": not decided, because {left} is {reason}."
     if row.verdict is ComparisonVerdict.UNRESOLVED:
         detectable = ""
         if row.detectable_percent is not None:

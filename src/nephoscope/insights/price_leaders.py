@@ -2,6 +2,7 @@
 
 from nephoscope.insights.base import Findings
 from nephoscope.insights.bests import told
+from nephoscope.insights.steal import cautioned
 from nephoscope.insights.words import interval_of_one, say
 from nephoscope.model.price_rows import PricePerformance
 from nephoscope.model.priced_quantity import priced_quantity
@@ -31,15 +32,17 @@ def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
         "coverage": 100 * best.coverage,
         "n": best.n,
     }
-    certainty, words = "", {}
+    certainty, words, delivered = "", {}, ""
     if row is not None:
         answer = told(row, title="{title} per dollar")
         certainty, words = f" {answer.template[0].upper()}{answer.template[1:]}", answer.words
         numbers |= answer.numbers
-    return say(
+        delivered = "as delivered " if row.reason else ""
+    insight = say(
         NAME,
         "answer",
-        "{benchmark_name}, {basis} prices: {name} costs least for its {title}: ${usd:money} a month per "
+        f"{{benchmark_name}}, {{basis}} prices: {delivered}"
+        "{name} costs least for its {title}: ${usd:money} a month per "
         + ("{quantity:count}{unit} (" if sold.needs_count else "{unit} (")
         + interval_of_one(best.n, "exact_money", sign="$")
         + "; price from {date})."
@@ -55,3 +58,4 @@ def _sentence(findings: Findings, rows: list[PricePerformance]) -> Insight:
         date=best.date or "the study",
         **words,
     )
+    return cautioned(insight, findings)

@@ -46,6 +46,11 @@ class BestRow(Frozen):
     margin_percent: float = Field(description="the study's equivalence margin")
     trials: list[str] = Field(description="those of the configurations that may be the best")
     subject: Subject
+    reason: str = Field(
+        default="",
+        description="what the answer is as delivered and in quiet trials, if they differ: then it is open between both",
+    )
+    note: str = Field(default="", description="what steal rejected, if that is over 10 % of a configuration's trials")
 
 
 class ContrastRow(Frozen):
@@ -76,3 +81,11 @@ class ContrastRow(Frozen):
     members: list[str] = Field(description="'left right' of each pair")
     trials: list[str]
     subject: Subject
+    delivered: ComparisonVerdict | None = Field(
+        default=None, description="the verdict over all trials that count; None: none of them lost CPU time"
+    )
+    quiet: ComparisonVerdict | None = Field(default=None, description="the verdict over the quiet ones of these trials")
+    reason: str = Field(
+        default="", description="why it is unresolved if not by its interval: as delivered and in quiet trials differ"
+    )
+    note: str = Field(default="", description="what steal rejected, if that is over 10 % of a side's trials")

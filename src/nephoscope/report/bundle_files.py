@@ -20,7 +20,7 @@ def bundle(study: AnalysedStudy, tables: Mapping[str, bytes]) -> bytes:
     files = {f"{name}.csv": content for name, content in tables.items()}
     files["metrics.csv"] = _metrics(study)
     files["study.json"] = _study(study)
-    for name in ("README.md", "boards.py", "exact.py", "questions.py", "quiet.py", "recompute.py"):
+    for name in ("README.md", "answers.py", "boards.py", "exact.py", "questions.py", "quiet.py", "recompute.py"):
         files[name] = shipped.joinpath(name).read_bytes()
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

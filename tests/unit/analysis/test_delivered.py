@@ -7,11 +7,15 @@ import pytest
 
 from nephoscope.analysis.agreement import agree
 from nephoscope.analysis.analyse import analyse
-from nephoscope.analysis.boards import boards_of
+from nephoscope.analysis.boards import Board, boards_of
 from nephoscope.analysis.cells import Cell, cells_of
 from nephoscope.analysis.comparisons import comparisons_of
 from nephoscope.analysis.delivered import compared_as_delivered, disturbed_trials
+from nephoscope.analysis.quiet_boards import QuietBoards, quiet_boards
+from nephoscope.analysis.ranks import surely_better, surely_better_in_both
+from nephoscope.insights.contrasts import mirrored
 from nephoscope.model.analysed import AnalysedStudy
+from nephoscope.model.questions import BestRow
 from nephoscope.model.records import VerdictKind
 from nephoscope.model.rows import Comparison, ComparisonVerdict
 from nephoscope.stats.proportion import proportion_interval
@@ -27,6 +31,9 @@ BETTER, WORSE, TIE, OPEN = (
 QUIET = [1000.0, 1003, 1006, 1009, 1012, 1015, 1018, 1021]
 FASTER = [1050.0, 1053, 1056, 1059, 1062, 1065]
 STOLEN = [880.0, 883, 886, 889, 892, 895, 898, 901, 904, 907]
+
+TYPES = {"a": ("aws", "m6a.large"), "b": ("aws", "m6i.large"), "c": ("gcp", "n2-standard-4")}
+"""Of a and b, only the vendors of the CPUs differ."""
 
 
 def with_stolen(found: Rows, of: str, after: int, *, rejected: bool) -> Rows:
@@ -97,6 +104,104 @@ def test_both_views_that_agree_give_the_verdict_as_delivered() -> None:
     assert (found.delivered, found.quiet, found.verdict, found.reason) == (BETTER, BETTER, BETTER, "")
 
 
+def among_three(b: list[float], after: int, *, types: dict[str, tuple[str, str]] | None = None) -> AnalysedStudy:
+    values = {"a": QUIET * 3, "b": b, "c": [0.7 * value for value in QUIET * 3]}
+    return analyse(inputs(with_stolen(rows(values), "b", after, rejected=False), types=types))
+
+
+def plain_best(study: AnalysedStudy) -> BestRow:
+    (row,) = (row for row in study.best if row.view == "plain" and row.scope == "overall")
+    return row
+
+
+def plain_ranks(study: AnalysedStudy) -> dict[str, tuple[int, int]]:
+    return {row.configuration: (row.first, row.last) for row in study.ranks if row.view == "plain"}
+
+
+def test_a_machine_that_is_the_best_in_one_view_only_is_no_winner() -> None:
+    study = among_three([*FASTER[:4], *STOLEN, *STOLEN], after=4)
+    best = plain_best(study)
+    assert (best.best, best.excluded, best.tied) == (["a", "b"], 1, False)
+    assert best.reason == "as delivered a is the best, but in quiet trials b is the best"
+    assert plain_ranks(study) == {"a": (1, 2), "b": (1, 2), "c": (3, 3)}
+    (said,) = (one.text for one in study.insights if one.rule == "answer" and "has the best" in one.text)
+    assert "one of 2 configurations has the best New-Orders committed: a and b;" in said
+    assert said.endswith("As delivered a is the best, but in quiet trials b is the best.")
+    two = plain_best(studied([*FASTER[:4], *STOLEN, *STOLEN], after=4, rejected=False))
+    assert (two.best, two.excluded, two.reason) == (["a", "b"], 0, best.reason)
+
+
+def test_one_that_both_views_call_the_best_is_the_winner() -> None:
+    best = plain_best(among_three([*(value - 60 for value in QUIET), *STOLEN, *STOLEN[:6]], after=8))
+    assert (best.best, best.excluded, best.reason) == (["a"], 2, "")
+
+
+def test_too_few_quiet_trials_exclude_nobody() -> None:
+    study = among_three([*STOLEN, *STOLEN, *STOLEN[:4]], after=1)
+    best = plain_best(study)
+    assert best.best == ["a", "b"]
+    assert best.reason.endswith("too few trials of b were quiet to exclude it")
+    assert plain_ranks(study) == {"a": (1, 2), "b": (1, 3), "c": (2, 3)}
+
+
+def test_a_machine_that_was_never_quiet_counts_as_it_delivered_among_many_but_not_in_a_pair() -> None:
+    never = [*STOLEN, *STOLEN, *STOLEN[:4]]
+    study = among_three(never, after=0)
+    best = plain_best(study)
+    assert (best.best, best.excluded) == (["a"], 2)
+    assert best.reason == "no trial of b was quiet, so what it delivered counts in both views"
+    assert plain_ranks(study) == {"a": (1, 1), "b": (2, 2), "c": (3, 3)}
+    pair = studied(never, after=0, rejected=False)
+    assert plain(pair).verdict is OPEN
+    assert plain_best(pair).excluded == 0, "the best of two says what their comparison says"
+
+
+@pytest.mark.parametrize(
+    ("b", "after", "verdict", "quiet", "reason"),
+    [
+        ([*FASTER[:4], *STOLEN, *STOLEN], 4, OPEN, BETTER, "worse as delivered, but better in quiet trials"),
+        ([*STOLEN, *STOLEN, *STOLEN[:4]], 0, OPEN, OPEN, "worse as delivered, but undecided in quiet trials"),
+        ([*(value - 60 for value in QUIET), *STOLEN, *STOLEN[:6]], 8, WORSE, WORSE, ""),
+    ],
+)
+def test_a_contrast_needs_both(
+    b: list[float], after: int, verdict: ComparisonVerdict, quiet: ComparisonVerdict, reason: str
+) -> None:
+    study = among_three(b, after, types=TYPES)
+    found = [row for row in study.contrasts if row.view == "plain"]
+    assert found, "a and b differ in nothing but the vendor of their CPUs"
+    for row in found:
+        of_b = row if row.members == ["b a"] else mirrored(row)
+        assert (of_b.verdict, of_b.delivered, of_b.quiet, of_b.reason) == (verdict, WORSE, quiet, reason)
+
+
+def test_what_is_certainly_behind_is_so_in_both_views() -> None:
+    trials, measurements = with_stolen(
+        rows({"a": QUIET * 3, "b": [*FASTER[:4], *STOLEN, *STOLEN], "c": [700.0 + at for at in range(24)]}),
+        "b",
+        4,
+        rejected=False,
+    )
+    cells = cells_of(trials, measurements, METRICS)
+    board = next(board for board in boards_of(cells, blocked=True) if board.view == "plain" and board.headline)
+    quiet = quiet_boards(cells, disturbed_trials(trials), lambda _: [], blocked=True)
+    assert surely_better(board) == {"a": set(), "b": {"a"}, "c": {"a", "b"}}
+    assert surely_better_in_both(board, quiet) == {"a": set(), "b": set(), "c": {"a", "b"}}
+
+
+def test_questions_cost_nothing_and_stay_the_same_without_disturbed_trials() -> None:
+    def priced(_: Sequence[Board]) -> list[Board]:
+        pytest.fail("no second view is needed")
+
+    trials, measurements = rows({"a": QUIET, "b": FASTER, "c": STOLEN})
+    cells = cells_of(trials, measurements, METRICS)
+    assert quiet_boards(cells, disturbed_trials(trials), priced, blocked=True) == QuietBoards()
+    little = [row.model_copy(update={"stolen_share": 0.01}) for row in trials]
+    calm, before = analyse(inputs((little, measurements))), analyse(inputs((trials, measurements)))
+    assert (calm.best, calm.ranks, calm.contrasts) == (before.best, before.ranks, before.contrasts)
+    assert {row.reason for row in calm.best} == {""}
+
+
 def test_without_stolen_time_nothing_changes() -> None:
     trials, measurements = rows({"a": QUIET, "b": FASTER})
     cells = cells_of(trials, measurements, METRICS)
@@ -112,6 +217,7 @@ def test_rejected_trials_are_told_by_verdict_rank_and_answer_with_the_median_of_
     study = studied([*FASTER, *STOLEN], after=6, rejected=True)
     found = plain(study)
     assert (found.verdict, found.quiet) == (WORSE, None), "rejected trials are no part of either view"
+    assert plain_best(study).note.startswith("steal rejected 10 of 16 trials of b")
     note = "steal rejected 10 of 16 trials of b; with them its median is 902.5 New-Orders/min"
     assert found.note == note
     assert {row.configuration: row.note for row in study.ranks if row.view == "plain"} == {"a": "", "b": note}

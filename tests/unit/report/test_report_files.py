@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -175,6 +176,28 @@ def test_a_stranger_recomputes_stolen_time_and_both_views(tmp_path: Path, reject
         (folder / f"{table}.csv").write_text(_with(whole, column), encoding="utf-8")
         assert f"{column}: the table says" in recomputed(folder).stdout
         (folder / f"{table}.csv").write_text(whole, encoding="utf-8")
+
+
+def test_a_stranger_recomputes_what_both_views_say_of_many_configurations(tmp_path: Path) -> None:
+    found = priced_example.priced_inputs()
+    last = {"aws-m6i": 3, "gcp-n2": 0}  # the first has quiet trials, the second none
+    trials = [
+        row.model_copy(update={"stolen_share": 0.1 if row.replicate > last.get(row.configuration, 99) else 0.0})
+        for row in found.trials
+    ]
+    slower = {row.trial for row in trials if row.configuration == "aws-m6i" and (row.stolen_share or 0) > 0}
+    measurements = [
+        row.model_copy(update={"value": row.value * 0.9}) if row.trial in slower else row for row in found.measurements
+    ]
+    study = analyse(replace(found, trials=trials, measurements=measurements))
+    assert any(row.reason.startswith("as delivered") for row in study.best)
+    assert any("no trial of gcp-n2 was quiet" in row.reason for row in study.best)
+    b = [*test_delivered.FASTER[:4], *test_delivered.STOLEN, *test_delivered.STOLEN]
+    contrasted = test_delivered.among_three(b, after=4, types=test_delivered.TYPES)
+    assert any(row.reason for row in contrasted.contrasts)
+    for many in (study, contrasted):
+        done = recomputed(unpacked(many, tmp_path))
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _with(table: str, column: str) -> str:

@@ -18,8 +18,9 @@ from itertools import combinations
 from pathlib import Path
 from statistics import fmean, median, stdev
 
+from answers import better_in_both, check_best, check_contrasts, check_ranks, second_views
 from exact import benjamini_hochberg, compare, holm, judge, median_rank
-from questions import boards_of, certain, check_best, check_contrasts, check_ranks, pairs_of
+from questions import boards_of, pairs_of
 from quiet import check_delivered, check_steal, judged_quietly, lost_trials
 
 BYTES = {"GB": 10**9, "GiB": 2**30}
@@ -48,6 +49,10 @@ def main():
     block_of = {row["trial"]: row["block"] for row in tables["trials"]}
     found = boards_of(cells, trials_of, block_of, metrics, study["blocked"])
     still = boards_of(calm, calm_trials, block_of, metrics, study["blocked"])
+    views = second_views(
+        *(cells, trials_of, calm, calm_trials, lost),
+        lambda values, trials: boards_of(values, trials, block_of, metrics, study["blocked"]),
+    )
     for board in found.values():
         board["margin"] = study["equivalence_margin_percent"] / 100
     months = check_costs(tables["costs"], tables["cost_lines"])
@@ -63,14 +68,14 @@ def main():
         check_pairs(rows, dollars, f"price_comparisons, {basis}")
     medians = {key: median(values) for key, values in cells.items()}
     for check in (
-        check_best(tables["best"], found, months, study),
-        check_ranks(tables["ranks"], found, months, medians),
-        check_contrasts(tables["contrasts"], found, months),
+        check_best(tables["best"], found, months, study, views),
+        check_ranks(tables["ranks"], found, months, medians, views),
+        check_contrasts(tables["contrasts"], found, months, views),
     ):
         for what, where, stored, value in check:
             agree(what, where, stored, value)
     moved = check_transfers(tables["transfers"], tables["network"])
-    check_price_performance(tables["price_performance"], cells, months, moved, tables["costs"], found)
+    check_price_performance(tables["price_performance"], cells, months, moved, tables["costs"], found, views)
     check_families(tables["family_comparisons"], cells, study)
     check_claims(tables["claims"], cells, months, metrics, study)
     check_gate(tables["gate"], tables["trials"], tables["measurements"])
@@ -271,7 +276,7 @@ def priced(declared):
     return bool(declared) and declared["headline"] == "true" and declared["direction"] == "higher"
 
 
-def check_price_performance(rows, cells, months, moved, costs, found):
+def check_price_performance(rows, cells, months, moved, costs, found, views):
     about = {(row["configuration"], row["basis"]): row for row in costs}
     boards = defaultdict(list)
     for row in rows:
@@ -280,9 +285,7 @@ def check_price_performance(rows, cells, months, moved, costs, found):
         values_of = {row["configuration"]: cells[benchmark, metric, False, row["configuration"]] for row in board}
         middles = {name: median(values) for name, values in values_of.items()}
         costing = {name: months[name, basis] for name in middles}
-        on_board = found[benchmark, metric, False]
-        rivals, _ = certain(on_board, range(len(on_board["names"])), [0.0] * len(on_board["names"]))
-        better = {tuple(on_board["names"][place] for place in pair) for pair in rivals or ()}
+        better = better_in_both(benchmark, metric, found[benchmark, metric, False], views)
         leader = min(costing[name] / middle for name, middle in middles.items())
         for row in board:
             name = row["configuration"]
@@ -296,7 +299,7 @@ def check_price_performance(rows, cells, months, moved, costs, found):
                 "usd_per_unit_with_transfer": None if transfer is None else (month + transfer) / middle,
                 "usd_per_million": per_million(row["unit"], middle, month, float(cost["hours"])),
                 "discount_to_lead_percent": discount(leader * middle, month, float(cost["storage_share"] or 0) * month),
-                "front": front(name, middles, costing, better) if rivals is not None else row["front"],
+                "front": front(name, middles, costing, better) if better is not None else row["front"],
             }
             for what, value in numbers.items():
                 agree("dollars for one unit", f"{name} {benchmark} {basis} {what}", row[what], value)

@@ -51,6 +51,7 @@ def _best(book: Book, row: BestRow) -> Row:
         note = f"within {row.margin_percent:g} %: {', '.join(row.close)}" if row.close else ""
     if row.tied:
         note = f"a tie: each two differ by less than {row.margin_percent:g} %"
+    note = "; ".join(filter(None, (note, row.reason, row.note)))
     spread = people.MISSING if row.cv_percent is None else people.percent(row.cv_percent)
     freedom = row.degrees_of_freedom
     return Row(
@@ -104,7 +105,7 @@ def _contrast(book: Book, row: ContrastRow) -> Row:
             Cell(_title(book, row), tone="name"),
             Cell(row.left),
             Cell(row.right),
-            Cell(badges=(verdict_badge(row.verdict),)),
+            Cell(badges=(verdict_badge(row.verdict),), note="; ".join(filter(None, (row.reason, row.note)))),
             evidence_cell(book, people.ratio(row.ratio), row.trials, about),
             Cell(interval),
             Cell(f"{row.pairs_agreeing} of {row.pairs}"),
