@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -53,12 +54,13 @@ def sets(folder: ResultsFolder) -> list[tuple[object, ...]]:
 
 def test_after_the_third_block_only_what_an_open_question_needs_is_measured(done: Rehearsal) -> None:
     looks = done.folder.looks()
-    assert [look.block for look in looks] == [3, 4, 5, 6]
+    assert [look.block for look in looks] == list(range(3, 3 + len(looks)))
+    assert 1 < len(looks) <= REPLICATES - 2
     measured = {look.block: look.measured.get("fake", []) for look in looks}
     assert len(measured[4]) < COUNT
     for planned, trial in done.folder.planned():
         block, name = planned.intent.block, planned.intent.configuration_name
-        assert trial.finished() == (block <= 3 or name in measured[block - 1]), (block, name)
+        assert trial.finished() == (block <= 3 or name in measured.get(block - 1, [])), (block, name)
     overall = next(row for row in looks[-1].questions if (row.view, row.about) == ("plain", "overall"))
     assert overall.configurations == ["m00", "m01", "m02"]
     assert overall.state in {"out of reach", "tie"}
@@ -87,7 +89,9 @@ def test_a_study_that_is_done_takes_no_more_looks(done: Rehearsal) -> None:
     again = many(done.folder.path, COUNT, REPLICATES)
     outcome = conducted(again)
     assert again.heard.ended == []
-    assert outcome.stopped.startswith("ended with block 6 of 6: no question is open (")
+    assert re.match(
+        rf"(stopped after|ended with) block {before[-1].block} of 6: no question is open \(", outcome.stopped
+    )
     assert done.folder.looks() == before
 
 
@@ -166,7 +170,7 @@ def test_more_replicates_before_the_last_look_go_on_and_after_it_measure_nothing
     conducted(study)
     looks = study.folder.looks()
     assert looks[: len(before)] == before
-    assert (before[-1].last, looks[-1].last, looks[-1].block) == (REPLICATES, REPLICATES + 1, REPLICATES + 1)
+    assert (before[-1].last, looks[-1].last) == (REPLICATES, REPLICATES + 1)
     shutil.copytree(done.folder.path, tmp_path / "s")
     late = many(tmp_path / "s", COUNT, REPLICATES + 1)
     conducted(late)
@@ -176,7 +180,8 @@ def test_more_replicates_before_the_last_look_go_on_and_after_it_measure_nothing
 def test_other_configurations_need_another_folder(tmp_path: Path, done: Rehearsal) -> None:
     shutil.copytree(done.folder.path, tmp_path / "r")
     study = many(tmp_path / "r", COUNT + 1, REPLICATES)
-    with pytest.raises(InputError, match="since the look after block 6 the plan of m09 has changed"):
+    last = done.folder.looks()[-1].block
+    with pytest.raises(InputError, match=f"since the look after block {last} the plan of m09 has changed"):
         conducted(study)
 
 
