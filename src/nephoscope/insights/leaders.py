@@ -18,11 +18,14 @@ _VIEWS: Sequence[View] = ("plain", "per CPU")
 
 
 def leaders(findings: Findings) -> list[Insight]:
-    """For each headline metric: the best per CPU of all, and the best of each cloud and each size."""
+    """For each headline metric: the best per CPU of all, and the best of each cloud and each size.
+
+    Nothing where each was measured once: the answer over all configurations has said so.
+    """
     insights = []
     for benchmark, metric in findings.headlines():
         overall = findings.best_of(benchmark, metric.name, view="per CPU")
-        if overall is not None and overall.of >= MIN_COMPETING:
+        if overall is not None and overall.of >= MIN_COMPETING and overall.method != "none":
             answer = told(overall)
             insights.append(
                 say(
@@ -40,7 +43,9 @@ def leaders(findings: Findings) -> list[Insight]:
         for view in _VIEWS:
             rows = [row for row in findings.bests_of(benchmark, metric.name, view=view) if ": " in row.scope]
             for kind, within in groupby(rows, key=lambda row: row.scope.partition(": ")[0]):
-                insights.append(_within(list(within), metric, kind, view))
+                parts = list(within)
+                if any(row.method != "none" for row in parts):
+                    insights.append(_within(parts, metric, kind, view))
     return [cautioned(insight, findings) for insight in insights]
 
 
