@@ -16,7 +16,6 @@ from nephoscope.analysis.quiet_boards import QuietBoards, notes_of
 from nephoscope.model.questions import BestRow
 from nephoscope.stats.decide import ALPHA, POWER
 from nephoscope.stats.leaderboard import possible_best, ties
-from nephoscope.stats.rank_board import possible_best_by_ranks
 from nephoscope.stats.samples import Indices
 from nephoscope.stats.studentized_range import critical_range
 from nephoscope.study.scopes import Scope
@@ -73,7 +72,7 @@ def _row(board: Board, scope: Scope, asked: _Question) -> BestRow:
     said = asked.settled.get((board.benchmark, board.metric, board.view, board.basis or "", scope.name), ())
     kept = np.intersect1d(among, board.rows_of([*said]))
     if kept.size == 0:
-        kept = _possible(board, among, alpha)
+        kept = possible_best(board.fit, alpha, among)
     second = _in_quiet_trials(board, among, asked)
     delivered = _best_first(board, kept)
     if second is not None:
@@ -171,19 +170,13 @@ def _in_quiet_trials(board: Board, among: Indices, asked: _Question) -> _Second 
     rows = second.rows_of(names)
     known = {second.names[row] for row in rows if second.fit.decidable[row]}
     missing = {*names} - {second.names[row] for row in rows}
-    kept = {second.names[row] for row in _possible(second, rows, asked.alpha)} | missing
+    kept = {second.names[row] for row in possible_best(second.fit, asked.alpha, rows)} | missing
     return _Second(second, rows, frozenset(kept), sorted({*names} - known), never, asked)
-
-
-def _possible(board: Board, among: Indices, alpha: float) -> Indices:
-    if not board.fit.discrete:
-        return possible_best(board.fit, alpha, among)
-    return among[possible_best_by_ranks([board.samples[row] for row in among], alpha)]
 
 
 def _ties(board: Board, among: Indices, best: Sequence[str], asked: _Question) -> tuple[bool, list[str]]:
     """Whether the best ones are all ties, and which others tie with the only one."""
-    if board.fit.discrete or not best:
+    if not best:
         return False, []
     equal = ties(board.fit, asked.alpha, asked.margin_percent / 100, among)
     places = [int(place) for place in np.searchsorted(among, [board.places[name] for name in best])]

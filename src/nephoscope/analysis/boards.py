@@ -13,7 +13,7 @@ from nephoscope.model.questions import Method, View
 from nephoscope.model.records import Direction
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.leaderboard import Leaderboard
-from nephoscope.stats.samples import Floats, Indices
+from nephoscope.stats.samples import Indices
 
 NO_LOGARITHM = "has values that are not above 0"
 NO_PRICE = "has no price"
@@ -51,11 +51,6 @@ class Board:
     def places(self) -> Mapping[str, int]:
         """Configuration -> its row."""
         return {name: place for place, name in enumerate(self.names)}
-
-    @cached_property
-    def samples(self) -> tuple[Floats, ...]:
-        """Logarithms of each configuration, higher is better, without holes."""
-        return tuple(row[~np.isnan(row)] for row in self.fit.logs)
 
     @cached_property
     def trials(self) -> tuple[tuple[str, ...], ...]:

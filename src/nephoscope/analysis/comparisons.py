@@ -144,7 +144,7 @@ def _by_values(board: Board) -> Iterator[_Pair]:
 
 def _by_ranks(board: Board) -> Iterator[_Pair]:
     rows = board.rows_of(board.members).tolist()
-    samples = {row: LogSample.of(np.exp(board.sign * board.samples[row])) for row in rows}
+    samples = {row: LogSample.of(np.exp(board.sign * board.fit.samples[row])) for row in rows}
     for place, left in enumerate(rows):
         others = rows[place + 1 :]
         estimates = compare_with_each(samples[left], [samples[other] for other in others], CONFIDENCE)

@@ -129,7 +129,7 @@ def _row(board: Board, question: Question, margin_percent: float, alpha: float) 
 def _answer(board: Board, pairs: list[Pair]) -> tuple[float, RatioInterval | None, float, float | None] | None:
     """Ratio, interval, p-value and detectable difference in percent."""
     if board.fit.discrete:
-        values = [tuple(np.exp(board.sign * board.samples[row]).tolist() for row in pair) for pair in pairs]
+        values = [tuple(np.exp(board.sign * board.fit.samples[row]).tolist() for row in pair) for pair in pairs]
         exact = compare_in_blocks([(left, right) for left, right in values], CONFIDENCE)
         return exact.ratio, exact.interval, exact.p_value, None
     found = contrast(board.fit, pairs)

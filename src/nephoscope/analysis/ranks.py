@@ -1,6 +1,6 @@
 """Ranks as intervals, simultaneous within a leaderboard: 1 + (certainly better) to all - (certainly worse)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,8 +10,6 @@ from nephoscope.model.records import Direction
 from nephoscope.model.rows import RankRow
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.leaderboard import differences, possible_ranks, ties
-from nephoscope.stats.rank_board import surely_above
-from nephoscope.stats.samples import Indices, Mask
 
 
 def ranks_of(
@@ -29,7 +27,8 @@ def ranks_of(
         alpha: error rate of all ranks of this board together.
     """
     rows = board.rows_of(board.members)
-    first, last, equal = _of_rows(board, rows, margin_percent / 100, alpha)
+    first, last = possible_ranks(board.fit, alpha, rows)
+    equal = ties(board.fit, alpha, margin_percent / 100, rows)
     others = len([name for name in medians if name not in board.places or name not in board.members])
     found = {
         board.names[row]: (
@@ -104,20 +103,8 @@ def surely_better_in_both(board: Board, quiet: QuietBoards) -> dict[str, set[str
 def surely_better(board: Board, alpha: float = ALPHA) -> dict[str, set[str]]:
     """Configuration -> those that are certainly better; one error rate for the whole board."""
     rows = board.rows_of(board.members)
-    if board.fit.discrete:
-        above = surely_above([board.samples[row] for row in rows], alpha)
-    else:
-        above = differences(board.fit, alpha, rows)
+    above = differences(board.fit, alpha, rows)
     return {
         board.names[row]: {board.names[rows[other]] for other in np.flatnonzero(above[:, place])}
         for place, row in enumerate(rows)
     }
-
-
-def _of_rows(board: Board, rows: Indices, margin: float, alpha: float) -> tuple[Sequence[int], Sequence[int], Mask]:
-    if not board.fit.discrete:
-        first, last = possible_ranks(board.fit, alpha, rows)
-        return first.tolist(), last.tolist(), ties(board.fit, alpha, margin, rows)
-    above = surely_above([board.samples[row] for row in rows], alpha)
-    nothing = np.zeros((rows.size, rows.size), dtype=bool)
-    return (1 + above.sum(axis=0)).tolist(), (rows.size - above.sum(axis=1)).tolist(), nothing

@@ -2,6 +2,7 @@
 
 Every question has its own error rate. All of them use the same fit: configurations within blocks, on logarithms.
 Questions about all configurations at once borrow spread from all of them as far as these agree; a contrast does not.
+Where values come in steps the fit is no model: then exact rank sums say who is surely better, and no pair is a tie.
 """
 
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.stats.moderation import Spreads, moderated
+from nephoscope.stats.rank_board import possible_best_by_ranks, surely_above
 from nephoscope.stats.samples import Floats, Indices, Mask
 from nephoscope.stats.studentized_range import critical_range
 from nephoscope.stats.two_way import TwoWayFit, two_way_fit
@@ -85,6 +87,11 @@ class Leaderboard:
         return bool(several.any() and np.mean(self.fit.squares[several] <= _NO_SPREAD) > 0.5)
 
     @cached_property
+    def samples(self) -> tuple[Floats, ...]:
+        """The logarithms of each configuration, without holes."""
+        return tuple(row[~np.isnan(row)] for row in self.logs)
+
+    @cached_property
     def gaps(self) -> Floats:
         """Shape (K, K): by how much the row's configuration is above the column's, on logarithms."""
         return np.asarray(self.fit.means[:, None] - self.fit.means[None, :])
@@ -92,10 +99,12 @@ class Leaderboard:
     @cached_property
     def errors(self) -> Floats:
         """Shape (K, K): standard errors of the gaps."""
-        unscaled, variances = self.fit.unscaled, self.spreads.variances
-        own = np.diag(unscaled)[:, None] - unscaled
-        parts = own * variances[:, None]
+        parts = self._parts(self.spreads.variances)
         return np.asarray(np.sqrt(np.maximum(parts + parts.T, 0)))
+
+    def _parts(self, variances: Floats) -> Floats:
+        """Shape (K, K): what the row's configuration adds to the variance of its gap to the column's."""
+        return np.asarray((np.diag(self.fit.unscaled)[:, None] - self.fit.unscaled) * variances[:, None])
 
     @cached_property
     def freedom(self) -> Floats:
@@ -120,7 +129,7 @@ class Leaderboard:
         As `contrast` has them, with nothing borrowed; for all pairs at once.
         """
         variances, each = _own_spreads(self, np.arange(self.logs.shape[0]))
-        parts = (np.diag(self.fit.unscaled)[:, None] - self.fit.unscaled) * variances[:, None]
+        parts = self._parts(variances)
         squares = np.maximum(parts + parts.T, 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             below = parts**2 / each[:, None]
@@ -156,7 +165,9 @@ def possible_best(board: Leaderboard, alpha: float, among: Indices | None = None
     Source: step-down of Newman and Keuls, with a spread that is moderated; docs/concepts/statistics.md has the
     simulated error rates and powers.
     """
-    kept = np.arange(board.logs.shape[0]) if among is None else np.sort(np.asarray(among))
+    kept = _chosen(board, among)
+    if board.discrete:
+        return kept[possible_best_by_ranks([board.samples[row] for row in kept], alpha)]
     while True:
         claims = kept[board.decidable[kept]]
         if claims.size < 2:
@@ -183,17 +194,22 @@ def possible_ranks(board: Leaderboard, alpha: float, among: Indices | None = Non
     Source: Mogstad, Romano, Shaikh & Wilhelm, Inference for ranks (2024), with simultaneous intervals of all
     differences from Tukey's range.
     """
-    names = np.arange(board.logs.shape[0]) if among is None else np.sort(np.asarray(among))
-    surely_above = differences(board, alpha, names)
-    return 1 + surely_above.sum(axis=0), names.size - surely_above.sum(axis=1)
+    names = _chosen(board, among)
+    above = differences(board, alpha, names)
+    return 1 + above.sum(axis=0), names.size - above.sum(axis=1)
+
+
+def _chosen(board: Leaderboard, among: Indices | None) -> Indices:
+    return np.arange(board.logs.shape[0]) if among is None else np.sort(np.asarray(among))
 
 
 def differences(board: Leaderboard, alpha: float, among: Indices) -> Mask:
     """Shape (k, k), booleans: the row's configuration is surely above the column's; one error rate for all pairs."""
-    k = among.size
+    if board.discrete:
+        return surely_above([board.samples[row] for row in among], alpha)
     claims = int(board.decidable[among].sum())
     if claims < 2:
-        return np.zeros((k, k), dtype=bool)
+        return np.zeros((among.size, among.size), dtype=bool)
     square = np.ix_(among, among)
     with np.errstate(invalid="ignore"):
         return np.asarray(board.distances[square] > critical_range(claims, board.freedom[square], alpha))
@@ -213,9 +229,9 @@ def ties(board: Leaderboard, alpha: float, margin: float, among: Indices | None 
     """
     if margin <= 0:
         raise ValueError(f"an equivalence margin must be above 0, not {margin}")
-    names = np.arange(board.logs.shape[0]) if among is None else np.sort(np.asarray(among))
+    names = _chosen(board, among)
     claims = int(board.decidable[names].sum())
-    if claims < 2:
+    if claims < 2 or board.discrete:
         return np.zeros((names.size, names.size), dtype=bool)
     square = np.ix_(names, names)
     with np.errstate(invalid="ignore"):

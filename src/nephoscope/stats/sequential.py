@@ -11,7 +11,6 @@ import numpy as np
 from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.stats.leaderboard import Contrast, Leaderboard, contrast, possible_best, ties
-from nephoscope.stats.rank_board import possible_best_by_ranks
 from nephoscope.stats.samples import Floats, Indices
 from nephoscope.stats.studentized_range import critical_range
 
@@ -70,7 +69,7 @@ def look_for_best(board: Leaderboard, kept: Indices, stage: Stage) -> BestFindin
         kept: those that no earlier look excluded.
         stage: of the study.
     """
-    kept = _possible(board, kept, stage.level)
+    kept = possible_best(board, stage.level, kept) if stage.level > 0 else kept
     if kept.size < 2:
         return BestFinding("decided", kept, 0.0)
     if stage.block >= stage.last:
@@ -84,19 +83,8 @@ def look_for_best(board: Leaderboard, kept: Indices, stage: Stage) -> BestFindin
     return BestFinding("open", kept, chance)
 
 
-def _possible(board: Leaderboard, kept: Indices, level: float) -> Indices:
-    if level <= 0:
-        return kept
-    if not board.discrete:
-        return possible_best(board, level, kept)
-    samples = [row[~np.isnan(row)] for row in board.logs[kept]]
-    return kept[possible_best_by_ranks(samples, level)]
-
-
 def _all_tied(board: Leaderboard, kept: Indices, stage: Stage) -> bool:
-    if board.discrete or stage.level <= 0:
-        return False
-    return bool(ties(board, stage.level, stage.margin, kept).sum() == kept.size * (kept.size - 1))
+    return stage.level > 0 and bool(ties(board, stage.level, stage.margin, kept).sum() == kept.size * (kept.size - 1))
 
 
 def chance_to_exclude(board: Leaderboard, kept: Indices, stage: Stage) -> float:
