@@ -10,6 +10,8 @@ from nephoscope.model.records import TelemetrySample
 _MIN_NAMED_SHARE = 0.1
 """Processes with less than this share of what others used are not worth a name."""
 _MAX_NAMED = 3
+_ROUNDING = 0.99
+"""Intervals of a second are a little shorter or longer."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,6 @@ def foreign_use(samples: Sequence[TelemetrySample], mask: Collection[str], *, wh
     else:
         return ForeignUse(mean, loud=False, said=f"others used {percent(mean)} of its CPU time during the trial")
     return ForeignUse(mean, loud=True, said=f"{_told([sample for _, sample in known], mask, whole_machine)} ({limit})")
-
-
-_ROUNDING = 0.99
-"""Intervals of a second are a little shorter or longer."""
 
 
 def _cpus(sample: TelemetrySample, mask: Collection[str]) -> float | None:

@@ -4,17 +4,21 @@ A mean over all CPUs hides a single busy one: one of sixteen is six percent. So 
 judged on those CPUs together and on the whole machine.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from nephoscope.checks.foreign import foreign_use
 from nephoscope.checks.thresholds import BUSY_BEFORE, BUSY_OUTSIDE, FOREIGN_BURST, FOREIGN_SHARE, SAMPLER_COST
-from nephoscope.checks.verdicts import below_limit, invalid, mean_over_time, over_machines, percent, unknown, valid
+from nephoscope.checks.verdicts import (
+    below_limit,
+    invalid,
+    mean_over_cpus,
+    mean_over_time,
+    over_machines,
+    percent,
+    unknown,
+    valid,
+)
 from nephoscope.model.records import Evidence, Facts, TelemetrySample, Verdict
-
-
-def _mean_of(shares: Mapping[str, float], cpus: Collection[str]) -> float | None:
-    """Mean share of some CPUs; None if one of them was not observed."""
-    return sum(shares[cpu] for cpu in cpus) / len(cpus) if cpus and all(cpu in shares for cpu in cpus) else None
 
 
 def _leaves_cpus_out(mask: Collection[str], facts: Facts) -> bool:
@@ -44,7 +48,7 @@ class ForeignLoad:
             mask = evidence.measured_cpus.get(machine, [])
             verdicts.append(self._before(f"{machine}: was", facts.busy_share))
             if _leaves_cpus_out(mask, facts):
-                of_mask = _mean_of(facts.busy_share_by_cpu, mask)
+                of_mask = mean_over_cpus(facts.busy_share_by_cpu, mask)
                 verdicts.append(self._before(f"{machine}: CPUs of the affinity mask were", of_mask))
                 verdicts.append(self._beside(machine, facts, set(mask), evidence))
             samples = evidence.telemetry.get(machine, [])
@@ -68,7 +72,7 @@ class ForeignLoad:
             )
 
         def outside(sample: TelemetrySample) -> float | None:
-            return _mean_of(sample.cpus_busy_share, sample.cpus_busy_share.keys() - mask)
+            return mean_over_cpus(sample.cpus_busy_share, sample.cpus_busy_share.keys() - mask)
 
         share = mean_over_time(samples, outside)
         if share is None and facts.cpus_online is None and any(sample.cpus_busy_share for sample in samples):

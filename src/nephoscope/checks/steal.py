@@ -5,10 +5,18 @@ what is delivered: rejecting the trials that it hit would select on the outcome,
 A machine with CPU credits loses CPU time at a steady level once they are spent: that is its sustained state.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 
 from nephoscope.checks.thresholds import STEAL
-from nephoscope.checks.verdicts import below_limit, invalid, mean_over_time, over_machines, percent, valid
+from nephoscope.checks.verdicts import (
+    below_limit,
+    invalid,
+    mean_over_cpus,
+    mean_over_time,
+    over_machines,
+    percent,
+    valid,
+)
 from nephoscope.model.records import Evidence, TelemetrySample, Verdict, VerdictKind
 from nephoscope.stats.credits import MIN_SECONDS, CreditPhase, credit_phase
 
@@ -22,7 +30,7 @@ def stolen_shares(samples: Sequence[TelemetrySample], mask: Collection[str]) -> 
     """
     found = {"of CPU time was stolen": mean_over_time(samples, lambda s: s.cpu_steal_share)}
     if mask and any(sample.cpus_steal_share.keys() - set(mask) for sample in samples):
-        of_mask = mean_over_time(samples, lambda s: _mean_of(s.cpus_steal_share, mask))
+        of_mask = mean_over_time(samples, lambda s: mean_over_cpus(s.cpus_steal_share, mask))
         found["of the CPU time of the affinity mask was stolen"] = of_mask
     return found
 
@@ -36,18 +44,13 @@ def stolen_share(samples: Sequence[TelemetrySample], mask: Collection[str]) -> f
 
 def stolen_series(samples: Sequence[TelemetrySample], mask: Collection[str]) -> list[float]:
     """Stolen share of the affinity mask, else of the whole machine, second by second."""
-    of_mask = [_mean_of(sample.cpus_steal_share, mask) for sample in samples]
+    of_mask = [mean_over_cpus(sample.cpus_steal_share, mask) for sample in samples]
     return [sample.cpu_steal_share if share is None else share for sample, share in zip(samples, of_mask, strict=True)]
 
 
 def at_baseline(samples: Sequence[TelemetrySample], mask: Collection[str]) -> bool:
     """True if a machine with CPU credits lost CPU time at a steady level throughout."""
     return credit_phase(stolen_series(samples, mask), STEAL.value).kind == "baseline"
-
-
-def _mean_of(shares: Mapping[str, float], cpus: Collection[str]) -> float | None:
-    """Mean share of some CPUs; None if one of them was not observed."""
-    return sum(shares[cpu] for cpu in cpus) / len(cpus) if cpus and all(cpu in shares for cpu in cpus) else None
 
 
 class Steal:

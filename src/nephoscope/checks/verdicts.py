@@ -1,6 +1,6 @@
 """Building verdicts: the three constructors, percentages, and one verdict for several machines."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from nephoscope.model.records import Evidence, TelemetrySample, Verdict, VerdictKind
 
@@ -55,6 +55,11 @@ def mean_over_time(
     known = [(value, sample.duration_s) for sample in samples if (value := value_of(sample)) is not None]
     length_s = sum(duration_s for _, duration_s in known)
     return sum(value * duration_s for value, duration_s in known) / length_s if length_s > 0 else None
+
+
+def mean_over_cpus(shares: Mapping[str, float], cpus: Collection[str]) -> float | None:
+    """Mean share of some CPUs; None if one of them was not observed."""
+    return sum(shares[cpu] for cpu in cpus) / len(cpus) if cpus and all(cpu in shares for cpu in cpus) else None
 
 
 def below_limit(
