@@ -80,7 +80,7 @@ def verdicts_of(policy: str) -> tuple[Counter[ComparisonVerdict], float]:
         reported.append(median(rate for rate, _, _ in kept))
         cells = [_cell("a", a), _cell("b", [(rate, trial) for rate, trial, _ in kept])]
         lost = frozenset(trial for _, trial, stolen in kept if stolen)
-        (row,) = compared_as_delivered(cells, _compare, lost)
+        (row,) = compared_as_delivered(_compare(cells), _compare, cells, lost)
         mirrored = {
             ComparisonVerdict.BETTER: ComparisonVerdict.WORSE,
             ComparisonVerdict.WORSE: ComparisonVerdict.BETTER,

@@ -95,8 +95,9 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     margin_percent = inputs.study.equivalence_margin_percent
     started = [row.started_unix_ms for row in trials if row.started_unix_ms is not None]
     original = {row.trial: row.configuration for row in inputs.trials}
+    asked = {row.configuration: original[row.trial] for row in trials}
     day = day_of(inputs.study, min(started, default=None))
-    costs = costs_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, inputs.book, day)
+    costs = costs_of(inputs.study, asked, inputs.book, day)
     cells = counted_cells(trials, measurements, metrics)
     statistics = statistics_of_cells(cells)
     boards = boards_of(cells, blocked=inputs.source is None)
@@ -106,7 +107,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     network = ordered([_renamed(row, names) for row in inputs.network], NetworkRow)
     transfers = transfers_of(
         inputs.study,
-        {row.configuration: original[row.trial] for row in trials},
+        asked,
         network,
         Counter(seen.trial for seen in inputs.machines),
         inputs.book,
@@ -114,15 +115,11 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
     )
     priced = priced_boards(boards, costs.rows)
     quiet = quiet_boards(cells, disturbed, partial(priced_boards, costs=costs.rows), blocked=inputs.source is None)
-    questions = _answers(
-        inputs, {row.configuration: original[row.trial] for row in trials}, [*boards, *priced], quiet, notes
-    )
-    comparisons, price_comparisons = _pairs(cells, costs.rows, disturbed, inputs)
+    questions = _answers(inputs, asked, [*boards, *priced], quiet, notes)
+    comparisons, price_comparisons = _pairs(boards, priced, cells, costs.rows, disturbed, inputs)
     comparisons, price_comparisons = with_notes(comparisons, notes), with_notes(price_comparisons, notes)
     machines = machines_of(inputs.machines)
-    configurations = configurations_of(
-        inputs.study, {row.configuration: original[row.trial] for row in trials}, machines
-    )
+    configurations = configurations_of(inputs.study, asked, machines)
 
     def claims(of: Sequence[Cell]) -> list[ClaimRow]:
         return claims_of(inputs.claims, configurations, of, costs.rows, margin_percent=margin_percent)
@@ -137,7 +134,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         configurations=configurations,
         family_comparisons=families_of(configurations, statistics, metrics, margin_percent=margin_percent),
         gate=gate_of(trials, measurements, metrics),
-        growth=growth_of(inputs.study, {row.configuration: original[row.trial] for row in trials}, cells),
+        growth=growth_of(inputs.study, asked, cells),
         ranks=ordered(
             ranks_with_notes(_ranks([*boards, *priced], statistics, costs.rows, margin_percent, quiet), notes), RankRow
         ),
@@ -204,7 +201,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         gate=findings.gate,
         growth=list(findings.growth),
         passes=passes_of(measurements),
-        wan_floors=wan_floors_of(inputs.study, {row.configuration: original[row.trial] for row in trials}),
+        wan_floors=wan_floors_of(inputs.study, asked),
         steal=list(findings.steal),
         delivered=delivered,
         judged_again=inputs.judged_again,
@@ -260,25 +257,38 @@ def _answers(
 
 
 def _pairs(
-    cells: Sequence[Cell], costs: Sequence[CostRow], disturbed: AbstractSet[str], inputs: StudyInputs
+    boards: Sequence[Board],
+    priced: Sequence[Board],
+    cells: Sequence[Cell],
+    costs: Sequence[CostRow],
+    disturbed: AbstractSet[str],
+    inputs: StudyInputs,
 ) -> tuple[list[Comparison], list[PriceComparison]]:
-    """All pairs, as measured and per dollar; a verdict about disturbed trials holds only if the quiet ones agree."""
+    """All pairs, as measured and per dollar; a verdict about disturbed trials holds only if the quiet ones agree.
+
+    `boards` and `priced` are the leaderboards of `cells`; only quiet trials need others.
+    """
     blocked, margin_percent = inputs.source is None, inputs.study.equivalence_margin_percent
 
-    def measured(cells: Sequence[Cell]) -> list[Comparison]:
-        return comparisons_of(with_rows(boards_of(cells, blocked=blocked)), Comparison, margin_percent=margin_percent)
+    def measured(boards: Sequence[Board]) -> list[Comparison]:
+        return comparisons_of(with_rows(boards), Comparison, margin_percent=margin_percent)
 
-    def per_dollar(cells: Sequence[Cell], basis: str) -> list[PriceComparison]:
-        priced = with_rows(priced_boards(boards_of(cells, blocked=blocked), costs))
-        on_basis = [board for board in priced if board.basis == basis]
+    def per_dollar(priced: Sequence[Board], basis: str) -> list[PriceComparison]:
+        on_basis = [board for board in with_rows(priced) if board.basis == basis]
         return comparisons_of(on_basis, partial(PriceComparison, basis=basis), margin_percent=margin_percent)
 
+    def refitted(of: Sequence[Cell]) -> list[Comparison]:
+        return measured(boards_of(of, blocked=blocked))
+
+    def repriced(basis: str, of: Sequence[Cell]) -> list[PriceComparison]:
+        return per_dollar(priced_boards(boards_of(of, blocked=blocked), costs), basis)
+
     headline = [cell for cell in cells if cell.headline and not cell.per_cpu]
-    bases = sorted({cost.basis for cost in costs if cost.month_usd})
     dollars: list[PriceComparison] = []
-    for basis in bases:
-        dollars += compared_as_delivered(headline, partial(per_dollar, basis=basis), disturbed)
-    return compared_as_delivered(cells, measured, disturbed), ordered(dollars, PriceComparison)
+    for basis in sorted({cost.basis for cost in costs if cost.month_usd}):
+        dollars += compared_as_delivered(per_dollar(priced, basis), partial(repriced, basis), headline, disturbed)
+    as_measured = compared_as_delivered(measured(boards), refitted, cells, disturbed)
+    return as_measured, ordered(dollars, PriceComparison)
 
 
 def _ranks(

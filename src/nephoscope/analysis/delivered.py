@@ -70,22 +70,32 @@ def quiet_of(cell: Cell, disturbed: AbstractSet[str]) -> Cell | None:
     )
 
 
+def quiet_cells(cells: Sequence[Cell], disturbed: AbstractSet[str]) -> list[Cell]:
+    """The cells that have a quiet value, see `quiet_of`."""
+    return [kept for cell in cells if (kept := quiet_of(cell, disturbed)) is not None]
+
+
 def compared_as_delivered(
-    cells: Sequence[Cell], compare: Callable[[Sequence[Cell]], list[Row]], disturbed: AbstractSet[str]
+    rows: Sequence[Row],
+    compare: Callable[[Sequence[Cell]], list[Row]],
+    cells: Sequence[Cell],
+    disturbed: AbstractSet[str],
 ) -> list[Row]:
-    """What `compare` gives, where a verdict about a side with disturbed trials must hold in quiet trials too: `agree`.
+    """The comparisons; a verdict about a side with disturbed trials must hold in quiet trials too: `agree`.
 
     Args:
+        rows: over all trials that count.
+        compare: cells -> comparisons; it is called, with the quiet cells, only if there are disturbed trials.
         cells: values of all trials that count.
-        compare: cells -> comparisons; it is called a second time, with the quiet cells, if there are disturbed trials.
         disturbed: ids, see `disturbed_trials`.
     """
-    rows = compare(cells)
     touched = {_key(cell) for cell in cells if not disturbed.isdisjoint(cell.trials)} if disturbed else set()
     if not touched:
-        return rows
-    quiet_cells = [kept for cell in cells if (kept := quiet_of(cell, disturbed)) is not None]
-    quiet_rows = {(row.benchmark, row.metric, row.per_cpu, row.left, row.right): row for row in compare(quiet_cells)}
+        return list(rows)
+    quiet_rows = {
+        (row.benchmark, row.metric, row.per_cpu, row.left, row.right): row
+        for row in compare(quiet_cells(cells, disturbed))
+    }
     found: list[Row] = []
     for row in rows:
         board = (row.benchmark, row.metric, row.per_cpu)
@@ -118,8 +128,7 @@ def claims_as_delivered(
     """The claims; one about disturbed trials is decided only if `judge` says the same of the quiet cells."""
     if all(disturbed.isdisjoint(row.trials) for row in delivered):
         return list(delivered)
-    quiet_cells = [kept for cell in cells if (kept := quiet_of(cell, disturbed)) is not None]
-    quiet = {(row.claim, row.benchmark, row.metric): row.verdict for row in judge(quiet_cells)}
+    quiet = {(row.claim, row.benchmark, row.metric): row.verdict for row in judge(quiet_cells(cells, disturbed))}
     found: list[ClaimRow] = []
     for row in delivered:
         other = quiet.get((row.claim, row.benchmark, row.metric), "not decided")

@@ -209,7 +209,7 @@ def test_without_stolen_time_nothing_changes() -> None:
     def compare(cells: Sequence[Cell]) -> list[Comparison]:
         return comparisons_of(boards_of(cells, blocked=True), Comparison, margin_percent=1.5)
 
-    assert compared_as_delivered(cells, compare, disturbed_trials(trials)) == compare(cells)
+    assert compared_as_delivered(compare(cells), compare, cells, disturbed_trials(trials)) == compare(cells)
     assert analyse(inputs((trials, measurements))).delivered == []
 
 
