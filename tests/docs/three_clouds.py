@@ -14,10 +14,7 @@ from nephoscope.app.stages import evaluation, imports
 from nephoscope.insights.words import coverage, probability, ratio
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.price_rows import PricePerformance
-from nephoscope.model.rows import (
-    ComparisonVerdict,
-    FamilyComparison,
-)
+from nephoscope.model.rows import ComparisonVerdict, FamilyComparison
 from nephoscope.stats.decide import holm
 from nephoscope.store.folder import ResultsFolder
 from tests.docs.pages import ROOT

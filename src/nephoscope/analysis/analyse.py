@@ -48,11 +48,7 @@ from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
 from nephoscope.model.analysed import AnalysedStudy, Levels
-from nephoscope.model.price_rows import (
-    CostRow,
-    PriceComparison,
-    PricePerformance,
-)
+from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
 from nephoscope.model.rows import (

@@ -7,17 +7,16 @@ from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
-from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.analysis.agreement import why_open
 from nephoscope.analysis.boards import Board
 from nephoscope.analysis.delivered import CellKey
 from nephoscope.analysis.quiet_boards import QuietBoards, notes_of
 from nephoscope.model.questions import BestRow
-from nephoscope.stats.decide import ALPHA, POWER
+from nephoscope.stats.decide import ALPHA
+from nephoscope.stats.detectable import errors_to_exclude
 from nephoscope.stats.leaderboard import possible_best, ties
 from nephoscope.stats.samples import Indices
-from nephoscope.stats.studentized_range import critical_range
 from nephoscope.study.scopes import Scope
 
 ScopesOf = Callable[[tuple[str, ...]], Sequence[Scope]]
@@ -186,15 +185,14 @@ def _ties(board: Board, among: Indices, best: Sequence[str], asked: _Question) -
 
 
 def _detectable_percent(board: Board, known: Indices, alpha: float) -> float | None:
-    """For the median pair: what the range needs, and the error of the estimate with the chance of `POWER`."""
+    """For the median pair; None if it cannot be said."""
     if known.size < 2:
         return None
     upper = np.triu_indices(known.size, 1)
     square = np.ix_(known, known)
     errors, freedom = board.fit.errors[square][upper], board.fit.freedom[square][upper]
     typical, least = float(np.median(errors)), float(np.median(freedom))
-    needed = float(critical_range(known.size, least, alpha)) / math.sqrt(2)
-    needed += float(special.stdtrit(min(least, 1e9), POWER))
+    needed = errors_to_exclude(known.size, least, alpha)
     return 100 * math.expm1(needed * typical) if math.isfinite(needed) and needed * typical < 100 else None
 
 

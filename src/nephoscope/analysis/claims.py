@@ -16,10 +16,7 @@ from nephoscope.analysis.families import matched_words
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import View
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import (
-    ClaimRow,
-    ConfigurationRow,
-)
+from nephoscope.model.rows import ClaimRow, ConfigurationRow
 from nephoscope.model.subjects import Subject
 from nephoscope.stats.blocked import compare_in_blocks
 from nephoscope.stats.decide import ALPHA, Relation, holm, relation

@@ -79,10 +79,9 @@ def comparisons_of(
     """Compares all pairs of configurations of each board.
 
     For headline metrics, a pair is compared by Welch's test within the blocks of its leaderboard; corrected by
-    Benjamini-Hochberg within each leaderboard. Metrics in steps are
-    compared by exact rank sums instead, and so are all other metrics, which have long tails and are corrected together.
-    A pair with too few values for any claim makes none and takes no power from the others (Tarone 1990); on a
-    leaderboard of more than 24 configurations it has no row.
+    Benjamini-Hochberg within each leaderboard. Metrics in steps are compared by exact rank sums instead, and so are all
+    other metrics, which have long tails and are corrected together. A pair with too few values for any claim makes none
+    and takes no power from the others (Tarone 1990); on a leaderboard of more than 24 configurations it has no row.
 
     Args:
         boards: see `with_rows`.

@@ -4,10 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
-from nephoscope.model.price_rows import (
-    CostLineRow,
-    CostRow,
-)
+from nephoscope.model.price_rows import CostLineRow, CostRow
 from nephoscope.prices.book import PriceBook
 from nephoscope.prices.cost import METHODS, Bill, Line, Method, break_even_hours
 from nephoscope.prices.offers import STATED, BasisBill, Offer, bills_of, offer_of

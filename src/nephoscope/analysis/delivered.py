@@ -18,14 +18,7 @@ from nephoscope.insights.steal import NOTABLE_REJECTED_SHARE
 from nephoscope.insights.words import quantity
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.records import VerdictKind
-from nephoscope.model.rows import (
-    ClaimRow,
-    Comparison,
-    ComparisonVerdict,
-    MeasurementRow,
-    RankRow,
-    TrialRow,
-)
+from nephoscope.model.rows import ClaimRow, Comparison, ComparisonVerdict, MeasurementRow, RankRow, TrialRow
 from nephoscope.stats.median import median_interval
 from nephoscope.stats.proportion import proportion_interval
 

@@ -9,10 +9,7 @@ from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.editions import EditionOverall, EditionRow
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.records import Direction
-from nephoscope.model.rows import (
-    BenchmarkRow,
-    ComparisonVerdict,
-)
+from nephoscope.model.rows import BenchmarkRow, ComparisonVerdict
 from nephoscope.stats.bootstrap import mean_ratio, mean_ratio_interval
 from nephoscope.stats.decide import ALPHA, holm, relation
 from nephoscope.stats.ratio import RatioEstimate, compare

@@ -7,10 +7,7 @@ from collections.abc import Mapping, Sequence
 from nephoscope.analysis.boards import Board, per_dollar
 from nephoscope.analysis.quiet_boards import QuietBoards
 from nephoscope.analysis.ranks import surely_better_in_both
-from nephoscope.model.price_rows import (
-    CostRow,
-    PricePerformance,
-)
+from nephoscope.model.price_rows import CostRow, PricePerformance
 from nephoscope.model.records import Direction
 from nephoscope.model.rows import Statistic
 from nephoscope.model.units import SECONDS_PER_HOUR, SECONDS_PER_MINUTE

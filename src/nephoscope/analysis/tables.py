@@ -20,13 +20,7 @@ from pydantic.fields import FieldInfo
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.errors import DamagedFile
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.price_rows import (
-    CostLineRow,
-    CostRow,
-    PriceComparison,
-    PricePerformance,
-    TransferRow,
-)
+from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.rows import (
     ClaimRow,

@@ -9,13 +9,7 @@ from typing import Protocol
 
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.looks import Look
-from nephoscope.model.price_rows import (
-    CostLineRow,
-    CostRow,
-    PriceComparison,
-    PricePerformance,
-    TransferRow,
-)
+from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.questions import BestRow, ContrastRow, View
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import (

@@ -5,10 +5,7 @@ from nephoscope.insights.base import Findings
 from nephoscope.insights.words import enumeration, percent_range, plural, say
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.questions import ContrastRow
-from nephoscope.model.rows import (
-    ComparisonVerdict,
-    Insight,
-)
+from nephoscope.model.rows import ComparisonVerdict, Insight
 
 NAME = "storage"
 KIND = "volume kind"

@@ -10,13 +10,7 @@ from pydantic import Field
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
 from nephoscope.model.looks import Look
-from nephoscope.model.price_rows import (
-    CostLineRow,
-    CostRow,
-    PriceComparison,
-    PricePerformance,
-    TransferRow,
-)
+from nephoscope.model.price_rows import CostLineRow, CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import Disturbance, Plan, SourceRecord
 from nephoscope.model.rows import (

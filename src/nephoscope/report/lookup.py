@@ -8,19 +8,9 @@ from functools import cached_property
 
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow
-from nephoscope.model.price_rows import (
-    CostRow,
-    PricePerformance,
-)
+from nephoscope.model.price_rows import CostRow, PricePerformance
 from nephoscope.model.records import Direction, Metric
-from nephoscope.model.rows import (
-    BenchmarkRow,
-    Comparison,
-    MeasurementRow,
-    RankRow,
-    Statistic,
-    TrialRow,
-)
+from nephoscope.model.rows import BenchmarkRow, Comparison, MeasurementRow, RankRow, Statistic, TrialRow
 from nephoscope.report.format import Scale, scale_for
 from nephoscope.report.limits import MAX_DRAWN_VALUES, MAX_TRIALS
 

@@ -7,15 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nephoscope.checks.repeatable import Repair
-from nephoscope.model.control import (
-    Lease,
-    StateRecord,
-)
+from nephoscope.model.control import Lease, StateRecord
 from nephoscope.model.errors import BudgetReached, NephoscopeError, QuotaReached
-from nephoscope.model.records import (
-    PlannedTrial,
-    VerdictKind,
-)
+from nephoscope.model.records import PlannedTrial, VerdictKind
 from nephoscope.model.units import SECONDS_PER_HOUR
 from nephoscope.plan.before import GIVE_BACK_S
 from nephoscope.providers.base import ClusterRequest, Detached, Provider

@@ -11,11 +11,7 @@ from typing import Any, NoReturn, TypeVar
 from nephoscope.checks.registry import overall
 from nephoscope.model.control import Lease
 from nephoscope.model.errors import CleanupFailed, InputError
-from nephoscope.model.records import (
-    Plan,
-    PlannedTrial,
-    VerdictKind,
-)
+from nephoscope.model.records import Plan, PlannedTrial, VerdictKind
 from nephoscope.providers.base import Detached, HasLimit, Provider
 from nephoscope.run.cleaning import clean, find
 from nephoscope.run.conductor import Conductor, Rules, open_attempt

@@ -16,12 +16,7 @@ from nephoscope.databases.base import CanAttach, Database, Endpoint, HasFootprin
 from nephoscope.machines.remote import KnowsItsProcesses, MachineHandle
 from nephoscope.model.control import Resumption
 from nephoscope.model.errors import STORAGE_ERRNOS, BudgetReached, NephoscopeError, StorageFailed
-from nephoscope.model.records import (
-    Status,
-    TrialIntent,
-    Verdict,
-    VerdictKind,
-)
+from nephoscope.model.records import Status, TrialIntent, Verdict, VerdictKind
 from nephoscope.model.seeds import derive_seed
 from nephoscope.model.subjects import Subject
 from nephoscope.providers.base import Cluster, ClusterRequest

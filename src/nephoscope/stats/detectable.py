@@ -1,4 +1,4 @@
-"""What a planned leaderboard can decide, before anything is measured."""
+"""What a leaderboard can decide: before anything is measured, and at the spread that was."""
 
 import math
 
@@ -6,6 +6,9 @@ from scipy import special  # type: ignore[import-untyped]
 
 from nephoscope.stats.decide import ALPHA, POWER
 from nephoscope.stats.studentized_range import critical_range
+
+_MAX_FREEDOM = 1e9
+"""Infinitely many, for quantiles of Student's t."""
 
 
 def detectable_share(
@@ -29,6 +32,20 @@ def detectable_share(
     if replicates < 2:
         return None
     freedom = (configurations - 1) * (replicates - 1)
-    quantiles = float(critical_range(configurations, freedom, alpha)) / math.sqrt(2)
-    quantiles += float(special.stdtrit(freedom, power))
-    return math.expm1(quantiles * cv * math.sqrt(2 / replicates))
+    return math.expm1(errors_to_exclude(configurations, freedom, alpha, power) * cv * math.sqrt(2 / replicates))
+
+
+def errors_to_exclude(configurations: int, freedom: float, alpha: float = ALPHA, power: float = POWER) -> float:
+    """How many standard errors of a gap a configuration must be behind the best to be excluded with this power.
+
+    Args:
+        configurations: those that compete, at least 2.
+        freedom: degrees of freedom of the standard error.
+        alpha: error rate of the question.
+        power: chance of excluding it.
+
+    Returns:
+        Infinite if there are too few degrees of freedom for any claim.
+    """
+    needed = float(critical_range(configurations, freedom, alpha)) / math.sqrt(2)
+    return needed + float(special.stdtrit(min(freedom, _MAX_FREEDOM), power))

@@ -7,10 +7,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from nephoscope.model.control import (
-    Lease,
-    Resumption,
-)
+from nephoscope.model.control import Lease, Resumption
 from nephoscope.model.errors import DamagedFile, StorageFailed
 from nephoscope.model.records import (
     CommandRecord,

@@ -21,12 +21,7 @@ from pathlib import Path
 from nephoscope.model.control import StateRecord
 from nephoscope.model.errors import InputError, StorageFailed
 from nephoscope.model.looks import Look, not_needed
-from nephoscope.model.records import (
-    Plan,
-    PlannedTrial,
-    SourceRecord,
-    TrialIntent,
-)
+from nephoscope.model.records import Plan, PlannedTrial, SourceRecord, TrialIntent
 from nephoscope.store import atomic, files, lock
 from nephoscope.store.attempt import Attempt
 

@@ -4,18 +4,8 @@ import hashlib
 import random
 from dataclasses import dataclass, field
 
-from nephoscope.model.records import (
-    BenchmarkUse,
-    Direction,
-    Metric,
-    PlannedTrial,
-    TrialIntent,
-    VerdictKind,
-)
-from nephoscope.model.rows import (
-    MeasurementRow,
-    TrialRow,
-)
+from nephoscope.model.records import BenchmarkUse, Direction, Metric, PlannedTrial, TrialIntent, VerdictKind
+from nephoscope.model.rows import MeasurementRow, TrialRow
 from nephoscope.model.subjects import Subject
 
 HOSTILE = "<script>alert('fio')</script> & \"quotes\" </script><img src=x onerror=alert(1)>"

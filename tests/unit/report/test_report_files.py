@@ -19,22 +19,9 @@ from nephoscope.analysis.tables import schema_of
 from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.model.delivered_rows import DeliveredRow, StealRow
 from nephoscope.model.frozen import Frozen
-from nephoscope.model.price_rows import (
-    CostRow,
-    PriceComparison,
-    PricePerformance,
-    TransferRow,
-)
+from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance, TransferRow
 from nephoscope.model.priced_quantity import priced_quantity
-from nephoscope.model.rows import (
-    ClaimRow,
-    Comparison,
-    FamilyComparison,
-    GateRow,
-    MeasurementRow,
-    RankRow,
-    Statistic,
-)
+from nephoscope.model.rows import ClaimRow, Comparison, FamilyComparison, GateRow, MeasurementRow, RankRow, Statistic
 from nephoscope.report.bundle_files import BUNDLE
 from nephoscope.report.files import report_files
 from nephoscope.report.format import money

@@ -2,11 +2,7 @@
 
 from dataclasses import dataclass
 
-from nephoscope.model.price_rows import (
-    CostRow,
-    PricePerformance,
-    TransferRow,
-)
+from nephoscope.model.price_rows import CostRow, PricePerformance, TransferRow
 from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.records import Metric
 from nephoscope.model.rows import BenchmarkRow
