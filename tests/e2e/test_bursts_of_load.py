@@ -71,7 +71,7 @@ def bursts(folder: Path) -> Iterator[str]:
 def test_a_study_beside_bursts_of_load_ends_in_time_and_says_what_can_be_used(tmp_path: Path) -> None:
     study, out = tmp_path / "bursts.toml", tmp_path / "out"
     study.write_text(STUDY)
-    with bursts(tmp_path):
+    with bursts(tmp_path) as burster:
         begun_s = time.monotonic()
         ran = nephoscope("run", study, "--out", out, timeout_s=600)
         took_s = time.monotonic() - begun_s
@@ -88,7 +88,9 @@ def test_a_study_beside_bursts_of_load_ends_in_time_and_says_what_can_be_used(tm
         attempts = sorted((out / "trials" / row["trial"] / "attempts").iterdir())
         assert len(attempts) == row["attempts"]
         first = json.loads((attempts[0] / "verdict.json").read_text())
-        assert "foreign-load" in {verdict["check"] for verdict in first if verdict["verdict"] == "invalid"}
+        refusals = [one for one in first if one["check"] == "foreign-load" and one["verdict"] == "invalid"]
+        assert refusals
+        assert burster in refusals[0]["reason"]
     usable = sum(row["verdict"] == "valid" for row in rows)
     assert f"usable: {usable} of {len(rows)} trials" in ran.stderr
     for row in rows:
