@@ -13,7 +13,7 @@ from nephoscope.report import format as people
 from nephoscope.report.figures import panels, theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
 from nephoscope.report.lookup import Lookup, headlines
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
+from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table, validity_key
 from nephoscope.report.wording import unit_text
 
 POINT = "point."
@@ -100,7 +100,7 @@ def _achieved(book: Book, row: BenchmarkRow, points: dict[str, list[Point]]) -> 
         "The limit lies between the dashed lines: the highest confirmed level, and the lowest level from which on none "
         "passed (medians over replicates). Both axes start at zero.",
         drawn,
-        key=(KeyEntry("●", "var(--ink)", "filled: passed"), KeyEntry("○", "var(--muted)", "hollow: did not pass")),
+        key=validity_key((bool(point[PASSED]) for many in points.values() for point in many), "passed", "did not pass"),
         table=_qualification(book, row),
         columns=min(2, len(drawn)),
     )
@@ -178,7 +178,7 @@ def _chart(
         drawn = [row[name] for name, many in (("value", rows), ("limit", limits)) for row in many]
         ends = [min(drawn) / panels.LOG_ROOM, max(drawn) * panels.LOG_ROOM]
         scale = alt.Scale(type="log", domain=ends, nice=False)
-        marks = {"values": panels.log_marks(*ends), "format": "~g", "labelOverlap": False}
+        marks = {"format": "~g", "labelOverlap": False}
     y = alt.Y("value:Q", title=unit, scale=scale, axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14, **marks))
     base = alt.Chart(data("points")).encode(
         x=alt.X("offered:Q", title=f"offered, {rates.unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),

@@ -10,7 +10,7 @@ from nephoscope.report import format as people
 from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, by_counting, data, finished, limit_lines
 from nephoscope.report.lookup import Lookup
-from nephoscope.report.parts import Book, Cell, Column, Figure, KeyEntry, Row, Table
+from nephoscope.report.parts import Book, Cell, Column, Figure, Row, Table, validity_key
 
 WAREHOUSES, PASSED = "point.warehouses", "point.passed"
 MOST, FAILING = "most_warehouses", "least_failing_warehouses"
@@ -87,7 +87,7 @@ def _figure(
         "confirmed warehouses, and the fewest from which on no level passed (medians over replicates). The horizontal "
         "line is the limit of the rule. Both axes start at zero.",
         drawn,
-        key=(KeyEntry("●", "var(--ink)", "filled: passed"), KeyEntry("○", "var(--muted)", "hollow: did not pass")),
+        key=validity_key((bool(point[PASSED]) for many in points.values() for point in many), "passed", "did not pass"),
         table=_table(book, row) if metric == _QUANTITIES[0][0] else None,
         columns=min(2, len(drawn)),
     )

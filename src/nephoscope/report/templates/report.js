@@ -5,7 +5,6 @@
 
   const sized = (width) => ({
     ...config,
-    axisY: { ...config.axisY, labelLimit: Math.max(104, Math.min(250, 0.36 * width)) },
     axisX: { ...config.axisX, tickCount: width < 480 ? 4 : 6 },
   });
 

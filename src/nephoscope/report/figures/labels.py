@@ -1,0 +1,34 @@
+"""The names of rows in lines: whole and unique, in a width that leaves room for the chart on a telephone."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+MAX_CHARACTERS = 22
+"""Of one line: about 140 pixels."""
+LINE_HEIGHT = 14
+_PARTS = re.compile(r"[^\s_./:·-]*[\s_./:·-]*")
+
+
+def wrapped(names: Iterable[str]) -> dict[str, list[str]]:
+    """Name -> its lines, broken after a separator where there is one; joined, the lines are the name."""
+    return {name: _lines(name) for name in names}
+
+
+def _lines(name: str) -> list[str]:
+    parts = [piece for part in _PARTS.findall(name) for piece in _pieces(part)]
+    count = max(1, -(-len(name) // MAX_CHARACTERS))
+    # Lines of nearly equal length read better than a full one and a rest.
+    return _filled(parts, max(MAX_CHARACTERS * 2 // 3, -(-len(name) // count) + 2)) if count > 1 else [name]
+
+
+def _pieces(part: str) -> list[str]:
+    return [part[start : start + MAX_CHARACTERS] for start in range(0, len(part), MAX_CHARACTERS)]
+
+
+def _filled(parts: Sequence[str], most: int) -> list[str]:
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len((lines[-1] + part).rstrip()) > min(most, MAX_CHARACTERS):
+            lines.append("")
+        lines[-1] += part
+    return lines
