@@ -128,13 +128,22 @@ def _share(specs: Sequence[Spec], name: str) -> None:
     # An end beyond the values is room for words, which needs no tick.
     ticks = (log_ticks if log else linear_ticks)(low, max(drawn, default=max(asked, default=1.0)))
     domain = [ticks[0], max([ticks[-1], *asked])]
-    style: dict[str, Any] = {"values": ticks}
+    written = _written(channels) or {"format": "~g" if log else f",.{decimals(ticks)}f"}
     for channel in channels:
-        channel["scale"] = {**channel.get("scale", {}), "domain": domain, "nice": False, "zero": False}
-        axis = channel.get("axis", {})
-        if axis is not None:
-            written = {} if "format" in axis or "labelExpr" in axis else {"format": f",.{decimals(ticks)}f"}
-            channel["axis"] = {**axis, **style, **written}
+        channel["scale"] = {**channel.get("scale", {}), "domain": domain, "nice": False}
+        if not log:
+            channel["scale"]["zero"] = False
+        if channel.get("axis", {}) is not None:
+            channel["axis"] = {**channel.get("axis", {}), "values": ticks, **written}
+
+
+def _written(channels: Iterable[Channel]) -> dict[str, Any]:
+    """How the chart itself wants the numbers of an axis written; empty if it does not say."""
+    said = (channel.get("axis") or {} for channel in channels)
+    return next(
+        ({name: axis[name]} for axis in said for name in ("format", "labelExpr") if name in axis),
+        {},
+    )
 
 
 def _drawn(spec: Spec, name: str) -> Iterator[float]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-MOST_STEPS = 5
+MOST_STEPS = 6
 """Between the first tick and the last, where the values leave a choice: more would not fit on a telephone."""
 _STEPS = (1, 2, 5, 10)
 _DENSITIES = ((1, 2, 5), (1, 3), (1,))
