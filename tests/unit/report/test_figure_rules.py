@@ -197,7 +197,7 @@ def test_linear_ticks_enclose_the_values_with_few_round_numbers(low: float, spre
     high = max(low + spread, math.nextafter(low, math.inf))
     assert ticks[0] <= low + 1e-6 * spread
     assert ticks[-1] >= high - 1e-6 * spread
-    assert 2 <= len(ticks) <= 7
+    assert 2 <= len(ticks) <= 8
 
 
 @given(st.floats(min_value=1e-9, max_value=1e6), st.floats(min_value=1.001, max_value=1e9))
