@@ -134,7 +134,8 @@ def _share(specs: Sequence[Spec], name: str) -> None:
         if not log:
             channel["scale"]["zero"] = False
         if channel.get("axis", {}) is not None:
-            channel["axis"] = {**channel.get("axis", {}), "values": ticks, **written}
+            # Without the count, Vega draws every second value where the page's configuration asks for fewer.
+            channel["axis"] = {**channel.get("axis", {}), "values": ticks, "tickCount": len(ticks), **written}
 
 
 def _written(channels: Iterable[Channel]) -> dict[str, Any]:
