@@ -16,6 +16,7 @@ TITLES = {
     "job": "job",
     "operation": "operation",
     "percentile": "percentile",
+    "part": "part",
     "series": "shown",
     "at": "measured at",
     "at_text": "measured at",
