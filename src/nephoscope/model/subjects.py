@@ -41,7 +41,9 @@ def subject_by_name(name: str) -> Subject:
     return next(found, Subject.CPU)
 
 
-_KEY_VALUE = re.compile(r"(?<![a-z])(?:aerospike|cassandra|kv|memcached|memtier|redis|valkey|ycsb)(?![a-z])")
+_KEY_VALUE = re.compile(
+    r"(?<![a-z])(?:aerospike|cassandra|highest-load|kv|memcached|memtier|point-select|redis|valkey|ycsb)(?![a-z])"
+)
 
 
 def database_load_by_name(name: str) -> DatabaseLoad:

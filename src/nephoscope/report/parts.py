@@ -183,16 +183,18 @@ class Book:
         table: Table | None = None,
         table_link: Link | None = None,
         columns: int = 1,
+        apart: bool = False,
     ) -> Figure:
         """A figure with the next number; each panel is (title, alternative text, specification).
 
-        Its panels get common axes and whole labels, and none is taller than a screen: see `figures.settled`.
+        Its panels get common axes, unless they show quantities `apart`, and whole labels, and none is taller than a
+        screen: see `figures.settled`.
         """
         number = next(self.numbers)
         anchor = f"figure-{number}"
         drawn = tuple(
             Panel(f"{anchor}-{index}", one.title, one.alt, packed(one.spec))
-            for index, one in enumerate(settled(panels), 1)
+            for index, one in enumerate(settled(panels, apart=apart), 1)
         )
         return Figure(number, anchor, title, subtitle, caption, drawn, tuple(key), table, table_link, columns)
 

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-MAX_CHARACTERS = 22
-"""Of one line: about 140 pixels."""
+MAX_CHARACTERS = 26
+"""Of one line: about 165 pixels."""
 LINE_HEIGHT = 14
 _PARTS = re.compile(r"[^\s_./:·-]*[\s_./:·-]*")
 
@@ -15,10 +15,11 @@ def wrapped(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _lines(name: str) -> list[str]:
+    """As few lines as there can be, and these of nearly equal length."""
     parts = [piece for part in _PARTS.findall(name) for piece in _pieces(part)]
-    count = max(1, -(-len(name) // MAX_CHARACTERS))
-    # Lines of nearly equal length read better than a full one and a rest.
-    return _filled(parts, max(MAX_CHARACTERS * 2 // 3, -(-len(name) // count) + 2)) if count > 1 else [name]
+    fewest = len(_filled(parts, MAX_CHARACTERS))
+    widths = range(-(-len(name) // fewest), MAX_CHARACTERS + 1)
+    return next(lines for width in widths if len(lines := _filled(parts, width)) == fewest)
 
 
 def _pieces(part: str) -> list[str]:
@@ -28,7 +29,7 @@ def _pieces(part: str) -> list[str]:
 def _filled(parts: Sequence[str], most: int) -> list[str]:
     lines = [""]
     for part in parts:
-        if lines[-1] and len((lines[-1] + part).rstrip()) > min(most, MAX_CHARACTERS):
+        if lines[-1] and len((lines[-1] + part).rstrip()) > most:
             lines.append("")
         lines[-1] += part
     return lines

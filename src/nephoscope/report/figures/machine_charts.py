@@ -51,7 +51,7 @@ def histogram(bins: Rows, floor: Rows, domain: tuple[float, float], most: float,
         axis: its title.
     """
     scale = alt.Scale(type="log", domain=list(domain), nice=False)
-    x = alt.X("low:Q", title=axis, scale=scale, axis=alt.Axis(format="~g"))
+    x = alt.X("low:Q", title=axis, scale=scale, axis=alt.Axis(format=",~f"))
     bars = (
         alt.Chart(data("bins"))
         .mark_rect(color=colour, opacity=0.85)

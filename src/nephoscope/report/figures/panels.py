@@ -24,7 +24,7 @@ def latency(
     log = domain[0] > 0
     ends = [domain[0] / LOG_ROOM, domain[1] * LOG_ROOM] if log else list(domain)
     scale = alt.Scale(type="log" if log else "linear", domain=ends, nice=not log)
-    marks = alt.Axis(format="~g", labelOverlap=False) if log else alt.Axis()
+    marks = alt.Axis(format=",~f", labelOverlap=False) if log else alt.Axis()
     x = alt.X("low:Q", title=axis, scale=scale, axis=marks)
     colours = [PERCENTILE_COLOURS[min(i, len(PERCENTILE_COLOURS) - 1)] for i in range(len(percentiles))]
     shapes = [SHAPES[i % len(SHAPES)] for i in range(len(percentiles))]

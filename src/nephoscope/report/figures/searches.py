@@ -178,7 +178,7 @@ def _chart(
         drawn = [row[name] for name, many in (("value", rows), ("limit", limits)) for row in many]
         ends = [min(drawn) / panels.LOG_ROOM, max(drawn) * panels.LOG_ROOM]
         scale = alt.Scale(type="log", domain=ends, nice=False)
-        marks = {"format": "~g", "labelOverlap": False}
+        marks = {"format": ",~f", "labelOverlap": False}
     y = alt.Y("value:Q", title=unit, scale=scale, axis=alt.Axis(titleAlign="left", titleX=0, titleY=-14, **marks))
     base = alt.Chart(data("points")).encode(
         x=alt.X("offered:Q", title=f"offered, {rates.unit}", scale=alt.Scale(zero=True), axis=alt.Axis(grid=False)),

@@ -17,10 +17,11 @@ from typing import Any
 
 from nephoscope.report.figures.labels import LINE_HEIGHT, wrapped
 from nephoscope.report.figures.spec import Spec
-from nephoscope.report.figures.ticks import decimals, linear_ticks, log_ticks
+from nephoscope.report.figures.ticks import MOST_STEPS, decimals, linear_ticks, log_ticks
 
 MAX_ROWS = 24
 """Of one panel; a row is at most 32 pixels high, so that such a panel fits on a screen."""
+LONG_NUMBER = 1e5
 FRAME_HEIGHT = 46
 """Of an axis with its title."""
 Channel = dict[str, Any]
@@ -35,18 +36,22 @@ class Drawing:
     spec: Spec
 
 
-def settled(panels: Iterable[tuple[str, str, Spec]]) -> list[Drawing]:
-    """The panels of one figure with common axes, whole labels, and no chart that is taller than a screen."""
+def settled(panels: Iterable[tuple[str, str, Spec]], *, apart: bool = False) -> list[Drawing]:
+    """The panels of one figure with common axes, whole labels, and no chart that is taller than a screen.
+
+    With `apart`, panels show different quantities, which share an axis only with parts of themselves.
+    """
     parts = [_in_parts(Drawing(title, alt, copy.deepcopy(spec))) for title, alt, spec in panels]
     most = max(map(len, parts), default=0)
     # The first part of every panel comes before the second of any: panels stand side by side.
     drawings = [part[place] for place in range(most) for part in parts if place < len(part)]
-    specs = [drawing.spec for drawing in drawings]
-    for name in ("x", "y"):
-        for alike in _by_title(specs, name).values():
-            _share(alike, name)
-    for spec in specs:
-        _name_rows(spec)
+    together = parts if apart else [drawings]
+    for group in together:
+        for name in ("x", "y"):
+            for alike in _by_title([drawing.spec for drawing in group], name).values():
+                _share(alike, name)
+    for drawing in drawings:
+        _name_rows(drawing.spec)
     return drawings
 
 
@@ -116,7 +121,7 @@ def _is_log(spec: Spec, name: str) -> bool:
 def _share(specs: Sequence[Spec], name: str) -> None:
     """One range with the same ticks for an axis of all these specifications."""
     channels = [channel for spec in specs for channel in _measured(spec, name)]
-    if any((channel.get("axis") or {}).get("values") for channel in channels):
+    if any(axis.get("values") for axis in _axes(channels)):
         return  # its chart says where the ticks stand: numbers of machines
     log = _is_log(specs[0], name)
     drawn = [value for spec in specs for value in _drawn(spec, name) if value > 0 or not log]
@@ -126,9 +131,10 @@ def _share(specs: Sequence[Spec], name: str) -> None:
         return
     low = min([*drawn, *asked, *([0.0] if from_zero else [])])
     # An end beyond the values is room for words, which needs no tick.
-    ticks = (log_ticks if log else linear_ticks)(low, max(drawn, default=max(asked, default=1.0)))
+    most = min((axis["tickCount"] for axis in _axes(channels) if "tickCount" in axis), default=MOST_STEPS)
+    ticks = (log_ticks if log else linear_ticks)(low, max(drawn, default=max(asked, default=1.0)), most)
     domain = [ticks[0], max([ticks[-1], *asked])]
-    written = _written(channels) or {"format": "~g" if log else f",.{decimals(ticks)}f"}
+    written = _written(channels) or {"format": _format(ticks, short=name == "x", log=log)}
     for channel in channels:
         channel["scale"] = {**channel.get("scale", {}), "domain": domain, "nice": False}
         if not log:
@@ -138,13 +144,21 @@ def _share(specs: Sequence[Spec], name: str) -> None:
             channel["axis"] = {**channel.get("axis", {}), "values": ticks, "tickCount": len(ticks), **written}
 
 
+def _format(ticks: Sequence[float], *, short: bool, log: bool) -> str:
+    """Numbers side by side must be short: 1.5M rather than 1,500,000."""
+    if short and max(map(abs, ticks)) >= LONG_NUMBER:
+        return "~s"
+    return ",~f" if log else f",.{decimals(ticks)}f"
+
+
 def _written(channels: Iterable[Channel]) -> dict[str, Any]:
     """How the chart itself wants the numbers of an axis written; empty if it does not say."""
-    said = (channel.get("axis") or {} for channel in channels)
-    return next(
-        ({name: axis[name]} for axis in said for name in ("format", "labelExpr") if name in axis),
-        {},
-    )
+    names = ("format", "labelExpr")
+    return next(({name: axis[name]} for axis in _axes(channels) for name in names if name in axis), {})
+
+
+def _axes(channels: Iterable[Channel]) -> list[dict[str, Any]]:
+    return [channel.get("axis") or {} for channel in channels]
 
 
 def _drawn(spec: Spec, name: str) -> Iterator[float]:
@@ -174,7 +188,7 @@ def _name_rows(spec: Spec) -> None:
     names = [str(name) for name in channels[0]["scale"]["domain"]]
     lines = wrapped(names)
     most = max(map(len, lines.values()), default=1)
-    spec["height"] = max(spec["height"], len(names) * (most * LINE_HEIGHT + 4) + FRAME_HEIGHT)
+    spec["height"] = max(spec["height"], len(names) * (most * LINE_HEIGHT + (8 if most > 1 else 3)) + FRAME_HEIGHT)
     if most > 1:
         expression = f"{json.dumps(lines)}[datum.value]"
         for channel in channels:

@@ -11,7 +11,7 @@ from nephoscope.report.wording import interval_text, metric_title, unit_text
 
 FEW = 8
 MAX_COLUMNS = 4
-MAX_WINNERS = 8
+MAX_WINNERS = 6
 MAX_NAMED = 3
 
 
@@ -51,9 +51,13 @@ def _median(book: Book, board: Board, configuration: str) -> Cell:
 
 
 def _winners(book: Book, boards: Sequence[Board]) -> Table | None:
-    """The best overall, of each cloud and of each size, for the first metrics."""
+    """The best overall, of each cloud and of each size, for the first metrics; None where nothing was decided."""
     wanted = {(board.row.benchmark, board.metric.name): board for board in boards}
-    rows = [one for one in book.lookup.study.best if one.view == "plain" and (one.benchmark, one.metric) in wanted]
+    rows = [
+        one
+        for one in book.lookup.study.best
+        if one.view == "plain" and one.method != "none" and (one.benchmark, one.metric) in wanted
+    ]
     if not rows:
         return None
     order = list(wanted)
@@ -67,7 +71,7 @@ def _winners(book: Book, boards: Sequence[Board]) -> Table | None:
     body = tuple(
         Row(
             (
-                Cell(metric_title(wanted[one.benchmark, one.metric].metric), note=one.benchmark, tone="name"),
+                Cell(_title(wanted[one.benchmark, one.metric], boards), tone="name"),
                 Cell(f"{one.scope}: {one.of}"),
                 evidence_cell(book, _named(one), one.trials, f"{one.benchmark}: {one.metric}, {one.scope}"),
                 Cell(str(one.excluded)),
@@ -80,9 +84,14 @@ def _winners(book: Book, boards: Sequence[Board]) -> Table | None:
     return Table("The best, overall and of each kind", columns, body, note=note, compact=True)
 
 
+def _title(board: Board, boards: Sequence[Board]) -> str:
+    """With the benchmark, if there are several."""
+    several = len({one.row.benchmark for one in boards}) > 1
+    title = metric_title(board.metric)
+    return f"{board.row.benchmark}: {title}" if several else title
+
+
 def _named(row: BestRow) -> str:
-    if row.method == "none":
-        return "not decided: too few values"
     if not row.excluded:
         return f"any of {row.of}"
     names = [*row.best, *row.open]

@@ -72,7 +72,9 @@ def _chapter(book: Book, key: str, rows: Sequence[BenchmarkRow], boards: Sequenc
     first = boards[0]
     per_cpu = [one for one in boards if one.metric.per_cpu]
     second: Draw = lambda: (  # noqa: E731
-        chapter_figures.ranking(book, per_cpu, palette, per_cpu=True) if key == "cpu" else _course(book, rows, palette)
+        chapter_figures.ranking(book, per_cpu, palette, per_cpu=True, top=chapter_figures.TOP_OF_CLOUD)
+        if key == "cpu"
+        else _course(book, rows, palette)
     )
     wanted: list[Draw] = [
         lambda: chapter_figures.ranking(book, boards, palette),

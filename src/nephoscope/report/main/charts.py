@@ -9,9 +9,19 @@ from nephoscope.report.figures import theme
 from nephoscope.report.figures.spec import Rows, Spec, data, finished
 from nephoscope.report.main.palette import Palette
 
-ROW = 22
+ROW, LOW_ROW, LOW_FROM = 22, 18, 12
+"""Pixels of a row, and of a row where there are many."""
 AXIS_HEIGHT = 46
-LINES_HEIGHT = 170
+LINES_HEIGHT = 150
+FEW_TICKS = 4
+"""Steps of an axis in a narrow chart."""
+VERDICTS = {
+    "better": ("triangle-up", "▲", "left is better"),
+    "worse": ("triangle-down", "▼", "left is worse"),
+    "tie": ("square", "■", "a tie"),
+    "unresolved": ("circle", "●", "unresolved"),
+}
+"""Verdict -> its sign in Vega, the same in text, and its meaning."""
 SCATTER_HEIGHT = 400
 MANY_POINTS = 60
 NUMBER: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": "left", "dx": 6}
@@ -19,6 +29,11 @@ HALO: dict[str, Any] = {"stroke": "var(--paper)", "strokeWidth": 4}
 _ABOVE: dict[str, Any] = {"titleAlign": "left", "titleX": 0, "titleY": -14, "titleLimit": 0}
 _FITS = "datum.fits == 'always' || (datum.fits == 'desk' && width > 520)"
 """In Vega: the name has room beside its point on this screen."""
+
+
+def height(rows: int) -> int:
+    """Of a chart with this many rows, with its axis."""
+    return (LOW_ROW if rows >= LOW_FROM else ROW) * max(1, rows) + AXIS_HEIGHT
 
 
 def rows_axis(names: Sequence[str], field: str = "configuration") -> alt.Y:
@@ -41,13 +56,13 @@ def bars(names: Sequence[str], rows: Rows, axis: str, palette: Palette) -> Spec:
     scale = alt.Scale(domain=[0, most * 1.25], nice=False, zero=True)
     told = tip("configuration", "median_text", "interval_text", "n")
     base = alt.Chart(data("rows")).encode(y=rows_axis(names), tooltip=told)
-    x = alt.X("median:Q", title=axis, scale=scale)
+    x = alt.X("median:Q", title=axis, scale=scale, axis=alt.Axis(tickCount=FEW_TICKS))
     layers = [
         base.mark_bar(opacity=0.85).encode(x=x, color=palette.encoding),
         base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
         base.mark_text(**NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
-    return finished(alt.layer(*layers), ROW * max(1, len(names)) + AXIS_HEIGHT, rows=rows)
+    return finished(alt.layer(*layers), height(len(names)), rows=rows)
 
 
 def ratios(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
@@ -56,20 +71,22 @@ def ratios(labels: Sequence[str], rows: Rows, margin: float) -> Spec:
         "ratio:Q",
         title="left ÷ right",
         scale=alt.Scale(type="log", nice=False, domain=[1 - margin, 1 + margin]),
-        axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'"),
+        axis=alt.Axis(labelExpr="format(datum.value, '~r') + '\N{MULTIPLICATION SIGN}'", tickCount=FEW_TICKS),
     )
     base = alt.Chart(data("rows")).encode(
         y=rows_axis(labels, "label"), tooltip=tip("left", "right", "ratio_text", "interval_text", "verdict")
     )
     band = alt.Chart(data("margin"))
+    signs = alt.Scale(domain=list(VERDICTS), range=[sign for sign, _, _ in VERDICTS.values()])
+    shape = alt.Shape("verdict:N", legend=None, scale=signs)
     layers = [
         band.mark_rect(**theme.EQUIVALENCE).encode(x=alt.X("from:Q"), x2=alt.X2("to:Q")),
         band.mark_rule(**theme.REFERENCE).encode(x=alt.X("one:Q")),
         base.mark_rule(strokeWidth=2, color="var(--ink)").encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
-        base.mark_point(filled=True, size=64, opacity=1, color="var(--ink)").encode(x=x),
+        base.mark_point(filled=True, size=64, opacity=1, color="var(--ink)").encode(x=x, shape=shape),
     ]
     ends = [{"from": 1 - margin, "to": 1 + margin, "one": 1.0}]
-    return finished(alt.layer(*layers), ROW * max(1, len(labels)) + AXIS_HEIGHT, rows=rows, margin=ends)
+    return finished(alt.layer(*layers), height(len(labels)), rows=rows, margin=ends)
 
 
 def lines(
@@ -86,8 +103,8 @@ def lines(
         log: for times, which differ by powers of ten.
     """
     y_scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=True)
-    x = alt.X("at:Q", title=titles[0], scale=alt.Scale(zero=True), axis=alt.Axis(grid=False))
-    y = alt.Y("value:Q", title=titles[1], scale=y_scale, axis=alt.Axis(**_ABOVE))
+    x = alt.X("at:Q", title=titles[0], scale=alt.Scale(zero=True), axis=alt.Axis(grid=False, tickCount=FEW_TICKS))
+    y = alt.Y("value:Q", title=titles[1], scale=y_scale, axis=alt.Axis(tickCount=FEW_TICKS, **_ABOVE))
     shapes = [theme.SHAPES[place % len(theme.SHAPES)] for place in range(len(names))]
     shape = alt.Shape("configuration:N", legend=None, scale=alt.Scale(domain=list(names), range=shapes))
     base = alt.Chart(data("rows")).encode(

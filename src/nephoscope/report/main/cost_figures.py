@@ -116,7 +116,7 @@ def _stacked(names: list[str], rows: Rows) -> Spec:
         base.mark_bar().encode(x=alt.X("low:Q", title="$ a month", scale=scale), x2=alt.X2("high:Q"), color=colour),
         base.mark_text(**charts.NUMBER).encode(x=alt.X("high:Q"), text=alt.Text("number:N")),
     ]
-    return finished(alt.layer(*layers), charts.ROW * len(names) + charts.AXIS_HEIGHT, rows=rows)
+    return finished(alt.layer(*layers), charts.height(len(names)), rows=rows)
 
 
 def transfer(book: Book) -> Figure | None:

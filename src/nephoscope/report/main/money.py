@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from nephoscope.model.price_rows import PricePerformance
@@ -9,6 +10,7 @@ from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import theme
+from nephoscope.report.figures.ticks import linear_ticks, log_ticks
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP, Board, best_first, main_board
@@ -25,6 +27,7 @@ _DESK, _TELEPHONE = (860.0, 330.0), (260.0, 330.0)
 """About the size of the plot, in pixels: names that would touch there are left out."""
 _LABEL_HEIGHT = 14.0
 _CHARACTER = 6.4
+_ASIDE = 7.0
 FRONT = {"on it": "on the Pareto front", "open": "may be on it", "behind": "behind it"}
 
 
@@ -107,36 +110,62 @@ def _labelled(rows: list[dict[str, Any]], logs: tuple[bool, bool]) -> list[dict[
 
 
 def _fitting(rows: Sequence[Mapping[str, Any]], logs: tuple[bool, bool], size: tuple[float, float]) -> list[str]:
-    """For each row 'left' or 'right', as its name is aligned to its point, or empty if it touches another name.
+    """For each row 'left' or 'right', as its name is aligned to its point, or empty if it would cover something.
 
     No point lies to the left of the front at its height, so names stand there, unless the chart ends.
     """
     across = _places([row["month"] for row in rows], size[0], log=logs[0])
     up = _places([row["median"] for row in rows], size[1], log=logs[1])
-    taken: list[tuple[float, float, float]] = []
+    points = list(zip(across, up, strict=True))
+    taken: list[_Box] = []
     found = []
-    for row, x, y in zip(rows, across, up, strict=True):
-        width = _CHARACTER * len(row["configuration"])
-        align = "right" if x > width + 10 else "left"
-        left = x - width if align == "right" else x
-        free = row["front"] and left + width < size[0] + 20
-        free = free and all(
-            abs(y - other_y) >= _LABEL_HEIGHT or left > other_right or left + width < other_left
-            for other_left, other_right, other_y in taken
+    for row, (x, y) in zip(rows, points, strict=True):
+        boxes = {align: _Box.beside(x, y, len(row["configuration"]), align) for align in ("right", "left")}
+        free = (
+            align
+            for align, box in boxes.items()
+            if row["front"]
+            and box.left >= 0
+            and box.right <= size[0]
+            and not any(box.touches(other) for other in taken)
+            and not any(box.covers(*point) for point in points)
         )
-        if free:
-            taken.append((left, left + width, y))
-        found.append(align if free else "")
+        align = next(free, "")
+        taken += [boxes[align]] if align else []
+        found.append(align)
     return found
 
 
+@dataclass(frozen=True)
+class _Box:
+    """Where a name stands, in pixels from the lower left corner of the plot."""
+
+    left: float
+    right: float
+    low: float
+
+    @classmethod
+    def beside(cls, x: float, y: float, characters: int, align: str) -> "_Box":
+        """The name of the point at (x, y), above it to the left or to the right, as charts draw it."""
+        width = _CHARACTER * characters
+        left = x + _ASIDE if align == "left" else x - _ASIDE - width
+        return cls(left, left + width, y + _ASIDE / 2)
+
+    def touches(self, other: "_Box") -> bool:
+        """Whether two names would run into each other."""
+        apart = abs(self.low - other.low) >= _LABEL_HEIGHT or self.left > other.right or self.right < other.left
+        return not apart
+
+    def covers(self, x: float, y: float) -> bool:
+        """Whether the sign of a point would be hidden."""
+        return self.left - 4 < x < self.right + 4 and self.low - 3 < y < self.low + _LABEL_HEIGHT + 3
+
+
 def _places(values: Sequence[float], length: float, *, log: bool) -> list[float]:
-    """Where values are on an axis, roughly, in pixels."""
-    if log:
-        low, high = math.log(min(values)), math.log(max(values))
-        return [length * (math.log(value) - low) / (high - low or 1.0) for value in values]
-    high = max(values) or 1.0
-    return [length * value / high for value in values]
+    """Where values are on their axis, in pixels."""
+    ticks = log_ticks(min(values), max(values)) if log else linear_ticks(0.0, max(values))
+    low, high = (math.log(tick) if log else tick for tick in (ticks[0], ticks[-1]))
+    return [length * ((math.log(value) if log else value) - low) / (high - low) for value in values]
 
 
 def _shapes(processors: Iterable[str]) -> list[tuple[str, str]]:
