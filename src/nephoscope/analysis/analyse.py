@@ -67,7 +67,8 @@ from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
 from nephoscope.study.contrasts import contrasts_of
-from nephoscope.study.model import Study
+from nephoscope.study.differences import differences
+from nephoscope.study.model import Configuration, Study
 from nephoscope.study.scopes import Scope, scopes_of
 
 Named = TypeVar("Named", TrialRow, MeasurementRow, NetworkRow)
@@ -193,6 +194,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         claims=claims_as_delivered(claims(cells), claims, cells, disturbed),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
+        differences=differences(_asked(inputs.study, asked)),
         family_comparisons=findings.family_comparisons,
         gate=findings.gate,
         growth=list(findings.growth),
@@ -206,6 +208,12 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
     )
+
+
+def _asked(study: Study, names: Mapping[str, str]) -> dict[str, Configuration]:
+    """Configuration as analysed -> what the study asked for. `names` maps it to its name in the study."""
+    asked = {one.name: one for one in study.configurations}
+    return {name: asked[original] for name, original in names.items() if original in asked}
 
 
 @dataclass(frozen=True)
@@ -226,8 +234,7 @@ def _answers(
 ) -> _Answers:
     """Args: `names` maps a configuration as analysed to its name in the study."""
     study, known = inputs.study, settled(inputs.looks)
-    asked = {one.name: one for one in study.configurations}
-    configurations = {name: asked[original] for name, original in names.items() if original in asked}
+    configurations = _asked(study, names)
     margin_percent = study.equivalence_margin_percent
     questions = contrasts_of(configurations, study.contrasts)
 

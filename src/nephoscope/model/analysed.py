@@ -88,6 +88,9 @@ class AnalysedStudy(Frozen):
     claims: list[ClaimRow] = []
     price_date: str | None = Field(default=None, description="the day whose prices the costs use")
     configurations: list[ConfigurationRow] = []
+    differences: dict[str, dict[str, str]] = Field(
+        default={}, description="what tells the configurations apart -> configuration -> its value"
+    )
     family_comparisons: list[FamilyComparison] = []
     gate: list[GateRow] = []
     wan_floors: list[WanFloor] = []

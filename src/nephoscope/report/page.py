@@ -18,7 +18,9 @@ from nephoscope.report.lookup import Lookup
 from nephoscope.report.main.chapters import chapters
 from nephoscope.report.main.doubts import doubts
 from nephoscope.report.main.money import price_and_performance
-from nephoscope.report.main.verdict import cards
+from nephoscope.report.main.names import compared
+from nephoscope.report.main.repair import repair
+from nephoscope.report.main.verdict import verdict
 from nephoscope.report.parts import Book, Page
 from nephoscope.report.sections.benchmarks import benchmark_section, order_figures
 from nephoscope.report.sections.claims import claims_table
@@ -52,7 +54,9 @@ def render_pages(study: AnalysedStudy) -> dict[Page, str]:
 
 def _main(book: Book) -> dict[str, Any]:
     return {
-        "cards": cards(book),
+        "compared": compared(book.lookup),
+        "repair": repair(book.lookup),
+        "verdict": verdict(book),
         "money": price_and_performance(book),
         "explorer": _explorer(book),
         "chapters": chapters(book),

@@ -153,15 +153,18 @@ def _found(facts: Mapping[str, Facts]) -> Iterator[Question]:
         questions: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         for by_value in _equal_but_for(key, facts):
             for left, right in _compared(list(by_value)):
-                labels = (_label(key, left), _label(key, right))
+                labels = (label_of(key, left), label_of(key, right))
                 questions[labels] += [(a, b) for a in by_value[left] for b in by_value[right]]
         for (left_label, right_label), pairs in questions.items():
             yield Question(_name(key, left_label, right_label), left_label, right_label, tuple(sorted(pairs)))
 
 
 def _name(key: str, left: str, right: str) -> str:
-    if key == VENDOR and "Arm" in (left, right):
-        return "architecture"
+    return "architecture" if key == VENDOR and "Arm" in (left, right) else name_of(key)
+
+
+def name_of(key: str) -> str:
+    """What a reader calls a key of `facts_of`: 'size', 'CPUs', 'shared_buffers'."""
     return _NAMES.get(key) or key.rpartition("settings.")[2]
 
 
@@ -183,7 +186,8 @@ def _compared(values: list[Value]) -> list[tuple[Value, Value]]:
     return list(combinations(sorted(values, key=lambda value: (value is None, str(value))), 2))
 
 
-def _label(key: str, value: Value) -> str:
+def label_of(key: str, value: Value) -> str:
+    """A value of a key of `facts_of` as text: '8 vCPUs', 'true', 'not set'."""
     unit = f" {VCPUS}" if key == VCPUS else ""
     if isinstance(value, bool):
         return str(value).lower()

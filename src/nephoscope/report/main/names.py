@@ -1,0 +1,92 @@
+"""How the main page names configurations, and its one line of what was compared."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import islice
+
+from nephoscope.report import format as people
+from nephoscope.report.lookup import Lookup
+
+MAX_NAMED = 6
+"""A sentence never names more; it counts the others."""
+CPUS = "CPUs"
+PROVIDERS = {"aws": "AWS", "azure": "Azure", "gcp": "Google Cloud", "local": "this machine", "ssh": "own machines"}
+
+
+def names_of(lookup: Lookup) -> Mapping[str, str]:
+    """Configuration -> its name for a reader.
+
+    Where no provider named the machines and they differ in one thing only, that is their name: '1 CPU', 'version 15'.
+    """
+    names = {name: name for name in lookup.configurations}
+    typed = any(row.machine_type for row in lookup.study.configurations)
+    if typed or len(lookup.study.differences) != 1:
+        return names
+    ((what, values),) = lookup.study.differences.items()
+    said = {name: _called(what, _value(lookup, what, name, value)) for name, value in values.items() if name in names}
+    return {**names, **said} if len(set(said.values())) == len(names) else names
+
+
+def _value(lookup: Lookup, what: str, name: str, value: str) -> str:
+    """As observed where the study asks for 'all' CPUs."""
+    seen = lookup.cpus.get(name) if what == CPUS else None
+    return value if seen is None else str(seen)
+
+
+def _called(what: str, value: str) -> str:
+    if what == CPUS and value.isdigit():
+        return people.plural(int(value), "CPU")
+    return f"{what} {value}"
+
+
+def enumerated(names: Sequence[str], most: int = MAX_NAMED) -> str:
+    """'a', 'a and b', 'a, b and c', 'a, b and 12 more'."""
+    if len(names) > most:
+        return f"{', '.join(names[: most - 1])} and {len(names) - most + 1:,} more"
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+
+
+def compared(lookup: Lookup) -> str:
+    """One line: which configurations, what differs between them, how often and when each was measured."""
+    study = lookup.study
+    parts = [_machines(lookup)]
+    if study.benchmarks:
+        parts.append(people.plural(len(study.benchmarks), "benchmark"))
+    if study.source is None:
+        parts.append(f"{people.plural(study.replicates, 'replicate')} of each")
+    if study.started_unix_ms is not None:
+        parts.append(f"measured on {people.moment(study.started_unix_ms)[:10]}")
+    if study.price_date and any(row.month_usd is not None for row in study.costs):
+        parts.append(f"prices of {study.price_date}")
+    return f"{parts[0]} {', '.join(parts[1:])}." if len(parts) > 1 else parts[0]
+
+
+def _machines(lookup: Lookup) -> str:
+    names, differ = lookup.configurations, lookup.study.differences
+    count = people.plural(len(names), "configuration")
+    if len(names) < 2:
+        return f"{count}: {enumerated(names)}." if names else "Nothing was measured."
+    if len(differ) == 1:
+        ((what, values),) = differ.items()
+        shown = sorted({_value(lookup, what, name, value) for name, value in values.items()}, key=_by_size)
+        return f"{count}: they differ only in {what} ({' against '.join(shown) if len(shown) < 3 else enumerated(shown)})."
+    return f"{count}{_of_providers(lookup)}{_differ(list(differ))}."
+
+
+def _of_providers(lookup: Lookup) -> str:
+    counted = Counter(row.provider for row in lookup.study.configurations if row.machine_type)
+    if not counted:
+        return ""
+    parts = [PROVIDERS.get(name, name) + (f" ({count:,})" if len(counted) > 1 else "") for name, count in counted.items()]
+    return f" on {enumerated(parts)}"
+
+
+def _differ(what: Sequence[str]) -> str:
+    few = list(islice(what, 4))
+    return f": they differ in {enumerated(few)}" if 0 < len(what) < 4 else ""
+
+
+def _by_size(value: str) -> tuple[bool, float, str]:
+    digits = value.partition(" ")[0]
+    number = digits.replace(".", "", 1).isdigit()
+    return (not number, float(digits) if number else 0.0, value)
