@@ -60,6 +60,7 @@ from nephoscope.model.rows import (
     MeasurementRow,
     NetworkRow,
     RankRow,
+    RawFileRow,
     Statistic,
     TrialRow,
 )
@@ -202,6 +203,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         wan_floors=wan_floors_of(inputs.study, asked),
         steal=list(findings.steal),
         delivered=delivered,
+        raw_files=ordered(inputs.raw_files, RawFileRow),
         judged_again=inputs.judged_again,
         bounds=bounds_of(trials, inputs.resources, inputs.machines),
         looks=list(inputs.looks),

@@ -31,6 +31,7 @@ from nephoscope.model.rows import (
     NetworkRow,
     PassRow,
     RankRow,
+    RawFileRow,
     Statistic,
     TrialRow,
     WanFloor,
@@ -100,6 +101,7 @@ class AnalysedStudy(Frozen):
     looks: list[Look] = []
     steal: list[StealRow] = []
     delivered: list[DeliveredRow] = []
+    raw_files: list[RawFileRow] = []
     judged_again: Disturbance | None = Field(
         default=None, description="stored steal was judged again like this; None: as when the trials ran"
     )

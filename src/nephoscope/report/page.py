@@ -35,6 +35,7 @@ from nephoscope.report.sections.machines import machines_table
 from nephoscope.report.sections.methods import methods_section
 from nephoscope.report.sections.opening import grouped, key_facts, sentences
 from nephoscope.report.sections.questions import best_table, contrasts_table
+from nephoscope.report.sections.trial_records import trial_records
 from nephoscope.report.sections.trials import checks_table, counted, evidence_table, exclusions_table, trials_table
 from nephoscope.report.tables.html import folded_html, rows_html
 from nephoscope.report.tables.statistics import leaderboard
@@ -88,7 +89,7 @@ def _evidence(book: Book) -> dict[str, Any]:
         "methods": methods_section(book),
     }
     # The table of evidence comes last, as every section before it may cite trials.
-    trials = {"trials": trials_table(book), "evidence": evidence_table(book)}
+    trials = {"trials": trials_table(book), "evidence": evidence_table(book), "records": trial_records(book.lookup)}
     facts = {"key_facts": key_facts(book), "plan_notes": [*study.plan.warnings], "terms": TERMS}
     return {**sections, **facts, **trials}
 

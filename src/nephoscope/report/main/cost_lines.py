@@ -37,9 +37,7 @@ def cost_lines(
     return tuple(line for line in lines if line)
 
 
-def _winner(
-    lookup: Lookup, name: str, basis: str, row: PricePerformance | None, sold: PricedQuantity | None
-) -> str:
+def _winner(lookup: Lookup, name: str, basis: str, row: PricePerformance | None, sold: PricedQuantity | None) -> str:
     month = next((cost.month_usd for cost in lookup.costs.get(name, []) if cost.basis == basis), None)
     if month is None:
         return "It has no price."

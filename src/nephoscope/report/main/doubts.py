@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from nephoscope.model.rows import Insight
 from nephoscope.report import format as people
-from nephoscope.report.lookup import Lookup, headlines, unique
+from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main.names import enumerated
 from nephoscope.report.parts import Book
 
@@ -103,7 +103,9 @@ def _as_it_is(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  
     """The sentence of the analysis, if there is one and it is short; the first and a count otherwise."""
     if not _short(rows[0].text):
         return f"{people.plural(len(rows), 'remark')} of the rule “{rows[0].rule}”."
-    return rows[0].text + (f" There {'is' if len(rows) == 2 else 'are'} {len(rows) - 1:,} more." if len(rows) > 1 else "")
+    return rows[0].text + (
+        f" There {'is' if len(rows) == 2 else 'are'} {len(rows) - 1:,} more." if len(rows) > 1 else ""
+    )
 
 
 def _gaps(lookup: Lookup, rows: Sequence[Insight]) -> str:
@@ -165,9 +167,7 @@ def _versions(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  
 
 
 def _replicates(lookup: Lookup, rows: Sequence[Insight]) -> str:
-    few = [row for row in lookup.study.statistics if not row.per_cpu and row.more_replicates_needed]
-    keys = {(benchmark.benchmark, metric.name) for benchmark in lookup.study.benchmarks for metric in headlines(benchmark)}
-    few = [row for row in few if (row.benchmark, row.metric) in keys]
+    few = [row for row in lookup.headline_statistics if row.more_replicates_needed]
     least = min((int(row.numbers["n"]) for row in rows if "n" in row.numbers), default=0)
     needed = max((row.n + row.more_replicates_needed for row in few), default=0)
     return (
@@ -197,8 +197,7 @@ def _steadiness(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001
 
 
 def _noise(lookup: Lookup, rows: Sequence[Insight]) -> str:
-    keys = {(benchmark.benchmark, metric.name) for benchmark in lookup.study.benchmarks for metric in headlines(benchmark)}
-    own = [row for row in lookup.study.statistics if not row.per_cpu and (row.benchmark, row.metric) in keys and row.n > 1]
+    own = [row for row in lookup.headline_statistics if row.n > 1]
     margin = lookup.study.equivalence_margin_percent
     wide = [row for row in own if (row.margin_percent or 0) > margin]
     if not wide or not any(row.kind == "warning" for row in rows):
@@ -206,15 +205,14 @@ def _noise(lookup: Lookup, rows: Sequence[Insight]) -> str:
     worst = max(wide, key=lambda row: row.margin_percent or 0)
     where = _most(Counter(row.benchmark for row in wide))
     return (
-        f"{len(wide):,} of {people.plural(len(own), 'median')} {'is' if len(wide) == 1 else 'are'} known less precisely "
-        f"than the margin of ±{margin:g} %{where}; the worst is ±{people.percent(worst.margin_percent)}, of "
+        f"{len(wide):,} of {people.plural(len(own), 'median')} {'is' if len(wide) == 1 else 'are'} known less "
+        f"precisely than the margin of ±{margin:g} %{where}; the worst is ±{people.percent(worst.margin_percent)}, of "
         f"{worst.benchmark} on {worst.configuration}."
     )
 
 
 def _outliers(lookup: Lookup, rows: Sequence[Insight]) -> str:
-    keys = {(benchmark.benchmark, metric.name) for benchmark in lookup.study.benchmarks for metric in headlines(benchmark)}
-    values = sum(row.n for row in lookup.study.statistics if not row.per_cpu and (row.benchmark, row.metric) in keys)
+    values = sum(row.n for row in lookup.headline_statistics)
     flagged = _sum(rows, "flagged")
     where = _most(_by_benchmark(rows, "flagged"))
     return f"Outliers in {flagged:,} of {people.plural(values, 'value')}{where}. All of them count."
@@ -226,16 +224,16 @@ def _gate(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # on
     if not moved:
         return ""
     return (
-        f"The checks removed trials from {people.plural(int(numbers['rows']), 'median')}, and that changed {moved:,} of "
-        f"them by more than {numbers['notable']:g} %."
+        f"The checks removed trials from {people.plural(int(numbers['rows']), 'median')}, and that changed "
+        f"{moved:,} of them by more than {numbers['notable']:g} %."
     )
 
 
 def _colocated(lookup: Lookup, rows: Sequence[Insight]) -> str:  # noqa: ARG001  # one of `Say`
     share = people.percent(max(row.numbers["median"] for row in rows))
     return (
-        f"Client and database shared a machine in {enumerated(_benchmarks(rows))}, and the client took up to {share} of "
-        "its CPU time. Compare these numbers with each other, not with numbers from elsewhere."
+        f"Client and database shared a machine in {enumerated(_benchmarks(rows))}, and the client took up to {share} "
+        "of its CPU time. Compare these numbers with each other, not with numbers from elsewhere."
     )
 
 

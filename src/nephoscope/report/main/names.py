@@ -69,7 +69,9 @@ def _machines(lookup: Lookup) -> str:
     if len(differ) == 1:
         ((what, values),) = differ.items()
         shown = sorted({_value(lookup, what, name, value) for name, value in values.items()}, key=_by_size)
-        return f"{count}: they differ only in {what} ({' against '.join(shown) if len(shown) < 3 else enumerated(shown)})."
+        return (
+            f"{count}: they differ only in {what} ({' against '.join(shown) if len(shown) < 3 else enumerated(shown)})."
+        )
     return f"{count}{_of_providers(lookup)}{_differ(list(differ))}."
 
 
@@ -77,7 +79,9 @@ def _of_providers(lookup: Lookup) -> str:
     counted = Counter(row.provider for row in lookup.study.configurations if row.machine_type)
     if not counted:
         return ""
-    parts = [PROVIDERS.get(name, name) + (f" ({count:,})" if len(counted) > 1 else "") for name, count in counted.items()]
+    parts = [
+        PROVIDERS.get(name, name) + (f" ({count:,})" if len(counted) > 1 else "") for name, count in counted.items()
+    ]
     return f" on {enumerated(parts)}"
 
 

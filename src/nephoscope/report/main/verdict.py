@@ -142,7 +142,9 @@ def _answered(question: _Question) -> _Answer | None:
         return _alone(question)
     if len(question.rows) == 2:
         return _of_two(question)
-    return None if question.best is None else _of_many(question, question.best)
+    if question.best is None:
+        return _Answer("open", "Not decided", f"{len(question.rows):,}", "configurations; no test of all is stored")
+    return _of_many(question, question.best)
 
 
 def _alone(question: _Question) -> _Answer:
@@ -168,17 +170,17 @@ def _of_two(question: _Question) -> _Answer | None:
         return None
     if row.verdict is ComparisonVerdict.WORSE:
         first, second, row = second, first, _mirrored(row)
-    caution = _sentence(row.note)
+    caution, alpha = _sentence(row.note), question.book.lookup.study.levels.alpha
     if row.verdict is ComparisonVerdict.BETTER:
         told = _ratio(question, row, second, "the other")
         return _Answer(
-            "decided", f"Best: {question.names[first]}", *told, sure=_wrong_winner(0.05), caution=caution,
+            "decided", f"Best: {question.names[first]}", *told, sure=_wrong_winner(alpha), caution=caution,
             coverage=row.coverage, of_ratio=True, winners=(first,),
         )  # fmt: skip
     if row.verdict is ComparisonVerdict.TIE:
         return _Answer(
             "tie", f"A tie: {question.called([first, second])}", *_ratio(question, row, second, "the other"),
-            sure=f"They differ by less than {row.margin_percent:g} %. {_wrong('call such a difference a tie wrongly', 0.05)}",
+            sure=f"They differ by less than {row.margin_percent:g} %. {_wrong('call such a tie wrongly', alpha)}",
             caution=caution, coverage=row.coverage, of_ratio=True, winners=(first, second),
         )  # fmt: skip
     if row.low is None:
