@@ -47,7 +47,7 @@ from nephoscope.analysis.usable import usable_cells
 from nephoscope.analysis.wan_floor import wan_floors_of
 from nephoscope.insights.base import Findings
 from nephoscope.insights.registry import insights_of
-from nephoscope.model.analysed import AnalysedStudy, Levels
+from nephoscope.model.analysed import AnalysedStudy, Levels, OnlyDifference
 from nephoscope.model.price_rows import CostRow, PriceComparison, PricePerformance
 from nephoscope.model.questions import BestRow, ContrastRow
 from nephoscope.model.records import CommandRecord, OperationErrors, Verdict, VerdictKind
@@ -67,8 +67,7 @@ from nephoscope.model.rows import (
 from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
-from nephoscope.study.contrasts import contrasts_of
-from nephoscope.study.differences import differences
+from nephoscope.study.contrasts import contrasts_of, only_difference
 from nephoscope.study.model import Configuration, Study
 from nephoscope.study.scopes import Scope, scopes_of
 
@@ -195,7 +194,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         claims=claims_as_delivered(claims(cells), claims, cells, disturbed),
         price_date=None if costs.day == date.max else costs.day.isoformat(),
         configurations=configurations,
-        differences=differences(_asked(inputs.study, asked)),
+        only_difference=_only_difference(inputs.study, asked),
         family_comparisons=findings.family_comparisons,
         gate=findings.gate,
         growth=list(findings.growth),
@@ -216,6 +215,11 @@ def _asked(study: Study, names: Mapping[str, str]) -> dict[str, Configuration]:
     """Configuration as analysed -> what the study asked for. `names` maps it to its name in the study."""
     asked = {one.name: one for one in study.configurations}
     return {name: asked[original] for name, original in names.items() if original in asked}
+
+
+def _only_difference(study: Study, names: Mapping[str, str]) -> OnlyDifference | None:
+    found = only_difference(_asked(study, names))
+    return None if found is None else OnlyDifference(what=found[0], values=found[1])
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,13 @@ class Levels(Frozen):
     )
 
 
+class OnlyDifference(Frozen):
+    """The one thing in which the configurations of a study differ."""
+
+    what: str = Field(description="'CPUs', 'shared_buffers'")
+    values: dict[str, str] = Field(description="by configuration, as the study asks for it")
+
+
 class AnalysedStudy(Frozen):
     """Everything a report shows. The report itself computes nothing."""
 
@@ -89,8 +96,8 @@ class AnalysedStudy(Frozen):
     claims: list[ClaimRow] = []
     price_date: str | None = Field(default=None, description="the day whose prices the costs use")
     configurations: list[ConfigurationRow] = []
-    differences: dict[str, dict[str, str]] = Field(
-        default={}, description="what tells the configurations apart -> configuration -> its value"
+    only_difference: OnlyDifference | None = Field(
+        default=None, description="what tells the configurations apart, if it is one thing"
     )
     family_comparisons: list[FamilyComparison] = []
     gate: list[GateRow] = []

@@ -87,6 +87,17 @@ def contrasts_of(
     return found + [question for question in _found(facts) if _same(question) not in asked]
 
 
+def only_difference(configurations: Mapping[str, Configuration]) -> tuple[str, dict[str, str]] | None:
+    """The one thing in which configurations differ, and the value of each; None if they differ in none or several."""
+    facts = {name: facts_of(one) for name, one in sorted(configurations.items())}
+    keys = {key for one in facts.values() for key in one}
+    differing = [key for key in keys if len({one.get(key) for one in facts.values()}) > 1]
+    if len(differing) != 1:
+        return None
+    (key,) = differing
+    return name_of(key), {name: _label(key, one.get(key)) for name, one in facts.items()}
+
+
 def _same(question: Question) -> frozenset[frozenset[str]]:
     """Which configurations are compared, whichever of the two sides is the first."""
     return frozenset(frozenset(pair) for pair in question.pairs)
@@ -153,18 +164,20 @@ def _found(facts: Mapping[str, Facts]) -> Iterator[Question]:
         questions: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
         for by_value in _equal_but_for(key, facts):
             for left, right in _compared(list(by_value)):
-                labels = (label_of(key, left), label_of(key, right))
+                labels = (_label(key, left), _label(key, right))
                 questions[labels] += [(a, b) for a in by_value[left] for b in by_value[right]]
         for (left_label, right_label), pairs in questions.items():
             yield Question(_name(key, left_label, right_label), left_label, right_label, tuple(sorted(pairs)))
 
 
 def _name(key: str, left: str, right: str) -> str:
-    return "architecture" if key == VENDOR and "Arm" in (left, right) else name_of(key)
+    if key == VENDOR and "Arm" in (left, right):
+        return "architecture"
+    return name_of(key)
 
 
 def name_of(key: str) -> str:
-    """What a reader calls a key of `facts_of`: 'size', 'CPUs', 'shared_buffers'."""
+    """What a reader calls a key: 'server version', 'shared_buffers'."""
     return _NAMES.get(key) or key.rpartition("settings.")[2]
 
 
@@ -186,8 +199,7 @@ def _compared(values: list[Value]) -> list[tuple[Value, Value]]:
     return list(combinations(sorted(values, key=lambda value: (value is None, str(value))), 2))
 
 
-def label_of(key: str, value: Value) -> str:
-    """A value of a key of `facts_of` as text: '8 vCPUs', 'true', 'not set'."""
+def _label(key: str, value: Value) -> str:
     unit = f" {VCPUS}" if key == VCPUS else ""
     if isinstance(value, bool):
         return str(value).lower()

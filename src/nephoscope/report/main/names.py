@@ -20,10 +20,11 @@ def names_of(lookup: Lookup) -> Mapping[str, str]:
     """
     names = {name: name for name in lookup.configurations}
     typed = any(row.machine_type for row in lookup.study.configurations)
-    if typed or len(lookup.study.differences) != 1:
+    only = lookup.study.only_difference
+    if typed or only is None:
         return names
-    ((what, values),) = lookup.study.differences.items()
-    said = {name: _called(what, _value(lookup, what, name, value)) for name, value in values.items() if name in names}
+    values = {name: value for name, value in only.values.items() if name in names}
+    said = {name: _called(only.what, _value(lookup, only.what, name, value)) for name, value in values.items()}
     return {**names, **said} if len(set(said.values())) == len(names) else names
 
 
