@@ -68,6 +68,7 @@ from nephoscope.stats.decide import ALPHA
 from nephoscope.stats.median import CONFIDENCE
 from nephoscope.stats.rank_sum import EXACT_PAIRS
 from nephoscope.study.contrasts import contrasts_of, only_difference
+from nephoscope.study.differences import what_differs
 from nephoscope.study.model import Configuration, Study
 from nephoscope.study.scopes import Scope, scopes_of
 
@@ -208,6 +209,7 @@ def analyse(inputs: StudyInputs) -> AnalysedStudy:
         looks=list(inputs.looks),
         source=inputs.source,
         inputs_digest=inputs.inputs_digest,
+        differences=what_differs(inputs.study.configurations, inputs.study.contrasts),
     )
 
 
