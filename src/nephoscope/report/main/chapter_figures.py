@@ -9,7 +9,7 @@ from nephoscope.report import format as people
 from nephoscope.report.lookup import headlines, unique
 from nephoscope.report.main import charts
 from nephoscope.report.main.boards import TOP, Board, best_first
-from nephoscope.report.main.money import bar_rows, ranking_text
+from nephoscope.report.main.money import bars, ranking_text
 from nephoscope.report.main.palette import UNKNOWN, Palette, provider_of
 from nephoscope.report.parts import Book, Figure, KeyEntry
 from nephoscope.report.wording import direction_text, metric_title, unit_text
@@ -37,8 +37,7 @@ def ranking(
         scale = book.lookup.scale(board.row.benchmark, board.metric, per_cpu=per_cpu)
         shown = found[:top]
         axis = f"{unit_text(scale, per_cpu=per_cpu)}, {direction_text(board.metric.direction)}"
-        names = [one.configuration for one in shown]
-        spec = charts.bars(names, bar_rows(shown, scale, palette), axis, palette)
+        spec = bars(shown, scale, axis, palette)
         drawn.append((_named(board, ranked), ranking_text(shown, scale), spec))
     cut = f"Medians of the best {top} of {most}" if most > top else "Medians, best first"
     left_out = f" {_more(len(ranked) - MAX_PANELS)}" if len(ranked) > MAX_PANELS else ""
@@ -84,7 +83,9 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
         (
             name,
             ranking_text(many, scale),
-            charts.bars([one.configuration for one in many], bar_rows(many, scale, palette), axis, palette),
+            charts.bars(
+                [palette.called[one.configuration] for one in many], bar_rows(many, scale, palette), axis, palette
+            ),
         )
         for name, many in clouds.items()
     ]

@@ -1,6 +1,6 @@
 """The one table of a chapter: every number of a few configurations, or the winners among many."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from nephoscope.model.questions import BestRow
 from nephoscope.report import format as people
@@ -15,14 +15,14 @@ MAX_WINNERS = 6
 MAX_NAMED = 3
 
 
-def chapter_table(book: Book, boards: Sequence[Board]) -> Table | None:
+def chapter_table(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table | None:
     """None when there is nothing beyond what the figures say."""
     if len(book.lookup.configurations) <= FEW:
-        return _medians(book, boards[:MAX_COLUMNS])
+        return _medians(book, boards[:MAX_COLUMNS], called)
     return _winners(book, boards)
 
 
-def _medians(book: Book, boards: Sequence[Board]) -> Table:
+def _medians(book: Book, boards: Sequence[Board], called: Mapping[str, str]) -> Table:
     """A row for each configuration, a column for each headline metric, in the order of the first one."""
     columns = [Column("Configuration"), Column("Rank", numeric=True, hint="By the first metric; a range if uncertain.")]
     for board in boards:
@@ -36,7 +36,11 @@ def _medians(book: Book, boards: Sequence[Board]) -> Table:
     body = []
     for name in book.lookup.ranked(first.row.benchmark, first.metric):
         found = book.lookup.of_configuration(first.row.benchmark, first.metric.name, name)
-        cells = [Cell(name, tone="name"), rank_cell(ranks.get(name)), *(_median(book, board, name) for board in boards)]
+        cells = [
+            Cell(called[name], tone="name"),
+            rank_cell(ranks.get(name)),
+            *(_median(book, board, name) for board in boards),
+        ]
         body.append(Row((*cells, Cell(str(found[0].n) if found else "0"))))
     return Table("Medians and their intervals", tuple(columns), tuple(body), compact=True)
 

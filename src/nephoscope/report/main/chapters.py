@@ -81,14 +81,14 @@ def _chapter(book: Book, key: str, rows: Sequence[BenchmarkRow], boards: Sequenc
         second,
         lambda: chapter_figures.winners(book, first, palette),
         lambda: chapter_figures.contrasts(book, names),
-        *(partial(curves.response_times, book, row) for row in rows),
+        *(partial(curves.response_times, book, row, palette) for row in rows),
     ]
     return Chapter(
         anchor=f"chapter-{key}",
         title=TITLES[key],
         opening=_opening(book, names, _RULES),
         figures=_drawn(wanted),
-        table=chapter_table(book, boards),
+        table=chapter_table(book, boards, palette.called),
         more=tuple(Link(row.benchmark, book.href(section_anchor(row.benchmark))) for row in rows),
     )
 

@@ -44,7 +44,7 @@ def per_dollar(book: Book, board: Board, palette: Palette) -> Figure | None:
     sold = priced_quantity(board.metric.unit, found[0].usd_per_unit)
     rows: list[dict[str, Any]] = [
         {
-            "configuration": row.configuration,
+            "configuration": palette.called[row.configuration],
             "shade": palette.of[row.configuration],
             "median": row.usd_per_unit * sold.size,
             "low": row.low * sold.size,
@@ -64,7 +64,13 @@ def per_dollar(book: Book, board: Board, palette: Palette) -> Figure | None:
         f"Cost of {metric_title(board.metric)}",
         f"{cut}{found[0].basis} prices; lines: intervals, from those of the medians.",
         "",
-        [("", f"Bars of {axis}: {spoken}.", charts.bars(names, rows, axis, palette))],
+        [
+            (
+                "",
+                f"Bars of {axis}: {spoken}.",
+                charts.bars([palette.called[name] for name in names], rows, axis, palette),
+            )
+        ],
         key=palette.key(names),
     )
 

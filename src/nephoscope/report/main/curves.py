@@ -48,7 +48,7 @@ def curve(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
 
 def _key(names: Sequence[str], palette: Palette) -> list[KeyEntry]:
     return [
-        KeyEntry(theme.GLYPHS[place % len(theme.GLYPHS)], palette.colour(name), name)
+        KeyEntry(theme.GLYPHS[place % len(theme.GLYPHS)], palette.colour(name), palette.called[name])
         for place, name in enumerate(names)
     ]
 
@@ -97,7 +97,7 @@ def _limit(book: Book, row: BenchmarkRow, operation: str, which: str) -> list[St
 
 
 def _row(palette: Palette, name: str, at: float, value: float) -> dict[str, Any]:
-    return {"configuration": name, "shade": palette.of[name], "at": at, "value": value}
+    return {"configuration": palette.called[name], "shade": palette.of[name], "at": at, "value": value}
 
 
 def _passed(passed: bool) -> dict[str, Any]:
@@ -151,6 +151,7 @@ def _over_count(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence
     drawn = [one for one in (_counted(book, row, palette, names, curve) for curve in curves) if one]
     if not drawn:
         return None
+    with_values = {one["configuration"] for _, _, (rows, *_) in drawn for one in rows}
     return _figure(
         book,
         row,
@@ -158,7 +159,11 @@ def _over_count(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence
         "Medians over replicates; vertical axes start at zero.",
         drawn,
         palette,
-        [name for name in names if any(one["configuration"] == name for _, _, (rows, *_) in drawn for one in rows)],
+        [
+            name
+            for name in names
+            if any(one["configuration"] == palette.called[name] for _, _, (rows, *_) in drawn for one in rows)
+        ],
     )
 
 
@@ -206,20 +211,25 @@ def _figure(
     counts = [one["counts"] for _, _, (rows, *_) in drawn for one in rows]
     hollow = validity_key(counts, "the rule held", "it did not") if not all(counts) else []
     best = "best of each provider" if palette.by == "provider" else f"best {len(names)}"
+    called = [palette.called[name] for name in names]
     of = len(book.lookup.statistics_of(row.benchmark, headlines(row)[0].name))
     return book.figure(
         title,
         subtitle,
         f"The {best} of {of} configurations." if of > len(names) else "",
         [
-            (name, spoken, charts.lines(names, rows, titles, palette, limits, log=log))
+            (
+                name,
+                spoken,
+                charts.lines([palette.called[name] for name in names], rows, titles, palette, limits, log=log),
+            )
             for name, spoken, (rows, limits, titles, log) in drawn
         ],
         key=[*_key(names, palette), *hollow],
     )
 
 
-def response_times(book: Book, row: BenchmarkRow) -> Figure | None:
+def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | None:
     """Percentiles of the first operation whose times were measured, of the best configurations."""
     groups: dict[str, list[tuple[str, Metric, list[Statistic]]]] = {}
     for metric in row.metrics:
@@ -238,10 +248,13 @@ def response_times(book: Book, row: BenchmarkRow) -> Figure | None:
     scale = people.scale_for("s", [one.median for _, one in shown])
     percentiles = unique(name for name, _, _ in group)
     domain = (scale.value(min(one.low for _, one in shown)), scale.value(max(one.high for _, one in shown)))
-    rows = [{**statistic_row(one, scale), "percentile": name} for name, one in shown]
+    rows = [
+        {**statistic_row(one, scale), "configuration": palette.called[one.configuration], "percentile": name}
+        for name, one in shown
+    ]
     log = ", logarithmic axis" if domain[0] > 0 else ""
     title = operation_title(group[0][1], operation)
-    spec = panels.latency(names, percentiles, rows, domain, f"{scale.unit}{log}")
+    spec = panels.latency([palette.called[name] for name in names], percentiles, rows, domain, f"{scale.unit}{log}")
     return book.figure(
         f"{title} in {row.benchmark}",
         f"{scale.unit}, lower is better{log}",

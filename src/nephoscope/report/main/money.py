@@ -10,6 +10,7 @@ from nephoscope.model.priced_quantity import priced_quantity
 from nephoscope.model.rows import Statistic
 from nephoscope.report import format as people
 from nephoscope.report.figures import theme
+from nephoscope.report.figures.spec import Spec
 from nephoscope.report.figures.ticks import linear_ticks, log_ticks
 from nephoscope.report.lookup import Lookup, unique
 from nephoscope.report.main import charts
@@ -60,6 +61,7 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
     rows: list[dict[str, Any]] = [
         {
             **statistic_row(statistics[row.configuration], scale),
+            "configuration": palette.called[row.configuration],
             "month": row.month_usd,
             "shade": palette.of[row.configuration],
             "provider": palette.of[row.configuration] if palette.by == "provider" else "",
@@ -78,7 +80,7 @@ def _scatter(book: Book, board: Board, priced: Sequence[PricePerformance], palet
     shapes = _shapes(processors.values())
     worth = f"{unit_text(scale)}, {direction_text(metric.direction)}"
     titles = ("$ a month" + _log(log=logs[0]), worth + _log(log=logs[1]))
-    names = [row["configuration"] for row in rows]
+    names = [row.configuration for row in priced if row.configuration in statistics]
     front = [row["configuration"] for row in rows if row["front"]]
     return book.figure(
         f"{metric_title(metric)} in {board.row.benchmark} and its price",
@@ -184,7 +186,7 @@ def _signs(shapes: Sequence[tuple[str, str]]) -> list[KeyEntry]:
 
 def _colours(palette: Palette, names: Sequence[str]) -> list[KeyEntry]:
     if palette.by == "configuration":
-        return [KeyEntry("■", palette.colour(name), name) for name in palette.names if name in names]
+        return [KeyEntry("■", palette.colour(name), palette.called[name]) for name in palette.names if name in names]
     return palette.key(names)
 
 
@@ -220,7 +222,9 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
             (
                 "",
                 ranking_text(shown, scale),
-                charts.bars([one.configuration for one in shown], bar_rows(shown, scale, palette), axis, palette),
+                charts.bars(
+                    [palette.called[one.configuration] for one in shown], bar_rows(shown, scale, palette), axis, palette
+                ),
             )
         ],
         key=palette.key([one.configuration for one in shown]),
@@ -228,12 +232,18 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
     )
 
 
-def bar_rows(statistics: Sequence[Statistic], scale: people.Scale, palette: Palette) -> list[dict[str, Any]]:
-    """Data of `charts.bars`."""
-    return [
-        {**statistic_row(one, scale), "number": scale.number(one.median), "shade": palette.of[one.configuration]}
+def bars(statistics: Sequence[Statistic], scale: people.Scale, axis: str, palette: Palette) -> Spec:
+    """A bar for each statistic, in this order."""
+    rows = [
+        {
+            **statistic_row(one, scale),
+            "configuration": palette.called[one.configuration],
+            "number": scale.number(one.median),
+            "shade": palette.of[one.configuration],
+        }
         for one in statistics
     ]
+    return charts.bars([palette.called[one.configuration] for one in statistics], rows, axis, palette)
 
 
 def ranking_text(statistics: Sequence[Statistic], scale: people.Scale) -> str:

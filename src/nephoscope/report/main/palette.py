@@ -8,11 +8,10 @@ import altair as alt
 
 from nephoscope.report.figures import theme
 from nephoscope.report.lookup import Lookup, unique
+from nephoscope.report.main.names import PROVIDERS, names_of
 from nephoscope.report.parts import KeyEntry
 
 UNKNOWN = "not known"
-NAMES = {"aws": "AWS", "gcp": "Google Cloud", "azure": "Azure", "digitalocean": "DigitalOcean", "local": "this machine"}
-"""Providers as people write them; others as the study writes them."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +21,8 @@ class Palette:
     by: Literal["provider", "configuration", "nothing"]
     of: Mapping[str, str]
     """Configuration -> what its colour stands for."""
+    called: Mapping[str, str]
+    """Configuration -> its name for a reader."""
 
     @property
     def names(self) -> list[str]:
@@ -56,10 +57,10 @@ def palette_of(lookup: Lookup) -> Palette:
     """Providers as far as they are known and there are several; configurations if they are few."""
     providers = {name: provider_of(lookup, name) for name in lookup.configurations}
     if 1 < len(set(providers.values())) <= theme.MAX_COLOURS:
-        return Palette("provider", providers)
+        return Palette("provider", providers, names_of(lookup))
     if len(lookup.configurations) <= theme.MAX_COLOURS:
-        return Palette("configuration", {name: name for name in lookup.configurations})
-    return Palette("nothing", dict.fromkeys(lookup.configurations, "all"))
+        return Palette("configuration", {name: name for name in lookup.configurations}, names_of(lookup))
+    return Palette("nothing", dict.fromkeys(lookup.configurations, "all"), names_of(lookup))
 
 
 def provider_of(lookup: Lookup, configuration: str) -> str:
@@ -67,4 +68,4 @@ def provider_of(lookup: Lookup, configuration: str) -> str:
     priced = [row.provider for row in lookup.costs.get(configuration, ()) if row.provider]
     known = [row.provider for row in lookup.study.configurations if row.configuration == configuration]
     name = next(iter([*priced, *known]), None)
-    return UNKNOWN if name is None else NAMES.get(name, name)
+    return UNKNOWN if name is None else PROVIDERS.get(name, name)
