@@ -4,13 +4,14 @@ import json
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nephoscope.model.analysed import AnalysedStudy
 from nephoscope.report.figures import tooltips
 from nephoscope.report.figures.labels import MAX_CHARACTERS, wrapped
 from nephoscope.report.figures.seconds import MIN_LENGTH_S, MIN_POINTS, courses, finished
@@ -30,7 +31,7 @@ SCREEN = 900
 TYPES = tuple(
     f"azure-standard-e{size}s-v5-in-eastus-zone-{zone}" for size in (2, 4, 8, 16, 32, 64) for zone in range(14)
 )
-STUDIES = {
+STUDIES: dict[str, Callable[[], AnalysedStudy]] = {
     "laptop": example.laptop,
     "30 types": lambda: example.build(Sketch(configurations=list(TYPES), replicates=2, series_s=12)),
     "priced": lambda: priced_example.priced(4),
@@ -38,7 +39,7 @@ STUDIES = {
 }
 
 
-def every_figure(study: Any) -> Iterator[Figure]:
+def every_figure(study: AnalysedStudy) -> Iterator[Figure]:
     book = Book(Lookup.of(study))
     for row in book.lookup.study.benchmarks:
         section = benchmark_section(book, row)
@@ -106,7 +107,7 @@ def test_rows_have_whole_and_unique_labels(figures: list[Figure]) -> None:
     for figure in figures:
         for spec in specs_of(figure):
             encodings = [layer["encoding"] for layer in layers(spec)]
-            y = next((one["y"] for one in encodings if "field" in one.get("y", {})), {})
+            y: dict[str, Any] = next((one["y"] for one in encodings if "field" in one.get("y", {})), {})
             names = y.get("scale", {}).get("domain", []) if y.get("type") == "nominal" else []
             assert len(set(names)) == len(names)
             if any(len(name) > MAX_CHARACTERS for name in names):

@@ -83,9 +83,7 @@ def winners(book: Book, board: Board, palette: Palette) -> Figure | None:
         (
             name,
             ranking_text(many, scale),
-            charts.bars(
-                [palette.called[one.configuration] for one in many], bar_rows(many, scale, palette), axis, palette
-            ),
+            bars(many, scale, axis, palette),
         )
         for name, many in clouds.items()
     ]

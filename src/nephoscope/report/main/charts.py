@@ -177,7 +177,7 @@ def _any(front: Rows, align: str) -> bool:
 def _names(x: alt.X, y: alt.Y, align: str, drawn: dict[str, Any]) -> alt.Chart:
     """Names on the side where no point is; on a telephone only those that fit."""
     mark: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": align, "baseline": "bottom"}
-    away = {"dx": 7 if align == "left" else -7, "dy": -5}
+    away: dict[str, Any] = {"dx": 7 if align == "left" else -7, "dy": -5}
     return (
         alt.Chart(data("front"))
         .transform_filter(f"datum.align == '{align}'")

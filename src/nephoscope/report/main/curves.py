@@ -159,11 +159,7 @@ def _over_count(book: Book, row: BenchmarkRow, palette: Palette, names: Sequence
         "Medians over replicates; vertical axes start at zero.",
         drawn,
         palette,
-        [
-            name
-            for name in names
-            if any(one["configuration"] == palette.called[name] for _, _, (rows, *_) in drawn for one in rows)
-        ],
+        [name for name in names if palette.called[name] in with_values],
     )
 
 
@@ -221,7 +217,7 @@ def _figure(
             (
                 name,
                 spoken,
-                charts.lines([palette.called[name] for name in names], rows, titles, palette, limits, log=log),
+                charts.lines(called, rows, titles, palette, limits, log=log),
             )
             for name, spoken, (rows, limits, titles, log) in drawn
         ],

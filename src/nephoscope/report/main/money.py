@@ -99,7 +99,7 @@ def _log(*, log: bool) -> str:
 
 def _is_wide(rows: Sequence[Mapping[str, Any]], ends: tuple[str, ...]) -> bool:
     values = [row[end] for row in rows for end in ends]
-    return min(values) > 0 and max(values) >= LOG_FROM * min(values)
+    return bool(min(values) > 0 and max(values) >= LOG_FROM * min(values))
 
 
 def _labelled(rows: list[dict[str, Any]], logs: tuple[bool, bool]) -> list[dict[str, Any]]:
@@ -222,9 +222,7 @@ def _ranked(book: Book, board: Board, palette: Palette) -> Figure:
             (
                 "",
                 ranking_text(shown, scale),
-                charts.bars(
-                    [palette.called[one.configuration] for one in shown], bar_rows(shown, scale, palette), axis, palette
-                ),
+                bars(shown, scale, axis, palette),
             )
         ],
         key=palette.key([one.configuration for one in shown]),
