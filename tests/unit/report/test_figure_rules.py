@@ -71,7 +71,7 @@ def layers(spec: Spec) -> Iterator[dict[str, Any]]:
 def drawn(spec: Spec, layer: dict[str, Any], name: str) -> Iterator[float]:
     rows = spec["datasets"].get(layer.get("data", spec.get("data", {})).get("name"), [])
     for channel in (name, f"{name}2"):
-        encoded = layer.get("encoding", {}).get(channel, {})
+        encoded: dict[str, Any] = layer.get("encoding", {}).get(channel) or {}
         if "field" in encoded and encoded.get("scale", 1) is not None:
             yield from (row[encoded["field"]] for row in rows if isinstance(row.get(encoded["field"]), int | float))
 

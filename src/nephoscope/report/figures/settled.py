@@ -166,7 +166,7 @@ def _drawn(spec: Spec, name: str) -> Iterator[float]:
     for layer in _layers(spec):
         rows = spec["datasets"].get(layer.get("data", spec.get("data", {})).get("name"), [])
         for channel in (name, f"{name}2"):
-            encoded = layer.get("encoding", {}).get(channel, {})
+            encoded: Channel = layer.get("encoding", {}).get(channel) or {}
             if encoded.get("scale", 1) is not None and "field" in encoded:
                 values = (row.get(encoded["field"]) for row in rows)
                 yield from (float(value) for value in values if isinstance(value, int | float))

@@ -178,9 +178,7 @@ def _names(x: alt.X, y: alt.Y, align: str, drawn: dict[str, Any]) -> alt.Chart:
     """Names on the side where no point is; on a telephone only those that fit."""
     mark: dict[str, Any] = {"fontSize": 11.5, "fill": "var(--ink)", "align": align, "baseline": "bottom"}
     away: dict[str, Any] = {"dx": 7 if align == "left" else -7, "dy": -5}
-    return (
-        alt.Chart(data("front"))
-        .transform_filter(f"datum.align == '{align}'")
-        .mark_text(**mark, **away, **drawn)
-        .encode(x=x, y=y, text=alt.Text("configuration:N"), opacity=alt.condition(_FITS, alt.value(1), alt.value(0)))
-    )
+    shown = alt.condition(_FITS, alt.value(1), alt.value(0))
+    chart = alt.Chart(data("front")).encode(x=x, y=y, text=alt.Text("configuration:N"), opacity=shown)
+    named: alt.Chart = chart.transform_filter(f"datum.align == '{align}'").mark_text(**mark, **away, **drawn)
+    return named

@@ -250,6 +250,7 @@ def response_times(book: Book, row: BenchmarkRow, palette: Palette) -> Figure | 
     ]
     log = ", logarithmic axis" if domain[0] > 0 else ""
     title = operation_title(group[0][1], operation)
+    title = title[:1].upper() + title[1:]
     spec = panels.latency([palette.called[name] for name in names], percentiles, rows, domain, f"{scale.unit}{log}")
     return book.figure(
         f"{title} in {row.benchmark}",
