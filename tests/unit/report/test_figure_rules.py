@@ -69,7 +69,8 @@ def layers(spec: Spec) -> Iterator[dict[str, Any]]:
 
 
 def drawn(spec: Spec, layer: dict[str, Any], name: str) -> Iterator[float]:
-    rows = spec["datasets"].get(layer.get("data", spec.get("data", {})).get("name"), [])
+    source: dict[str, Any] = layer.get("data") or spec.get("data") or {}
+    rows = spec["datasets"].get(source.get("name"), [])
     for channel in (name, f"{name}2"):
         encoded: dict[str, Any] = layer.get("encoding", {}).get(channel) or {}
         if "field" in encoded and encoded.get("scale", 1) is not None:

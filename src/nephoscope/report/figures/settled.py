@@ -164,7 +164,8 @@ def _axes(channels: Iterable[Channel]) -> list[dict[str, Any]]:
 def _drawn(spec: Spec, name: str) -> Iterator[float]:
     """Every value that a layer draws on this axis."""
     for layer in _layers(spec):
-        rows = spec["datasets"].get(layer.get("data", spec.get("data", {})).get("name"), [])
+        source: dict[str, Any] = layer.get("data") or spec.get("data") or {}
+        rows = spec["datasets"].get(source.get("name"), [])
         for channel in (name, f"{name}2"):
             encoded: Channel = layer.get("encoding", {}).get(channel) or {}
             if encoded.get("scale", 1) is not None and "field" in encoded:

@@ -20,7 +20,7 @@ MAX_PANELS = 3
 TOP_OF_CLOUD = 10
 TWO = 2
 PANEL_HEIGHT, STACKED_HEIGHT = 40, 300
-"""Of the title of a panel, and of panels that stand below each other; higher ones stand side by side."""
+"""Of the title of a panel, and of panels in one column; higher ones are side by side."""
 MAX_RATIOS = 8
 
 
