@@ -114,7 +114,7 @@
       if (at.tagName === "DETAILS") at.open = true;
       if (at.matches("tbody.more")) unfold(at.previousElementSibling);
     }
-    if (target?.matches("#trial-list tr")) openRecord(target);
+    if (target && target.matches("#trial-list tr")) openRecord(target);
     if (target) target.scrollIntoView({ block: target.tagName === "TR" ? "center" : "start" });
   };
   addEventListener("hashchange", open);
