@@ -1,0 +1,155 @@
+// What the explorer knows and computes: prices, values, which pairs are decided, ranks. Nothing here touches the page.
+const explorer = {};
+
+explorer.model = (data) => {
+  const places = new Map(data.configurations.map((one, place) => [one.name, place]));
+  const boards = new Map(data.boards.map((board) => [board.name, board]));
+  const SHORT_OF_SOLD = 0.9; // a system shows up to a tenth less memory than is sold
+
+  // ---- prices ----
+
+  const rateOf = (one, state) => state.prices[one.name] ?? one.prices[state.basis]?.rate ?? null;
+  const monthOf = (one, state) => {
+    const price = one.prices[state.basis] ?? Object.values(one.prices)[0];
+    const rate = rateOf(one, state);
+    if (!price || rate === null || price.volumes === null) return null;
+    return price.machines * (price.hours * rate * (1 - state.discount / 100) + price.volumes);
+  };
+  const asListed = (state) => !state.discount && !Object.keys(state.prices).length;
+
+  // ---- values: [median, low, high] in the unit of the view; dollars are for one unit ----
+
+  const fits = (board, view) =>
+    view === "plain" || (view === "cpu" ? Object.keys(board.cpu).length > 0 : board.higher && data.bases.length > 0);
+  const valueOf = (board, view, one, state) => {
+    const found = view === "cpu" ? board.cpu[one.name] : board.plain[one.name];
+    if (!found) return null;
+    const [median, low, high, n] = found;
+    if (view !== "dollar") return { value: median, low, high, n };
+    const month = monthOf(one, state);
+    return month === null || median <= 0 ? null : { value: month / median, low: month / high, high: low > 0 ? month / low : Infinity, n };
+  };
+  const lessIsBetter = (board, view) => view === "dollar" || !board.higher;
+
+  // ---- pairs: the stored simultaneous intervals, moved by what the view divides by ----
+
+  const unpacked = new Map();
+  const intervalsOf = (board) => {
+    if (!board.intervals) return null;
+    if (!unpacked.has(board.name)) {
+      const { configurations, powers, least } = board.intervals;
+      const halves = powers.map((power) => (power === null ? Infinity : least * data.step ** power));
+      unpacked.set(board.name, { at: new Map(configurations.map((name, place) => [name, place])), halves, count: configurations.length });
+    }
+    return unpacked.get(board.name);
+  };
+  const shiftOf = (board, view, one, state) => {
+    if (view === "plain") return 0;
+    const by = view === "cpu" ? board.cpu[one.name]?.[4] : monthOf(one, state);
+    return by ? (board.higher ? -1 : 1) * Math.log(by) : null;
+  };
+  // On logarithms, higher is better: by how much `left` is above `right`, at least and at most; null if not known.
+  const pair = (board, view, left, right, state) => {
+    const known = intervalsOf(board);
+    const [i, j] = [known?.at.get(left.name), known?.at.get(right.name)];
+    const [mine, other] = [shiftOf(board, view, left, state), shiftOf(board, view, right, state)];
+    if (i === undefined || j === undefined || i === j || mine === null || other === null) return null;
+    const [a, b] = [Math.min(i, j), Math.max(i, j)];
+    const half = known.halves[a * known.count - (a * (a + 1)) / 2 + b - a - 1];
+    const { levels, signs } = board.intervals;
+    const [gap, moved] = [levels[i] - levels[j], mine - other];
+    if (!signs) return { estimate: gap + moved, low: gap + moved - half, high: gap + moved + half };
+    const decided = half !== Infinity;
+    return { estimate: gap + moved, low: decided && gap > 0 ? moved : -Infinity, high: decided && gap < 0 ? moved : Infinity, signs };
+  };
+  const verdict = (found) => {
+    if (!found) return "open";
+    const zero = found.signs ? 0 : Number.MIN_VALUE;
+    if (found.low >= zero) return "better";
+    if (-found.high >= zero) return "worse";
+    return found.low >= -data.margin && found.high <= data.margin ? "tie" : "open";
+  };
+
+  // ---- ranks among the rows shown ----
+
+  const rank = (board, rows, state) => {
+    const ranked = rows.filter((row) => row.value !== null);
+    const view = state.view === "dollar" ? `dollar ${state.basis}` : state.view;
+    const stored = state.view === "dollar" && !asListed(state) ? null : board.ranks[view];
+    const whole = stored && ranked.length === Object.keys(stored).length && ranked.every((row) => stored[row.one.name]);
+    for (const row of ranked) Object.assign(row, { first: 1, last: ranked.length, ties: [] });
+    for (let i = 0; i < ranked.length; i++)
+      for (let j = i + 1; j < ranked.length; j++) {
+        const said = verdict(pair(board, state.view, ranked[i].one, ranked[j].one, state));
+        if (said === "tie") {
+          ranked[i].ties.push(ranked[j].one.name);
+          ranked[j].ties.push(ranked[i].one.name);
+        } else if (said !== "open") {
+          const [winner, loser] = said === "better" ? [ranked[i], ranked[j]] : [ranked[j], ranked[i]];
+          winner.last--;
+          loser.first++;
+        }
+      }
+    if (whole) for (const row of ranked) [row.first, row.last] = stored[row.one.name];
+  };
+
+  // ---- rows ----
+
+  const textOf = (one) => [one.name, one.provider, one.region, one.type, one.family, one.cpu, one.storage].join(" ").toLowerCase();
+  const CHOICES = ["provider", "region", "family", "cpu", "storage"];
+  const wanted = (one, state) =>
+    CHOICES.every((key) => !state[key] || one[key] === state[key]) &&
+    (!state.vcpus || (state.vcpus.endsWith("+") ? one.vcpus >= parseInt(state.vcpus) : one.vcpus === Number(state.vcpus))) &&
+    (!state.gib || one.gib >= SHORT_OF_SOLD * state.gib) &&
+    state.search.toLowerCase().split(/\s+/).every((word) => textOf(one).includes(word));
+
+  const rowOf = (board, one, state) => {
+    const found = valueOf(board, state.view, one, state);
+    const performance = board.plain[one.name][0];
+    return {
+      one, performance, month: monthOf(one, state),
+      dollars: board.higher ? (valueOf(board, "dollar", one, state)?.value ?? null) : null,
+      ...(found ?? { value: null, low: null, high: null, n: board.plain[one.name][3] }),
+    };
+  };
+  const passes = (board, row, state) => {
+    if (state.month && !(row.month !== null && row.month <= state.month)) return false;
+    if (!state.least) return true;
+    const limit = state.least * board.divisor;
+    return board.higher ? row.performance >= limit : row.performance <= limit;
+  };
+
+  const KEYS = {
+    rank: (row) => row.value,
+    name: (row) => row.one.name,
+    performance: (row) => row.performance,
+    vcpus: (row) => row.one.vcpus,
+    gib: (row) => row.one.gib,
+    month: (row) => row.month,
+    dollars: (row) => row.dollars,
+  };
+  // What a first click on a column means: the smallest first, or the best first.
+  const direction = (board, state) => {
+    const best = { rank: lessIsBetter(board, state.view) ? 1 : -1, performance: board.higher ? -1 : 1 };
+    return (best[state.sort] ?? 1) * (state.reverse ? -1 : 1);
+  };
+  const sorted = (board, rows, state) => {
+    const [key, sign] = [KEYS[state.sort], direction(board, state)];
+    const compare = (a, b) => (a === b ? 0 : a === null ? 1 : b === null ? -1 : sign * (a < b ? -1 : 1));
+    const number = (value) => (value === undefined ? null : value);
+    return rows.sort((a, b) => compare(number(key(a)), number(key(b))) || (a.one.name < b.one.name ? -1 : 1));
+  };
+
+  const rowsOf = (state) => {
+    const board = boards.get(state.board);
+    const measured = data.configurations.filter((one) => board.plain[one.name]);
+    const rows = measured
+      .filter((one) => wanted(one, state))
+      .map((one) => rowOf(board, one, state))
+      .filter((row) => passes(board, row, state));
+    rank(board, rows, state);
+    return { board, measured, rows: sorted(board, rows, state) };
+  };
+
+  return { data, boards, CHOICES, find: (name) => data.configurations[places.get(name)], fits, direction, rowsOf, valueOf, monthOf, rateOf, pair, verdict, lessIsBetter, SORTS: Object.keys(KEYS) };
+};
