@@ -50,7 +50,7 @@ def _of_board(board: Board, quiet: QuietBoards, alpha: float) -> RankIntervals:
 
 
 def _widths(view: Board, names: Sequence[str], levels: Floats, alpha: float) -> Floats:
-    """Shape (k, k): how far to both sides of the gaps of `levels` one must reach to cover the intervals of this view."""
+    """Shape (k, k): how far from the gaps of `levels` the intervals of this view reach, to either side."""
     found = np.full((len(names), len(names)), np.nan)
     rows = view.rows_of(names)  # sorted by name, like `names`
     inside = [index for index, name in enumerate(names) if name in view.places]

@@ -19,9 +19,7 @@ def machines_of(lookup: Lookup) -> dict[str, dict[str, Any]]:
     architectures = {row.configuration: row.facts.architecture for row in reversed(lookup.study.machines)}
     volumes = _priced_volumes(lookup)
     return {
-        name: _machine(
-            lookup, name, known.get(name), ordered.get(name, {}), architectures.get(name), volumes.get(name)
-        )
+        name: _machine(lookup, name, known.get(name), ordered.get(name, {}), architectures.get(name), volumes.get(name))
         for name in lookup.configurations
     }
 

@@ -65,7 +65,7 @@
     });
 
   const open = () => {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1).split("?")[0]));
     for (let at = target; at; at = at.parentElement) {
       if (at.tagName === "DETAILS") at.open = true;
       if (at.matches("tbody.more")) unfold(at.previousElementSibling);

@@ -7,9 +7,12 @@ explorer.address = (start, model) => {
   const cleaned = (state) => {
     const { data, boards } = model;
     const board = boards.has(state.board) ? state.board : start.board;
+    const offered = Object.fromEntries(model.CHOICES.map((key) => [key, data.configurations.some((one) => one[key] === state[key]) ? state[key] : ""]));
     const percent = Math.min(99.9, Math.max(0, state.discount || 0));
     return {
       ...state,
+      ...offered,
+      vcpus: /^\d+\+?$/.test(state.vcpus) ? state.vcpus : "",
       board,
       view: model.fits(boards.get(board), state.view) ? state.view : "plain",
       basis: data.bases.includes(state.basis) ? state.basis : start.basis,

@@ -6,7 +6,8 @@ explorer.start = async () => {
     const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   };
-  const data = JSON.parse(source.type === "application/json" ? source.textContent : await unpacked(source.textContent));
+  const packed = source.textContent.trim();
+  const data = JSON.parse(packed.startsWith("{") ? packed : await unpacked(packed));
   const model = explorer.model(data);
   const { element, DASH, written, dollars, heading, unitText } = explorer.numbers;
   const find = (name) => document.getElementById(`explore-${name}`);
@@ -54,11 +55,11 @@ explorer.start = async () => {
     find("gib").closest("label").hidden = new Set(distinct("gib").map(Math.round)).size < 2;
     for (const key of ["search", "least"]) find(key).closest("label").hidden = data.configurations.length < MANY;
   };
-  const VIEWS = [["plain", "performance"], ["cpu", "performance per CPU"], ["dollar", "performance per dollar"]];
+  const VIEWS = [["plain", "performance"], ["cpu", "per CPU"], ["dollar", "per dollar"]];
   const fillOfBoard = (board) => {
     offer("view", VIEWS.filter(([view]) => model.fits(board, view)), state.view);
     const unit = unitText(board.unit);
-    find("least-title").textContent = `${board.higher ? "At least" : "At most"}${unit ? `, ${unit}` : ""}`;
+    find("least-title").textContent = `${board.higher ? "Min" : "Max"} ${unit || "value"}`;
   };
   const reflect = () => {
     for (const key of ["board", "basis", "scale", "vcpus", ...model.CHOICES]) find(key).value = state[key];
@@ -77,7 +78,7 @@ explorer.start = async () => {
     if (best.length === 1) {
       const [{ one, performance, month }] = best;
       const cost = month === null ? "" : ` for ${dollars(month)} a month`;
-      return `${count} Best: ${one.name}, ${written(performance, board, "plain")} ${unitText(board.unit)}${cost}.`;
+      return `${count} Best${{ plain: "", cpu: " per CPU", dollar: " per dollar" }[state.view]}: ${one.name}, ${written(performance, board, "plain")} ${unitText(board.unit)}${cost}.`;
     }
     if (!best.length || best.length === ranked.length) return best.length > 1 ? `${count} Any of these may be the best.` : count;
     if (best.length > NAMED) return `${count} ${best.length} of these may be the best.`;

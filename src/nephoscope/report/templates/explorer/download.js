@@ -44,7 +44,7 @@ explorer.csv = (() => {
 explorer.download = (seen) => {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([explorer.csv(seen)], { type: "text/csv;charset=utf-8" }));
-  link.download = `${seen.board.name.replace(/[^A-Za-z0-9.-]+/g, "-")}.csv`;
+  link.download = `${seen.board.name.replace(/[^A-Za-z0-9._-]+/g, "-")}.csv`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 };

@@ -48,20 +48,20 @@ explorer.model = (data) => {
     const by = view === "cpu" ? board.cpu[one.name]?.[4] : monthOf(one, state);
     return by ? (board.higher ? -1 : 1) * Math.log(by) : null;
   };
+  const placed = (board, view, one, state) => ({ at: intervalsOf(board)?.at.get(one.name), shift: shiftOf(board, view, one, state) });
   // On logarithms, higher is better: by how much `left` is above `right`, at least and at most; null if not known.
-  const pair = (board, view, left, right, state) => {
+  const gapOf = (board, left, right) => {
+    if (left.at === undefined || right.at === undefined || left.at === right.at || left.shift === null || right.shift === null) return null;
     const known = intervalsOf(board);
-    const [i, j] = [known?.at.get(left.name), known?.at.get(right.name)];
-    const [mine, other] = [shiftOf(board, view, left, state), shiftOf(board, view, right, state)];
-    if (i === undefined || j === undefined || i === j || mine === null || other === null) return null;
-    const [a, b] = [Math.min(i, j), Math.max(i, j)];
-    const half = known.halves[a * known.count - (a * (a + 1)) / 2 + b - a - 1];
+    const [i, j] = [Math.min(left.at, right.at), Math.max(left.at, right.at)];
+    const half = known.halves[i * known.count - (i * (i + 1)) / 2 + j - i - 1];
     const { levels, signs } = board.intervals;
-    const [gap, moved] = [levels[i] - levels[j], mine - other];
+    const [gap, moved] = [levels[left.at] - levels[right.at], left.shift - right.shift];
     if (!signs) return { estimate: gap + moved, low: gap + moved - half, high: gap + moved + half };
     const decided = half !== Infinity;
     return { estimate: gap + moved, low: decided && gap > 0 ? moved : -Infinity, high: decided && gap < 0 ? moved : Infinity, signs };
   };
+  const pair = (board, view, left, right, state) => gapOf(board, placed(board, view, left, state), placed(board, view, right, state));
   const verdict = (found) => {
     if (!found) return "open";
     const zero = found.signs ? 0 : Number.MIN_VALUE;
@@ -78,9 +78,10 @@ explorer.model = (data) => {
     const stored = state.view === "dollar" && !asListed(state) ? null : board.ranks[view];
     const whole = stored && ranked.length === Object.keys(stored).length && ranked.every((row) => stored[row.one.name]);
     for (const row of ranked) Object.assign(row, { first: 1, last: ranked.length, ties: [] });
+    const at = ranked.map((row) => placed(board, state.view, row.one, state));
     for (let i = 0; i < ranked.length; i++)
       for (let j = i + 1; j < ranked.length; j++) {
-        const said = verdict(pair(board, state.view, ranked[i].one, ranked[j].one, state));
+        const said = verdict(gapOf(board, at[i], at[j]));
         if (said === "tie") {
           ranked[i].ties.push(ranked[j].one.name);
           ranked[j].ties.push(ranked[i].one.name);

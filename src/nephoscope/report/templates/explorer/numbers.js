@@ -2,7 +2,8 @@
 explorer.numbers = (() => {
   const DASH = "\u2013";
   const fixed = (value, decimals) => value.toLocaleString("en", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
-  const significant = (value) => (Number.isFinite(value) ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : "\u221e");
+  const significant = (value) => (Number.isFinite(value) ? value.toLocaleString("en", { maximumSignificantDigits: 3 }) : "\u221e");
+  const cents = (value) => (Number.isFinite(value) ? value.toLocaleString("en", { minimumSignificantDigits: 3, maximumSignificantDigits: 3 }) : "\u221e");
   const dollars = (value) => (value === null ? DASH : `$${fixed(value, value < 100 ? 2 : 0)}`);
   const ratio = (value) => `${fixed(value, value >= 0.8 && value < 1.25 ? 3 : Math.max(0, 2 - Math.floor(Math.log10(value))))}\u00d7`;
   const unitText = (unit) => ({ "1/s": "per second", "1/min": "per minute", "": "" })[unit] ?? unit;
@@ -20,7 +21,7 @@ explorer.numbers = (() => {
 
   const scaleOf = (board, view) => (view === "cpu" ? board.per_cpu : board);
   const written = (value, board, view, quantity) => {
-    if (view === "dollar") return `$${significant(quantity * value * board.divisor)}`;
+    if (view === "dollar") return `$${cents(quantity * value * board.divisor)}`;
     const { divisor, decimals } = scaleOf(board, view);
     return fixed(value / divisor, decimals);
   };

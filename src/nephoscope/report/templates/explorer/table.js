@@ -49,7 +49,16 @@ explorer.table = (model, find, change) => {
 
   const rankText = ({ first, last }) => (first === last ? String(first) : `${first} ${DASH} ${last}`);
   const ties = (row) => (row.ties.length ? element("small", { class: "even" }, `= ${row.ties.length > 2 ? `${row.ties.length} ties` : row.ties.join(", ")}`) : "");
-  const about = ({ provider, region, type, cpu, storage }) => [...new Set([provider, region, type, cpu, storage].filter(Boolean))].join(" \u00b7 ");
+  // Beside the name stands only what tells machines apart.
+  const bare = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const varied = new Set(["provider", "cpu", "storage"].filter((key) => new Set(model.data.configurations.map((one) => one[key])).size > 1));
+  const places = new Set(model.data.configurations.map((one) => `${one.provider} ${one.region}`));
+  const severalPlaces = places.size > new Set(model.data.configurations.map((one) => one.provider)).size;
+  const about = (one) => {
+    const type = one.type && !bare(one.name).includes(bare(one.type.replace(/^Standard_/, ""))) ? one.type : null;
+    const of = (key) => (varied.has(key) ? one[key] : null);
+    return [of("provider"), severalPlaces ? one.region : null, type, of("cpu"), of("storage")].filter(Boolean).join(" \u00b7 ");
+  };
 
   const valueCell = (row, scale) => {
     if (row.value === null) return [element("span", { class: "warn" }, "no price"), element("small", {}, row.missing ?? "")];
@@ -91,7 +100,7 @@ explorer.table = (model, find, change) => {
   };
 
   const head = (columns, board, state) => {
-    const up = model.direction(board, state) > 0;
+    const up = state.sort === "rank" ? !state.reverse : model.direction(board, state) > 0;
     return columns.map((column) => {
       const said = column.sort && !column.again && column.sort === state.sort ? (up ? "ascending" : "descending") : null;
       const cell = element("th", { scope: "col", class: column.kind ?? null, "aria-sort": said });
