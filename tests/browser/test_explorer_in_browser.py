@@ -109,6 +109,9 @@ def test_ranks_are_the_stored_ones_and_with_a_filter_count_only_the_rows_shown(p
     page.click("#explore-next")
     assert page.inner_text("#explore-page") == "21 \N{EN DASH} 34 of 34"
     assert {**found, **shown(page)} == plain_ranks(study)
+    (stored_best,) = (row for row in study.best if (row.benchmark, row.view, row.scope) == ("sets", "plain", "overall"))
+    assert stored_best.best == [UNPRICED]
+    assert f"Best: {UNPRICED}, " in page.inner_text("#explore-answer")
 
     page.select_option("#explore-provider", "gcp")
     assert page.is_hidden("#explore-pages")

@@ -38,7 +38,7 @@ from nephoscope.model.rows import (
 
 
 class Levels(Frozen):
-    """The settings behind verdicts and intervals. A page that recomputes them for other prices needs these."""
+    """The settings behind verdicts and intervals."""
 
     alpha: float = Field(default=0.05, description="significance level of one family of claims")
     confidence: float = Field(default=0.95, description="confidence level of the intervals")

@@ -135,7 +135,7 @@ def _assets() -> dict[str, Markup | str]:
     libraries = f"(()=>{{{vl_convert.javascript_bundle(LIBRARY, vl_version=VEGA_LITE_VERSION)}}})();"
     early = (TEMPLATES / "theme.js").read_text(encoding="utf-8")
     behaviour = (TEMPLATES / "report.js").read_text(encoding="utf-8")
-    exploring = "".join((TEMPLATES / "explorer" / f"{name}.js").read_text(encoding="utf-8") for name in EXPLORER)
+    exploring = "".join((TEMPLATES / f"explorer-{name}.js").read_text(encoding="utf-8") for name in EXPLORER)
     scripts = {"libraries": libraries, "early": early, "behaviour": behaviour, "exploring": exploring}
     sources = " ".join(f"'sha256-{_digest(text)}'" for text in scripts.values())
     policy = f"default-src 'none'; script-src {sources}; style-src 'unsafe-inline'; img-src data:"

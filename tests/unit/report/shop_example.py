@@ -44,7 +44,7 @@ Machine = tuple[str, str, str, int, float, float]
 
 def machines() -> dict[str, Machine]:
     """Thirty-three of three clouds, by name; the speed grows by less than the vCPUs."""
-    found = {}
+    found: dict[str, Machine] = {}
     for provider, types in TYPES.items():
         for place, machine_type in enumerate(types.split()):
             said = machine_name(provider, machine_type)

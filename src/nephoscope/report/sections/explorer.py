@@ -32,6 +32,7 @@ def explorer_data(lookup: Lookup) -> dict[str, Any] | None:
         "margin": math.log1p(lookup.study.equivalence_margin_percent / 100),
         "step": STEP,
         "bases": _bases(lookup),
+        "scopes": lookup.study.scopes,
         "configurations": [machines[name] for name in lookup.configurations if name in ranked],
         "boards": boards,
     }
@@ -62,6 +63,7 @@ def _board(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> dict[str, Any] 
         "plain": {name: _median(one) for name, one in plain.items()},
         "cpu": {name: [*_median(one), one.cpus] for name, one in per_cpu.items()} if metric.per_cpu else {},
         "ranks": _ranks(lookup, row.benchmark, metric.name),
+        "best": _best(lookup, row.benchmark, metric.name),
         "intervals": _intervals(lookup.study.rank_intervals, row.benchmark, metric.name),
     }
 
@@ -76,6 +78,16 @@ def _ranks(lookup: Lookup, benchmark: str, metric: str) -> dict[str, Mapping[str
     for (of, name, view, basis), rows in lookup.ranks.items():
         if (of, name) == (benchmark, metric):
             found[_view(view, basis)] = {configuration: _ends(row) for configuration, row in rows.items()}
+    return found
+
+
+def _best(lookup: Lookup, benchmark: str, metric: str) -> dict[str, dict[str, Any]]:
+    """View -> scope -> how many compete, and those of them that may be the best."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in lookup.study.best:
+        if (row.benchmark, row.metric) == (benchmark, metric):
+            names = unique([*row.best, *row.open])
+            found.setdefault(_view(row.view, row.basis), {})[row.scope] = [row.of, names]
     return found
 
 

@@ -146,7 +146,7 @@ explorer.table = (model, find, change) => {
     find("page").textContent = `${page * PAGE_ROWS + 1} ${DASH} ${Math.min(rows.length, (page + 1) * PAGE_ROWS)} of ${rows.length}`;
     find("previous").disabled = page === 0;
     find("next").disabled = page === pages - 1;
-    return scale;
+    return page;
   };
-  return { show, rankText };
+  return { show };
 };

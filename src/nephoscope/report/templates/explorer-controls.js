@@ -21,7 +21,7 @@ explorer.start = async () => {
   const NUMBERS = ["month", "least", "gib", "discount"];
   const MANY = 5; // fewer configurations than this need no search
   const NAMED = 6; // more names than this are not read
-  let state = start;
+  let state = { ...start };
   let seen = null;
 
   const change = (changes, filtered = false) => {
@@ -74,7 +74,7 @@ explorer.start = async () => {
     if (!rows.length) return `None of ${all} configurations matches: relax or clear a filter.`;
     const count = rows.length === all ? `${all} configurations.` : `${rows.length} of ${all} configurations match.`;
     const ranked = rows.filter((row) => row.value !== null);
-    const best = ranked.filter((row) => row.first === 1);
+    const best = model.mayBeBest(board, rows, state);
     if (best.length === 1) {
       const [{ one, performance, month }] = best;
       const cost = month === null ? "" : ` for ${dollars(month)} a month`;
@@ -102,7 +102,7 @@ explorer.start = async () => {
     fillOfBoard(board);
     reflect();
     seen = { ...model.rowsOf(state), state };
-    table.show(seen);
+    state.page = table.show(seen);
     pinned.show(seen);
     find("caption").textContent = `Configurations by ${heading(board, "plain")}, ${seen.rows.length} rows`;
     find("answer").textContent = answer(seen);
@@ -133,7 +133,7 @@ explorer.start = async () => {
     show();
   });
 
-  state = address.read() ?? start;
+  state = address.read() ?? { ...start };
   fill();
   show();
   document.documentElement.dataset.explorer = "ready";

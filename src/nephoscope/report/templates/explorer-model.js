@@ -70,12 +70,21 @@ explorer.model = (data) => {
     return found.low >= -data.margin && found.high <= data.margin ? "tie" : "open";
   };
 
-  // ---- ranks among the rows shown ----
+  // ---- ranks among the rows shown; what the analysis answered for exactly these rows comes first ----
 
+  const storedOf = (table, state) => {
+    if (state.view !== "dollar") return table[state.view];
+    return asListed(state) ? table[`dollar ${state.basis}`] : undefined;
+  };
+  const mayBeBest = (board, rows, state) => {
+    const ranked = rows.filter((row) => row.value !== null);
+    for (const [scope, [count, names]] of Object.entries(storedOf(board.best, state) ?? {}))
+      if (ranked.length === count && ranked.every((row) => data.scopes[scope]?.includes(row.one.name))) return ranked.filter((row) => names.includes(row.one.name));
+    return ranked.filter((row) => row.first === 1);
+  };
   const rank = (board, rows, state) => {
     const ranked = rows.filter((row) => row.value !== null);
-    const view = state.view === "dollar" ? `dollar ${state.basis}` : state.view;
-    const stored = state.view === "dollar" && !asListed(state) ? null : board.ranks[view];
+    const stored = storedOf(board.ranks, state);
     const whole = stored && ranked.length === Object.keys(stored).length && ranked.every((row) => stored[row.one.name]);
     for (const row of ranked) Object.assign(row, { first: 1, last: ranked.length, ties: [] });
     const at = ranked.map((row) => placed(board, state.view, row.one, state));
@@ -152,5 +161,5 @@ explorer.model = (data) => {
     return { board, measured, rows: sorted(board, rows, state) };
   };
 
-  return { data, boards, CHOICES, find: (name) => data.configurations[places.get(name)], fits, direction, rowsOf, valueOf, monthOf, rateOf, pair, verdict, lessIsBetter, SORTS: Object.keys(KEYS) };
+  return { data, boards, CHOICES, find: (name) => data.configurations[places.get(name)], fits, direction, rowsOf, valueOf, monthOf, rateOf, pair, verdict, mayBeBest, lessIsBetter, SORTS: Object.keys(KEYS) };
 };
