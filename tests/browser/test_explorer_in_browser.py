@@ -96,6 +96,7 @@ def test_a_budget_question_is_answered_by_fields_that_are_visible_at_once(page: 
         f"{len(found)} of 34 configurations match. "
         f"Best: m6i-2xlarge, {medians['m6i-2xlarge']:,.0f} SET/s for $288 a month."
     )
+    assert page.get_attribute("#explore-rows a >> nth=0", "href") == "evidence.html#benchmark-sets"
     page.fill("#explore-least", "10000000")
     assert page.inner_text("#explore-answer") == "None of 34 configurations matches: relax or clear a filter."
     page.click("#explore-reset")

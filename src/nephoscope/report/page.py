@@ -110,7 +110,7 @@ def _printed(book: Book, page: Page, sections: Mapping[str, Any]) -> str:
 
 
 def _explorer(book: Book) -> Markup | None:
-    data = explorer_data(book.lookup)
+    data = explorer_data(book)
     return None if data is None else Markup(packed(data))  # noqa: S704  # see above; base64 where it is long
 
 

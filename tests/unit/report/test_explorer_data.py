@@ -4,6 +4,7 @@ import pytest
 
 from nephoscope.analysis.analyse import analyse
 from nephoscope.report.lookup import Lookup
+from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer import STEP, explorer_data
 from tests.unit.analysis.study_builder import inputs, rows
 from tests.unit.report import report_example
@@ -17,7 +18,7 @@ def test_it_has_the_medians_of_the_analysis(on: int, n: int) -> None:
     trials, measurements = rows(VALUES, cpus={"a": 2, "b": 4})
     shared = [row.model_copy(update={"machine": f"{row.configuration}-{row.replicate % on}"}) for row in trials]
     study = analyse(inputs((shared, measurements)))
-    data = explorer_data(Lookup.of(study))
+    data = explorer_data(Book(Lookup.of(study)))
     assert data is not None
     for row in study.statistics:
         if row.metric == "new_orders_per_minute":
@@ -28,7 +29,7 @@ def test_it_has_the_medians_of_the_analysis(on: int, n: int) -> None:
 
 def test_half_widths_are_packed_upwards_by_at_most_a_step() -> None:
     study = shop(replicates=3)
-    data = explorer_data(Lookup.of(study))
+    data = explorer_data(Book(Lookup.of(study)))
     assert data is not None
     for stored, board in zip(study.rank_intervals, data["boards"], strict=True):
         found = board["intervals"]
@@ -39,7 +40,7 @@ def test_half_widths_are_packed_upwards_by_at_most_a_step() -> None:
 
 def test_it_knows_what_a_buyer_filters_by() -> None:
     study = shop(replicates=3)
-    data = explorer_data(Lookup.of(study))
+    data = explorer_data(Book(Lookup.of(study)))
     assert data is not None
     assert data["bases"][0] == "on-demand"
     found = {one["name"]: one for one in data["configurations"]}
@@ -60,6 +61,6 @@ def test_it_knows_what_a_buyer_filters_by() -> None:
 
 
 def test_a_study_of_ones_own_machines_has_no_prices() -> None:
-    data = explorer_data(Lookup.of(report_example.laptop()))
+    data = explorer_data(Book(Lookup.of(report_example.laptop())))
     assert data is not None
     assert data["bases"] == []

@@ -14,16 +14,19 @@ from nephoscope.model.questions import RankIntervals
 from nephoscope.model.records import Direction, Metric
 from nephoscope.model.rows import BenchmarkRow, RankRow, Statistic
 from nephoscope.report.lookup import Lookup, headlines, unique
+from nephoscope.report.parts import Book
 from nephoscope.report.sections.explorer_machines import machines_of
+from nephoscope.report.tables.statistics import section_anchor
 from nephoscope.report.wording import metric_title
 
 STEP = 1.01
 """Half-widths are written as powers of this: rounded up by at most one percent."""
 
 
-def explorer_data(lookup: Lookup) -> dict[str, Any] | None:
+def explorer_data(book: Book) -> dict[str, Any] | None:
     """None when no trial is valid: then there is nothing to rank."""
-    boards = [board for row in lookup.study.benchmarks for m in headlines(row) if (board := _board(lookup, row, m))]
+    lookup = book.lookup
+    boards = [board for row in lookup.study.benchmarks for m in headlines(row) if (board := _board(book, row, m))]
     if not boards:
         return None
     ranked = unique(name for board in boards for name in board["plain"])
@@ -44,7 +47,8 @@ def _bases(lookup: Lookup) -> list[str]:
     return sorted(unique(priced), key=lambda basis: -priced.count(basis))
 
 
-def _board(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | None:
+def _board(book: Book, row: BenchmarkRow, metric: Metric) -> dict[str, Any] | None:
+    lookup = book.lookup
     plain = lookup.statistics.get((row.benchmark, metric.name, False), {})
     if not plain:
         return None
@@ -53,6 +57,7 @@ def _board(lookup: Lookup, row: BenchmarkRow, metric: Metric) -> dict[str, Any] 
     return {
         "name": f"{row.benchmark}/{metric.name}",
         "benchmark": row.benchmark,
+        "evidence": book.href(section_anchor(row.benchmark)),
         "title": metric_title(metric),
         "stored_unit": metric.unit,
         "unit": scale.unit,

@@ -2,6 +2,7 @@
 explorer.table = (model, find, change) => {
   const { DASH, dollars, written, heading, ratio, element, quantityOf, significant } = explorer.numbers;
   const PAGE_ROWS = 20;
+  const LONG_TITLE = 14;
 
   // Relative values are ratios to one row; where a pair is known, by its fitted ratio and simultaneous interval.
   const relativeTo = (base, { board, state }) => (row) => {
@@ -60,11 +61,11 @@ explorer.table = (model, find, change) => {
     return [of("provider"), severalPlaces ? one.region : null, type, of("cpu"), of("storage")].filter(Boolean).join(" \u00b7 ");
   };
 
-  const valueCell = (row, scale) => {
+  const valueCell = (row, scale, board) => {
     if (row.value === null) return [element("span", { class: "warn" }, "no price"), element("small", {}, row.missing ?? "")];
     const { value, low, high } = scale.numbers(row);
     const interval = row === scale.base ? "" : low === null ? (row.n === 1 ? "single run" : "not decided") : `${scale.text(low)} ${DASH} ${scale.text(high)}`;
-    return [scale.text(value), element("small", {}, interval)];
+    return [element("a", { href: board.evidence }, scale.text(value)), element("small", {}, interval)];
   };
 
   const columnsOf = ({ board, state }, scale) => {
@@ -75,7 +76,7 @@ explorer.table = (model, find, change) => {
       { title: "Pin", kind: "pin", cells: (row) => [pin(row, state)] },
       { title: "Rank", sort: "rank", kind: "n", cells: (row) => (row.value === null ? [DASH] : [rankText(row), ties(row)]) },
       { title: "Configuration", sort: "name", kind: "who", cells: (row) => [row.one.name, element("small", {}, about(row.one))] },
-      { title: heading(board, view, scale.quantity), sort: "rank", kind: "n", again: true, cells: (row) => valueCell(row, scale) },
+      { title: heading(board, view, scale.quantity), sort: "rank", kind: "n", again: true, cells: (row) => valueCell(row, scale, board) },
       { title: scale.said, cells: (row) => (row.value === null ? [] : [bar(scale.numbers(row), scale)]) },
       view !== "plain" && { title: heading(board, "plain"), sort: "performance", kind: "n", cells: (row) => [written(row.performance, board, "plain")] },
       priced && { title: "$ a month", sort: "month", kind: "n", cells: (row) => [dollars(row.month)] },
@@ -103,7 +104,8 @@ explorer.table = (model, find, change) => {
     const up = state.sort === "rank" ? !state.reverse : model.direction(board, state) > 0;
     return columns.map((column) => {
       const said = column.sort && !column.again && column.sort === state.sort ? (up ? "ascending" : "descending") : null;
-      const cell = element("th", { scope: "col", class: column.kind ?? null, "aria-sort": said });
+      const kinds = [column.kind, column.title.length > LONG_TITLE && "long"].filter(Boolean).join(" ");
+      const cell = element("th", { scope: "col", class: kinds || null, "aria-sort": said });
       if (!column.sort || column.again) {
         cell.append(column.title);
         return cell;
