@@ -6,6 +6,7 @@ from typing import Any
 from nephoscope.model.price_rows import CostRow
 from nephoscope.model.rows import ConfigurationRow
 from nephoscope.report.lookup import Lookup
+from nephoscope.report.main.names import names_of
 
 ARCHITECTURES = {"x86_64": "x86-64", "amd64": "x86-64", "aarch64": "Arm", "arm64": "Arm"}
 SIZE = " size"
@@ -17,9 +18,14 @@ def machines_of(lookup: Lookup) -> dict[str, dict[str, Any]]:
     known = {row.configuration: row for row in lookup.study.configurations}
     ordered = _as_ordered(lookup)
     architectures = {row.configuration: row.facts.architecture for row in reversed(lookup.study.machines)}
-    volumes = _priced_volumes(lookup)
+    volumes, called = _priced_volumes(lookup), names_of(lookup)
     return {
-        name: _machine(lookup, name, known.get(name), ordered.get(name, {}), architectures.get(name), volumes.get(name))
+        name: {
+            "name": name,
+            "called": called[name],
+            **_machine(lookup, name, known.get(name), ordered.get(name, {}), architectures.get(name)),
+            "storage": _storage(ordered.get(name, {}).get("database_machine") or {}) or volumes.get(name),
+        }
         for name in lookup.configurations
     }
 
@@ -30,13 +36,11 @@ def _machine(
     known: ConfigurationRow | None,
     ordered: Mapping[str, Any],
     architecture: str | None,
-    volumes: str | None,
 ) -> dict[str, Any]:
     costs = lookup.costs.get(name, [])
     cost = costs[0] if costs else None
     per_vcpu, observed = (known.memory_gib_per_vcpu, known.vcpus) if known else (None, None)
     return {
-        "name": name,
         "provider": (cost and cost.provider) or ordered.get("provider"),
         "region": (cost and cost.region) or ordered.get("region"),
         "type": (cost and cost.machine_type) or (known and known.machine_type),
@@ -44,7 +48,6 @@ def _machine(
         "cpu": _cpu(known.cpu_vendor if known else None, architecture),
         "vcpus": lookup.cpus.get(name) or observed or (cost and cost.vcpus),
         "gib": round(per_vcpu * observed, 2) if per_vcpu and observed else None,
-        "storage": _storage(ordered.get("database_machine") or {}) or volumes,
         "prices": {row.basis: _price(row) for row in costs},
     }
 

@@ -78,11 +78,11 @@ explorer.start = async () => {
     if (best.length === 1) {
       const [{ one, performance, month }] = best;
       const cost = month === null ? "" : ` for ${dollars(month)} a month`;
-      return `${count} Best${{ plain: "", cpu: " per CPU", dollar: " per dollar" }[state.view]}: ${one.name}, ${written(performance, board, "plain")} ${unitText(board.unit)}${cost}.`;
+      return `${count} Best${{ plain: "", cpu: " per CPU", dollar: " per dollar" }[state.view]}: ${one.called}, ${written(performance, board, "plain")} ${unitText(board.unit)}${cost}.`;
     }
     if (!best.length || best.length === ranked.length) return best.length > 1 ? `${count} Any of these may be the best.` : count;
     if (best.length > NAMED) return `${count} ${best.length} of these may be the best.`;
-    const names = best.map((row) => row.one.name);
+    const names = best.map((row) => row.one.called);
     return `${count} The best is one of ${names.slice(0, -1).join(", ")} and ${names.at(-1)}.`;
   };
   const notes = () => {

@@ -105,7 +105,7 @@ explorer.model = (data) => {
 
   // ---- rows ----
 
-  const textOf = (one) => [one.name, one.provider, one.region, one.type, one.family, one.cpu, one.storage].join(" ").toLowerCase();
+  const textOf = (one) => [one.name, one.called, one.provider, one.region, one.type, one.family, one.cpu, one.storage].join(" ").toLowerCase();
   const CHOICES = ["provider", "region", "family", "cpu", "storage"];
   const wanted = (one, state) =>
     CHOICES.every((key) => !state[key] || one[key] === state[key]) &&
@@ -131,7 +131,7 @@ explorer.model = (data) => {
 
   const KEYS = {
     rank: (row) => row.value,
-    name: (row) => row.one.name,
+    name: (row) => row.one.called,
     performance: (row) => row.performance,
     vcpus: (row) => row.one.vcpus,
     gib: (row) => row.one.gib,

@@ -45,7 +45,7 @@ explorer.pinned = (model, find, change) => {
       element("th", { scope: "row" }, "Price of one machine, $ an hour"),
       ...chosen.map((one) => {
         const price = one.prices[state.basis];
-        const input = element("input", { type: "number", min: "0", step: "any", value: model.rateOf(one, state) ?? "", placeholder: "none", "data-price": one.name, "aria-label": `Dollars an hour for one machine of ${one.name}` });
+        const input = element("input", { type: "number", min: "0", step: "any", value: model.rateOf(one, state) ?? "", placeholder: "none", "data-price": one.name, "aria-label": `Dollars an hour for one machine of ${one.called}` });
         input.disabled = !price || price.volumes === null;
         input.addEventListener("change", () => {
           const { [one.name]: _, ...others } = state.prices;
@@ -62,9 +62,9 @@ explorer.pinned = (model, find, change) => {
     find("pinned").hidden = chosen.length < 2;
     if (chosen.length < 2) return;
     const names = chosen.map((one) => {
-      const drop = element("button", { type: "button", class: "quiet", "aria-label": `Unpin ${one.name}` }, "unpin");
+      const drop = element("button", { type: "button", class: "quiet", "aria-label": `Unpin ${one.called}` }, "unpin");
       drop.addEventListener("click", () => change({ pins: state.pins.filter((name) => name !== one.name) }));
-      return element("th", { scope: "col", class: "n" }, one.name, " ", drop);
+      return element("th", { scope: "col", class: "n" }, one.called, " ", drop);
     });
     const about = facts(state)
       .map(([title, of]) => [title, chosen.map(of)])

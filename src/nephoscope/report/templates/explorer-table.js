@@ -32,7 +32,7 @@ explorer.table = (model, find, change) => {
     const log = state.scale === "log" && least < most;
     const text = relative ? ratio : (value) => written(value, board, state.view, quantity);
     const at = log ? (value) => Math.log(Math.max(value, least) / least) / Math.log(most / least) : (value) => value / most;
-    const said = log ? `log scale, ${text(least)} to ${text(most)}` : relative ? `1\u00d7 = ${base.one.name}` : "from zero";
+    const said = log ? `log scale, ${text(least)} to ${text(most)}` : relative ? `1\u00d7 = ${base.one.called}` : "from zero";
     return { numbers, text, at: (value) => Math.min(1, at(value)), log, base: relative ? base : null, said, quantity };
   };
 
@@ -49,7 +49,7 @@ explorer.table = (model, find, change) => {
   };
 
   const rankText = ({ first, last }) => (first === last ? String(first) : `${first} ${DASH} ${last}`);
-  const ties = (row) => (row.ties.length ? element("small", { class: "even" }, `= ${row.ties.length > 2 ? `${row.ties.length} ties` : row.ties.join(", ")}`) : "");
+  const ties = (row) => (row.ties.length ? element("small", { class: "even" }, `= ${row.ties.length > 2 ? `${row.ties.length} ties` : row.ties.map((name) => model.find(name).called).join(", ")}`) : "");
   // Beside the name stands only what tells machines apart.
   const bare = (text) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const varied = new Set(["provider", "cpu", "storage"].filter((key) => new Set(model.data.configurations.map((one) => one[key])).size > 1));
@@ -58,7 +58,8 @@ explorer.table = (model, find, change) => {
   const about = (one) => {
     const type = one.type && !bare(one.name).includes(bare(one.type.replace(/^Standard_/, ""))) ? one.type : null;
     const of = (key) => (varied.has(key) ? one[key] : null);
-    return [of("provider"), severalPlaces ? one.region : null, type, of("cpu"), of("storage")].filter(Boolean).join(" \u00b7 ");
+    const name = one.name === one.called ? null : one.name;
+    return [name, of("provider"), severalPlaces ? one.region : null, type, of("cpu"), of("storage")].filter(Boolean).join(" \u00b7 ");
   };
 
   const valueCell = (row, scale, board) => {
@@ -75,7 +76,7 @@ explorer.table = (model, find, change) => {
     const all = [
       { title: "Pin", kind: "pin", cells: (row) => [pin(row, state)] },
       { title: "Rank", sort: "rank", kind: "n", cells: (row) => (row.value === null ? [DASH] : [rankText(row), ties(row)]) },
-      { title: "Configuration", sort: "name", kind: "who", cells: (row) => [row.one.name, element("small", {}, about(row.one))] },
+      { title: "Configuration", sort: "name", kind: "who", cells: (row) => [row.one.called, element("small", {}, about(row.one))] },
       { title: heading(board, view, scale.quantity), sort: "rank", kind: "n", again: true, cells: (row) => valueCell(row, scale, board) },
       { title: scale.said, cells: (row) => (row.value === null ? [] : [bar(scale.numbers(row), scale)]) },
       view !== "plain" && { title: heading(board, "plain"), sort: "performance", kind: "n", cells: (row) => [written(row.performance, board, "plain")] },
@@ -92,8 +93,8 @@ explorer.table = (model, find, change) => {
     return { title: heading(board, "dollar", quantity), sort: "dollars", kind: "n", cells };
   };
 
-  const pin = ({ one: { name } }, { pins }) => {
-    const box = element("input", { type: "checkbox", "data-pin": name, "aria-label": `Pin ${name}` });
+  const pin = ({ one: { name, called } }, { pins }) => {
+    const box = element("input", { type: "checkbox", "data-pin": name, "aria-label": `Pin ${called}` });
     box.checked = pins.includes(name);
     box.disabled = !box.checked && pins.length === explorer.MAX_PINS;
     box.addEventListener("change", () => change({ pins: box.checked ? [...pins, name] : pins.filter((other) => other !== name) }));
